@@ -1,0 +1,95 @@
+//! What can be wrong with a topology or a node that a user names.
+
+use thiserror::Error;
+
+/// A topology that cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TopologyError {
+    /// The specification's family is unknown, and no file of that name exists.
+    #[error("unknown topology `{given}`: expected {expected}{hint}")]
+    Unknown {
+        /// What was given.
+        given: String,
+        /// The forms that are understood.
+        expected: &'static str,
+        /// The nearest valid name, as `; did you mean …?`, or nothing.
+        hint: String,
+    },
+    /// The part behind the colon does not fit its family.
+    #[error("topology `{given}`: {problem}; expected {expected}")]
+    Malformed {
+        /// What was given.
+        given: String,
+        /// What is wrong with it.
+        problem: String,
+        /// A form that would be right.
+        expected: &'static str,
+    },
+    /// The topology exceeds what 32-bit ids address comfortably.
+    #[error("topology `{given}` has {routers} routers; at most {limit} are supported")]
+    TooLarge {
+        /// What was given.
+        given: String,
+        /// How many routers it would have.
+        routers: u128,
+        /// The largest number supported.
+        limit: usize,
+    },
+    /// A topology file could not be read.
+    #[error("cannot read topology file `{path}`: {reason}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the operating system said.
+        reason: String,
+    },
+    /// A line of a topology file makes no sense.
+    #[error("{path}:{line}: {problem}; expected {expected}")]
+    File {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+        /// What the line should look like.
+        expected: &'static str,
+    },
+}
+
+/// A node that a user names and the network does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NodeError {
+    /// Neither a number nor coordinates.
+    #[error("`{given}` is not a node: expected {expected}")]
+    Malformed {
+        /// What was given.
+        given: String,
+        /// The forms that this network understands.
+        expected: String,
+    },
+    /// A node number beyond the network.
+    #[error("node {given} is out of range: {network} has nodes 0 to {last}")]
+    OutOfRange {
+        /// What was given.
+        given: String,
+        /// The network's name.
+        network: String,
+        /// Its last node.
+        last: usize,
+    },
+    /// Coordinates beyond the network.
+    #[error("node {given} is out of range: dimension {dimension} of {network} goes from 0 to {last}")]
+    CoordinateOutOfRange {
+        /// What was given.
+        given: String,
+        /// The network's name.
+        network: String,
+        /// The dimension whose coordinate is too large.
+        dimension: usize,
+        /// Its last coordinate.
+        last: usize,
+    },
+}

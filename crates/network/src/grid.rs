@@ -1,0 +1,79 @@
+//! Coordinates: the geometry that meshes, tori and hypercubes share.
+
+/// Which way a channel of a grid leads along its dimension.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Direction {
+    /// Towards smaller coordinates.
+    Negative,
+    /// Towards larger coordinates.
+    Positive,
+}
+
+/// An n-dimensional box of routers.
+///
+/// A router's index is `c0 + k0*(c1 + k1*(…))`, where `ci` is its coordinate and `ki` the extent of dimension `i`;
+/// dimension 0 is x.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grid {
+    extents: Box<[u32]>,
+    strides: Box<[u32]>,
+}
+
+impl Grid {
+    /// A grid with these extents, all at least 1.
+    pub(crate) fn new(extents: &[u32]) -> Self {
+        let strides = extents
+            .iter()
+            .scan(1u32, |stride, &extent| {
+                let this = *stride;
+                *stride = stride.saturating_mul(extent);
+                Some(this)
+            })
+            .collect();
+        Self { extents: extents.into(), strides }
+    }
+
+    /// The number of dimensions.
+    #[inline]
+    pub fn dimensions(&self) -> usize {
+        self.extents.len()
+    }
+
+    /// The number of routers along each dimension.
+    #[inline]
+    pub fn extents(&self) -> &[u32] {
+        &self.extents
+    }
+
+    /// The number of routers.
+    pub fn len(&self) -> usize {
+        self.extents.iter().map(|&k| k as usize).product()
+    }
+
+    /// Whether the grid has no routers; it always has at least one.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// How far apart in index two neighbours along `dimension` are.
+    #[inline]
+    pub fn stride(&self, dimension: usize) -> usize {
+        self.strides[dimension] as usize
+    }
+
+    /// One coordinate of the router with this index.
+    #[inline]
+    pub fn coordinate(&self, index: usize, dimension: usize) -> u32 {
+        index as u32 / self.strides[dimension] % self.extents[dimension]
+    }
+
+    /// All coordinates of the router with this index, dimension 0 first.
+    pub fn coordinates(&self, index: usize) -> Vec<u32> {
+        (0..self.dimensions()).map(|d| self.coordinate(index, d)).collect()
+    }
+
+    /// The index of the router with these coordinates.
+    pub fn index(&self, coordinates: &[u32]) -> usize {
+        coordinates.iter().zip(&*self.strides).map(|(&c, &s)| c as usize * s as usize).sum()
+    }
+}

@@ -1,0 +1,36 @@
+//! Floor 1 of wormcast: what is wired to what.
+//!
+//! A [`Network`] is a set of routers joined by directed channels, with nodes (processors) attached to routers. It is
+//! immutable and stored in flat arrays, so that a mesh of a million routers fits into a few dozen megabytes. A
+//! [`TopologySpec`] such as `mesh:16x16` is the recipe that builds one; a file is another recipe.
+//!
+//! ```
+//! use wormcast_network::{NodeId, TopologySpec};
+//!
+//! let network = "mesh:8x8".parse::<TopologySpec>()?.build()?;
+//! assert_eq!(network.routers(), 64);
+//! assert_eq!(network.links(), 112);
+//! let grid = network.shape().mesh().expect("a mesh has coordinates");
+//! assert_eq!(grid.coordinates(NodeId::new(28).index()), [4, 3]);
+//! # Ok::<(), wormcast_network::TopologyError>(())
+//! ```
+
+mod edge_list;
+mod error;
+mod grid;
+mod ids;
+mod measure;
+mod network;
+mod node_list;
+mod ports;
+mod spec;
+
+pub use edge_list::parse_edge_list;
+pub use error::{NodeError, TopologyError};
+pub use grid::{Direction, Grid};
+pub use ids::{ChannelId, NodeId, RouterId};
+pub use measure::{Degrees, Distances};
+pub use network::{Network, Shape};
+pub use node_list::{parse_node, parse_node_list};
+pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
+pub use spec::{MAX_ROUTERS, TopologySpec};

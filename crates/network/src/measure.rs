@@ -1,0 +1,118 @@
+//! Figures that describe a network: degrees and distances.
+
+use std::collections::VecDeque;
+
+use crate::ids::RouterId;
+use crate::network::{Network, Shape};
+
+/// The numbers of channels that leave routers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Degrees {
+    /// The smallest.
+    pub min: usize,
+    /// The mean over routers.
+    pub mean: f64,
+    /// The largest.
+    pub max: usize,
+}
+
+/// Hop counts between routers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Distances {
+    /// Whether every router reaches every other.
+    pub connected: bool,
+    /// The largest distance between two routers; `None` if they are not all connected.
+    pub diameter: Option<u32>,
+    /// The mean distance over ordered pairs of different routers; `None` if they are not all connected, 0 for a single
+    /// router.
+    pub average: Option<f64>,
+}
+
+impl Network {
+    /// The numbers of channels that leave routers.
+    pub fn degrees(&self) -> Degrees {
+        let degree = |r| self.outputs(RouterId::new(r)).len();
+        let routers = self.routers() as u32;
+        Degrees {
+            min: (0..routers).map(degree).min().unwrap_or(0),
+            mean: self.channels() as f64 / f64::from(routers.max(1)),
+            max: (0..routers).map(degree).max().unwrap_or(0),
+        }
+    }
+
+    /// Distances between routers.
+    ///
+    /// Grids have closed forms, O(sum of extents); other networks take a breadth-first search from every router,
+    /// O(routers x channels).
+    pub fn distances(&self) -> Distances {
+        match self.shape() {
+            Shape::Mesh(grid) | Shape::Torus(grid) | Shape::Hypercube(grid) => {
+                let wraps = self.shape().wraps();
+                let routers = grid.len() as u128;
+                let (mut diameter, mut total) = (0u32, 0u128);
+                for &k in grid.extents() {
+                    let along = |offset: u32| if wraps { offset.min(k - offset) } else { offset };
+                    diameter += (0..k).map(along).max().unwrap_or(0);
+                    // Ordered pairs of coordinates that lie `offset` apart, times the pairs of the other coordinates.
+                    let within: u128 = (1..k).map(|o| 2 * u128::from(k - o) * u128::from(along(o))).sum();
+                    let others = routers / u128::from(k);
+                    total += within * others * others;
+                }
+                let pairs = routers * (routers - 1);
+                let average = if pairs == 0 { 0.0 } else { total as f64 / pairs as f64 };
+                Distances { connected: true, diameter: Some(diameter), average: Some(average) }
+            }
+            Shape::Irregular => self.searched_distances(),
+        }
+    }
+
+    fn searched_distances(&self) -> Distances {
+        let routers = self.routers();
+        let (mut diameter, mut total) = (0u32, 0u64);
+        let mut distance = vec![u32::MAX; routers];
+        let mut queue = VecDeque::with_capacity(routers);
+        for source in 0..routers {
+            distance.fill(u32::MAX);
+            distance[source] = 0;
+            queue.push_back(RouterId::new(source as u32));
+            let mut reached = 0;
+            while let Some(router) = queue.pop_front() {
+                let hops = distance[router.index()];
+                reached += 1;
+                diameter = diameter.max(hops);
+                total += u64::from(hops);
+                for channel in self.outputs(router) {
+                    let next = self.to(channel);
+                    if distance[next.index()] == u32::MAX {
+                        distance[next.index()] = hops + 1;
+                        queue.push_back(next);
+                    }
+                }
+            }
+            if reached < routers {
+                return Distances { connected: false, diameter: None, average: None };
+            }
+        }
+        let pairs = (routers * routers.saturating_sub(1)).max(1);
+        Distances { connected: true, diameter: Some(diameter), average: Some(total as f64 / pairs as f64) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::TopologySpec;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The closed forms against breadth-first search.
+        #[test]
+        fn closed_forms_equal_search(extents in prop::collection::vec(1u32..6, 1..4), family in 0..2) {
+            let family = ["mesh", "torus"][family as usize];
+            let name = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+            let network = format!("{family}:{name}").parse::<TopologySpec>().unwrap().build().unwrap();
+            let (closed, searched) = (network.distances(), network.searched_distances());
+            prop_assert_eq!(closed.diameter, searched.diameter);
+            prop_assert!((closed.average.unwrap() - searched.average.unwrap()).abs() < 1e-12);
+        }
+    }
+}

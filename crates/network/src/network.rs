@@ -1,0 +1,339 @@
+//! The network itself: routers, channels and nodes in flat arrays.
+
+use std::ops::Range;
+
+use crate::grid::{Direction, Grid};
+use crate::ids::{ChannelId, NodeId, RouterId};
+
+/// What an algorithm may know of a network's regularity.
+///
+/// Nothing asks for it unless it is defined for that kind of network alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Shape {
+    /// An n-dimensional mesh.
+    Mesh(Grid),
+    /// An n-dimensional torus: a mesh whose dimensions wrap around.
+    Torus(Grid),
+    /// A binary hypercube, as a grid of extent 2 in each dimension; a router's index is its address.
+    Hypercube(Grid),
+    /// No regularity is known.
+    Irregular,
+}
+
+impl Shape {
+    /// The grid, if this is a mesh.
+    pub fn mesh(&self) -> Option<&Grid> {
+        match self {
+            Self::Mesh(grid) => Some(grid),
+            _ => None,
+        }
+    }
+
+    /// The grid, if routers have coordinates at all.
+    pub fn grid(&self) -> Option<&Grid> {
+        match self {
+            Self::Mesh(grid) | Self::Torus(grid) | Self::Hypercube(grid) => Some(grid),
+            Self::Irregular => None,
+        }
+    }
+
+    /// Whether dimensions wrap around.
+    pub fn wraps(&self) -> bool {
+        matches!(self, Self::Torus(_))
+    }
+
+    /// The kind's name, with an article, for messages.
+    pub fn describe(&self) -> &'static str {
+        match self {
+            Self::Mesh(_) => "a mesh",
+            Self::Torus(_) => "a torus",
+            Self::Hypercube(_) => "a hypercube",
+            Self::Irregular => "an irregular network",
+        }
+    }
+}
+
+/// An immutable interconnection network.
+///
+/// Channels are numbered router by router: those that leave router `r` are consecutive. Grids number a router's
+/// channels by dimension, the negative direction before the positive. Memory: 12 bytes a channel, 4 a router.
+#[derive(Clone, Debug)]
+pub struct Network {
+    name: String,
+    shape: Shape,
+    /// Channels `first_out[r]..first_out[r + 1]` leave router `r`.
+    first_out: Box<[u32]>,
+    from: Box<[u32]>,
+    to: Box<[u32]>,
+    /// The channel that runs the other way along the same link.
+    reverse: Box<[u32]>,
+}
+
+impl Network {
+    /// A network from its links, each of which becomes two channels; one node a router.
+    ///
+    /// Parallel links are kept, each with channels of its own. Takes time and memory linear in routers and links.
+    pub fn from_links(name: impl Into<String>, routers: usize, links: &[(u32, u32)]) -> Self {
+        let mut first_out = vec![0u32; routers + 1];
+        for &(u, v) in links {
+            first_out[u as usize + 1] += 1;
+            first_out[v as usize + 1] += 1;
+        }
+        for r in 0..routers {
+            first_out[r + 1] += first_out[r];
+        }
+        let channels = links.len() * 2;
+        let mut next = first_out.clone();
+        let (mut from, mut to, mut reverse) = (vec![0; channels], vec![0; channels], vec![0; channels]);
+        for &(u, v) in links {
+            let forth = next[u as usize];
+            next[u as usize] += 1;
+            let back = next[v as usize];
+            next[v as usize] += 1;
+            for (channel, a, b, other) in [(forth, u, v, back), (back, v, u, forth)] {
+                from[channel as usize] = a;
+                to[channel as usize] = b;
+                reverse[channel as usize] = other;
+            }
+        }
+        Self {
+            name: name.into(),
+            shape: Shape::Irregular,
+            first_out: first_out.into(),
+            from: from.into(),
+            to: to.into(),
+            reverse: reverse.into(),
+        }
+    }
+
+    /// A mesh, torus or hypercube.
+    pub(crate) fn from_shape(name: String, shape: Shape) -> Self {
+        let wraps = shape.wraps();
+        let grid = shape.grid().expect("only grids are built from their shape").clone();
+        let routers = grid.len();
+        let has = |c: u32, k: u32, direction| match direction {
+            _ if wraps => k > 1,
+            Direction::Negative => c > 0,
+            Direction::Positive => c + 1 < k,
+        };
+        // Walk the grid as an odometer: dividing a million indices by their strides is what would take the time.
+        let for_each_router = |visit: &mut dyn FnMut(usize, &[u32])| {
+            let mut at = vec![0u32; grid.dimensions()];
+            for router in 0..routers {
+                visit(router, &at);
+                for (c, &k) in at.iter_mut().zip(grid.extents()) {
+                    *c += 1;
+                    if *c < k {
+                        break;
+                    }
+                    *c = 0;
+                }
+            }
+        };
+        let degree = |at: &[u32]| -> u32 {
+            let directions = [Direction::Negative, Direction::Positive];
+            at.iter()
+                .zip(grid.extents())
+                .map(|(&c, &k)| directions.into_iter().filter(|&d| has(c, k, d)).count() as u32)
+                .sum()
+        };
+        let mut first_out = Vec::with_capacity(routers + 1);
+        let mut channels = 0u32;
+        for_each_router(&mut |_, at| {
+            first_out.push(channels);
+            channels += degree(at);
+        });
+        first_out.push(channels);
+
+        let mut from = Vec::with_capacity(channels as usize);
+        let mut to = Vec::with_capacity(channels as usize);
+        let mut reverse = Vec::with_capacity(channels as usize);
+        for_each_router(&mut |router, at| {
+            for (d, (&c, &k)) in at.iter().zip(grid.extents()).enumerate() {
+                for direction in [Direction::Negative, Direction::Positive] {
+                    if !has(c, k, direction) {
+                        continue;
+                    }
+                    let there = match direction {
+                        Direction::Negative => (c + k - 1) % k,
+                        Direction::Positive => (c + 1) % k,
+                    };
+                    let neighbour = router + there as usize * grid.stride(d) - c as usize * grid.stride(d);
+                    // The way back is the neighbour's channel in the other direction of the same dimension: skip
+                    // those of its lower dimensions, where it stands just as this router does.
+                    let lower: u32 = degree(&at[..d]);
+                    let opposite = direction == Direction::Negative;
+                    let skip = lower + u32::from(opposite && has(there, k, Direction::Negative));
+                    from.push(router as u32);
+                    to.push(neighbour as u32);
+                    reverse.push(first_out[neighbour] + skip);
+                }
+            }
+        });
+        Self { name, shape, first_out: first_out.into(), from: from.into(), to: to.into(), reverse: reverse.into() }
+    }
+
+    /// The name: the specification or the file that it was built from.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The regularity that algorithms may rely on.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The number of routers.
+    pub fn routers(&self) -> usize {
+        self.first_out.len() - 1
+    }
+
+    /// The number of nodes. Every router has one, with the same index.
+    pub fn nodes(&self) -> usize {
+        self.routers()
+    }
+
+    /// The number of channels between routers, two a link.
+    pub fn channels(&self) -> usize {
+        self.to.len()
+    }
+
+    /// The number of links between routers.
+    pub fn links(&self) -> usize {
+        self.channels() / 2
+    }
+
+    /// The channels that leave a router.
+    #[inline]
+    pub fn outputs(&self, router: RouterId) -> impl ExactSizeIterator<Item = ChannelId> + Clone + use<> {
+        self.output_range(router).map(ChannelId::new)
+    }
+
+    #[inline]
+    fn output_range(&self, router: RouterId) -> Range<u32> {
+        self.first_out[router.index()]..self.first_out[router.index() + 1]
+    }
+
+    /// The router that a channel leaves.
+    #[inline]
+    pub fn from(&self, channel: ChannelId) -> RouterId {
+        RouterId::new(self.from[channel.index()])
+    }
+
+    /// The router that a channel enters.
+    #[inline]
+    pub fn to(&self, channel: ChannelId) -> RouterId {
+        RouterId::new(self.to[channel.index()])
+    }
+
+    /// The channel that runs the other way along the same link.
+    #[inline]
+    pub fn reverse(&self, channel: ChannelId) -> ChannelId {
+        ChannelId::new(self.reverse[channel.index()])
+    }
+
+    /// The first channel between two routers, if they are neighbours.
+    pub fn channel_between(&self, from: RouterId, to: RouterId) -> Option<ChannelId> {
+        self.outputs(from).find(|&channel| self.to(channel) == to)
+    }
+
+    /// In a grid, the channel that leaves `router` along `dimension` in `direction`, if there is one.
+    #[inline]
+    pub fn channel_along(&self, router: RouterId, dimension: usize, direction: Direction) -> Option<ChannelId> {
+        let grid = self.shape.grid()?;
+        let wraps = self.shape.wraps();
+        let mut skip = 0;
+        for d in 0..=dimension {
+            let (c, k) = (grid.coordinate(router.index(), d), grid.extents()[d]);
+            let negative = if wraps { k > 1 } else { c > 0 };
+            let positive = if wraps { k > 1 } else { c + 1 < k };
+            if d < dimension {
+                skip += u32::from(negative) + u32::from(positive);
+            } else {
+                let present = match direction {
+                    Direction::Negative => negative,
+                    Direction::Positive => {
+                        skip += u32::from(negative);
+                        positive
+                    }
+                };
+                return present.then(|| ChannelId::new(self.first_out[router.index()] + skip));
+            }
+        }
+        None
+    }
+
+    /// The router that a node is attached to.
+    #[inline]
+    pub fn router_of(&self, node: NodeId) -> RouterId {
+        RouterId::new(node.raw())
+    }
+
+    /// The node that is attached to a router.
+    #[inline]
+    pub fn node_of(&self, router: RouterId) -> NodeId {
+        NodeId::new(router.raw())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TopologySpec;
+    use proptest::prelude::*;
+
+    fn build(spec: &str) -> Network {
+        spec.parse::<TopologySpec>().unwrap().build().unwrap()
+    }
+
+    #[test]
+    fn a_mesh_numbers_channels_by_dimension_and_direction() {
+        let mesh = build("mesh:3x3");
+        let centre = RouterId::new(4);
+        let to: Vec<_> = mesh.outputs(centre).map(|c| mesh.to(c).raw()).collect();
+        assert_eq!(to, [3, 5, 1, 7]);
+    }
+
+    #[test]
+    fn a_torus_of_two_rows_has_parallel_links() {
+        let torus = build("torus:2x3");
+        assert_eq!(torus.links(), 12);
+        let parallel = torus.outputs(RouterId::new(0)).filter(|&c| torus.to(c) == RouterId::new(1)).count();
+        assert_eq!(parallel, 2);
+    }
+
+    #[test]
+    fn a_hypercube_joins_addresses_that_differ_in_one_bit() {
+        let cube = build("hypercube:4");
+        assert_eq!((cube.routers(), cube.links()), (16, 32));
+        for channel in (0..cube.channels() as u32).map(ChannelId::new) {
+            assert_eq!((cube.from(channel).raw() ^ cube.to(channel).raw()).count_ones(), 1);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn channels_pair_up_into_links(extents in prop::collection::vec(1u32..5, 1..4), wraps: bool) {
+            let name = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+            let network = build(&format!("{}:{name}", if wraps { "torus" } else { "mesh" }));
+            let grid = network.shape().grid().unwrap();
+            for channel in (0..network.channels() as u32).map(ChannelId::new) {
+                let back = network.reverse(channel);
+                prop_assert_ne!(back, channel);
+                prop_assert_eq!(network.reverse(back), channel);
+                prop_assert_eq!(network.from(back), network.to(channel));
+                prop_assert_eq!(network.to(back), network.from(channel));
+            }
+            for router in (0..network.routers() as u32).map(RouterId::new) {
+                let mut found = Vec::new();
+                for dimension in 0..grid.dimensions() {
+                    for direction in [Direction::Negative, Direction::Positive] {
+                        found.extend(network.channel_along(router, dimension, direction));
+                    }
+                }
+                prop_assert_eq!(found, network.outputs(router).collect::<Vec<_>>());
+            }
+        }
+    }
+}

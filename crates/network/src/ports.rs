@@ -1,0 +1,103 @@
+//! Injection and consumption channels: how nodes reach their routers.
+
+use std::ops::Range;
+
+use crate::ids::{ChannelId, NodeId};
+use crate::network::Network;
+
+/// The most injection or consumption channels that a node can have.
+pub const MAX_PORTS: u32 = 32;
+
+/// How many channels join each node to its router.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ports {
+    /// Channels from a node into its router, 1 to [`MAX_PORTS`].
+    pub injection: u32,
+    /// Channels from a router into its node, 1 to [`MAX_PORTS`].
+    pub consumption: u32,
+}
+
+/// What a channel joins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChannelKind {
+    /// Router to router.
+    Link,
+    /// Node to router: the node and which of its injection channels this is.
+    Injection(NodeId, u32),
+    /// Router to node: the node and which of its consumption channels this is.
+    Consumption(NodeId, u32),
+}
+
+/// One numbering for every channel of a network with its ports: links first, then each node's injection channels, then
+/// each node's consumption channels.
+///
+/// ```
+/// use wormcast_network::{ChannelKind, ChannelSpace, NodeId, Ports, TopologySpec};
+///
+/// let mesh = "mesh:2x2".parse::<TopologySpec>()?.build()?;
+/// let space = ChannelSpace::new(&mesh, Ports { injection: 1, consumption: 2 });
+/// assert_eq!(space.len(), 8 + 4 + 8);
+/// let last = space.consumption(NodeId::new(3)).last().unwrap();
+/// assert_eq!(space.kind(last), ChannelKind::Consumption(NodeId::new(3), 1));
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ChannelSpace {
+    links: u32,
+    nodes: u32,
+    ports: Ports,
+}
+
+impl ChannelSpace {
+    /// The channels of `network` where every node has these ports.
+    pub fn new(network: &Network, ports: Ports) -> Self {
+        Self { links: network.channels() as u32, nodes: network.nodes() as u32, ports }
+    }
+
+    /// The ports that the numbering was made for.
+    pub fn ports(&self) -> Ports {
+        self.ports
+    }
+
+    /// The number of channels between routers; they have the smallest ids.
+    #[inline]
+    pub fn links(&self) -> usize {
+        self.links as usize
+    }
+
+    /// The number of channels of all kinds.
+    pub fn len(&self) -> usize {
+        (self.links + self.nodes * (self.ports.injection + self.ports.consumption)) as usize
+    }
+
+    /// Whether there are no channels at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn run(first: u32, length: u32) -> impl ExactSizeIterator<Item = ChannelId> {
+        let run: Range<u32> = first..first + length;
+        run.map(ChannelId::new)
+    }
+
+    /// The injection channels of a node.
+    pub fn injection(&self, node: NodeId) -> impl ExactSizeIterator<Item = ChannelId> + use<> {
+        Self::run(self.links + node.raw() * self.ports.injection, self.ports.injection)
+    }
+
+    /// The consumption channels of a node.
+    pub fn consumption(&self, node: NodeId) -> impl ExactSizeIterator<Item = ChannelId> + use<> {
+        let first = self.links + self.nodes * self.ports.injection;
+        Self::run(first + node.raw() * self.ports.consumption, self.ports.consumption)
+    }
+
+    /// What a channel joins.
+    pub fn kind(&self, channel: ChannelId) -> ChannelKind {
+        let ports = self.ports;
+        let Some(port) = channel.raw().checked_sub(self.links) else { return ChannelKind::Link };
+        match port.checked_sub(self.nodes * ports.injection) {
+            None => ChannelKind::Injection(NodeId::new(port / ports.injection), port % ports.injection),
+            Some(port) => ChannelKind::Consumption(NodeId::new(port / ports.consumption), port % ports.consumption),
+        }
+    }
+}

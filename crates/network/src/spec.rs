@@ -1,0 +1,171 @@
+//! Topology specifications: the text that names a network.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::edge_list::parse_edge_list;
+use crate::error::TopologyError;
+use crate::grid::Grid;
+use crate::network::{Network, Shape};
+
+/// The most routers that a network may have: 16 times a 1024x1024 mesh.
+pub const MAX_ROUTERS: usize = 1 << 24;
+
+const FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, or the path of an edge-list file";
+const FAMILIES: [&str; 3] = ["mesh", "torus", "hypercube"];
+
+/// A recipe for a network, as text: `mesh:16x16`, `torus:8x8x8`, `hypercube:10`, or a file's path.
+///
+/// ```
+/// use wormcast_network::TopologySpec;
+///
+/// let spec: TopologySpec = "torus:4x4".parse()?;
+/// assert_eq!(spec.to_string(), "torus:4x4");
+/// assert_eq!(spec.build()?.links(), 32);
+/// let error = "mash:4x4".parse::<TopologySpec>().unwrap_err();
+/// assert!(error.to_string().ends_with("did you mean `mesh`?"));
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum TopologySpec {
+    /// `mesh:AxBx…`.
+    Mesh(Vec<u32>),
+    /// `torus:AxBx…`.
+    Torus(Vec<u32>),
+    /// `hypercube:N`.
+    Hypercube(u32),
+    /// The path of an edge-list file.
+    File(String),
+}
+
+impl FromStr for TopologySpec {
+    type Err = TopologyError;
+
+    fn from_str(text: &str) -> Result<Self, TopologyError> {
+        let given = text.trim();
+        let unknown = |hint| TopologyError::Unknown { given: given.to_owned(), expected: FORMS, hint };
+        let Some((family, rest)) = given.split_once(':') else {
+            return if Path::new(given).exists() {
+                Ok(Self::File(given.to_owned()))
+            } else if FAMILIES.contains(&given) {
+                Err(unknown(format!("; `{given}` needs its size, as in `{}`", example(given))))
+            } else {
+                Err(unknown(format!("{}; there is no such file", nearest(given))))
+            };
+        };
+        match family {
+            "mesh" => Ok(Self::Mesh(extents(given, rest, "a form such as `mesh:16x16`")?)),
+            "torus" => Ok(Self::Torus(extents(given, rest, "a form such as `torus:16x16`")?)),
+            "hypercube" => {
+                let expected = "a number of dimensions, as in `hypercube:10`";
+                let malformed = |problem| TopologyError::Malformed { given: given.to_owned(), problem, expected };
+                let n = rest.parse::<u32>().map_err(|_| malformed(format!("`{rest}` is not a number")))?;
+                match 1u128.checked_shl(n) {
+                    _ if n == 0 => Err(malformed("a hypercube has at least one dimension".to_owned())),
+                    Some(routers) if routers <= MAX_ROUTERS as u128 && n < 128 => Ok(Self::Hypercube(n)),
+                    routers => Err(TopologyError::TooLarge {
+                        given: given.to_owned(),
+                        routers: routers.unwrap_or(u128::MAX),
+                        limit: MAX_ROUTERS,
+                    }),
+                }
+            }
+            _ if Path::new(given).exists() => Ok(Self::File(given.to_owned())),
+            _ => Err(unknown(nearest(family))),
+        }
+    }
+}
+
+fn example(family: &str) -> &'static str {
+    match family {
+        "mesh" => "mesh:16x16",
+        "torus" => "torus:16x16",
+        _ => "hypercube:10",
+    }
+}
+
+fn nearest(family: &str) -> String {
+    FAMILIES
+        .iter()
+        .map(|&name| (strsim::damerau_levenshtein(family, name), name))
+        .min()
+        .filter(|&(distance, _)| distance <= 3)
+        .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
+}
+
+fn extents(given: &str, rest: &str, expected: &'static str) -> Result<Vec<u32>, TopologyError> {
+    let malformed = |problem| TopologyError::Malformed { given: given.to_owned(), problem, expected };
+    let extents = rest
+        .split('x')
+        .map(|part| match part.parse::<u32>() {
+            Ok(0) => Err(malformed("an extent of 0 leaves no routers".to_owned())),
+            Ok(k) => Ok(k),
+            Err(_) => Err(malformed(format!("`{part}` is not an extent"))),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let routers = extents.iter().try_fold(1u128, |product, &k| product.checked_mul(u128::from(k)));
+    match routers {
+        Some(routers) if routers <= MAX_ROUTERS as u128 => Ok(extents),
+        _ => Err(TopologyError::TooLarge {
+            given: given.to_owned(),
+            routers: routers.unwrap_or(u128::MAX),
+            limit: MAX_ROUTERS,
+        }),
+    }
+}
+
+impl fmt::Display for TopologySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let join = |extents: &[u32]| extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+        match self {
+            Self::Mesh(extents) => write!(f, "mesh:{}", join(extents)),
+            Self::Torus(extents) => write!(f, "torus:{}", join(extents)),
+            Self::Hypercube(n) => write!(f, "hypercube:{n}"),
+            Self::File(path) => f.write_str(path),
+        }
+    }
+}
+
+impl TopologySpec {
+    /// Builds the network; linear in its size.
+    ///
+    /// # Errors
+    /// If it is a file that cannot be read or understood.
+    pub fn build(&self) -> Result<Network, TopologyError> {
+        let name = self.to_string();
+        let shape = match self {
+            Self::Mesh(extents) => Shape::Mesh(Grid::new(extents)),
+            Self::Torus(extents) => Shape::Torus(Grid::new(extents)),
+            Self::Hypercube(n) => Shape::Hypercube(Grid::new(&vec![2; *n as usize])),
+            Self::File(path) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| TopologyError::Unreadable { path: path.clone(), reason: error.to_string() })?;
+                return parse_edge_list(path, &text);
+            }
+        };
+        Ok(Network::from_shape(name, shape))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> String {
+        text.parse::<TopologySpec>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_name_the_nearest_valid_form() {
+        assert!(message("mesh").contains("needs its size, as in `mesh:16x16`"));
+        assert!(message("hypercub:4").ends_with("did you mean `hypercube`?"));
+        assert!(message("mesh:4xx4").contains("`` is not an extent"));
+        assert!(message("mesh:0x4").contains("an extent of 0 leaves no routers"));
+        assert!(message("mesh:99999x99999").contains("has 9999800001 routers"));
+        assert!(message("hypercube:500").contains("routers; at most"));
+        assert!(message("hypercube:0").contains("at least one dimension"));
+        assert!(message("no/such/file").contains("there is no such file"));
+    }
+}

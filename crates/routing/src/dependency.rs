@@ -1,0 +1,460 @@
+//! Channel dependencies and the static check for deadlock.
+//!
+//! The check finds the greatest set of channels whose holders could block each other for ever. It generalises the
+//! acyclic channel dependency graph of Dally and Seitz to multidestination worms, whose stops hold consumption channels,
+//! and to trees, whose branches hold each other back. It may call a deadlock possible that no run reaches; it never misses
+//! one.
+
+use std::collections::{HashMap, VecDeque};
+
+use fixedbitset::FixedBitSet;
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+
+use crate::relation::RoutingRelation;
+
+/// What the worms of a path-based multicast may do, whatever their destinations.
+pub trait WormRule: Send + Sync {
+    /// Whether a worm that arrived by `arriving` may go on by `leaving`, which starts where `arriving` ends.
+    fn may_turn(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool;
+
+    /// Whether such a worm may also deliver at the router in between, and so hold a consumption channel there while it goes
+    /// on. Only asked where [`may_turn`](Self::may_turn) holds.
+    fn may_stop(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool;
+}
+
+/// Something that a worm holds while it waits for something else.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Resource {
+    /// A channel between two routers.
+    Channel(ChannelId),
+    /// The consumption channels of a node, all of them.
+    Consumption(NodeId),
+}
+
+/// A delivery that does not end its worm: it holds a consumption channel of the router that `arriving` enters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Stop {
+    arriving: ChannelId,
+    /// The channel by which a path goes on; `None` in a tree, whose other branches may hold the delivery up.
+    leaving: Option<ChannelId>,
+}
+
+/// Which channels a worm may request while it holds which others.
+///
+/// Memory: 8 bytes a dependency and 12 a channel.
+pub struct Dependencies<'n> {
+    network: &'n Network,
+    /// (held, requested), sorted and without duplicates.
+    waits: Vec<(u32, u32)>,
+    stops: Vec<Stop>,
+    /// Channels that trees request together: whoever queues for one may have to wait for the others.
+    together: Vec<(u32, u32)>,
+}
+
+impl<'n> Dependencies<'n> {
+    /// No dependencies: add worms to it.
+    pub fn new(network: &'n Network) -> Self {
+        Self { network, waits: Vec::new(), stops: Vec::new(), together: Vec::new() }
+    }
+
+    /// The dependencies of unicast worms that follow `relation` from any node to any other.
+    ///
+    /// Follows, for every target, all channels that a worm to it can reach: O(routers x channels).
+    pub fn of_relation(network: &'n Network, relation: &dyn RoutingRelation) -> Self {
+        let mut first = Vec::with_capacity(network.channels() + 1);
+        let mut bits = 0;
+        for channel in channels(network) {
+            first.push(bits);
+            bits += network.outputs(network.to(channel)).len();
+        }
+        let mut seen = FixedBitSet::with_capacity(bits);
+        let mut reached = FixedBitSet::with_capacity(network.channels());
+        let (mut work, mut candidates) = (Vec::new(), Vec::new());
+        for target in routers(network) {
+            reached.clear();
+            for source in routers(network) {
+                relation.candidates(network, source, None, target, &mut candidates);
+                work.extend(candidates.iter().filter(|c| !reached.put(c.index())));
+                while let Some(held) = work.pop() {
+                    let at = network.to(held);
+                    relation.candidates(network, at, Some(held), target, &mut candidates);
+                    for &next in &candidates {
+                        let position =
+                            network.outputs(at).position(|c| c == next).expect("a candidate leaves its router");
+                        seen.insert(first[held.index()] + position);
+                        if !reached.put(next.index()) {
+                            work.push(next);
+                        }
+                    }
+                }
+            }
+        }
+        let mut dependencies = Self::new(network);
+        for held in channels(network) {
+            for (position, next) in network.outputs(network.to(held)).enumerate() {
+                if seen.contains(first[held.index()] + position) {
+                    dependencies.waits.push((held.raw(), next.raw()));
+                }
+            }
+        }
+        dependencies
+    }
+
+    /// The dependencies of all path worms that obey `rule`: O(channels x degree).
+    pub fn of_rule(network: &'n Network, rule: &dyn WormRule) -> Self {
+        let mut dependencies = Self::new(network);
+        for arriving in channels(network) {
+            for leaving in network.outputs(network.to(arriving)) {
+                if rule.may_turn(network, arriving, leaving) {
+                    dependencies.waits.push((arriving.raw(), leaving.raw()));
+                    if rule.may_stop(network, arriving, leaving) {
+                        dependencies.stops.push(Stop { arriving, leaving: Some(leaving) });
+                    }
+                }
+            }
+        }
+        dependencies
+    }
+
+    /// Adds a lockstep tree worm: its channels, each with the position of the one before it (`None` for those that leave
+    /// the source's router) and whether the worm delivers at the router that it enters.
+    ///
+    /// A flit leaves a replication point on all branches or on none, and buffers are small: whoever holds a channel of the
+    /// tree may wait for any other that is not granted by then, on other branches too (seed 004, Figure 1).
+    pub fn add_lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
+        for (i, &(held, parent, delivers)) in tree.iter().enumerate() {
+            // What leaves the routers on the way to `held` was granted before it, or together with it.
+            let mut granted = vec![parent];
+            while let Some(Some(ancestor)) = granted.last() {
+                granted.push(tree[*ancestor].1);
+            }
+            for (j, &(requested, other_parent, _)) in tree.iter().enumerate() {
+                if !granted.contains(&other_parent) {
+                    self.waits.push((held.raw(), requested.raw()));
+                }
+                if other_parent == parent && i < j {
+                    self.together.push((held.raw(), requested.raw()));
+                }
+            }
+            if delivers {
+                self.stops.push(Stop { arriving: held, leaving: None });
+            }
+        }
+        self.waits.sort_unstable();
+        self.waits.dedup();
+    }
+
+    /// Looks for worms that could block each other for ever where every node has `consumption_ports` consumption channels;
+    /// returns a shortest cycle among them, or `None` if there can be no deadlock.
+    ///
+    /// A channel is suspect if its holder may request a suspect channel, or a consumption channel at a router where at least
+    /// `consumption_ports` others may be held by worms that hold suspect channels. Worms that share a router hold different
+    /// input and output channels, which bounds their number. The greatest set of suspects is what remains after everything
+    /// that cannot be blocked is struck out; O(dependencies x degree).
+    pub fn deadlock(&self, consumption_ports: u32) -> Option<Vec<Resource>> {
+        Check::new(self, consumption_ports as usize).run()
+    }
+}
+
+fn channels(network: &Network) -> impl Iterator<Item = ChannelId> + use<> {
+    (0..network.channels() as u32).map(ChannelId::new)
+}
+
+fn routers(network: &Network) -> impl Iterator<Item = RouterId> + use<> {
+    (0..network.routers() as u32).map(RouterId::new)
+}
+
+/// One run of the check: the suspects that remain and the indices to find what depends on what.
+struct Check<'a> {
+    network: &'a Network,
+    ports: usize,
+    suspect: FixedBitSet,
+    /// Requested channels by held channel, and the reverse.
+    requested: Rows,
+    holders: Rows,
+    /// Positions in `stops` by router.
+    stops_at: Rows,
+    stops: &'a [Stop],
+    /// For channels that trees request together: all of their group, the channel included.
+    groups: HashMap<u32, Vec<u32>>,
+}
+
+/// Rows of numbers in one array.
+struct Rows {
+    first: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Rows {
+    fn new(rows: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut first = vec![0u32; rows + 1];
+        for (row, _) in pairs.clone() {
+            first[row as usize + 1] += 1;
+        }
+        for row in 0..rows {
+            first[row + 1] += first[row];
+        }
+        let mut next = first.clone();
+        let mut items = vec![0; first[rows] as usize];
+        for (row, item) in pairs {
+            items[next[row as usize] as usize] = item;
+            next[row as usize] += 1;
+        }
+        Self { first, items }
+    }
+
+    fn row(&self, row: usize) -> &[u32] {
+        &self.items[self.first[row] as usize..self.first[row + 1] as usize]
+    }
+}
+
+impl<'a> Check<'a> {
+    fn new(dependencies: &'a Dependencies<'a>, ports: usize) -> Self {
+        let network = dependencies.network;
+        let channels = network.channels();
+        let waits = &dependencies.waits;
+        let stops = &dependencies.stops;
+        let router_of = |stop: &Stop| network.to(stop.arriving).raw();
+        let mut suspect = FixedBitSet::with_capacity(channels);
+        suspect.insert_range(..);
+        Self {
+            network,
+            ports,
+            suspect,
+            requested: Rows::new(channels, waits.iter().copied()),
+            holders: Rows::new(channels, waits.iter().map(|&(held, next)| (next, held))),
+            stops_at: Rows::new(network.routers(), stops.iter().enumerate().map(|(i, s)| (router_of(s), i as u32))),
+            stops,
+            groups: groups(&dependencies.together),
+        }
+    }
+
+    /// Whether `leaving`, or a channel that others request together with it, is suspect.
+    fn suspect_request(&self, requested: u32) -> Option<u32> {
+        match self.groups.get(&requested) {
+            None => Some(requested).filter(|&c| self.suspect.contains(c as usize)),
+            Some(group) => group.iter().copied().find(|&c| self.suspect.contains(c as usize)),
+        }
+    }
+
+    /// The channels whose holders may take every consumption channel where `arriving` ends, and stay.
+    fn exhausting(&self, arriving: ChannelId) -> Vec<u32> {
+        let router = self.network.to(arriving);
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        for &stop in self.stops_at.row(router.index()) {
+            let stop = self.stops[stop as usize];
+            let held = stop.leaving.unwrap_or(stop.arriving).raw();
+            if stop.arriving != arriving && self.suspect.contains(held as usize) {
+                inputs.push(stop.arriving.raw());
+                outputs.push(held);
+            }
+        }
+        for side in [&mut inputs, &mut outputs] {
+            side.sort_unstable();
+            side.dedup();
+        }
+        if inputs.len().min(outputs.len()) >= self.ports { outputs } else { Vec::new() }
+    }
+
+    fn may_block(&self, channel: ChannelId) -> bool {
+        self.requested.row(channel.index()).iter().any(|&c| self.suspect_request(c).is_some())
+            || !self.exhausting(channel).is_empty()
+    }
+
+    fn run(mut self) -> Option<Vec<Resource>> {
+        let mut work: Vec<ChannelId> = channels(self.network).collect();
+        while let Some(channel) = work.pop() {
+            if !self.suspect.contains(channel.index()) || self.may_block(channel) {
+                continue;
+            }
+            self.suspect.set(channel.index(), false);
+            let own = [channel.raw()];
+            for &member in self.groups.get(&channel.raw()).map_or(&own[..], Vec::as_slice) {
+                work.extend(self.holders.row(member as usize).iter().map(|&c| ChannelId::new(c)));
+            }
+            // As a stop, it counted at the router that it leaves (paths) or enters (trees).
+            for router in [self.network.from(channel), self.network.to(channel)] {
+                work.extend(self.network.outputs(router).map(|output| self.network.reverse(output)));
+            }
+        }
+        self.shortest_cycle()
+    }
+
+    /// The resources between a suspect channel and the suspects that may block it.
+    fn blockers(&self, channel: u32) -> Vec<(Option<NodeId>, u32)> {
+        let arriving = ChannelId::new(channel);
+        let links = self.requested.row(channel as usize).iter().filter_map(|&c| self.suspect_request(c));
+        let node = self.network.node_of(self.network.to(arriving));
+        let stops = self.exhausting(arriving).into_iter().map(|c| (Some(node), c));
+        links.map(|c| (None, c)).chain(stops).collect()
+    }
+
+    fn shortest_cycle(&self) -> Option<Vec<Resource>> {
+        const STARTS: usize = 256;
+        let mut best: Option<Vec<Resource>> = None;
+        for start in self.suspect.ones().take(STARTS) {
+            let start = start as u32;
+            let mut before: HashMap<u32, (u32, Option<NodeId>)> = HashMap::new();
+            let mut queue = VecDeque::from([start]);
+            'search: while let Some(channel) = queue.pop_front() {
+                for (node, next) in self.blockers(channel) {
+                    if before.contains_key(&next) {
+                        continue;
+                    }
+                    before.insert(next, (channel, node));
+                    if next == start {
+                        break 'search;
+                    }
+                    queue.push_back(next);
+                }
+            }
+            let Some(&(mut channel, mut node)) = before.get(&start) else { continue };
+            let mut cycle = Vec::new();
+            loop {
+                cycle.extend(node.map(Resource::Consumption));
+                cycle.push(Resource::Channel(ChannelId::new(channel)));
+                if channel == start {
+                    break;
+                }
+                (channel, node) = before[&channel];
+            }
+            cycle.reverse();
+            if best.as_ref().is_none_or(|b| cycle.len() < b.len()) {
+                best = Some(cycle);
+            }
+        }
+        // Every suspect leads to a cycle, but it need not lie on one: then the search has to start further on.
+        best.or_else(|| self.suspect.ones().next().map(|start| self.walk(start as u32)))
+    }
+
+    fn walk(&self, start: u32) -> Vec<Resource> {
+        let mut path: Vec<(u32, Option<NodeId>)> = vec![(start, None)];
+        loop {
+            let (channel, _) = path[path.len() - 1];
+            let (node, next) = self.blockers(channel)[0];
+            if let Some(position) = path.iter().position(|&(c, _)| c == next) {
+                let mut cycle = Vec::new();
+                for (i, &(channel, entered_by)) in path[position..].iter().enumerate() {
+                    cycle.extend(entered_by.filter(|_| i > 0).map(Resource::Consumption));
+                    cycle.push(Resource::Channel(ChannelId::new(channel)));
+                }
+                cycle.extend(node.map(Resource::Consumption));
+                return cycle;
+            }
+            path.push((next, node));
+        }
+    }
+}
+
+/// The connected groups of channels that are requested together.
+fn groups(together: &[(u32, u32)]) -> HashMap<u32, Vec<u32>> {
+    let mut neighbours: HashMap<u32, Vec<u32>> = HashMap::new();
+    for &(a, b) in together {
+        neighbours.entry(a).or_default().push(b);
+        neighbours.entry(b).or_default().push(a);
+    }
+    let mut groups = HashMap::new();
+    for &start in neighbours.keys() {
+        if groups.contains_key(&start) {
+            continue;
+        }
+        let mut group = vec![start];
+        let mut next = 0;
+        while next < group.len() {
+            for &channel in &neighbours[&group[next]] {
+                if !group.contains(&channel) {
+                    group.push(channel);
+                }
+            }
+            next += 1;
+        }
+        group.sort_unstable();
+        for &member in &group {
+            groups.insert(member, group.clone());
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ECube, Hamiltonian, NegativeFirst};
+    use wormcast_network::TopologySpec;
+
+    fn build(spec: &str) -> Network {
+        spec.parse::<TopologySpec>().unwrap().build().unwrap()
+    }
+
+    #[test]
+    fn meshes_and_hypercubes_are_safe() {
+        for spec in ["mesh:5x4", "mesh:3x3x3", "hypercube:4", "mesh:7"] {
+            let network = build(spec);
+            assert_eq!(Dependencies::of_relation(&network, &ECube).deadlock(1), None, "e-cube on {spec}");
+            assert_eq!(
+                Dependencies::of_relation(&network, &NegativeFirst).deadlock(1),
+                None,
+                "negative-first on {spec}"
+            );
+        }
+        assert_eq!(Dependencies::of_relation(&build("mesh:4x3x3"), &Hamiltonian).deadlock(1), None);
+    }
+
+    #[test]
+    fn e_cube_on_a_torus_has_a_ring_of_dependencies() {
+        let torus = build("torus:4x4");
+        let cycle = Dependencies::of_relation(&torus, &ECube).deadlock(1).expect("a ring");
+        assert_eq!(cycle.len(), 4);
+        for (i, &resource) in cycle.iter().enumerate() {
+            let (Resource::Channel(held), Resource::Channel(next)) = (resource, cycle[(i + 1) % 4]) else {
+                panic!("unicasts wait for links alone")
+            };
+            assert_eq!(torus.to(held), torus.from(next));
+        }
+        // A ring of three is too short: no route takes two hops in the same direction.
+        assert_eq!(Dependencies::of_relation(&build("torus:3x3"), &ECube).deadlock(1), None);
+    }
+
+    /// Seed 004, Figure 1: two lockstep trees, each of which holds what the other's sibling branch needs.
+    #[test]
+    fn sibling_branches_can_deadlock_where_paths_cannot() {
+        let mesh = build("mesh:3x2");
+        let channel = |u, v| mesh.channel_between(RouterId::new(u), RouterId::new(v)).unwrap();
+        let mut dependencies = Dependencies::new(&mesh);
+        // From 0: up then along; and along then up. Both reach 4 and 2 by different last channels.
+        dependencies.add_lockstep_tree(&[
+            (channel(1, 2), None, true),
+            (channel(1, 0), None, false),
+            (channel(0, 3), Some(1), true),
+        ]);
+        assert_eq!(dependencies.deadlock(4), None, "one tree alone cannot block itself");
+        dependencies.add_lockstep_tree(&[
+            (channel(0, 3), None, true),
+            (channel(0, 1), None, false),
+            (channel(1, 2), Some(1), true),
+        ]);
+        assert!(dependencies.deadlock(4).is_some());
+    }
+
+    /// A worm rule for both ways along a line, stopping anywhere.
+    struct Line;
+
+    impl WormRule for Line {
+        fn may_turn(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
+            network.reverse(arriving) != leaving
+        }
+
+        fn may_stop(&self, _: &Network, _: ChannelId, _: ChannelId) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn one_consumption_channel_is_too_few_for_worms_that_meet() {
+        let line = build("mesh:4");
+        let dependencies = Dependencies::of_rule(&line, &Line);
+        let cycle = dependencies.deadlock(1).expect("two worms that deliver to each other's stops");
+        assert!(cycle.iter().any(|r| matches!(r, Resource::Consumption(_))));
+        assert_eq!(dependencies.deadlock(2), None);
+    }
+}

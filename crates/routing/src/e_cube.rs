@@ -1,0 +1,79 @@
+//! E-cube, or dimension-order, routing.
+
+use wormcast_network::{ChannelId, Direction, Network, RouterId, Shape};
+
+use crate::relation::{RoutingRelation, Unsupported};
+
+/// E-cube routing: one dimension after the other, always along a shortest path.
+///
+/// Meshes and tori resolve dimension 0 (x) first, hypercubes their highest dimension first, as every example of seed 001
+/// does (resolved.md). In a torus the shorter way round is taken, the positive one if both are equal; without virtual
+/// channels this is *not* free of deadlock, which the dependency analysis shows.
+///
+/// Source: Sullivan and Bashkow 1977; Dally and Seitz 1987. O(dimensions) a hop.
+///
+/// ```
+/// use wormcast_network::{RouterId, TopologySpec};
+/// use wormcast_routing::{ECube, append_route};
+///
+/// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+/// let mut route = Vec::new();
+/// append_route(&mesh, &ECube, RouterId::new(0), None, RouterId::new(6), &mut route)?;
+/// let visited: Vec<u32> = route.iter().map(|&c| mesh.to(c).raw()).collect();
+/// assert_eq!(visited, [1, 2, 6]); // x first: (1,0), (2,0), (2,1)
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ECube;
+
+impl RoutingRelation for ECube {
+    fn name(&self) -> &'static str {
+        "e-cube"
+    }
+
+    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
+        match network.shape().grid() {
+            Some(_) => Ok(()),
+            None => Err(Unsupported::new(self.name(), "a mesh, a torus or a hypercube", network)),
+        }
+    }
+
+    fn candidates(
+        &self,
+        network: &Network,
+        at: RouterId,
+        _arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        match network.shape() {
+            Shape::Hypercube(_) => {
+                let Some(highest) = (at.raw() ^ target.raw()).checked_ilog2() else { return };
+                // An address bit has one neighbour: below if the bit is set, above if it is not.
+                let direction = if at.raw() >> highest & 1 == 1 { Direction::Negative } else { Direction::Positive };
+                out.extend(network.channel_along(at, highest as usize, direction));
+            }
+            Shape::Mesh(grid) | Shape::Torus(grid) => {
+                for dimension in 0..grid.dimensions() {
+                    let here = grid.coordinate(at.index(), dimension);
+                    let there = grid.coordinate(target.index(), dimension);
+                    if here == there {
+                        continue;
+                    }
+                    let positive = if network.shape().wraps() {
+                        let k = grid.extents()[dimension];
+                        let forward = (there + k - here) % k;
+                        forward <= k - forward
+                    } else {
+                        there > here
+                    };
+                    let direction = if positive { Direction::Positive } else { Direction::Negative };
+                    out.extend(network.channel_along(at, dimension, direction));
+                    return;
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Negative-first routing.
+
+use wormcast_network::{ChannelId, Direction, Network, RouterId};
+
+use crate::relation::{RoutingRelation, Unsupported};
+
+/// Minimal adaptive negative-first routing: all productive moves in negative directions come before any positive one.
+///
+/// While the target lies in a negative direction, every such direction is a candidate, x first; only then are the
+/// positive ones (model.md, rule 12). On hypercubes this is p-cube routing.
+///
+/// Source: Glass and Ni 1992; seed 000, section 3.1. O(dimensions) a hop.
+///
+/// ```
+/// use wormcast_network::{RouterId, TopologySpec};
+/// use wormcast_routing::{NegativeFirst, RoutingRelation};
+///
+/// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+/// let mut candidates = Vec::new();
+/// // From (2,2) to (0,1): west or south.
+/// NegativeFirst.candidates(&mesh, RouterId::new(10), None, RouterId::new(4), &mut candidates);
+/// let next: Vec<u32> = candidates.iter().map(|&c| mesh.to(c).raw()).collect();
+/// assert_eq!(next, [9, 6]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NegativeFirst;
+
+impl RoutingRelation for NegativeFirst {
+    fn name(&self) -> &'static str {
+        "negative-first"
+    }
+
+    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
+        match network.shape().grid() {
+            Some(_) if !network.shape().wraps() => Ok(()),
+            _ => Err(Unsupported::new(self.name(), "a mesh or a hypercube", network)),
+        }
+    }
+
+    fn candidates(
+        &self,
+        network: &Network,
+        at: RouterId,
+        _arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        let Some(grid) = network.shape().grid() else { return };
+        for direction in [Direction::Negative, Direction::Positive] {
+            for dimension in 0..grid.dimensions() {
+                let here = grid.coordinate(at.index(), dimension);
+                let there = grid.coordinate(target.index(), dimension);
+                let productive = match direction {
+                    Direction::Negative => there < here,
+                    Direction::Positive => there > here,
+                };
+                if productive {
+                    out.extend(network.channel_along(at, dimension, direction));
+                }
+            }
+            if !out.is_empty() {
+                return;
+            }
+        }
+    }
+}

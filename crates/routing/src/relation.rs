@@ -1,0 +1,116 @@
+//! The routing relation: the one trait between topologies and everything that moves worms.
+
+use thiserror::Error;
+use wormcast_network::{ChannelId, Network, RouterId};
+
+/// Which output channels a header may take.
+///
+/// A relation with one answer everywhere is deterministic routing, one with several is adaptive. Relations are
+/// stateless: what a header remembers is the channel by which it arrived.
+pub trait RoutingRelation: Send + Sync {
+    /// The name under which users ask for it.
+    fn name(&self) -> &'static str;
+
+    /// Whether the relation is defined on this network.
+    ///
+    /// # Errors
+    /// If it is not, saying what it needs.
+    fn supports(&self, network: &Network) -> Result<(), Unsupported>;
+
+    /// Replaces `out` by the channels that a header at `at`, which came by `arrived` (`None` in its source router), may
+    /// take towards `target`, the preferred one first. Empty if `at` is the target or there is no permitted way.
+    ///
+    /// Called once for each hop of a header; it must not allocate beyond the growth of `out`.
+    fn candidates(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    );
+}
+
+/// A routing or an algorithm was asked to work on a network that it is not defined for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{name}` needs {needs}, but `{network}` is {is}{hint}")]
+pub struct Unsupported {
+    /// The routing or algorithm.
+    pub name: String,
+    /// What it needs.
+    pub needs: String,
+    /// The network's name.
+    pub network: String,
+    /// What the network is instead.
+    pub is: String,
+    /// A way out, as `; …`, or nothing.
+    pub hint: String,
+}
+
+impl Unsupported {
+    /// The error for `name`, which needs `needs`, on `network`.
+    pub fn new(name: &str, needs: &str, network: &Network) -> Self {
+        let shape = network.shape();
+        let is = match shape.mesh() {
+            Some(grid) => format!("a {}-D mesh", grid.dimensions()),
+            None => shape.describe().to_owned(),
+        };
+        Self {
+            name: name.to_owned(),
+            needs: needs.to_owned(),
+            network: network.name().to_owned(),
+            is,
+            hint: String::new(),
+        }
+    }
+
+    /// Adds a way out.
+    #[must_use]
+    pub fn with_hint(mut self, hint: &str) -> Self {
+        self.hint = format!("; {hint}");
+        self
+    }
+}
+
+/// A relation that leads nowhere: no permitted channel at a router, or no arrival within twice as many hops as the
+/// network has channels.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{routing}` has no route from router {from} to router {to}")]
+pub struct NoRoute {
+    /// The relation.
+    pub routing: &'static str,
+    /// Where the route starts.
+    pub from: RouterId,
+    /// Where it should end.
+    pub to: RouterId,
+}
+
+/// Appends the channels that a header takes from `from`, reached by `arrived`, to `to` in an idle network: always the
+/// preferred candidate.
+///
+/// # Errors
+/// If the relation leads nowhere.
+pub fn append_route(
+    network: &Network,
+    relation: &dyn RoutingRelation,
+    from: RouterId,
+    arrived: Option<ChannelId>,
+    to: RouterId,
+    route: &mut Vec<ChannelId>,
+) -> Result<(), NoRoute> {
+    let (mut at, mut arrived) = (from, arrived);
+    let mut candidates = Vec::new();
+    let mut hops = 0;
+    while at != to {
+        relation.candidates(network, at, arrived, to, &mut candidates);
+        let &channel = candidates.first().filter(|_| hops < 2 * network.channels()).ok_or(NoRoute {
+            routing: relation.name(),
+            from,
+            to,
+        })?;
+        route.push(channel);
+        (at, arrived) = (network.to(channel), Some(channel));
+        hops += 1;
+    }
+    Ok(())
+}

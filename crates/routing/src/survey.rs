@@ -1,0 +1,104 @@
+//! How far a routing relation leads.
+
+use wormcast_network::{ChannelId, Network, RouterId};
+
+use crate::relation::RoutingRelation;
+
+/// Reach and route lengths of a routing relation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Survey {
+    /// Whether every router has a route to every other.
+    pub connected: bool,
+    /// The mean length in hops of the shortest permitted routes, over ordered pairs of different routers; `None` if some
+    /// pair has no route.
+    pub average_distance: Option<f64>,
+    /// The longest of them.
+    pub diameter: Option<u32>,
+}
+
+/// Measures the shortest permitted routes between all pairs of routers.
+///
+/// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels).
+pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
+    let routers = network.routers();
+    let (mut total, mut diameter, mut connected) = (0u64, 0, true);
+    let mut hops = vec![u32::MAX; network.channels()];
+    let mut candidates = Vec::new();
+    let (mut frontier, mut next) = (Vec::new(), Vec::new());
+    for target in (0..routers as u32).map(RouterId::new) {
+        // hops[c]: from the start of channel c to the target.
+        hops.fill(u32::MAX);
+        frontier.clear();
+        let entering = |router: RouterId| network.outputs(router).map(|out| network.reverse(out));
+        for channel in entering(target) {
+            hops[channel.index()] = 1;
+            frontier.push(channel);
+        }
+        let mut distance = 1;
+        while !frontier.is_empty() {
+            distance += 1;
+            next.clear();
+            for &channel in &frontier {
+                let at = network.from(channel);
+                if at == target {
+                    continue;
+                }
+                for arriving in entering(at).filter(|c| network.from(*c) != target) {
+                    if hops[arriving.index()] == u32::MAX {
+                        relation.candidates(network, at, Some(arriving), target, &mut candidates);
+                        if candidates.contains(&channel) {
+                            hops[arriving.index()] = distance;
+                            next.push(arriving);
+                        }
+                    }
+                }
+            }
+            std::mem::swap(&mut frontier, &mut next);
+        }
+        for source in (0..routers as u32).map(RouterId::new).filter(|&s| s != target) {
+            relation.candidates(network, source, None, target, &mut candidates);
+            let shortest = candidates.iter().map(|c: &ChannelId| hops[c.index()]).min();
+            match shortest {
+                None | Some(u32::MAX) => connected = false,
+                Some(length) => {
+                    total += u64::from(length);
+                    diameter = diameter.max(length);
+                }
+            }
+        }
+    }
+    let pairs = (routers * routers.saturating_sub(1)).max(1);
+    Survey {
+        connected,
+        average_distance: connected.then_some(total as f64 / pairs as f64),
+        diameter: connected.then_some(diameter),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ECube, Hamiltonian, NegativeFirst};
+    use wormcast_network::TopologySpec;
+
+    #[test]
+    fn minimal_relations_are_as_long_as_distances() {
+        for spec in ["mesh:4x5", "mesh:3x2x3", "hypercube:4"] {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let distances = network.distances();
+            for relation in [&ECube as &dyn RoutingRelation, &NegativeFirst] {
+                let survey = survey(&network, relation);
+                assert!(survey.connected);
+                assert_eq!(survey.diameter, distances.diameter);
+                assert!((survey.average_distance.unwrap() - distances.average.unwrap()).abs() < 1e-12);
+            }
+        }
+    }
+
+    /// In two dimensions the Hamiltonian routing function takes shortest paths (Lin, McKinley and Ni 1994, Lemma 1).
+    #[test]
+    fn hamiltonian_routes_are_shortest_in_two_dimensions() {
+        let mesh = "mesh:5x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        assert_eq!(survey(&mesh, &Hamiltonian).average_distance, survey(&mesh, &ECube).average_distance);
+    }
+}
