@@ -1,1 +1,44 @@
-//! Placeholder.
+//! Floor 3 of wormcast: which worms a multicast sends.
+//!
+//! An [`Algorithm`] turns a [`Multicast`] (a source and its destinations) into a [`Plan`], the one form that engines,
+//! drawings and analyses understand. A new algorithm is one new file and one line in the [`registry`](algorithm_by_name).
+//!
+//! ```
+//! use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
+//! use wormcast_network::{TopologySpec, parse_node, parse_node_list};
+//!
+//! let mesh = "mesh:8x8".parse::<TopologySpec>()?.build()?;
+//! let algorithm = algorithm_by_name("pure-negative-first", &mesh, &Options::default())?;
+//! let multicast = Multicast::new(parse_node(&mesh, "4,3")?, &parse_node_list(&mesh, "1,4;1,5")?);
+//! let plan = algorithm.plan(&mesh, &multicast);
+//! let summary = plan.summary(&mesh, algorithm.routing(), PortModel::One)?;
+//! assert_eq!((summary.startups, summary.longest), (1, 5));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod algorithm;
+mod chains;
+mod column_path;
+mod containment;
+mod dual_path;
+mod minimal_negative_first;
+mod minimal_negative_first_optimal;
+mod multi_path;
+mod negative_first_rule;
+mod plan;
+mod pure_negative_first;
+mod registry;
+mod separate;
+mod summary;
+
+pub use algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+pub use column_path::ColumnPath;
+pub use dual_path::DualPath;
+pub use minimal_negative_first::MinimalNegativeFirst;
+pub use minimal_negative_first_optimal::MinimalNegativeFirstOptimal;
+pub use multi_path::MultiPath;
+pub use plan::{Branch, Itinerary, Path, Plan, PlanError, Tree, Worm};
+pub use pure_negative_first::PureNegativeFirst;
+pub use registry::{ALGORITHMS, algorithm_by_name};
+pub use separate::Separate;
+pub use summary::{PlanSummary, PortModel, WormSummary};

@@ -1,0 +1,128 @@
+//! The algorithm trait, what it is given and how it fails.
+
+use std::collections::HashSet;
+
+use thiserror::Error;
+use wormcast_network::{Network, NodeId};
+use wormcast_routing::{Dependencies, RoutingRelation, UnknownName, Unsupported};
+
+use crate::plan::Plan;
+
+/// One message to many: a source and its destinations.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Multicast {
+    source: NodeId,
+    destinations: Vec<NodeId>,
+}
+
+impl Multicast {
+    /// A multicast from `source`. The source is never a destination and a repeated destination counts once: the first
+    /// mention stays, in the order given.
+    pub fn new(source: NodeId, destinations: &[NodeId]) -> Self {
+        let mut kept = Vec::with_capacity(destinations.len());
+        if destinations.len() <= 16 {
+            for &node in destinations {
+                if node != source && !kept.contains(&node) {
+                    kept.push(node);
+                }
+            }
+        } else {
+            let mut seen: HashSet<NodeId> = HashSet::with_capacity(destinations.len() + 1);
+            seen.insert(source);
+            kept.extend(destinations.iter().copied().filter(|&node| seen.insert(node)));
+        }
+        Self { source, destinations: kept }
+    }
+
+    /// The node that has the message.
+    pub fn source(&self) -> NodeId {
+        self.source
+    }
+
+    /// The nodes that want it: no duplicates, never the source.
+    pub fn destinations(&self) -> &[NodeId] {
+        &self.destinations
+    }
+}
+
+/// A multicast algorithm, made for one network.
+///
+/// The contract of a plan: every destination is delivered exactly once and nothing else is ([`Plan::check`]), every path
+/// follows [`routing`](Self::routing) from stop to stop, and the worms' dependencies are among
+/// [`dependencies`](Self::dependencies).
+pub trait Algorithm: Send + Sync {
+    /// The name under which users ask for it.
+    fn name(&self) -> &'static str;
+
+    /// The relation that routes path worms from each stop to the next.
+    fn routing(&self) -> &dyn RoutingRelation;
+
+    /// The worms that a multicast sends on `network`, the one that the algorithm was made for.
+    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan;
+
+    /// What worms of any plan may hold while they wait for what: the input of the static deadlock check.
+    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n>;
+}
+
+/// What an algorithm may be told.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// The routing to use, for algorithms that leave a choice.
+    pub routing: Option<String>,
+    /// The seed of an algorithm that makes random choices.
+    pub seed: u64,
+}
+
+/// Why there is no such algorithm on a network.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AlgorithmError {
+    /// The name is unknown.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// The network is not of the kind that the algorithm, or its routing, is defined for.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// The algorithm has its own routing.
+    #[error("`{algorithm}` is defined with `{own}` routing and cannot use `{given}`; leave the routing out")]
+    FixedRouting {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// Its routing.
+        own: &'static str,
+        /// What was asked for.
+        given: String,
+    },
+}
+
+/// Checks that a routing, if one was asked for, is the algorithm's own.
+pub(crate) fn own_routing(algorithm: &'static str, own: &'static str, options: &Options) -> Result<(), AlgorithmError> {
+    match &options.routing {
+        Some(given) if given != own => {
+            wormcast_routing::routing_by_name(given)?;
+            Err(AlgorithmError::FixedRouting { algorithm, own, given: given.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the network is a mesh, of exactly `dimensions` dimensions if that is given.
+pub(crate) fn require_mesh(
+    name: &'static str,
+    network: &Network,
+    dimensions: Option<usize>,
+) -> Result<(), Unsupported> {
+    let fits = |grid: &wormcast_network::Grid| dimensions.is_none_or(|d| grid.dimensions() == d);
+    if network.shape().mesh().is_some_and(fits) {
+        return Ok(());
+    }
+    let needs = dimensions.map_or_else(|| "a mesh".to_owned(), |d| format!("a {d}-D mesh"));
+    let error = Unsupported::new(name, &needs, network);
+    Err(match network.shape() {
+        wormcast_network::Shape::Hypercube(grid) if dimensions.is_none() => {
+            let extents = vec!["2"; grid.dimensions()].join("x");
+            error.with_hint(&format!("the mesh `mesh:{extents}` has the same links"))
+        }
+        _ => error,
+    })
+}

@@ -1,0 +1,62 @@
+//! Containment order in two dimensions and the greedy chains of seed 000, Figures 2 and 3.
+
+use wormcast_network::{Grid, NodeId};
+
+/// A destination and its place in a 2-D mesh.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Site {
+    pub(crate) x: u32,
+    pub(crate) y: u32,
+    pub(crate) node: NodeId,
+}
+
+/// The places of nodes in increasing lexicographic order: by x, then y.
+pub(crate) fn sites(grid: &Grid, nodes: &[NodeId]) -> Vec<Site> {
+    let site = |&node: &NodeId| {
+        let index = node.index();
+        Site { x: grid.coordinate(index, 0), y: grid.coordinate(index, 1), node }
+    };
+    let mut sites: Vec<Site> = nodes.iter().map(site).collect();
+    sites.sort_unstable_by_key(|site| (site.x, site.y));
+    sites
+}
+
+/// Column-greedy (Figure 2): takes the sites of one containment-ordered list out of `sites`, which are in lexicographic
+/// order and stay so. Repeated until nothing is left, it makes as few lists as possible.
+pub(crate) fn column_greedy(sites: &mut Vec<Site>) -> Vec<Site> {
+    let (mut list, mut y) = (Vec::new(), 0);
+    sites.retain(|site| {
+        let take = site.y >= y;
+        if take {
+            y = site.y;
+            list.push(*site);
+        }
+        !take
+    });
+    list
+}
+
+/// Row-greedy (Figure 3): the same, row by row.
+pub(crate) fn row_greedy(sites: &mut Vec<Site>) -> Vec<Site> {
+    let mut by_row = sites.clone();
+    by_row.sort_unstable_by_key(|site| (site.y, site.x));
+    let (mut list, mut x) = (Vec::new(), 0);
+    for site in by_row {
+        if site.x >= x {
+            x = site.x;
+            list.push(site);
+        }
+    }
+    sites.retain(|site| !list.contains(site));
+    list
+}
+
+/// The nodes of a list, in its order.
+pub(crate) fn nodes(list: &[Site]) -> Vec<NodeId> {
+    list.iter().map(|site| site.node).collect()
+}
+
+/// The nodes of a list, last first.
+pub(crate) fn reversed(list: &[Site]) -> Vec<NodeId> {
+    list.iter().rev().map(|site| site.node).collect()
+}

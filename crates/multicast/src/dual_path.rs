@@ -1,0 +1,89 @@
+//! Dual-path multicast.
+
+use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_routing::{Dependencies, Hamiltonian, RoutingRelation, WormRule, hamiltonian_label};
+
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
+use crate::plan::{Plan, Worm};
+
+/// Dual-path multicast: one worm through the destinations with labels above the source's, one through those below.
+///
+/// Source: Lin, McKinley and Ni 1994; seed 000's "Hamiltonian" algorithm. Labels follow the boustrophedon Hamiltonian path
+/// of the mesh ([`hamiltonian_label`]); each worm visits its destinations in label order and takes short cuts between them.
+/// At most two startups, but long worms.
+///
+/// Needs a mesh of any dimension. O(destinations x log destinations).
+///
+/// ```
+/// use wormcast_multicast::{Multicast, Options, algorithm_by_name};
+/// use wormcast_network::{TopologySpec, parse_node, parse_node_list};
+///
+/// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+/// let dual = algorithm_by_name("dual-path", &mesh, &Options::default())?;
+/// let multicast = Multicast::new(parse_node(&mesh, "1,1")?, &parse_node_list(&mesh, "0,1;3,1;2,3;0,0")?);
+/// let lists: Vec<_> = dual.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits(&mesh)).collect();
+/// // Row 1 runs west: (0,1) comes after the source, (3,1) before it.
+/// assert_eq!(lists, [parse_node_list(&mesh, "0,1;2,3")?, parse_node_list(&mesh, "3,1;0,0")?]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct DualPath;
+
+impl DualPath {
+    /// For a mesh of any dimension.
+    ///
+    /// # Errors
+    /// If the network is no mesh, or another routing is asked for.
+    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+        require_mesh("dual-path", network, None)?;
+        own_routing("dual-path", "hamiltonian", options)?;
+        Ok(Self)
+    }
+}
+
+/// The destinations above and below the source, each in the order in which a worm visits them.
+pub(crate) fn high_and_low(network: &Network, multicast: &Multicast) -> (Vec<NodeId>, Vec<NodeId>) {
+    let grid = network.shape().mesh().expect("made for a mesh");
+    let label = |node: NodeId| hamiltonian_label(grid, network.router_of(node));
+    let source = label(multicast.source());
+    let mut labelled: Vec<(u32, NodeId)> = multicast.destinations().iter().map(|&node| (label(node), node)).collect();
+    labelled.sort_unstable();
+    let (low, high): (Vec<_>, Vec<_>) = labelled.into_iter().partition(|&(label, _)| label < source);
+    let nodes = |list: Vec<(u32, NodeId)>| list.into_iter().map(|(_, node)| node).collect::<Vec<_>>();
+    (nodes(high), nodes(low.into_iter().rev().collect()))
+}
+
+/// What path-based worms do: labels rise all the way, or fall all the way; stops anywhere.
+pub(crate) struct LabelRule;
+
+impl WormRule for LabelRule {
+    fn may_turn(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
+        let Some(grid) = network.shape().mesh() else { return false };
+        let rises =
+            |channel| hamiltonian_label(grid, network.to(channel)) > hamiltonian_label(grid, network.from(channel));
+        rises(arriving) == rises(leaving)
+    }
+
+    fn may_stop(&self, _: &Network, _: ChannelId, _: ChannelId) -> bool {
+        true
+    }
+}
+
+impl Algorithm for DualPath {
+    fn name(&self) -> &'static str {
+        "dual-path"
+    }
+
+    fn routing(&self) -> &dyn RoutingRelation {
+        &Hamiltonian
+    }
+
+    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
+        let (high, low) = high_and_low(network, multicast);
+        let worms = [high, low].into_iter().filter(|stops| !stops.is_empty());
+        Plan { worms: worms.map(|stops| Worm::path(multicast.source(), stops)).collect() }
+    }
+
+    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+        Dependencies::of_rule(network, &LabelRule)
+    }
+}

@@ -1,0 +1,88 @@
+//! Multi-path multicast.
+
+use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_routing::{Dependencies, Hamiltonian, RoutingRelation, hamiltonian_label};
+
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
+use crate::dual_path::{LabelRule, high_and_low};
+use crate::plan::{Itinerary, Path, Plan, Worm};
+
+/// Multi-path multicast: dual-path, with each half split between the source's neighbours; at most four worms.
+///
+/// Source: Lin, McKinley and Ni 1994. If the source has two neighbours with higher labels, one lies in its own row and one in
+/// the next: the destinations on the former's side of the source's column go to a worm that leaves through it, the others to
+/// one that leaves through the latter. The half below is split the same way.
+///
+/// Needs a 2-D mesh. O(destinations x log destinations).
+///
+/// ```
+/// use wormcast_multicast::{Multicast, Options, algorithm_by_name};
+/// use wormcast_network::{TopologySpec, parse_node, parse_node_list};
+///
+/// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+/// let multi = algorithm_by_name("multi-path", &mesh, &Options::default())?;
+/// let multicast = Multicast::new(parse_node(&mesh, "1,2")?, &parse_node_list(&mesh, "0,3;3,3;1,1;3,0;0,0")?);
+/// let lists: Vec<_> = multi.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits(&mesh)).collect();
+/// // Row 2 runs east: upwards, the east goes through (2,2) and the rest through (1,3);
+/// // downwards, the west goes through (0,2) and the rest through (1,1).
+/// let list = |text| parse_node_list(&mesh, text);
+/// assert_eq!(lists, [list("3,3")?, list("0,3")?, list("0,0")?, list("1,1;3,0")?]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct MultiPath;
+
+impl MultiPath {
+    /// For a 2-D mesh.
+    ///
+    /// # Errors
+    /// If the network is no 2-D mesh, or another routing is asked for.
+    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+        require_mesh("multi-path", network, Some(2))?;
+        own_routing("multi-path", "hamiltonian", options)?;
+        Ok(Self)
+    }
+}
+
+/// Splits one half by the source's neighbours in it: those on the row neighbour's side of the source's column, and the rest.
+fn split(network: &Network, source: NodeId, half: Vec<NodeId>, high: bool) -> Vec<(Option<ChannelId>, Vec<NodeId>)> {
+    let grid = network.shape().mesh().expect("made for a mesh");
+    let router = network.router_of(source);
+    let label = hamiltonian_label(grid, router);
+    let x = |index: usize| grid.coordinate(index, 0);
+    let in_half = |channel: &ChannelId| (hamiltonian_label(grid, network.to(*channel)) > label) == high;
+    let (along, across): (Vec<ChannelId>, Vec<ChannelId>) = network
+        .outputs(router)
+        .filter(in_half)
+        .partition(|&channel| x(network.to(channel).index()) != x(source.index()));
+    let (&[along], &[across]) = (&along[..], &across[..]) else { return vec![(None, half)] };
+    let eastward = x(network.to(along).index()) > x(source.index());
+    let (side, rest) = half.into_iter().partition(|node| {
+        let there = x(node.index());
+        if eastward { there > x(source.index()) } else { there < x(source.index()) }
+    });
+    vec![(Some(along), side), (Some(across), rest)]
+}
+
+impl Algorithm for MultiPath {
+    fn name(&self) -> &'static str {
+        "multi-path"
+    }
+
+    fn routing(&self) -> &dyn RoutingRelation {
+        &Hamiltonian
+    }
+
+    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
+        let source = multicast.source();
+        let (high, low) = high_and_low(network, multicast);
+        let mut lists = split(network, source, high, true);
+        lists.extend(split(network, source, low, false));
+        let worm =
+            |(exit, stops)| Worm { itinerary: Itinerary::Path(Path { exit, stops }), ..Worm::path(source, Vec::new()) };
+        Plan { worms: lists.into_iter().filter(|(_, stops)| !stops.is_empty()).map(worm).collect() }
+    }
+
+    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+        Dependencies::of_rule(network, &LabelRule)
+    }
+}

@@ -1,0 +1,279 @@
+//! The plan: the one form between algorithms and engines.
+
+use std::collections::HashMap;
+
+use thiserror::Error;
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_routing::{NoRoute, RoutingRelation, append_route};
+
+use crate::algorithm::Multicast;
+
+/// The worms of one multicast, in the order in which their senders start them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Plan {
+    /// The worms; a worm's id within the plan is its position.
+    pub worms: Vec<Worm>,
+}
+
+/// One worm: who sends it, when it may start, and where it goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Worm {
+    /// The node that sends it.
+    pub from: NodeId,
+    /// The worm, earlier in the plan, whose delivery at `from` lets this one start (software forwarding); `None`: it starts
+    /// when the message is generated, and `from` is the source.
+    pub after: Option<u32>,
+    /// Where it goes.
+    pub itinerary: Itinerary,
+    /// The one consumption channel that it may use at every node (model.md, rule 9); `None`: any.
+    pub consumption_class: Option<u8>,
+}
+
+/// Where a worm goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Itinerary {
+    /// One header that visits stops in order.
+    Path(Path),
+    /// A worm that is replicated where its branches part.
+    Tree(Tree),
+}
+
+/// A path from stop to stop, each leg routed by the algorithm's relation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// The channel that the worm must take first; `None`: the relation decides.
+    pub exit: Option<ChannelId>,
+    /// The nodes that it delivers to, in order; it delivers at the first visit of the one that is next.
+    pub stops: Vec<NodeId>,
+}
+
+/// A tree of fixed channels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tree {
+    /// The channels, each after the one that leads to it.
+    pub branches: Vec<Branch>,
+}
+
+/// A channel of a tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Branch {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The position of the branch that enters the router which this one leaves; `None`: it leaves the source's router.
+    pub parent: Option<u32>,
+    /// Whether the worm delivers at the router that the channel enters.
+    pub delivers: bool,
+}
+
+impl Worm {
+    /// A path worm that the source sends, free in its first channel and its consumption channels.
+    pub fn path(from: NodeId, stops: Vec<NodeId>) -> Self {
+        Self { from, after: None, itinerary: Itinerary::Path(Path { exit: None, stops }), consumption_class: None }
+    }
+
+    /// A tree worm that the source sends.
+    pub fn tree(from: NodeId, branches: Vec<Branch>) -> Self {
+        Self { from, after: None, itinerary: Itinerary::Tree(Tree { branches }), consumption_class: None }
+    }
+
+    /// The same worm, sent once worm `trigger` of the plan has delivered at its sender.
+    #[must_use]
+    pub fn after(self, trigger: u32) -> Self {
+        Self { after: Some(trigger), ..self }
+    }
+
+    /// The nodes that it delivers to: in order for a path, parents first for a tree.
+    pub fn visits(&self, network: &Network) -> Vec<NodeId> {
+        match &self.itinerary {
+            Itinerary::Path(path) => path.stops.clone(),
+            Itinerary::Tree(tree) => {
+                let delivered = tree.branches.iter().filter(|branch| branch.delivers);
+                delivered.map(|branch| network.node_of(network.to(branch.channel))).collect()
+            }
+        }
+    }
+
+    /// The channels that it takes in an idle network, parents first.
+    ///
+    /// # Errors
+    /// If the relation does not lead from a stop to the next.
+    pub fn channels(&self, network: &Network, routing: &dyn RoutingRelation) -> Result<Vec<ChannelId>, NoRoute> {
+        match &self.itinerary {
+            Itinerary::Path(path) => {
+                let mut channels: Vec<ChannelId> = path.exit.into_iter().collect();
+                for &stop in &path.stops {
+                    let arrived = channels.last().copied();
+                    let at = arrived.map_or(network.router_of(self.from), |channel| network.to(channel));
+                    append_route(network, routing, at, arrived, network.router_of(stop), &mut channels)?;
+                }
+                Ok(channels)
+            }
+            Itinerary::Tree(tree) => Ok(tree.branches.iter().map(|branch| branch.channel).collect()),
+        }
+    }
+}
+
+/// A plan that no engine should run.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A destination that no worm delivers to.
+    #[error("no worm delivers to destination {0}")]
+    Missing(NodeId),
+    /// A node that is delivered to twice, or is no destination.
+    #[error("worm {worm} delivers to node {node}, which {why}")]
+    Unwanted {
+        /// The worm.
+        worm: usize,
+        /// The node.
+        node: NodeId,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A worm whose sender does not have the message by then.
+    #[error("worm {worm} starts at node {from}, which {why}")]
+    Untriggered {
+        /// The worm.
+        worm: usize,
+        /// Its sender.
+        from: NodeId,
+        /// What is wrong with that.
+        why: &'static str,
+    },
+    /// A worm without stops, or a tree whose branches do not hang together.
+    #[error("worm {worm} {problem}")]
+    Shape {
+        /// The worm.
+        worm: usize,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+}
+
+impl Plan {
+    /// Checks that the plan delivers to each destination exactly once, that every sender has the message before it sends,
+    /// and that every itinerary hangs together.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn check(&self, network: &Network, multicast: &Multicast) -> Result<(), PlanError> {
+        let mut delivered_by: HashMap<NodeId, usize> = HashMap::new();
+        let wanted: std::collections::HashSet<NodeId> = multicast.destinations().iter().copied().collect();
+        for (id, worm) in self.worms.iter().enumerate() {
+            let untriggered = |why| PlanError::Untriggered { worm: id, from: worm.from, why };
+            match worm.after {
+                None if worm.from != multicast.source() => return Err(untriggered("is not the source")),
+                Some(trigger) if delivered_by.get(&worm.from) != Some(&(trigger as usize)) => {
+                    return Err(untriggered(
+                        "the worm that triggers it does not deliver to, or not before it in the plan",
+                    ));
+                }
+                _ => {}
+            }
+            self.check_shape(network, id)?;
+            for node in worm.visits(network) {
+                let unwanted = |why| PlanError::Unwanted { worm: id, node, why };
+                if !wanted.contains(&node) {
+                    return Err(unwanted("is not a destination"));
+                }
+                if delivered_by.insert(node, id).is_some() {
+                    return Err(unwanted("has the message already"));
+                }
+            }
+        }
+        let missing = multicast.destinations().iter().find(|node| !delivered_by.contains_key(node));
+        missing.map_or(Ok(()), |&node| Err(PlanError::Missing(node)))
+    }
+
+    fn check_shape(&self, network: &Network, id: usize) -> Result<(), PlanError> {
+        let worm = &self.worms[id];
+        let problem = |problem| Err(PlanError::Shape { worm: id, problem });
+        let source = network.router_of(worm.from);
+        match &worm.itinerary {
+            Itinerary::Path(path) if path.stops.is_empty() => problem("has no stop"),
+            Itinerary::Path(path) if path.exit.is_some_and(|exit| network.from(exit) != source) => {
+                problem("leaves by a channel of another router")
+            }
+            Itinerary::Path(_) => Ok(()),
+            Itinerary::Tree(tree) => {
+                let start = |branch: &Branch| match branch.parent {
+                    None => Some(source),
+                    Some(parent) => tree.branches.get(parent as usize).map(|p| network.to(p.channel)),
+                };
+                let mut has_child = vec![false; tree.branches.len()];
+                for (position, branch) in tree.branches.iter().enumerate() {
+                    if branch.parent.is_some_and(|p| p as usize >= position) {
+                        return problem("has a branch before the one that leads to it");
+                    }
+                    if start(branch) != Some(network.from(branch.channel)) {
+                        return problem("has a branch that does not start where its parent ends");
+                    }
+                    if let Some(parent) = branch.parent {
+                        has_child[parent as usize] = true;
+                    }
+                }
+                let dangling = |(i, branch): (usize, &Branch)| !has_child[i] && !branch.delivers;
+                if tree.branches.is_empty() || tree.branches.iter().enumerate().any(dangling) {
+                    return problem("has a branch that leads to no delivery");
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The routers that a channel list enters, for drawings and tests.
+#[cfg(test)]
+pub(crate) fn routers_entered(network: &Network, channels: &[ChannelId]) -> Vec<RouterId> {
+    channels.iter().map(|&channel| network.to(channel)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::TopologySpec;
+
+    fn node(id: u32) -> NodeId {
+        NodeId::new(id)
+    }
+
+    #[test]
+    fn check_names_the_broken_rule() {
+        let mesh = "mesh:3x3".parse::<TopologySpec>().unwrap().build().unwrap();
+        let multicast = Multicast::new(node(0), &[node(1), node(2)]);
+        let check = |worms: Vec<Worm>| Plan { worms }.check(&mesh, &multicast).map_err(|e| e.to_string());
+        assert_eq!(check(vec![Worm::path(node(0), vec![node(1), node(2)])]), Ok(()));
+        assert_eq!(
+            check(vec![Worm::path(node(0), vec![node(1)]), Worm::path(node(1), vec![node(2)]).after(0)]),
+            Ok(())
+        );
+        assert_eq!(
+            check(vec![Worm::path(node(0), vec![node(1)])]),
+            Err("no worm delivers to destination 2".to_owned())
+        );
+        assert_eq!(
+            check(vec![Worm::path(node(0), vec![node(1), node(1)])]),
+            Err("worm 0 delivers to node 1, which has the message already".to_owned())
+        );
+        assert_eq!(
+            check(vec![Worm::path(node(0), vec![node(4)])]),
+            Err("worm 0 delivers to node 4, which is not a destination".to_owned())
+        );
+        assert_eq!(
+            check(vec![Worm::path(node(1), vec![node(2)])]),
+            Err("worm 0 starts at node 1, which is not the source".to_owned())
+        );
+        let channel = |u, v| mesh.channel_between(RouterId::new(u), RouterId::new(v)).unwrap();
+        let branch = |channel, parent, delivers| Branch { channel, parent, delivers };
+        let tree = |branches| check(vec![Worm::tree(node(0), branches)]);
+        assert_eq!(tree(vec![branch(channel(0, 1), None, true), branch(channel(1, 2), Some(0), true)]), Ok(()));
+        assert_eq!(
+            tree(vec![branch(channel(0, 1), None, true), branch(channel(4, 5), Some(0), true)]),
+            Err("worm 0 has a branch that does not start where its parent ends".to_owned())
+        );
+        assert_eq!(
+            tree(vec![branch(channel(0, 1), None, true), branch(channel(0, 3), None, false)]),
+            Err("worm 0 has a branch that leads to no delivery".to_owned())
+        );
+    }
+}

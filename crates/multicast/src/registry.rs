@@ -1,0 +1,88 @@
+//! Multicast algorithms by name.
+
+use wormcast_network::Network;
+use wormcast_routing::UnknownName;
+
+use crate::algorithm::{Algorithm, AlgorithmError, Options};
+use crate::column_path::ColumnPath;
+use crate::dual_path::DualPath;
+use crate::minimal_negative_first::MinimalNegativeFirst;
+use crate::minimal_negative_first_optimal::MinimalNegativeFirstOptimal;
+use crate::multi_path::MultiPath;
+use crate::pure_negative_first::PureNegativeFirst;
+use crate::separate::Separate;
+
+type Make = fn(&Network, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
+
+macro_rules! registry {
+    ($($name:literal => $algorithm:ident),* $(,)?) => {
+        /// The names that [`algorithm_by_name`] knows.
+        pub const ALGORITHMS: &[&str] = &[$($name),*];
+
+        const MAKERS: &[Make] = &[$(|network, options| Ok(Box::new($algorithm::new(network, options)?))),*];
+    };
+}
+
+// One line an algorithm.
+registry! {
+    "separate" => Separate,
+    "pure-negative-first" => PureNegativeFirst,
+    "minimal-negative-first" => MinimalNegativeFirst,
+    "minimal-negative-first-optimal" => MinimalNegativeFirstOptimal,
+    "dual-path" => DualPath,
+    "multi-path" => MultiPath,
+    "column-path" => ColumnPath,
+}
+
+/// The algorithm of this name, made for `network`.
+///
+/// # Errors
+/// If there is none of that name, or it is not defined for the network or with the routing asked for.
+pub fn algorithm_by_name(
+    name: &str,
+    network: &Network,
+    options: &Options,
+) -> Result<Box<dyn Algorithm>, AlgorithmError> {
+    match ALGORITHMS.iter().position(|&known| known == name) {
+        Some(position) => MAKERS[position](network, options),
+        None => Err(UnknownName { kind: "algorithm", given: name.to_owned(), expected: ALGORITHMS.to_vec() }.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::TopologySpec;
+
+    #[test]
+    fn every_listed_algorithm_exists_under_its_own_name() {
+        let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        for name in ALGORITHMS {
+            assert_eq!(algorithm_by_name(name, &mesh, &Options::default()).unwrap().name(), *name);
+        }
+    }
+
+    #[test]
+    fn errors_are_clear() {
+        let message = |name: &str, topology: &str, routing: Option<&str>| {
+            let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+            let options = Options { routing: routing.map(str::to_owned), seed: 0 };
+            algorithm_by_name(name, &network, &options).err().unwrap().to_string()
+        };
+        assert!(message("dualpath", "mesh:4x4", None).ends_with("did you mean `dual-path`?"));
+        assert_eq!(
+            message("column-path", "mesh:4x4x4", None),
+            "`column-path` needs a 2-D mesh, but `mesh:4x4x4` is a 3-D mesh"
+        );
+        assert_eq!(message("dual-path", "torus:4x4", None), "`dual-path` needs a mesh, but `torus:4x4` is a torus");
+        assert_eq!(
+            message("pure-negative-first", "hypercube:3", None),
+            "`pure-negative-first` needs a mesh, but `hypercube:3` is a hypercube; the mesh `mesh:2x2x2` has the same links"
+        );
+        assert_eq!(
+            message("dual-path", "mesh:4x4", Some("e-cube")),
+            "`dual-path` is defined with `hamiltonian` routing and cannot use `e-cube`; leave the routing out"
+        );
+        assert!(message("separate", "mesh:4x4", Some("negativefirst")).ends_with("did you mean `negative-first`?"));
+    }
+}

@@ -1,0 +1,57 @@
+//! Separate addressing: one unicast for each destination.
+
+use wormcast_network::Network;
+use wormcast_routing::{Dependencies, RoutingRelation, routing_by_name};
+
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+use crate::plan::{Plan, Worm};
+
+/// Separate addressing: the source sends one unicast to each destination, in the order given.
+///
+/// The baseline that every other scheme has to beat. Any routing will do; e-cube is the default. As many startups as
+/// destinations; O(destinations).
+///
+/// ```
+/// use wormcast_multicast::{Multicast, Options, algorithm_by_name};
+/// use wormcast_network::{NodeId, TopologySpec};
+///
+/// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+/// let separate = algorithm_by_name("separate", &mesh, &Options::default())?;
+/// let plan = separate.plan(&mesh, &Multicast::new(NodeId::new(0), &[NodeId::new(5), NodeId::new(3)]));
+/// assert_eq!(plan.worms.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Separate {
+    routing: Box<dyn RoutingRelation>,
+}
+
+impl Separate {
+    /// With the routing of the options, or e-cube.
+    ///
+    /// # Errors
+    /// If the routing is unknown or not defined on the network.
+    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+        let routing = routing_by_name(options.routing.as_deref().unwrap_or("e-cube"))?;
+        routing.supports(network)?;
+        Ok(Self { routing })
+    }
+}
+
+impl Algorithm for Separate {
+    fn name(&self) -> &'static str {
+        "separate"
+    }
+
+    fn routing(&self) -> &dyn RoutingRelation {
+        self.routing.as_ref()
+    }
+
+    fn plan(&self, _network: &Network, multicast: &Multicast) -> Plan {
+        let unicast = |&destination| Worm::path(multicast.source(), vec![destination]);
+        Plan { worms: multicast.destinations().iter().map(unicast).collect() }
+    }
+
+    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+        Dependencies::of_relation(network, self.routing())
+    }
+}

@@ -1,0 +1,147 @@
+//! What a plan costs before anything is simulated: startups, steps and channels.
+
+use std::collections::{HashMap, HashSet};
+
+use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_routing::{NoRoute, RoutingRelation};
+
+use crate::plan::{Itinerary, Plan};
+
+/// How many worms a node can send in one step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PortModel {
+    /// One at a time.
+    #[default]
+    One,
+    /// One by each of its channels at a time.
+    All,
+}
+
+/// A worm of a plan as users see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WormSummary {
+    /// Its position in the plan.
+    pub id: u32,
+    /// The node that sends it.
+    pub from: NodeId,
+    /// The worm whose delivery at `from` triggers it.
+    pub after: Option<u32>,
+    /// The earliest step, from 1, in which it can be sent: after its trigger's, when its sender has a port free and no
+    /// earlier worm of the plan uses one of its channels in the same step.
+    pub step: u32,
+    /// The nodes that it delivers to, in order (trees: parents first).
+    pub visits: Vec<NodeId>,
+    /// The channels that it takes in an idle network, parents first.
+    pub channels: Vec<ChannelId>,
+    /// The longest way in hops from its sender to a node that it delivers to.
+    pub longest: u32,
+}
+
+/// A plan as users see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanSummary {
+    /// The worms, in plan order.
+    pub worms: Vec<WormSummary>,
+    /// The worms that the busiest node sends.
+    pub startups: u32,
+    /// The last worm's step.
+    pub steps: u32,
+    /// The channels that all worms take, one counted as often as it is taken.
+    pub channels: u32,
+    /// The longest way in hops from a worm's sender to a node that it delivers to.
+    pub longest: u32,
+}
+
+impl Plan {
+    /// Routes the plan's worms through an idle network and schedules them in steps: O(channels taken).
+    ///
+    /// # Errors
+    /// If the routing does not lead from a stop to the next.
+    pub fn summary(
+        &self,
+        network: &Network,
+        routing: &dyn RoutingRelation,
+        ports: PortModel,
+    ) -> Result<PlanSummary, NoRoute> {
+        let mut taken: HashSet<(u32, ChannelId)> = HashSet::new();
+        let mut busy: HashSet<(u32, NodeId)> = HashSet::new();
+        let mut sent: HashMap<NodeId, u32> = HashMap::new();
+        let mut worms: Vec<WormSummary> = Vec::with_capacity(self.worms.len());
+        for (id, worm) in self.worms.iter().enumerate() {
+            let channels = worm.channels(network, routing)?;
+            let mut step = worm.after.map_or(1, |trigger| worms[trigger as usize].step + 1);
+            while (ports == PortModel::One && busy.contains(&(step, worm.from)))
+                || channels.iter().any(|&channel| taken.contains(&(step, channel)))
+            {
+                step += 1;
+            }
+            busy.insert((step, worm.from));
+            taken.extend(channels.iter().map(|&channel| (step, channel)));
+            *sent.entry(worm.from).or_default() += 1;
+            let longest = match &worm.itinerary {
+                Itinerary::Path(_) => channels.len() as u32,
+                Itinerary::Tree(tree) => {
+                    let mut depths = Vec::with_capacity(tree.branches.len());
+                    for branch in &tree.branches {
+                        depths.push(branch.parent.map_or(1, |parent: u32| depths[parent as usize] + 1));
+                    }
+                    depths.into_iter().max().unwrap_or(0)
+                }
+            };
+            let visits = worm.visits(network);
+            worms.push(WormSummary {
+                id: id as u32,
+                from: worm.from,
+                after: worm.after,
+                step,
+                visits,
+                channels,
+                longest,
+            });
+        }
+        Ok(PlanSummary {
+            startups: sent.values().copied().max().unwrap_or(0),
+            steps: worms.iter().map(|worm| worm.step).max().unwrap_or(0),
+            channels: worms.iter().map(|worm| worm.channels.len() as u32).sum(),
+            longest: worms.iter().map(|worm| worm.longest).max().unwrap_or(0),
+            worms,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Worm, routers_entered};
+    use wormcast_network::TopologySpec;
+    use wormcast_routing::ECube;
+
+    fn node(id: u32) -> NodeId {
+        NodeId::new(id)
+    }
+
+    #[test]
+    fn steps_respect_ports_triggers_and_contention() {
+        let line = "mesh:5".parse::<TopologySpec>().unwrap().build().unwrap();
+        // From 1: to 2, to 0, and from 2 on to 4 after the first; then 1 to 3, which meets nobody in step 2 with all ports
+        // but shares channel 1-2 with worm 0 in step 1 and channel 2-3 with worm 2 in step 2.
+        let plan = Plan {
+            worms: vec![
+                Worm::path(node(1), vec![node(2)]),
+                Worm::path(node(1), vec![node(0)]),
+                Worm::path(node(2), vec![node(4)]).after(0),
+                Worm::path(node(1), vec![node(3)]),
+            ],
+        };
+        let steps = |ports| {
+            let summary = plan.summary(&line, &ECube, ports).unwrap();
+            (summary.worms.iter().map(|w| w.step).collect::<Vec<_>>(), summary.steps)
+        };
+        assert_eq!(steps(PortModel::All), (vec![1, 1, 2, 3], 3));
+        assert_eq!(steps(PortModel::One), (vec![1, 2, 2, 3], 3));
+        let summary = plan.summary(&line, &ECube, PortModel::One).unwrap();
+        assert_eq!((summary.startups, summary.channels, summary.longest), (3, 6, 2));
+        let entered = routers_entered(&line, &summary.worms[2].channels);
+        assert_eq!(entered.iter().map(|r| r.raw()).collect::<Vec<_>>(), [3, 4]);
+    }
+}
