@@ -116,6 +116,24 @@ impl Recorder {
         }
     }
 
+    /// The mean latency of the messages that count and are complete, warm-up included; 0 without any.
+    pub(crate) fn mean_latency(&self) -> f64 {
+        let counted = self.records.iter().enumerate().filter(|&(id, _)| self.counts(id as u64));
+        let (count, sum) = counted
+            .filter(|(_, record)| record.completed.is_some())
+            .fold((0u64, 0u64), |(count, sum), (_, record)| (count + 1, sum + record.latency()));
+        sum as f64 / count.max(1) as f64
+    }
+
+    /// Whether messages piled up in the measured window: more than `share` of those generated in it, and more than chance
+    /// explains (three standard deviations of a Poisson count). A window shorter than twice the mean latency tells nothing.
+    pub(crate) fn piles_up(&self, share: f64) -> bool {
+        let generated = self.window.generated as f64;
+        let backlog = generated - self.window.completed as f64;
+        let telling = (self.window.to - self.window.from) as f64 >= 2.0 * self.mean_latency();
+        telling && backlog > (share * generated).max(3.0 * generated.sqrt())
+    }
+
     /// Messages that were generated.
     pub(crate) fn generated(&self) -> u64 {
         self.records.len() as u64

@@ -111,7 +111,7 @@ impl<O: Observer> Driver<'_, O> {
     fn run(mut self, seed: u64) -> Result<RunResult, SimulationError> {
         let scenario = self.scenario;
         let goal = goal(scenario);
-        let limit = scenario.run.max_cycles.unwrap_or(Cycle::MAX);
+        let mut limit = scenario.run.max_cycles.unwrap_or(Cycle::MAX);
         if scenario.mode == Mode::Finite {
             self.open_window();
         }
@@ -128,7 +128,15 @@ impl<O: Observer> Driver<'_, O> {
                     break;
                 }
             }
-            self.move_window(goal, id, message.at);
+            if self.move_window(goal, id, message.at) {
+                match self.patience() {
+                    Some(patience) => limit = limit.min(message.at + patience),
+                    None => {
+                        given_up = true;
+                        break;
+                    }
+                }
+            }
             let multicast = Multicast::new(message.source, &message.destinations);
             let plan = scenario.algorithm.plan(&scenario.network, &multicast);
             self.check(&plan)?;
@@ -155,8 +163,9 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Opens the measured window with the first message that certainly counts, and closes it with the one after the last.
-    fn move_window(&mut self, goal: Goal, message: u64, at: Cycle) {
-        let Goal::Steady { first, count, discard } = goal else { return };
+    /// Returns whether it has just been closed.
+    fn move_window(&mut self, goal: Goal, message: u64, at: Cycle) -> bool {
+        let Goal::Steady { first, count, discard } = goal else { return false };
         let first = match (first, self.scenario.run.warmup) {
             (None, Warmup::Cycles(warmup)) if at >= warmup => {
                 // The first message after the warm-up, unless it has been seen.
@@ -165,13 +174,28 @@ impl<O: Observer> Driver<'_, O> {
                 first
             }
             (Some(first), _) => first,
-            _ => return,
+            _ => return false,
         };
         if message == first + discard {
             self.open_window();
-        } else if message == first + count {
+        }
+        if message == first + count {
             self.close_window();
         }
+        message == first + count
+    }
+
+    /// How many cycles after the window to wait for its last messages; `None` if that is hopeless.
+    ///
+    /// Beyond saturation some nodes hardly get a worm into the network, and their messages take for ever. A run is given up if
+    /// messages are missing after as many cycles again as the run had until then and 20 times the mean latency so far, or at
+    /// once if a quarter of the window's messages have piled up.
+    fn patience(&self) -> Option<Cycle> {
+        let recorder = &self.engine.observer().0;
+        if recorder.piles_up(0.25) {
+            return None;
+        }
+        Some(self.engine.now().max((20.0 * recorder.mean_latency()) as Cycle))
     }
 
     fn open_window(&mut self) {
@@ -226,10 +250,7 @@ impl<O: Observer> Driver<'_, O> {
         let window = recorder.window;
         let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from).max(1) as f64;
         let load = |flits: u64| flits as f64 / node_cycles;
-        // A window over which messages pile up: more than a twentieth of those generated, and more than chance explains.
-        let backlog = window.generated as f64 - window.completed as f64;
-        let generated = window.generated as f64;
-        let piles_up = scenario.mode == Mode::Steady && backlog > (0.05 * generated).max(3.0 * generated.sqrt());
+        let piles_up = scenario.mode == Mode::Steady && recorder.piles_up(0.05);
         RunResult {
             seed,
             engine: "flit".to_owned(),

@@ -427,7 +427,7 @@ mod tests {
         }
     }
 
-    fn messages(traffic: &Traffic, seed: u64) -> impl Iterator<Item = Message> {
+    fn messages(traffic: &Traffic, seed: u64) -> impl Iterator<Item = Message> + use<> {
         let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
         let checked = CheckedTraffic::new(traffic, &Timing::default(), &mesh).map_err(|e| e.to_string()).unwrap();
         MessageSource::new(&checked, 16, seed)
