@@ -112,7 +112,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Worm, routers_entered};
+    use crate::plan::Worm;
     use wormcast_network::TopologySpec;
     use wormcast_routing::ECube;
 
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(steps(PortModel::One), (vec![1, 2, 2, 3], 3));
         let summary = plan.summary(&line, &ECube, PortModel::One).unwrap();
         assert_eq!((summary.startups, summary.channels, summary.longest), (3, 6, 2));
-        let entered = routers_entered(&line, &summary.worms[2].channels);
-        assert_eq!(entered.iter().map(|r| r.raw()).collect::<Vec<_>>(), [3, 4]);
+        let entered: Vec<u32> = summary.worms[2].channels.iter().map(|&channel| line.to(channel).raw()).collect();
+        assert_eq!(entered, [3, 4]);
     }
 }
