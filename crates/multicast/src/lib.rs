@@ -19,6 +19,8 @@
 mod algorithm;
 mod chains;
 mod column_path;
+#[cfg(test)]
+mod conformance;
 mod containment;
 mod dual_path;
 mod minimal_negative_first;
