@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, RouterId, escape_xml};
 
 use super::node_name;
-use super::offset::{arrow, arrow_head, offset};
+use super::offset::{arrow, arrow_head, offset, parallel};
 use super::palette::{Style, style};
 use crate::algorithm::Multicast;
 use crate::summary::{PlanSummary, WormSummary};
@@ -45,39 +45,72 @@ const LEGEND_CHARACTERS: usize = 52;
 /// ```
 pub fn plan_svg(network: &Network, summary: &PlanSummary, multicast: &Multicast) -> String {
     let layout = Layout::new(network);
-    let picture = Picture { network, layout, summary, multicast, lanes: Lanes::new(summary) };
+    let lanes = Lanes::new(&layout, summary);
+    let picture = Picture { network, layout, summary, multicast, lanes };
     let mut svg = String::new();
     // Writing to a string does not fail.
     let _ = picture.write(&mut svg);
     svg
 }
 
-/// Which lane each worm takes: the first that no earlier worm takes on any of its channels.
+/// Which lane each worm takes on each of its channels: from one turn to the next the same, the first that no earlier worm
+/// takes on any of these channels.
 struct Lanes {
-    lane: Vec<u32>,
+    /// By worm and the channel's position in it.
+    lanes: Vec<Vec<u32>>,
     /// The distance between lanes.
     pitch: f64,
 }
 
 impl Lanes {
-    fn new(summary: &PlanSummary) -> Self {
+    fn new(layout: &Layout, summary: &PlanSummary) -> Self {
         let mut taken: HashMap<ChannelId, HashSet<u32>> = HashMap::new();
-        let mut lane = Vec::with_capacity(summary.worms.len());
+        let ends = |channel: ChannelId| {
+            let network = layout.network();
+            (layout.position(network.from(channel)), layout.position(network.to(channel)))
+        };
+        let straight_on = |first: &ChannelId, then: &ChannelId| parallel(ends(*first), ends(*then));
+        let mut lanes = Vec::with_capacity(summary.worms.len());
         for worm in &summary.worms {
-            let busy = |lane: &u32| worm.channels.iter().any(|c| taken.get(c).is_some_and(|t| t.contains(lane)));
-            let free = (0..).find(|lane| !busy(lane)).unwrap_or(0);
-            for &channel in &worm.channels {
-                taken.entry(channel).or_default().insert(free);
+            let mut of_worm = Vec::with_capacity(worm.channels.len());
+            for run in worm.channels.chunk_by(straight_on) {
+                let busy = |lane: &u32| run.iter().any(|c| taken.get(c).is_some_and(|t| t.contains(lane)));
+                let free = (0..worm.id).find(|lane| !busy(lane)).unwrap_or(worm.id);
+                for &channel in run {
+                    taken.entry(channel).or_default().insert(free);
+                    of_worm.push(free);
+                }
             }
-            lane.push(free);
+            lanes.push(of_worm);
         }
-        let widest = lane.iter().copied().max().unwrap_or(0);
-        Self { lane, pitch: LANE.min(WIDEST / (f64::from(widest) + 0.5)) }
+        let widest = lanes.iter().flatten().copied().max().unwrap_or(0);
+        Self { lanes, pitch: LANE.min(WIDEST / (f64::from(widest) + 0.5)) }
     }
 
-    /// How far to the right of its links a worm runs.
-    fn distance(&self, worm: &WormSummary) -> f64 {
-        (f64::from(self.lane[worm.id as usize]) + 0.5) * self.pitch
+    /// How far to the right of its channels a worm runs.
+    fn distances(&self, worm: &WormSummary) -> impl Iterator<Item = f64> {
+        self.lanes[worm.id as usize].iter().map(|&lane| (f64::from(lane) + 0.5) * self.pitch)
+    }
+}
+
+/// A line of a worm and how far to the right of it each of its segments is drawn.
+struct Run {
+    line: Vec<Point>,
+    distances: Vec<f64>,
+}
+
+impl Run {
+    /// The line that is drawn; where it would pass beside the discs at its ends, it is led to their centres.
+    fn drawn(&self) -> Vec<Point> {
+        let mut points = offset(&self.line, &self.distances);
+        let beside = |distance: Option<&f64>| distance.is_some_and(|&distance| distance > RADIUS - 1.0);
+        if beside(self.distances.first()) {
+            points.insert(0, self.line[0]);
+        }
+        if beside(self.distances.last()) {
+            points.extend(self.line.last());
+        }
+        points
     }
 }
 
@@ -129,16 +162,22 @@ impl Picture<'_> {
     }
 
     /// The lines of a worm, interrupted where a branch starts or a link wraps around.
-    fn runs(&self, worm: &WormSummary) -> Vec<Vec<Point>> {
-        let mut runs: Vec<Vec<Point>> = Vec::new();
+    fn runs(&self, worm: &WormSummary) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
         let mut end = None;
-        for &channel in &worm.channels {
-            let mut lines = self.layout.lines(channel).into_iter();
-            match runs.last_mut().filter(|_| end == Some(self.network.from(channel))) {
-                Some(run) => run.extend(lines.next().into_iter().flatten().skip(1)),
-                None => runs.extend(lines.next()),
+        for (&channel, distance) in worm.channels.iter().zip(self.lanes.distances(worm)) {
+            let mut goes_on = end == Some(self.network.from(channel));
+            for line in self.layout.lines(channel) {
+                let segments = line.len() - 1;
+                match runs.last_mut().filter(|_| goes_on) {
+                    Some(run) => run.line.extend(&line[1..]),
+                    None => runs.push(Run { line, distances: Vec::new() }),
+                }
+                if let Some(run) = runs.last_mut() {
+                    run.distances.extend(std::iter::repeat_n(distance, segments));
+                }
+                goes_on = false;
             }
-            runs.extend(lines);
             end = Some(self.network.to(channel));
         }
         runs
@@ -146,7 +185,6 @@ impl Picture<'_> {
 
     fn write_worm(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
         let Style { colour, dash, .. } = style(worm.id);
-        let distance = self.lanes.distance(worm);
         writeln!(
             out,
             r#"<g stroke="{colour}" fill="{colour}" stroke-linejoin="round"><title>worm {}</title>"#,
@@ -154,23 +192,15 @@ impl Picture<'_> {
         )?;
         let dashes = if dash.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dash}""#) };
         for run in self.runs(worm) {
-            let points = offset(&run, distance);
-            writeln!(out, r#"<polyline fill="none" stroke-width="2"{dashes} points="{}"/>"#, list(&points))?;
+            writeln!(out, r#"<polyline fill="none" stroke-width="2"{dashes} points="{}"/>"#, list(&run.drawn()))?;
         }
-        // An arrow head where each delivery is made: at the first arrival at the node that is next, or, in a tree, at
-        // the only one.
-        let mut awaited = worm.visits.iter().copied().peekable();
-        let in_order = worm.visits.len();
-        let mut heads = Vec::with_capacity(in_order);
-        for &channel in &worm.channels {
-            if awaited.peek() == Some(&self.network.node_of(self.network.to(channel))) {
-                awaited.next();
-                heads.push(channel);
+        // An arrow head at each delivery: the first arrival at the node that is next or, in a tree, the only one.
+        let mut awaited = worm.visits.iter().peekable();
+        for (&channel, distance) in worm.channels.iter().zip(self.lanes.distances(worm)) {
+            if awaited.next_if_eq(&&self.network.node_of(self.network.to(channel))).is_none() {
+                continue;
             }
-        }
-        for channel in heads {
-            let lines = self.layout.lines(channel);
-            if let Some([.., from, to]) = lines.last().map(Vec::as_slice) {
+            if let Some([.., from, to]) = self.layout.lines(channel).last().map(Vec::as_slice) {
                 let (tip, along) = arrow(*from, *to, distance, RADIUS + 1.0);
                 writeln!(out, r#"<polygon stroke="none" points="{}"/>"#, list(&arrow_head(tip, along)))?;
             }

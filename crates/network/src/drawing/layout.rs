@@ -9,11 +9,13 @@ use crate::network::{Network, Shape};
 /// The distance between neighbours in a grid, in pixels.
 const UNIT: f64 = 48.0;
 /// The space around a drawing, for captions and for the links that wrap around.
-const MARGIN: f64 = 44.0;
+const MARGIN: f64 = 50.0;
 /// The space between planes of a grid of more than two dimensions.
 const GAP: f64 = 40.0;
 /// How far a link that wraps around sticks out.
 const STUB: f64 = 20.0;
+/// The most that a link between planes bends away; less than the margin.
+const BEND: f64 = 36.0;
 
 /// A place in a drawing, in pixels from its upper left corner.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -152,7 +154,7 @@ impl<'n> Layout<'n> {
 
     /// Coordinates beside each plane of a mesh or torus; the routers' numbers elsewhere.
     pub fn captions(&self) -> Vec<Caption> {
-        const BESIDE: f64 = 30.0;
+        const BESIDE: f64 = 28.0;
         let network = self.network;
         let routers = (0..network.routers() as u32).map(RouterId::new);
         let (Shape::Mesh(grid) | Shape::Torus(grid)) = network.shape() else {
@@ -166,7 +168,6 @@ impl<'n> Layout<'n> {
             return routers.map(|router| Caption { at: at(router), text: router.to_string() }).collect();
         };
         let mut captions = Vec::new();
-        let height = grid.extents().get(1).copied().unwrap_or(1);
         for router in routers {
             let centre = self.position(router);
             let c = |d: usize| if d < grid.dimensions() { grid.coordinate(router.index(), d) } else { 0 };
@@ -176,10 +177,11 @@ impl<'n> Layout<'n> {
             if c(0) == 0 && grid.dimensions() > 1 {
                 captions.push(Caption { at: Point { x: centre.x - BESIDE, ..centre }, text: c(1).to_string() });
             }
-            if c(0) == 0 && c(1) + 1 == height && grid.dimensions() > 2 {
+            if c(0) == 0 && c(1) == 0 && grid.dimensions() > 2 {
                 let plane: Vec<String> = (2..grid.dimensions()).map(|d| c(d).to_string()).collect();
-                let at = Point { x: centre.x, y: centre.y - BESIDE };
-                captions.push(Caption { at, text: format!("·,·,{}", plane.join(",")) });
+                let middle = centre.x + f64::from(grid.extents()[0] - 1) * UNIT / 2.0;
+                let at = Point { x: middle, y: centre.y + BESIDE + 14.0 };
+                captions.push(Caption { at, text: format!("x,y,{}", plane.join(",")) });
             }
         }
         captions
@@ -191,9 +193,11 @@ fn radius(network: &Network) -> f64 {
     (network.routers() as f64 * 34.0 / TAU).max(1.5 * UNIT)
 }
 
-/// A curve from `a` to `b` that bends away by a fraction of its length; to the same side whichever way it is drawn.
+/// A curve from `a` to `b` that bends away by a fraction of its length, within limits; to the same side whichever way it is drawn.
 fn bent(a: Point, b: Point, bend: f64, forwards: bool) -> Vec<Point> {
     const STEPS: u32 = 16;
+    let length = (b.x - a.x).hypot(b.y - a.y).max(1e-9);
+    let bend = bend.min(BEND / length);
     let side = if forwards { bend } else { -bend };
     // A quadratic curve comes half as near to its control point.
     let control = Point {
