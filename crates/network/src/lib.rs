@@ -35,4 +35,4 @@ pub use measure::{Degrees, Distances};
 pub use network::{Network, Shape};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
-pub use spec::{MAX_ROUTERS, TopologySpec};
+pub use spec::{MAX_ROUTERS, TOPOLOGY_FORMS, TopologySpec};

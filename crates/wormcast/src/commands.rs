@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand, ValueEnum};
-use wormcast::network::{Network, TopologySpec};
+use wormcast::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 
 use crate::failure::Failure;
 
@@ -53,6 +54,16 @@ enum Format {
     Text,
     /// For programs: one line.
     Json,
+}
+
+/// An argument that is one of these names: help lists them, shells complete them, and a mistake gets the nearest.
+fn one_of(names: &[&'static str]) -> PossibleValuesParser {
+    PossibleValuesParser::new(names)
+}
+
+/// The help of an argument that is a topology.
+fn topology_help() -> String {
+    format!("The network: {TOPOLOGY_FORMS}")
 }
 
 /// The network that a specification names.

@@ -4,11 +4,12 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wormcast::multicast::{
-    Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name, plan_dot, plan_svg,
+    ALGORITHMS, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name, plan_dot, plan_svg,
 };
 use wormcast::network::{Network, parse_node, parse_node_list};
+use wormcast::routing::ROUTINGS;
 
-use super::{network, write_json};
+use super::{network, one_of, topology_help, write_json};
 use crate::failure::Failure;
 use answer::Answer;
 
@@ -22,14 +23,13 @@ mod request;
     after_help = "Example:\n  wormcast plan --topology mesh:8x8 --algorithm dual-path --source 4,3 --destinations '1,4;7,2'"
 )]
 pub(crate) struct Arguments {
-    /// The network: `mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, or the path of an edge-list file.
-    #[arg(long, value_name = "SPEC", required_unless_present = "batch")]
+    #[arg(long, value_name = "SPEC", help = topology_help(), required_unless_present = "batch")]
     topology: Option<String>,
-    /// The multicast algorithm, such as `pure-negative-first`, `dual-path` or `separate`.
-    #[arg(long, value_name = "NAME", required_unless_present = "batch")]
+    /// The multicast algorithm.
+    #[arg(long, value_name = "NAME", value_parser = one_of(ALGORITHMS), required_unless_present = "batch")]
     algorithm: Option<String>,
     /// The routing, for algorithms that leave a choice.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = one_of(&ROUTINGS))]
     routing: Option<String>,
     /// The sender: its number, or coordinates such as `4,3`.
     #[arg(long, value_name = "NODE", required_unless_present = "batch")]

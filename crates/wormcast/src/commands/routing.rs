@@ -4,11 +4,11 @@ use std::io::Write;
 
 use clap::{ArgGroup, Args};
 use serde::Serialize;
-use wormcast::multicast::{Options, algorithm_by_name};
+use wormcast::multicast::{ALGORITHMS, Options, algorithm_by_name};
 use wormcast::network::{MAX_PORTS, Network};
-use wormcast::routing::{Dependencies, Resource, Survey, routing_by_name, survey};
+use wormcast::routing::{Dependencies, ROUTINGS, Resource, Survey, routing_by_name, survey};
 
-use super::{Format, network, write_figure, write_json, yes_or_no};
+use super::{Format, network, one_of, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
 
 /// Analyse a routing, or every worm that a multicast algorithm may send.
@@ -20,14 +20,13 @@ use crate::failure::Failure;
     after_help = "Example:\n  wormcast routing --topology mesh:8x8 --algorithm dual-path --consumption-ports 2"
 )]
 pub(crate) struct Arguments {
-    /// The network: `mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, or the path of an edge-list file.
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help = topology_help())]
     topology: String,
-    /// The routing: `e-cube`, `negative-first`, `hamiltonian`.
-    #[arg(long, value_name = "NAME", group = "what")]
+    /// The routing.
+    #[arg(long, value_name = "NAME", value_parser = one_of(&ROUTINGS), group = "what")]
     routing: Option<String>,
     /// A multicast algorithm, whose multidestination worms are checked; `--routing` then is the routing that it shall use.
-    #[arg(long, value_name = "NAME", group = "what")]
+    #[arg(long, value_name = "NAME", value_parser = one_of(ALGORITHMS), group = "what")]
     algorithm: Option<String>,
     /// Consumption channels at every node: worms that deliver on their way hold one.
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]

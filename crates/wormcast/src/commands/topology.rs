@@ -6,15 +6,14 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use wormcast::network::{Network, NetworkDot, NetworkGraphml, NetworkSvg};
 
-use super::{network, write_figure, write_json, yes_or_no};
+use super::{network, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
 
 /// Describe a network, draw it, or convert it for graph tools.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast topology mesh:16x16 --format json")]
 pub(crate) struct Arguments {
-    /// The network: `mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, or the path of an edge-list file.
-    #[arg(value_name = "SPEC")]
+    #[arg(value_name = "SPEC", help = topology_help())]
     topology: String,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
