@@ -20,6 +20,7 @@ mod request;
 /// Plan the worms of a multicast.
 #[derive(Args)]
 #[command(
+    override_usage = "wormcast plan [OPTIONS] --topology <SPEC> --algorithm <NAME> --source <NODE> --destinations <LIST>\n       wormcast plan --batch <FILE>",
     after_help = "Example:\n  wormcast plan --topology mesh:8x8 --algorithm dual-path --source 4,3 --destinations '1,4;7,2'"
 )]
 pub(crate) struct Arguments {
