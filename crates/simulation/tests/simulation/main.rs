@@ -1,4 +1,5 @@
 //! The engine against the rules of the model, closed forms and invariants.
 
+mod rules;
 mod support;
 mod zero_load;
