@@ -186,7 +186,10 @@ impl Experiment {
             None => self.axes.iter().find(numeric).map(|axis| &axis.key),
         }?;
         let series = self.plot.series.as_deref().unwrap_or("algorithm");
+        // A measured load follows the first numbers that are swept.
+        let runs = axis(x).or_else(|| self.axes.iter().filter(|axis| axis.key != series).find(numeric));
         Some(Figure {
+            along: runs.map(|axis| axis.key.clone()),
             title: self.plot.title.clone().unwrap_or_else(|| self.title.clone()),
             log: axis(x).is_some_and(|axis| axis.log),
             x: x.clone(),

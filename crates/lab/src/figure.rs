@@ -11,6 +11,8 @@ pub struct Figure {
     pub title: String,
     /// What runs along the horizontal axis: a swept setting's dotted path, or the name of a measured load.
     pub x: String,
+    /// The swept setting that varies along a curve.
+    pub along: Option<String>,
     /// Whether the horizontal axis is logarithmic.
     pub log: bool,
     /// What is plotted.

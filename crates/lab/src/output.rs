@@ -9,12 +9,12 @@ use crate::summary::PointSummary;
 
 /// A result that cannot be written.
 #[derive(Debug, Error)]
-#[error("cannot write `{path}`: {source}")]
+#[error("cannot write `{path}`: {reason}")]
 pub struct OutputError {
     /// The file that was to be written.
     pub path: PathBuf,
     /// What the operating system said.
-    pub source: std::io::Error,
+    pub reason: std::io::Error,
 }
 
 /// Writes a file: first under another name beside it, which then takes its place.
@@ -27,10 +27,10 @@ pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), OutputError> {
     let written = std::fs::File::create(&temporary)
         .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()))
         .and_then(|()| std::fs::rename(&temporary, path));
-    written.map_err(|source| {
+    written.map_err(|reason| {
         // It may not even be there.
         let _ = std::fs::remove_file(&temporary);
-        OutputError { path: path.to_owned(), source }
+        OutputError { path: path.to_owned(), reason }
     })
 }
 

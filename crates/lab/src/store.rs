@@ -93,12 +93,12 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Anything else that the database reports.
-    #[error("the result store `{path}` failed")]
+    #[error("the result store `{path}` failed: {reason}")]
     Other {
         /// The store.
         path: PathBuf,
         /// The database's error.
-        source: rusqlite::Error,
+        reason: rusqlite::Error,
     },
 }
 
@@ -273,7 +273,7 @@ fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
             };
             StoreError::Unreadable { path, reason }
         }
-        _ => StoreError::Other { path, source: error },
+        _ => StoreError::Other { path, reason: error },
     }
 }
 

@@ -69,9 +69,9 @@ pub struct PointStatus<'a> {
 /// Why a sweep ended early. What it had computed is in the store.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum SweepError<E: std::error::Error + 'static> {
+pub enum SweepError<E: std::error::Error> {
     /// A replication cannot be simulated.
-    #[error("replication {replication} of point {} failed{}", .index + 1, of(.label))]
+    #[error("replication {replication} of point {}{} failed: {reason}", .index + 1, of(.label))]
     Run {
         /// The point's position in the sweep, from 0.
         index: usize,
@@ -80,10 +80,10 @@ pub enum SweepError<E: std::error::Error + 'static> {
         /// The replication.
         replication: u32,
         /// Why.
-        source: E,
+        reason: E,
     },
     /// A replication panicked: an error of the program.
-    #[error("replication {replication} of point {} panicked{}: {message}", .index + 1, of(.label))]
+    #[error("replication {replication} of point {}{} panicked: {message}", .index + 1, of(.label))]
     Panic {
         /// The point's position in the sweep, from 0.
         index: usize,
@@ -207,7 +207,7 @@ pub fn sweep<E, F>(
     run: F,
 ) -> Result<Vec<PointRuns>, SweepError<E>>
 where
-    E: std::error::Error + Send + 'static,
+    E: std::error::Error + Send,
     F: Fn(&Point, u32) -> Result<RunResult, E> + Sync,
 {
     let mut progress =
@@ -295,7 +295,7 @@ where
         Some(((index, replication), failure)) => {
             let label = points[index].label();
             Err(match failure {
-                Failure::Error(source) => SweepError::Run { index, label, replication, source },
+                Failure::Error(reason) => SweepError::Run { index, label, replication, reason },
                 Failure::Panic(message) => SweepError::Panic { index, label, replication, message },
             })
         }

@@ -6,8 +6,12 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// A drawing area with so many of its pixels for a unit of the plot.
 pub(crate) struct Canvas<'a, DB: DrawingBackend> {
+    /// What is drawn on.
     pub(crate) area: &'a DrawingArea<DB, Shift>,
+    /// Pixels a unit.
     pub(crate) scale: f64,
+    /// How far the backend puts text too high, as a share of its size.
+    pub(crate) drop: f64,
 }
 
 /// What goes wrong while drawing.
@@ -108,20 +112,24 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         open: bool,
     ) -> Drawn<DB> {
         let (x, y) = centre;
-        let outline: Vec<(f64, f64)> =
-            corners(shape).into_iter().map(|(u, v)| (x + radius * u, y + radius * v)).collect();
-        let inside = if open { WHITE } else { colour };
-        let pixels: Vec<_> = outline.iter().map(|&corner| self.at(corner)).collect();
-        self.area.draw(&Polygon::new(pixels, inside.filled()))?;
-        let mut closed = outline;
-        closed.extend_from_within(..2);
-        self.line(&closed, colour, if open { 1.8 } else { 1.0 })
+        let corners = corners(shape);
+        let polygon = |radius: f64, colour: RGBColor| {
+            let outline = corners.iter().map(|&(u, v)| self.at((x + radius * u, y + radius * v)));
+            self.area.draw(&Polygon::new(outline.collect::<Vec<_>>(), colour.filled()))
+        };
+        polygon(radius, colour)?;
+        // An outline of even width is what a smaller shape leaves of a larger one.
+        if open { polygon(radius * inside(shape, radius), WHITE) } else { Ok(()) }
     }
 
     pub(crate) fn rectangle(&self, from: (f64, f64), to: (f64, f64), colour: RGBColor, width: f64) -> Drawn<DB> {
         let ((left, top), (right, bottom)) = (from, to);
-        let corners = [from, (right, top), to, (left, bottom), from, (right, top)];
-        self.line(&corners, colour, width)
+        // The sides apart: a closed path would cancel where it overlaps itself. They overlap at the corners.
+        let half = width / 2.0;
+        self.line(&[(left - half, top), (right + half, top)], colour, width)?;
+        self.line(&[(left - half, bottom), (right + half, bottom)], colour, width)?;
+        self.line(&[(left, top), (left, bottom)], colour, width)?;
+        self.line(&[(right, top), (right, bottom)], colour, width)
     }
 
     pub(crate) fn text(&self, text: &str, at: (f64, f64), size: f64, align: Align, colour: RGBColor) -> Drawn<DB> {
@@ -133,14 +141,31 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         let font = ("sans-serif", size * self.scale).into_font();
         let font = if align == Align::Upwards { font.transform(FontTransform::Rotate270) } else { font };
         let style = font.color(&colour).pos(Pos::new(horizontal, VPos::Center));
+        let drop = self.drop * size;
+        let at = if align == Align::Upwards { (at.0 + drop, at.1) } else { (at.0, at.1 + drop) };
         self.area.draw(&Text::new(text, self.at(at), style))
     }
+}
 
-    /// The width of text, with that of the embedded font; other fonts are hardly wider.
-    pub(crate) fn text_width(&self, text: &str, size: f64) -> f64 {
-        let style = ("sans-serif", size * self.scale).into_font().color(&BLACK);
-        self.area.estimate_text_size(text, &style).map_or(0.0, |(width, _)| f64::from(width) / self.scale)
-    }
+/// The width of text in the embedded font; other fonts are hardly wider.
+pub(crate) fn text_width(text: &str, size: f64) -> f64 {
+    // Widths are whole numbers: measure it large.
+    let font = ("sans-serif", size * 10.0).into_font();
+    font.box_size(text).map_or(0.0, |(width, _)| f64::from(width) / 10.0)
+}
+
+/// How large the white inside of an open marker is, for an outline of 1.8 units.
+fn inside(shape: Shape, radius: f64) -> f64 {
+    // The distance of the sides from the centre, for radius 1.
+    let sides = match shape {
+        Shape::Triangle | Shape::InvertedTriangle => 0.65,
+        Shape::Square => 0.88,
+        Shape::Diamond => 0.92,
+        Shape::Star => 0.63,
+        Shape::Pentagon => 0.93,
+        Shape::Circle | Shape::Hexagon => 1.0,
+    };
+    (1.0 - 1.8 / (radius * sides)).max(0.0)
 }
 
 /// The corners of a shape of radius 1, y downwards.

@@ -57,7 +57,8 @@ pub(crate) fn curves(figure: &Figure, summaries: &[PointSummary]) -> Vec<Curve> 
 fn label(figure: &Figure, summary: &PointSummary) -> String {
     let series = figure.series.as_deref();
     let first = series.and_then(|key| summary.coordinate(key)).map(crate::point::Coordinate::text);
-    let others = summary.coordinates.iter().filter(|c| c.key != figure.x && Some(c.key.as_str()) != series);
+    let others =
+        summary.coordinates.iter().filter(|c| ![figure.along.as_deref(), series].contains(&Some(c.key.as_str())));
     let others = others.map(|c| format!("{} {}", c.key.rsplit('.').next().unwrap_or(&c.key), c.text()));
     first.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }

@@ -2,13 +2,13 @@
 
 use plotters::prelude::*;
 
-use super::canvas::{Align, Canvas, Drawn, look};
+use super::canvas::{Align, Canvas, Drawn, look, text_width};
 use super::curves::{Curve, Height, Mark};
 use super::scale::Scale;
 use crate::figure::Figure;
 
-/// Width and height of a plot, in its own units: pixels of a drawing that is not enlarged.
-pub(crate) const SIZE: (f64, f64) = (880.0, 620.0);
+/// Width and height of a plot with a legend of one line, in its own units: pixels of a drawing that is not enlarged.
+const SIZE: (f64, f64) = (880.0, 620.0);
 
 const TITLE: f64 = 19.0;
 const LABEL: f64 = 17.0;
@@ -21,17 +21,122 @@ const GRID: RGBColor = RGBColor(225, 225, 225);
 /// How far the largest value stays below the top.
 const HEADROOM: f64 = 1.15;
 
-/// Where the frame is.
-struct Frame {
+/// A plot, laid out.
+pub(crate) struct Layout<'a> {
+    figure: &'a Figure,
+    curves: &'a [Curve],
+    /// The entries of each line of the legend, with their widths, and the width of the line.
+    legend: Vec<(Vec<(usize, f64)>, f64)>,
+    notes: String,
     left: f64,
     right: f64,
-    top: f64,
-    bottom: f64,
+    height: f64,
     x: Scale,
     y: Scale,
 }
 
-impl Frame {
+const KEY: f64 = 34.0;
+const KEY_GAP: f64 = 8.0;
+const ENTRY_GAP: f64 = 26.0;
+const LEGEND_LINE: f64 = 23.0;
+
+impl<'a> Layout<'a> {
+    /// Chooses axes and sizes.
+    pub(crate) fn new(figure: &'a Figure, curves: &'a [Curve]) -> Self {
+        let marks = || curves.iter().flat_map(|curve| &curve.marks);
+        let xs: Vec<f64> = marks().map(|mark| mark.x).collect();
+        let values =
+            || marks().filter_map(|mark| if let Height::Value(y, half) = mark.y { Some((y, half)) } else { None });
+        let highest = values().map(|(y, _)| y).fold(0.0, f64::max);
+        let ends = values().map(|(y, half)| y + half.unwrap_or(0.0)).fold(0.0, f64::max);
+        let mut y = Scale::from_zero((highest * HEADROOM).max(ends * 1.02));
+        if values().next().is_none() {
+            // A scale would mean nothing.
+            y.ticks.clear();
+        }
+        let tick_width = y.ticks.iter().map(|(_, label)| text_width(label, TICK)).fold(0.0, f64::max);
+        let (left, right) = (48.0 + tick_width, SIZE.0 - 24.0);
+        let legend = legend_lines(curves, right - left);
+        let height = SIZE.1 + LEGEND_LINE * legend.len().saturating_sub(1) as f64;
+        let x = Scale::around(&xs, figure.log);
+        Self { figure, curves, legend, notes: notes(figure, curves), left, right, height, x, y }
+    }
+
+    /// Width and height, in units.
+    pub(crate) fn size(&self) -> (f64, f64) {
+        (SIZE.0, self.height)
+    }
+
+    /// Draws all of it.
+    pub(crate) fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn<DB> {
+        canvas.area.fill(&WHITE)?;
+        let mut top = 18.0;
+        let title = &self.figure.title;
+        if !title.is_empty() {
+            top += TITLE;
+            let room = (SIZE.0 - 30.0) / text_width(title, TITLE);
+            canvas.text(title, (SIZE.0 / 2.0, top - 4.0), TITLE * room.min(1.0), Align::Centre, BLACK)?;
+            top += 14.0;
+        }
+        if !self.legend.is_empty() {
+            self.draw_legend(canvas, top)?;
+            top += LEGEND_LINE * self.legend.len() as f64 + 8.0;
+        }
+        let bottom = self.height - 68.0 - if self.notes.is_empty() { 0.0 } else { 20.0 };
+        let frame = Frame { left: self.left, right: self.right, top, bottom, x: &self.x, y: &self.y };
+        axes(canvas, self.figure, &frame)?;
+        canvas.text(&self.notes, (self.right, self.height - 16.0), NOTE, Align::Right, GREY)?;
+        let mut tops = Tops::default();
+        for (index, curve) in self.curves.iter().enumerate() {
+            draw_curve(canvas, &frame, index, curve, &mut tops)?;
+        }
+        Ok(())
+    }
+
+    fn draw_legend<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>, top: f64) -> Drawn<DB> {
+        let mut y = top + LEGEND_LINE / 2.0;
+        for (entries, used) in &self.legend {
+            let mut x = f64::midpoint(self.left, self.right) - used / 2.0;
+            for &(index, width) in entries {
+                let (shape, colour) = look(index);
+                canvas.line(&[(x, y), (x + KEY, y)], colour, 2.0)?;
+                canvas.marker((x + KEY / 2.0, y), RADIUS, shape, colour, false)?;
+                canvas.text(&self.curves[index].label, (x + KEY + KEY_GAP, y), TICK, Align::Left, BLACK)?;
+                x += width + ENTRY_GAP;
+            }
+            y += LEGEND_LINE;
+        }
+        Ok(())
+    }
+}
+
+/// The entries of the legend in as many lines as they need; none for a single curve without a name.
+fn legend_lines(curves: &[Curve], room: f64) -> Vec<(Vec<(usize, f64)>, f64)> {
+    let mut lines: Vec<(Vec<(usize, f64)>, f64)> = Vec::new();
+    for (index, curve) in curves.iter().enumerate().filter(|(_, curve)| !curve.label.is_empty()) {
+        let width = KEY + KEY_GAP + text_width(&curve.label, TICK);
+        match lines.last_mut().filter(|(_, used)| used + ENTRY_GAP + width <= room) {
+            Some((entries, used)) => {
+                entries.push((index, width));
+                *used += ENTRY_GAP + width;
+            }
+            None => lines.push((vec![(index, width)], width)),
+        }
+    }
+    lines
+}
+
+/// Where the frame is.
+struct Frame<'a> {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    x: &'a Scale,
+    y: &'a Scale,
+}
+
+impl Frame<'_> {
     fn at(&self, x: f64, y: f64) -> (f64, f64) {
         (self.left_of(x), self.bottom - self.y.share(y) * (self.bottom - self.top))
     }
@@ -39,82 +144,6 @@ impl Frame {
     fn left_of(&self, x: f64) -> f64 {
         self.left + self.x.share(x) * (self.right - self.left)
     }
-}
-
-/// Draws all of it.
-pub(crate) fn draw<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, figure: &Figure, curves: &[Curve]) -> Drawn<DB> {
-    canvas.area.fill(&WHITE)?;
-    let marks = || curves.iter().flat_map(|curve| &curve.marks);
-    let xs: Vec<f64> = marks().map(|mark| mark.x).collect();
-    let highest = marks().map(|mark| if let Height::Value(y, _) = mark.y { y } else { 0.0 }).fold(0.0, f64::max);
-    let ends = marks().map(|mark| if let Height::Value(y, half) = mark.y { y + half.unwrap_or(0.0) } else { 0.0 });
-    let y = Scale::from_zero((highest * HEADROOM).max(ends.fold(0.0, f64::max) * 1.02));
-    let x = Scale::around(&xs, figure.log);
-
-    let tick_width = y.ticks.iter().map(|(_, label)| canvas.text_width(label, TICK)).fold(0.0, f64::max);
-    let left = 48.0 + tick_width;
-    let right = SIZE.0 - 24.0;
-    let mut top = 18.0;
-    if !figure.title.is_empty() {
-        top += TITLE;
-        let room = (SIZE.0 - 30.0) / canvas.text_width(&figure.title, TITLE);
-        canvas.text(&figure.title, (SIZE.0 / 2.0, top - 4.0), TITLE * room.min(1.0), Align::Centre, BLACK)?;
-        top += 16.0;
-    }
-    if curves.iter().any(|curve| !curve.label.is_empty()) {
-        top = legend(canvas, curves, (left, right), top)? + 8.0;
-    }
-    let notes = notes(figure, curves);
-    let bottom = SIZE.1 - 68.0 - if notes.is_empty() { 0.0 } else { 20.0 };
-    let frame = Frame { left, right, top, bottom, x, y };
-    axes(canvas, figure, &frame)?;
-    if !notes.is_empty() {
-        canvas.text(&notes, (right, SIZE.1 - 16.0), NOTE, Align::Right, GREY)?;
-    }
-
-    let mut tops = Tops::default();
-    for (index, curve) in curves.iter().enumerate() {
-        draw_curve(canvas, &frame, index, curve, &mut tops)?;
-    }
-    Ok(())
-}
-
-/// The entries in as many lines as they need; returns where the last one ends.
-fn legend<DB: DrawingBackend>(
-    canvas: &Canvas<'_, DB>,
-    curves: &[Curve],
-    (left, right): (f64, f64),
-    top: f64,
-) -> Result<f64, DrawingAreaErrorKind<DB::ErrorType>> {
-    const KEY: f64 = 34.0;
-    const SPACE: f64 = 26.0;
-    const LINE: f64 = 23.0;
-    let widths: Vec<f64> = curves.iter().map(|curve| KEY + 8.0 + canvas.text_width(&curve.label, TICK)).collect();
-    // Lines of entries, each centred over the frame.
-    let mut lines: Vec<(Vec<usize>, f64)> = Vec::new();
-    for (index, &width) in widths.iter().enumerate() {
-        match lines.last_mut().filter(|(_, used)| used + SPACE + width <= right - left) {
-            Some((entries, used)) => {
-                entries.push(index);
-                *used += SPACE + width;
-            }
-            None => lines.push((vec![index], width)),
-        }
-    }
-    let mut y = top;
-    for (entries, used) in &lines {
-        let mut x = f64::midpoint(left, right) - used / 2.0;
-        y += LINE / 2.0;
-        for &index in entries {
-            let (shape, colour) = look(index);
-            canvas.line(&[(x, y), (x + KEY, y)], colour, 2.0)?;
-            canvas.marker((x + KEY / 2.0, y), RADIUS, shape, colour, false)?;
-            canvas.text(&curves[index].label, (x + KEY + 8.0, y), TICK, Align::Left, BLACK)?;
-            x += widths[index] + SPACE;
-        }
-        y += LINE / 2.0;
-    }
-    Ok(y)
 }
 
 fn notes(figure: &Figure, curves: &[Curve]) -> String {
@@ -132,7 +161,7 @@ fn notes(figure: &Figure, curves: &[Curve]) -> String {
     notes.join("; ")
 }
 
-fn axes<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, figure: &Figure, frame: &Frame) -> Drawn<DB> {
+fn axes<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, figure: &Figure, frame: &Frame<'_>) -> Drawn<DB> {
     let Frame { left, right, top, bottom, .. } = *frame;
     for (value, label) in &frame.y.ticks {
         let y = frame.bottom - frame.y.share(*value) * (bottom - top);
@@ -156,7 +185,7 @@ fn axes<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, figure: &Figure, frame: &Fr
 struct Tops(Vec<f64>);
 
 impl Tops {
-    fn place(&mut self, frame: &Frame, x: f64) -> (f64, f64) {
+    fn place(&mut self, frame: &Frame<'_>, x: f64) -> (f64, f64) {
         let left = frame.left_of(x);
         let there = self.0.iter().filter(|&&other| (other - left).abs() < 2.0 * RADIUS).count();
         self.0.push(left);
@@ -166,7 +195,7 @@ impl Tops {
 
 fn draw_curve<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
-    frame: &Frame,
+    frame: &Frame<'_>,
     index: usize,
     curve: &Curve,
     tops: &mut Tops,
@@ -218,7 +247,7 @@ fn draw_curve<DB: DrawingBackend>(
 
 fn interval<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
-    frame: &Frame,
+    frame: &Frame<'_>,
     x: f64,
     (low, high): (f64, f64),
     colour: RGBColor,

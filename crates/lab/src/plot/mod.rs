@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::figure::Figure;
 use crate::summary::PointSummary;
 use canvas::Canvas;
-use draw::{SIZE, draw};
+use draw::Layout;
 
 /// A drawn plot.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,19 +59,23 @@ pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotErr
         return Err(PlotError::Empty { x: figure.x.clone() });
     }
     embed_font()?;
-    let size = |scale: f64| ((SIZE.0 * scale).round() as u32, (SIZE.1 * scale).round() as u32);
+    let layout = Layout::new(figure, &curves);
+    let size = |scale: f64| {
+        let (width, height) = layout.size();
+        ((width * scale).round() as u32, (height * scale).round() as u32)
+    };
 
     let (width, height) = size(SVG_SCALE);
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
-        draw(&Canvas { area: &area, scale: SVG_SCALE }, figure, &curves).map_err(drawing)?;
+        layout.draw(&Canvas { area: &area, scale: SVG_SCALE, drop: 0.07 }).map_err(drawing)?;
         area.present().map_err(drawing)?;
     }
     // The coordinates stay fine, the picture becomes as large as it is meant to be.
     let svg = svg.replacen(
         &format!("width=\"{width}\" height=\"{height}\""),
-        &format!("width=\"{}\" height=\"{}\"", SIZE.0, SIZE.1),
+        &format!("width=\"{}\" height=\"{}\"", layout.size().0, layout.size().1),
         1,
     );
 
@@ -79,7 +83,8 @@ pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotErr
     let mut pixels = vec![255; width as usize * height as usize * 3];
     {
         let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
-        draw(&Canvas { area: &area, scale: f64::from(PNG_SCALE * SAMPLES) }, figure, &curves).map_err(drawing)?;
+        let scale = f64::from(PNG_SCALE * SAMPLES);
+        layout.draw(&Canvas { area: &area, scale, drop: 0.19 }).map_err(drawing)?;
         area.present().map_err(drawing)?;
     }
     let (width, height) = (width / SAMPLES, height / SAMPLES);

@@ -34,10 +34,8 @@ impl Scale {
     }
 
     fn linear(from: f64, to: f64) -> Self {
-        let step = step((to - from) / 6.0);
+        let step = step((to - from) / 7.0);
         let decimals = (-step.log10().floor()).max(0.0) as usize;
-        // 2.5 needs a decimal more than 2.
-        let decimals = if (step * 10f64.powi(decimals as i32)).fract() > 1e-9 { decimals + 1 } else { decimals };
         let first = (from / step - 1e-9).ceil() as i64;
         let last = (to / step + 1e-9).floor() as i64;
         let ticks =
@@ -69,14 +67,11 @@ impl Scale {
     }
 }
 
-/// The smallest of 1, 2, 2.5 and 5 times a power of ten that is no less than this.
+/// The smallest of 1, 2 and 5 times a power of ten that is not much less than this.
 fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
-    [1.0, 2.0, 2.5, 5.0, 10.0]
-        .into_iter()
-        .map(|multiple| multiple * power)
-        .find(|&step| step >= least * 0.999)
-        .unwrap_or(power)
+    let multiples = [1.0, 2.0, 5.0, 10.0];
+    multiples.into_iter().map(|multiple| multiple * power).find(|&step| step >= least * 0.85).unwrap_or(power)
 }
 
 /// A number without noise from its binary form.
@@ -101,7 +96,7 @@ mod tests {
         assert_eq!(labels(&Scale::from_zero(11.5)), ["0", "2", "4", "6", "8", "10"]);
         assert_eq!(labels(&Scale::from_zero(0.021)), ["0.000", "0.005", "0.010", "0.015", "0.020"]);
         assert_eq!(labels(&Scale::from_zero(1.2)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0", "1.2"]);
-        assert_eq!(labels(&Scale::from_zero(14.0)), ["0.0", "2.5", "5.0", "7.5", "10.0", "12.5"]);
+        assert_eq!(labels(&Scale::from_zero(17.0)), ["0", "5", "10", "15"]);
         assert_eq!(labels(&Scale::around(&[10.0, 100.0], true)), ["10", "20", "50", "100"]);
         assert_eq!(labels(&Scale::around(&[0.001, 10.0], true)), ["0.001", "0.01", "0.1", "1", "10"]);
         assert_eq!(labels(&Scale::around(&[98.0, 102.0], false)), ["98", "99", "100", "101", "102"]);
