@@ -61,6 +61,11 @@ impl AxisValue {
         Self { text, json, span: span.clone() }
     }
 
+    /// The value as an argument of the command line gives it.
+    pub(crate) fn plain(&self) -> String {
+        self.json.as_str().map_or_else(|| self.text.clone(), str::to_owned)
+    }
+
     /// The value for a document, at the place where it is written.
     pub(crate) fn value(&self) -> Result<Value<'_>, toml::de::Error> {
         Ok(respan(DeValue::parse(&self.text)?, &self.span))
@@ -199,7 +204,7 @@ mod tests {
     fn lists_and_ranges_in_the_order_of_the_file() {
         let axes = read(
             "[sweep]\n\"traffic.arrivals.rate\" = { from = 0.1, to = 0.5, points = 5 }\nalgorithm = [\"b\", \"a\"]\n\
-             switching.buffer = { from = 1, to = 9, points = 3 }\nrun.messages = { from = 1, to = 1000, points = 4, scale = \"log\" }\n\
+             switching.buffer = { from = 1, to = 9, points = 3 }\ntraffic.length = [8, { uniform = [1, 2] }]\nrun.messages = { from = 1, to = 1000, points = 4, scale = \"log\" }\n\
              timing.cycle_ns = { from = 1, to = 2, points = 3 }",
         )
         .unwrap();
@@ -207,9 +212,11 @@ mod tests {
             ("traffic.arrivals.rate", vec!["0.1", "0.2", "0.3", "0.4", "0.5"]),
             ("algorithm", vec!["\"b\"", "\"a\""]),
             ("switching.buffer", vec!["1", "5", "9"]),
+            ("traffic.length", vec!["8", "{ uniform = [1, 2] }"]),
             ("run.messages", vec!["1", "10", "100", "1000"]),
             ("timing.cycle_ns", vec!["1.0", "1.5", "2.0"]),
         ];
+        assert_eq!(axes.len(), expected.len());
         for ((key, values), (expected_key, expected_values)) in axes.iter().zip(&expected) {
             assert_eq!(
                 (key.as_str(), values.iter().map(String::as_str).collect::<Vec<_>>()),

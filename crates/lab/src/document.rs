@@ -137,6 +137,16 @@ impl Document {
         place
     }
 
+    /// Whether there is a setting at this path.
+    pub(crate) fn has(tree: &Tree<'_>, path: &[String]) -> bool {
+        let Some((first, rest)) = path.split_first() else { return false };
+        let first = tree.get(first.as_str()).map(Spanned::get_ref);
+        rest.iter()
+            .try_fold(first, |value, name| value?.get(name.as_str()).map(|value| Some(value.get_ref())))
+            .flatten()
+            .is_some()
+    }
+
     /// The settings as a type.
     pub(crate) fn typed<T: DeserializeOwned>(&self, tree: Tree<'_>) -> Result<T, Diagnostic> {
         // A place for what is missing at the top: the first line.

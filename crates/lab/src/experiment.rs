@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use wormcast_network::TopologySpec;
 
-use crate::axis::{Axis, MAX_POINTS, axes};
+use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Document, Override, Tree};
 use crate::figure::Figure;
@@ -132,18 +132,10 @@ impl Experiment {
     /// If a swept setting has no such value, naming the option that gives it one; and as [`points`](Self::points).
     pub fn point(&self) -> Result<Point, Diagnostic> {
         let (tree, _) = self.document.tree()?;
-        for axis in &self.axes {
-            let mut found = toml::de::DeValue::Table(tree.clone());
-            for name in &axis.path {
-                let Some(inner) = found.get(name.as_str()).cloned() else {
-                    let example = axis.values.first().map_or_else(String::new, |value| {
-                        value.json.as_str().map_or_else(|| value.json.to_string(), str::to_owned)
-                    });
-                    let message = format!("`{0}` is swept: choose one with `--set {0}={example}`", axis.key);
-                    return Err(self.document.error(axis.span.clone(), message));
-                };
-                found = inner.into_inner();
-            }
+        if let Some(axis) = self.axes.iter().find(|axis| !Document::has(&tree, &axis.path)) {
+            let example = axis.values.first().map_or_else(String::new, AxisValue::plain);
+            let message = format!("`{0}` is swept: choose one with `--set {0}={example}`", axis.key);
+            return Err(self.document.error(axis.span.clone(), message));
         }
         let spec = self.spec(&[], self.settings(&[])?, &mut HashMap::new())?;
         Ok(Point { index: 0, coordinates: Vec::new(), spec, choice: Vec::new() })

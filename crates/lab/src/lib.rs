@@ -3,27 +3,22 @@
 //! An [`Experiment`] is a file: one configuration, or a sweep over several. Its [points](Experiment::points) are plain data with a
 //! [hash](PointSpec::config_hash). [`sweep`] replicates each until it is precise enough, on any number of threads and with the
 //! same result on each; a [`Store`] keeps every replication as soon as it is there, so that a sweep can be interrupted at any
-//! moment. [`summarise`] makes means with confidence intervals, [`csv`] a table and [`plot`] a drawing of them.
+//! moment. [`summarise`] makes means with confidence intervals, [`csv()`] a table and [`plot`] a drawing of them.
 //!
-//! ```
+//! ```no_run
 //! use std::num::NonZeroUsize;
-//! use wormcast_lab::{Experiment, Store, csv, run_sweep};
+//! use std::path::Path;
 //!
-//! let text = r#"
-//! topology = "mesh:4x4"
-//! run.messages = 100
-//! traffic.arrivals = { process = "poisson", rate = 0.001 }
-//! traffic.multicast.destinations = 3
-//! stop = { min_replications = 2, max_replications = 2 }
-//! sweep.algorithm = ["dual-path", "column-path"]
-//! "#;
-//! let experiment = Experiment::parse("example.toml", text, &[])?;
-//! let mut store = Store::in_memory()?;
-//! # // The engine comes later.
-//! # if false {
-//! let summaries = run_sweep(&experiment, NonZeroUsize::MIN, &mut store, false, &mut ())?;
-//! assert_eq!(csv(&summaries).lines().count(), 3);
-//! # }
+//! use wormcast_lab::{Experiment, Store, csv, plot, run_sweep, write_file};
+//!
+//! let experiment = Experiment::read(Path::new("experiments/quick.toml"), &[])?;
+//! let mut store = Store::open(Path::new("results.db"))?;
+//! let jobs = NonZeroUsize::new(4).expect("four threads");
+//! let summaries = run_sweep(&experiment, jobs, &mut store, false, &mut ())?;
+//! write_file(Path::new("quick.csv"), csv(&summaries).as_bytes())?;
+//! if let Some(figure) = experiment.figure() {
+//!     write_file(Path::new("quick.svg"), plot(&figure, &summaries)?.svg.as_bytes())?;
+//! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -63,9 +63,8 @@ pub fn run_sweep(
     let points = experiment.points()?;
     let scenarios = experiment.scenarios(&points)?;
     if fresh {
-        for point in &points {
-            store.forget(&point.spec.config_hash())?;
-        }
+        let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+        store.forget(hashes.iter().map(String::as_str))?;
     }
     let runs = sweep(&points, experiment.stop(), jobs, store, observer, |point, replication| {
         let seed = replication_seed(point.spec.seed, replication);

@@ -222,24 +222,49 @@ impl Store {
         )
     }
 
-    /// Notes what a hash stands for, for people who read the store.
+    /// Notes what hashes stand for, for people who read the store.
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn describe(&mut self, config_hash: &str, spec: &PointSpec) -> Result<(), StoreError> {
-        let json = serde_json::to_string(spec).unwrap_or_default();
-        self.execute(
-            "INSERT OR IGNORE INTO points (config_hash, description) VALUES (?1, ?2)",
-            params![config_hash, json],
-        )
+    pub fn describe<'s>(
+        &mut self,
+        points: impl IntoIterator<Item = (&'s str, &'s PointSpec)>,
+    ) -> Result<(), StoreError> {
+        self.together(|store| {
+            for (config_hash, spec) in points {
+                store.execute(
+                    "INSERT OR IGNORE INTO points (config_hash, description) VALUES (?1, ?2)",
+                    params![config_hash, serde_json::to_string(spec).unwrap_or_default()],
+                )?;
+            }
+            Ok(())
+        })
     }
 
-    /// Forgets all results of a point.
+    /// Forgets all results of points.
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn forget(&mut self, config_hash: &str) -> Result<(), StoreError> {
-        self.execute("DELETE FROM results WHERE config_hash = ?1", params![config_hash])
+    pub fn forget<'s>(&mut self, config_hashes: impl IntoIterator<Item = &'s str>) -> Result<(), StoreError> {
+        self.together(|store| {
+            for config_hash in config_hashes {
+                store.execute("DELETE FROM results WHERE config_hash = ?1", params![config_hash])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Does all of it or nothing.
+    fn together(&mut self, work: impl FnOnce(&mut Self) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        self.execute("BEGIN IMMEDIATE", [])?;
+        match work(self) {
+            Ok(()) => self.execute("COMMIT", []),
+            Err(error) => {
+                // The first error is the one to report.
+                let _ = self.execute("ROLLBACK", []);
+                Err(error)
+            }
+        }
     }
 
     fn execute(&mut self, sql: &str, params: impl rusqlite::Params) -> Result<(), StoreError> {
@@ -295,7 +320,7 @@ mod tests {
         let loaded = store.load("a").unwrap();
         assert_eq!(loaded.keys().copied().collect::<Vec<_>>(), [0, 2]);
         assert_eq!(loaded[&2], run(1.0 / 3.0), "to the last bit");
-        store.forget("a").unwrap();
+        store.forget(["a"]).unwrap();
         assert!(store.load("a").unwrap().is_empty());
         assert_eq!(store.load("b").unwrap().len(), 1);
     }
@@ -346,6 +371,16 @@ mod tests {
         store.insert("a", 0, &run(1.0)).unwrap();
         store.connection.execute("UPDATE results SET result = '{'", []).unwrap();
         assert!(store.load("a").unwrap_err().to_string().contains("is damaged: replication 0 of a is unreadable"));
+    }
+
+    #[test]
+    fn a_full_disk_is_reported_and_spares_what_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&directory.path().join("results.db")).unwrap();
+        store.connection.pragma_update(None, "max_page_count", 12).unwrap();
+        let error = (0..1000).find_map(|replication| store.insert("a", replication, &run(1.0)).err()).unwrap();
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        assert!(store.load("a").unwrap().len() > 5);
     }
 
     #[test]

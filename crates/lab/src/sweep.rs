@@ -212,9 +212,7 @@ where
 {
     let mut progress =
         points.iter().map(|point| Progress::new(point, stop, store)).collect::<Result<Vec<_>, StoreError>>()?;
-    for (point, progress) in points.iter().zip(&progress) {
-        store.describe(&progress.hash, &point.spec)?;
-    }
+    store.describe(points.iter().zip(&progress).map(|(point, progress)| (progress.hash.as_str(), &point.spec)))?;
     let mut tally = Tally::new(&progress);
     observer.update(&tally.status(None));
 

@@ -27,8 +27,11 @@ impl Scale {
             let room = (most / least).max(1.5).powf(0.04);
             return Self::logarithmic(least / room, most * room);
         }
-        let span = if most > least { most - least } else { most.abs().max(1.0) };
-        let room = 0.04 * span;
+        let (span, room) = (most - least, 0.04 * (most - least));
+        if span <= 0.0 {
+            let room = if most == 0.0 { 1.0 } else { most.abs() };
+            return Self::linear(least - room, most + room);
+        }
         let from = if least >= 0.0 && least < 0.35 * most { 0.0 } else { least - room };
         Self::linear(from, most + room)
     }

@@ -187,7 +187,7 @@ fn one_configuration_of_a_sweep_has_to_be_chosen() {
 fn points_are_in_the_order_of_the_file_and_have_their_own_hashes() {
     let experiment = Experiment::parse("x.toml", GOOD, &[]).unwrap();
     let points = experiment.points().unwrap();
-    let labels: Vec<String> = points.iter().map(|point| point.label()).collect();
+    let labels: Vec<String> = points.iter().map(wormcast_lab::Point::label).collect();
     assert_eq!(
         labels,
         [

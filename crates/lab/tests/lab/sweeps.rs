@@ -64,7 +64,7 @@ fn a_finished_sweep_is_answered_from_the_store() {
     assert!(used.iter().all(|runs| runs.runs.len() == 5));
 
     // A forgotten point is incomplete, and a sweep computes it alone.
-    store.forget(&points[3].spec.config_hash()).unwrap();
+    store.forget([points[3].spec.config_hash().as_str()]).unwrap();
     assert_eq!(stored(&points, experiment.stop(), &store).unwrap()[3].outcome, Outcome::Incomplete);
     let computed = Mutex::new(BTreeSet::new());
     let note = |point: &Point, replication| {
@@ -123,12 +123,12 @@ fn the_first_failure_is_reported_and_what_was_there_is_kept() {
     let experiment = synthetic::experiment();
     let points = experiment.points().unwrap();
     let mut store = Store::in_memory().unwrap();
-    let run = |point: &Point, replication| match (point.index, replication) {
-        (1, 2) => Err(SimulationError::Engine { engine: "worm", reason: "it is too hard".to_owned() }),
-        _ => {
-            let Ok(result) = synthetic::run(point, replication);
-            Ok(result)
+    let run = |point: &Point, replication| {
+        if (point.index, replication) == (1, 2) {
+            return Err(SimulationError::Engine { engine: "worm", reason: "it is too hard".to_owned() });
         }
+        let Ok(result) = synthetic::run(point, replication);
+        Ok(result)
     };
     let error = sweep(&points, experiment.stop(), jobs(3), &mut store, &mut (), run).unwrap_err();
     assert_eq!(

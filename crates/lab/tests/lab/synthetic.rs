@@ -38,6 +38,7 @@ fn character(algorithm: &str) -> (f64, f64) {
 }
 
 /// The run of a point in a replication.
+#[expect(clippy::unnecessary_wraps, reason = "the form that sweeps want")]
 pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallible> {
     let seed = replication_seed(point.spec.seed, replication);
     let rate = point.spec.traffic.arrivals.as_ref().and_then(|arrivals| arrivals.rate).unwrap();
