@@ -149,6 +149,7 @@ pub(crate) fn reword(message: &str) -> (String, Option<String>) {
         ("integer `", "number `"),
         ("unknown field ", "unknown setting "),
         ("missing field ", "missing setting "),
+        ("duplicate key", "this setting or table is there twice"),
     ] {
         text = text.replace(rust, plain);
     }

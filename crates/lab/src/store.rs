@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use thiserror::Error;
@@ -16,6 +16,9 @@ pub const MODEL_VERSION: u32 = 1;
 
 /// The layout of the database.
 const SCHEMA_VERSION: u32 = 1;
+
+/// How long to wait for other processes that write.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `wcst`, which marks the file as a result store.
 const APPLICATION_ID: i32 = 0x7763_7374;
@@ -108,9 +111,22 @@ impl Store {
     /// # Errors
     /// If the file cannot be opened, is no store, or is damaged, newer or locked.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let start = Instant::now();
+        loop {
+            // The database waits for locks by itself, but not for all of those that it takes while it is opened.
+            match Self::try_open(path) {
+                Err(StoreError::Locked { .. }) if start.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn try_open(path: &Path) -> Result<Self, StoreError> {
         let fail = |error| failure(path, error);
         let connection = Connection::open(path).map_err(fail)?;
-        connection.busy_timeout(Duration::from_secs(5)).map_err(fail)?;
+        connection.busy_timeout(PATIENCE).map_err(fail)?;
         let mut store = Self { path: path.to_owned(), connection };
         store.prepare()?;
         Ok(store)
@@ -131,9 +147,10 @@ impl Store {
     fn prepare(&mut self) -> Result<(), StoreError> {
         let path = self.path.clone();
         let fail = |error| failure(&path, error);
-        let id: i32 = self.connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(fail)?;
+        // In this order: who sees the tables of another process that is making the store also sees its id.
         let tables: i64 =
             self.connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(fail)?;
+        let id: i32 = self.connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(fail)?;
         if id != APPLICATION_ID && tables > 0 {
             return Err(StoreError::Foreign { path, reason: "it is a database of another program".to_owned() });
         }
@@ -381,6 +398,23 @@ mod tests {
         let error = (0..1000).find_map(|replication| store.insert("a", replication, &run(1.0)).err()).unwrap();
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
         assert!(store.load("a").unwrap().len() > 5);
+    }
+
+    #[test]
+    fn several_may_make_and_use_a_store_at_the_same_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.db");
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    for replication in 0..5 {
+                        Store::open(path).unwrap().insert("a", writer * 5 + replication, &run(1.0)).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(Store::open(&path).unwrap().load("a").unwrap().len(), 40);
     }
 
     #[test]
