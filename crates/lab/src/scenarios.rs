@@ -49,7 +49,7 @@ impl Workshop {
         if let Some(trace) = &mut traffic.trace {
             *trace = experiment.directory().join(&*trace).display().to_string();
         }
-        Scenario::new(network, algorithm, spec.switching.clone(), spec.timing.clone(), traffic, spec.run.clone())
+        Scenario::new(network, algorithm, &spec.switching, &spec.timing, &traffic, &spec.run)
             .map_err(|problem| experiment.error_at(&point.choice, &problem.key, problem.to_string()))
     }
 

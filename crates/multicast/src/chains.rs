@@ -44,18 +44,17 @@ impl<F: Fn(usize, usize) -> bool> ChainCover<F> {
                 continue;
             }
             visited[candidate] = round;
-            match self.previous[candidate] {
-                Some(owner) => stack.push((owner, 0)),
-                None => {
-                    // Hand each element on the stack the candidate that it tried last.
-                    for &(element, position) in &stack {
-                        let successor = members[position - 1];
-                        self.next[element] = Some(successor);
-                        self.previous[successor] = Some(element);
-                    }
-                    return true;
-                }
+            if let Some(owner) = self.previous[candidate] {
+                stack.push((owner, 0));
+                continue;
             }
+            // Hand each element on the stack the candidate that it tried last.
+            for &(element, position) in &stack {
+                let successor = members[position - 1];
+                self.next[element] = Some(successor);
+                self.previous[successor] = Some(element);
+            }
+            return true;
         }
         false
     }

@@ -45,7 +45,7 @@ impl ColumnPath {
 }
 
 /// E-cube paths that stop only in their last column.
-struct ColumnRule;
+pub(crate) struct ColumnRule;
 
 impl WormRule for ColumnRule {
     fn may_turn(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {

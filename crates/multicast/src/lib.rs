@@ -19,7 +19,10 @@
 mod algorithm;
 mod chains;
 mod column_path;
+#[cfg(test)]
+mod conformance;
 mod containment;
+mod drawing;
 mod dual_path;
 mod minimal_negative_first;
 mod minimal_negative_first_optimal;
@@ -33,6 +36,7 @@ mod summary;
 
 pub use algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 pub use column_path::ColumnPath;
+pub use drawing::{node_name, plan_dot, plan_svg};
 pub use dual_path::DualPath;
 pub use minimal_negative_first::MinimalNegativeFirst;
 pub use minimal_negative_first_optimal::MinimalNegativeFirstOptimal;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{NoRoute, RoutingRelation, append_route};
 
 use crate::algorithm::Multicast;
@@ -222,16 +222,10 @@ impl Plan {
     }
 }
 
-/// The routers that a channel list enters, for drawings and tests.
-#[cfg(test)]
-pub(crate) fn routers_entered(network: &Network, channels: &[ChannelId]) -> Vec<RouterId> {
-    channels.iter().map(|&channel| network.to(channel)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wormcast_network::TopologySpec;
+    use wormcast_network::{RouterId, TopologySpec};
 
     fn node(id: u32) -> NodeId {
         NodeId::new(id)

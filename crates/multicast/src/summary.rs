@@ -1,6 +1,6 @@
 //! What a plan costs before anything is simulated: startups, steps and channels.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{NoRoute, RoutingRelation};
@@ -52,6 +52,32 @@ pub struct PlanSummary {
     pub longest: u32,
 }
 
+/// The steps, from 1, in which something is in use.
+#[derive(Default)]
+struct Calendar {
+    /// Steps 1 to this one are all taken: what is busy is mostly busy without a break.
+    filled: u32,
+    later: BTreeSet<u32>,
+}
+
+impl Calendar {
+    /// The first step from `step` on that is not taken.
+    fn free_from(&self, step: u32) -> u32 {
+        let mut free = step.max(self.filled + 1);
+        while self.later.contains(&free) {
+            free += 1;
+        }
+        free
+    }
+
+    fn take(&mut self, step: u32) {
+        self.later.insert(step);
+        while self.later.remove(&(self.filled + 1)) {
+            self.filled += 1;
+        }
+    }
+}
+
 impl Plan {
     /// Routes the plan's worms through an idle network and schedules them in steps: O(channels taken).
     ///
@@ -63,20 +89,26 @@ impl Plan {
         routing: &dyn RoutingRelation,
         ports: PortModel,
     ) -> Result<PlanSummary, NoRoute> {
-        let mut taken: HashSet<(u32, ChannelId)> = HashSet::new();
-        let mut busy: HashSet<(u32, NodeId)> = HashSet::new();
+        let mut taken: HashMap<ChannelId, Calendar> = HashMap::new();
+        let mut busy: HashMap<NodeId, Calendar> = HashMap::new();
         let mut sent: HashMap<NodeId, u32> = HashMap::new();
         let mut worms: Vec<WormSummary> = Vec::with_capacity(self.worms.len());
         for (id, worm) in self.worms.iter().enumerate() {
             let channels = worm.channels(network, routing)?;
             let mut step = worm.after.map_or(1, |trigger| worms[trigger as usize].step + 1);
-            while (ports == PortModel::One && busy.contains(&(step, worm.from)))
-                || channels.iter().any(|&channel| taken.contains(&(step, channel)))
-            {
-                step += 1;
+            loop {
+                let sender = busy.get(&worm.from).filter(|_| ports == PortModel::One);
+                let calendars = sender.into_iter().chain(channels.iter().filter_map(|channel| taken.get(channel)));
+                let free = calendars.map(|calendar| calendar.free_from(step)).max().unwrap_or(step);
+                if free == step {
+                    break;
+                }
+                step = free;
             }
-            busy.insert((step, worm.from));
-            taken.extend(channels.iter().map(|&channel| (step, channel)));
+            busy.entry(worm.from).or_default().take(step);
+            for &channel in &channels {
+                taken.entry(channel).or_default().take(step);
+            }
             *sent.entry(worm.from).or_default() += 1;
             let longest = match &worm.itinerary {
                 Itinerary::Path(_) => channels.len() as u32,
@@ -112,7 +144,8 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Worm, routers_entered};
+    use crate::plan::Worm;
+    use proptest::prelude::*;
     use wormcast_network::TopologySpec;
     use wormcast_routing::ECube;
 
@@ -141,7 +174,38 @@ mod tests {
         assert_eq!(steps(PortModel::One), (vec![1, 2, 2, 3], 3));
         let summary = plan.summary(&line, &ECube, PortModel::One).unwrap();
         assert_eq!((summary.startups, summary.channels, summary.longest), (3, 6, 2));
-        let entered = routers_entered(&line, &summary.worms[2].channels);
-        assert_eq!(entered.iter().map(|r| r.raw()).collect::<Vec<_>>(), [3, 4]);
+        let entered: Vec<u32> = summary.worms[2].channels.iter().map(|&channel| line.to(channel).raw()).collect();
+        assert_eq!(entered, [3, 4]);
+    }
+
+    /// Whether `later` cannot share a step with `earlier`.
+    fn clash(ports: PortModel, earlier: &WormSummary, later: &WormSummary) -> bool {
+        (ports == PortModel::One && earlier.from == later.from)
+            || earlier.channels.iter().any(|channel| later.channels.contains(channel))
+    }
+
+    proptest! {
+        /// By the definition: the first step after the trigger's in which no earlier worm is in the way.
+        #[test]
+        fn every_step_is_the_earliest(
+            pairs in prop::collection::vec((0u32..12, 0u32..12), 1..15),
+            ports in prop::sample::select(vec![PortModel::One, PortModel::All]),
+        ) {
+            let mesh = "mesh:4x3".parse::<TopologySpec>().unwrap().build().unwrap();
+            let apart = pairs.into_iter().filter(|(from, to)| from != to);
+            let worms: Vec<Worm> = apart.map(|(from, to)| Worm::path(node(from), vec![node(to)])).collect();
+            // A worm is triggered by the first earlier one that ends where it starts.
+            let trigger = |id: usize| {
+                worms[..id].iter().position(|earlier| earlier.visits(&mesh) == [worms[id].from]).map(|id| id as u32)
+            };
+            let worms = (0..worms.len()).map(|id| Worm { after: trigger(id), ..worms[id].clone() }).collect();
+            let summary = Plan { worms }.summary(&mesh, &ECube, ports).unwrap();
+            for (id, worm) in summary.worms.iter().enumerate() {
+                let earlier = &summary.worms[..id];
+                let ready = worm.after.map_or(1, |trigger| earlier[trigger as usize].step + 1);
+                let blocked = |step| earlier.iter().any(|other| other.step == step && clash(ports, other, worm));
+                prop_assert_eq!(worm.step, (ready..=100).find(|&step| !blocked(step)).unwrap());
+            }
+        }
     }
 }

@@ -15,6 +15,7 @@
 //! # Ok::<(), wormcast_network::TopologyError>(())
 //! ```
 
+mod drawing;
 mod edge_list;
 mod error;
 mod grid;
@@ -25,6 +26,7 @@ mod node_list;
 mod ports;
 mod spec;
 
+pub use drawing::{Caption, Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_dot, escape_xml};
 pub use edge_list::parse_edge_list;
 pub use error::{NodeError, TopologyError};
 pub use grid::{Direction, Grid};
@@ -33,4 +35,4 @@ pub use measure::{Degrees, Distances};
 pub use network::{Network, Shape};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
-pub use spec::{MAX_ROUTERS, TopologySpec};
+pub use spec::{MAX_ROUTERS, TOPOLOGY_FORMS, TopologySpec};

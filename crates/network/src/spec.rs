@@ -12,7 +12,8 @@ use crate::network::{Network, Shape};
 /// The most routers that a network may have: 16 times a 1024x1024 mesh.
 pub const MAX_ROUTERS: usize = 1 << 24;
 
-const FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, or the path of an edge-list file";
+/// The forms of a topology specification, for messages and help.
+pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, or the path of an edge-list file";
 const FAMILIES: [&str; 3] = ["mesh", "torus", "hypercube"];
 
 /// A recipe for a network, as text: `mesh:16x16`, `torus:8x8x8`, `hypercube:10`, or a file's path.
@@ -45,7 +46,7 @@ impl FromStr for TopologySpec {
 
     fn from_str(text: &str) -> Result<Self, TopologyError> {
         let given = text.trim();
-        let unknown = |hint| TopologyError::Unknown { given: given.to_owned(), expected: FORMS, hint };
+        let unknown = |hint| TopologyError::Unknown { given: given.to_owned(), expected: TOPOLOGY_FORMS, hint };
         let Some((family, rest)) = given.split_once(':') else {
             return if Path::new(given).exists() {
                 Ok(Self::File(given.to_owned()))

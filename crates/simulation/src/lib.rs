@@ -1,13 +1,62 @@
 //! Floor 4 of wormcast: what happens in time.
+//!
+//! A [`Scenario`] is everything that a run depends on but its seed; [`simulate`] turns both into a [`RunResult`]. Underneath,
+//! an engine takes worms at times and tells an [`Observer`] what happens to them. `docs/model.md` has the exact rules.
+//!
+//! ```
+//! use wormcast_multicast::{Plan, Worm};
+//! use wormcast_network::{NodeId, Ports, TopologySpec};
+//! use wormcast_routing::ECube;
+//! use wormcast_simulation::{Cycle, Delivery, EngineConfig, FlitEngine, Observer, Timing, Switching};
+//!
+//! #[derive(Default)]
+//! struct Arrivals(Vec<(u32, Cycle)>);
+//!
+//! impl Observer for Arrivals {
+//!     fn delivered(&mut self, delivery: &Delivery) {
+//!         self.0.push((delivery.node.raw(), delivery.delivered));
+//!     }
+//! }
+//!
+//! // One worm of 10 flits from (0,0) by (2,0) to (2,1).
+//! let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+//! let config = EngineConfig::new(&Switching::default(), &Timing { startup: 100, ..Timing::default() }, &mesh);
+//! let mut engine = FlitEngine::new(&mesh, &ECube, config, Arrivals::default());
+//! let stops = vec![NodeId::new(2), NodeId::new(6)];
+//! engine.submit(0, 0, 10, Plan { worms: vec![Worm::path(NodeId::new(0), stops)] });
+//! engine.run_until(Cycle::MAX);
+//! // S + (D + 1)(r + 1) + L for the last stop; its first stop's last flit waits for the header to get on.
+//! assert_eq!(engine.observer().0, [(2, 129), (6, 130)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod calendar;
 mod config;
+mod contention_free;
+mod deliveries;
+mod flit;
+mod link_use;
+mod observer;
+mod pattern;
+mod recorder;
 mod result;
+mod rng;
+mod scenario;
+mod simulate;
+mod timeline;
+mod trace;
+mod traffic;
+mod warmup;
 
 pub use config::{
     Arrivals, Count, Header, Mode, Model, MulticastTraffic, Pattern, Process, Replication, Reservation, Run,
     StartupMode, Switching, Timing, Traffic, UnicastTraffic, Warmup,
 };
+pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
+pub use deliveries::DeliveryLog;
+pub use flit::{EngineConfig, FlitEngine, Progress};
+pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
 pub use result::{DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, Parts, RunResult, Window};
-
-mod scenario;
-pub use scenario::{ConfigError, EngineChoice, Scenario, SimulationError, simulate};
+pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
+pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
+pub use timeline::Timeline;

@@ -4,20 +4,25 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_multicast::Algorithm;
-use wormcast_network::Network;
+use wormcast_network::{MAX_PORTS, Network, Ports};
 
-use crate::config::{Run, Switching, Timing, Traffic};
-use crate::result::RunResult;
+use crate::config::{Header, Mode, Run, Switching, Timing, Traffic};
+use crate::flit::EngineConfig;
+use crate::traffic::CheckedTraffic;
+
+/// The most data flits of a message.
+pub const MAX_LENGTH: u32 = 1 << 24;
 
 /// Everything that a run depends on but its seed.
 #[derive(Clone)]
 pub struct Scenario {
-    network: Arc<Network>,
-    algorithm: Arc<dyn Algorithm>,
-    switching: Switching,
-    timing: Timing,
-    traffic: Traffic,
-    run: Run,
+    pub(crate) network: Arc<Network>,
+    pub(crate) algorithm: Arc<dyn Algorithm>,
+    pub(crate) engine: EngineConfig,
+    pub(crate) cycle_ns: f64,
+    pub(crate) traffic: CheckedTraffic,
+    pub(crate) run: Run,
+    pub(crate) mode: Mode,
 }
 
 /// A setting that makes no sense.
@@ -30,30 +35,24 @@ pub struct ConfigError {
     pub problem: String,
 }
 
-/// Which engine runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum EngineChoice {
-    /// The fastest that is exact for the scenario.
-    #[default]
-    Auto,
-    /// The flit engine.
-    Flit,
-    /// The worm engine.
-    Worm,
-}
-
-/// Why a run has no result.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum SimulationError {
-    /// The engine that was asked for cannot run the scenario.
-    #[error("the {engine} engine cannot run this: {reason}")]
-    Engine {
-        /// The engine.
-        engine: &'static str,
-        /// Why.
-        reason: String,
-    },
+impl EngineConfig {
+    /// What the settings mean on `network`.
+    pub fn new(switching: &Switching, timing: &Timing, network: &Network) -> Self {
+        Self {
+            ports: Ports { injection: switching.injection_ports, consumption: switching.consumption_ports },
+            buffer: switching.buffer,
+            virtual_channels: switching.virtual_channels,
+            startup: timing.startup,
+            startup_mode: timing.startup_mode,
+            routing_delay: timing.routing_delay,
+            strip_delay: timing.strip_delay.unwrap_or(timing.routing_delay),
+            receive_overhead: timing.receive_overhead,
+            header: switching.header,
+            header_flits: switching.header_flits.unwrap_or_else(|| (network.nodes() as u32).div_ceil(16)),
+            replication: switching.replication,
+            reservation: switching.reservation,
+        }
+    }
 }
 
 impl Scenario {
@@ -64,20 +63,81 @@ impl Scenario {
     pub fn new(
         network: Arc<Network>,
         algorithm: Arc<dyn Algorithm>,
-        switching: Switching,
-        timing: Timing,
-        traffic: Traffic,
-        run: Run,
+        switching: &Switching,
+        timing: &Timing,
+        traffic: &Traffic,
+        run: &Run,
     ) -> Result<Self, ConfigError> {
-        Ok(Self { network, algorithm, switching, timing, traffic, run })
+        let within = |key: &str, value: u32, least: u32, most: u32| {
+            if (least..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(ConfigError {
+                    key: key.to_owned(),
+                    problem: format!("{value} is out of range: expected {least} to {most}"),
+                })
+            }
+        };
+        within("switching.buffer", switching.buffer, 1, MAX_LENGTH)?;
+        within("switching.virtual_channels", switching.virtual_channels, 1, 64)?;
+        within("switching.injection_ports", switching.injection_ports, 1, MAX_PORTS)?;
+        within("switching.consumption_ports", switching.consumption_ports, 1, MAX_PORTS)?;
+        let ports = u64::from(switching.injection_ports + switching.consumption_ports) * network.nodes() as u64;
+        let channels = network.channels() as u64 * u64::from(switching.virtual_channels);
+        if ports + channels > u64::from(u32::MAX / 2) {
+            let problem = format!("{} would have {} channels, which is too many", network.name(), ports + channels);
+            return Err(ConfigError { key: "switching".to_owned(), problem });
+        }
+        if let Some(flits) = switching.header_flits {
+            if switching.header != Header::BitString {
+                let problem = "only `header = \"bit-string\"` has a fixed number of header flits".to_owned();
+                return Err(ConfigError { key: "switching.header_flits".to_owned(), problem });
+            }
+            within("switching.header_flits", flits, 1, MAX_LENGTH)?;
+        }
+        const MAX_DELAY: u32 = 1 << 28;
+        within("timing.startup", timing.startup, 0, MAX_DELAY)?;
+        within("timing.routing_delay", timing.routing_delay, 0, MAX_DELAY)?;
+        within("timing.strip_delay", timing.strip_delay.unwrap_or(0), 0, MAX_DELAY)?;
+        within("timing.receive_overhead", timing.receive_overhead, 0, MAX_DELAY)?;
+        if !(timing.cycle_ns > 0.0 && timing.cycle_ns.is_finite()) {
+            let problem = format!("{} is not a positive number of nanoseconds", timing.cycle_ns);
+            return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
+        }
+        let checked = CheckedTraffic::new(traffic, timing, &network)?;
+        let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
+        let problem = match (mode, run.messages, run.max_cycles) {
+            (Mode::Steady, ..) if checked.ends() => {
+                Some(("mode", "a trace, and a burst without `interval`, come to an end: use `mode = \"finite\"`"))
+            }
+            (_, Some(0), _) => Some(("messages", "expected at least 1 message")),
+            (_, _, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
+            _ => None,
+        };
+        if let Some((key, problem)) = problem {
+            return Err(ConfigError { key: format!("run.{key}"), problem: problem.to_owned() });
+        }
+        let engine = EngineConfig::new(switching, timing, &network);
+        Ok(Self { network, algorithm, engine, cycle_ns: timing.cycle_ns, traffic: checked, run: run.clone(), mode })
     }
-}
 
-/// Runs a scenario; the result is a function of the scenario and the seed alone. A deadlock is a result, not an error.
-///
-/// # Errors
-/// If the engine asked for cannot run it.
-pub fn simulate(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Result<RunResult, SimulationError> {
-    let _ = (scenario, engine, seed);
-    Err(SimulationError::Engine { engine: "flit", reason: "not there yet".to_owned() })
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The algorithm that plans the messages.
+    pub fn algorithm(&self) -> &dyn Algorithm {
+        self.algorithm.as_ref()
+    }
+
+    /// What the engine is told.
+    pub fn engine_config(&self) -> EngineConfig {
+        self.engine
+    }
+
+    /// Nanoseconds a cycle.
+    pub fn cycle_ns(&self) -> f64 {
+        self.cycle_ns
+    }
 }

@@ -1,0 +1,203 @@
+//! Every algorithm's plans obey its own rules, whichever candidates its adaptive hops take.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use wormcast_network::{ChannelId, Direction, Network, NodeId, RouterId, TopologySpec};
+use wormcast_routing::{RoutingRelation, WormRule, hamiltonian_label};
+
+use crate::algorithm::{Algorithm, Multicast, Options};
+use crate::column_path::ColumnRule;
+use crate::dual_path::LabelRule;
+use crate::negative_first_rule::{NegativeFirstRule, heading};
+use crate::plan::{Itinerary, Path};
+use crate::registry::{ALGORITHMS, algorithm_by_name};
+
+/// What is promised of an algorithm's path worms.
+struct Promise {
+    /// What the static deadlock check assumes of the worms; `None`: it follows the routing relation itself.
+    rule: Option<Box<dyn WormRule>>,
+    /// Whether every stop is reached on a shortest path from the source.
+    shortest: bool,
+    /// What consecutive channels must satisfy, said independently of the rule.
+    legal: fn(&Network, ChannelId, ChannelId) -> bool,
+}
+
+fn promise(algorithm: &str) -> Promise {
+    let negative_first = |minimal| Some(Box::new(NegativeFirstRule { minimal }) as Box<dyn WormRule>);
+    let (rule, shortest, legal): (_, _, fn(&Network, ChannelId, ChannelId) -> bool) = match algorithm {
+        "separate" => (None, true, e_cube_legal),
+        "pure-negative-first" => (negative_first(false), false, negative_first_legal),
+        "minimal-negative-first" | "minimal-negative-first-optimal" => {
+            (negative_first(true), true, negative_first_legal)
+        }
+        "dual-path" | "multi-path" => (Some(Box::new(LabelRule) as Box<dyn WormRule>), false, labels_monotone),
+        "column-path" => (Some(Box::new(ColumnRule) as Box<dyn WormRule>), true, e_cube_legal),
+        other => panic!("say here what `{other}` promises"),
+    };
+    Promise { rule, shortest, legal }
+}
+
+/// Definition 3: no negative channel after a positive one.
+fn negative_first_legal(network: &Network, first: ChannelId, then: ChannelId) -> bool {
+    let increases = |channel| network.to(channel) > network.from(channel);
+    !increases(first) || increases(then)
+}
+
+fn labels_monotone(network: &Network, first: ChannelId, then: ChannelId) -> bool {
+    let grid = network.shape().mesh().expect("a mesh");
+    let label = |router: RouterId| hamiltonian_label(grid, router);
+    let (a, b, c) = (label(network.from(first)), label(network.to(first)), label(network.to(then)));
+    (a < b) == (b < c)
+}
+
+/// One dimension after the other, never back.
+fn e_cube_legal(network: &Network, first: ChannelId, then: ChannelId) -> bool {
+    let ((d1, along1), (d2, along2)) = (heading(network, first).unwrap(), heading(network, then).unwrap());
+    d1 < d2 || (d1, along1) == (d2, along2)
+}
+
+/// The channels of a path worm where `choose` picks among candidates, and how many are taken when each stop is reached.
+fn walk(
+    network: &Network,
+    routing: &dyn RoutingRelation,
+    from: NodeId,
+    path: &Path,
+    mut choose: impl FnMut(usize) -> usize,
+) -> (Vec<ChannelId>, Vec<usize>) {
+    let mut channels: Vec<ChannelId> = path.exit.into_iter().collect();
+    let mut reached = Vec::new();
+    let mut candidates = Vec::new();
+    for &stop in &path.stops {
+        loop {
+            let arrived = channels.last().copied();
+            let at = arrived.map_or(network.router_of(from), |channel| network.to(channel));
+            if at == network.router_of(stop) {
+                break;
+            }
+            routing.candidates(network, at, arrived, network.router_of(stop), &mut candidates);
+            assert!(!candidates.is_empty(), "no way from router {at} to node {stop}");
+            channels.push(candidates[choose(candidates.len())]);
+        }
+        reached.push(channels.len());
+    }
+    (channels, reached)
+}
+
+fn check_worm(
+    network: &Network,
+    promise: &Promise,
+    source: NodeId,
+    channels: &[ChannelId],
+    path: &Path,
+    reached: &[usize],
+) -> TestCaseResult {
+    prop_assert_eq!(network.from(channels[0]), network.router_of(source));
+    prop_assert_eq!(reached.last(), Some(&channels.len()), "the worm ends at its last stop");
+    for (position, pair) in channels.windows(2).enumerate() {
+        let &[first, then] = pair else { unreachable!("windows of two") };
+        prop_assert_eq!(network.to(first), network.from(then), "channels are contiguous");
+        prop_assert!((promise.legal)(network, first, then), "the turn after hop {} is illegal", position);
+        if let Some(rule) = &promise.rule {
+            prop_assert!(rule.may_turn(network, first, then), "the deadlock check does not know turn {}", position);
+            let stops = reached.contains(&(position + 1));
+            prop_assert!(!stops || rule.may_stop(network, first, then), "nor the stop after hop {}", position);
+        }
+    }
+    // Delivering at the first visit of whichever stop is next (model.md, rule 15) delivers where the plan says.
+    let mut next = 0;
+    for (hop, &channel) in channels.iter().enumerate() {
+        if path.stops.get(next) == Some(&network.node_of(network.to(channel))) {
+            prop_assert_eq!(reached[next], hop + 1);
+            next += 1;
+        }
+    }
+    prop_assert_eq!(next, path.stops.len());
+    if promise.shortest {
+        let grid = network.shape().mesh().expect("a mesh");
+        for (stop, &hops) in path.stops.iter().zip(reached) {
+            let apart = |d| grid.coordinate(stop.index(), d).abs_diff(grid.coordinate(source.index(), d));
+            prop_assert_eq!(hops as u32, (0..grid.dimensions()).map(apart).sum::<u32>());
+        }
+    }
+    Ok(())
+}
+
+fn check_counts(network: &Network, algorithm: &dyn Algorithm, lists: &[Vec<NodeId>]) -> TestCaseResult {
+    match algorithm.name() {
+        "dual-path" => prop_assert!(lists.len() <= 2),
+        "multi-path" => prop_assert!(lists.len() <= 4),
+        "column-path" => {
+            let grid = network.shape().mesh().expect("a mesh");
+            let mut worms_of: HashMap<u32, usize> = HashMap::new();
+            for list in lists {
+                let column = grid.coordinate(list[0].index(), 0);
+                prop_assert!(list.iter().all(|node| grid.coordinate(node.index(), 0) == column));
+                *worms_of.entry(column).or_default() += 1;
+            }
+            prop_assert!(worms_of.values().all(|&worms| worms <= 2));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn meshes() -> impl Strategy<Value = Vec<u32>> {
+    prop_oneof![
+        1 => prop::collection::vec(1u32..=9, 1),
+        6 => prop::collection::vec(1u32..=7, 2),
+        3 => prop::collection::vec(1u32..=4, 3),
+        1 => prop::collection::vec(1u32..=3, 4),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn plans_keep_their_promises(
+        extents in meshes(),
+        source: prop::sample::Index,
+        destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..25),
+        choices in prop::collection::vec(0usize..12, 1..20),
+    ) {
+        let name = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+        let mesh = format!("mesh:{name}").parse::<TopologySpec>().unwrap().build().unwrap();
+        let node = |index: &prop::sample::Index| NodeId::new(index.index(mesh.nodes()) as u32);
+        let destinations: Vec<NodeId> = destinations.iter().map(node).collect();
+        let multicast = Multicast::new(node(&source), &destinations);
+        for name in ALGORITHMS {
+            // Some are defined in two dimensions only.
+            let Ok(algorithm) = algorithm_by_name(name, &mesh, &Options::default()) else {
+                prop_assert_ne!(extents.len(), 2);
+                continue;
+            };
+            let promise = promise(name);
+            let plan = algorithm.plan(&mesh, &multicast);
+            prop_assert_eq!(plan.check(&mesh, &multicast), Ok(()));
+            let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(|worm| worm.visits(&mesh)).collect();
+            check_counts(&mesh, algorithm.as_ref(), &lists)?;
+            for worm in &plan.worms {
+                let Itinerary::Path(path) = &worm.itinerary else { continue };
+                let preferred = walk(&mesh, algorithm.routing(), worm.from, path, |_| 0);
+                prop_assert_eq!(&worm.channels(&mesh, algorithm.routing()).unwrap(), &preferred.0);
+                let mut choice = choices.iter().cycle();
+                let adaptive = walk(&mesh, algorithm.routing(), worm.from, path, |n| choice.next().unwrap() % n);
+                for (channels, reached) in [preferred, adaptive] {
+                    check_worm(&mesh, &promise, worm.from, &channels, path, &reached)?;
+                }
+            }
+        }
+    }
+}
+
+/// Negative channels lead to smaller router numbers in meshes: what [`negative_first_legal`] relies on.
+#[test]
+fn negative_means_a_smaller_number() {
+    let mesh = "mesh:3x2x3".parse::<TopologySpec>().unwrap().build().unwrap();
+    for channel in (0..mesh.channels() as u32).map(ChannelId::new) {
+        let (_, direction) = heading(&mesh, channel).unwrap();
+        assert_eq!(direction == Direction::Positive, mesh.to(channel) > mesh.from(channel));
+    }
+}

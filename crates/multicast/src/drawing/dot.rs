@@ -1,0 +1,53 @@
+//! Plans for Graphviz.
+
+use std::fmt::{self, Write};
+
+use wormcast_network::{ChannelId, Layout, Network, RouterId, escape_dot};
+
+use super::node_name;
+use super::palette::style;
+use crate::algorithm::Multicast;
+use crate::summary::PlanSummary;
+
+/// A plan as a Graphviz graph: links in grey, the source in black, destinations in grey, and each worm's channels in its
+/// colour with its id. Routers have positions, which `neato -n` uses.
+pub fn plan_dot(network: &Network, summary: &PlanSummary, multicast: &Multicast) -> String {
+    let mut dot = String::new();
+    // Writing to a string does not fail.
+    let _ = write_dot(&mut dot, network, summary, multicast);
+    dot
+}
+
+fn write_dot(out: &mut String, network: &Network, summary: &PlanSummary, multicast: &Multicast) -> fmt::Result {
+    let layout = Layout::new(network);
+    writeln!(out, "digraph \"{}\" {{", escape_dot(network.name()))?;
+    writeln!(out, "  node [shape=circle, fontsize=10, width=0.35, fixedsize=true];")?;
+    for router in (0..network.routers() as u32).map(RouterId::new) {
+        let node = network.node_of(router);
+        let at = layout.position(router);
+        let fill = if node == multicast.source() {
+            ", style=filled, fillcolor=black, fontcolor=white"
+        } else if multicast.destinations().contains(&node) {
+            ", style=filled, fillcolor=lightgrey"
+        } else {
+            ""
+        };
+        let name = node_name(network, node);
+        writeln!(out, "  {router} [label=\"{name}\", pos=\"{:.1},{:.1}!\"{fill}];", at.x, layout.height() - at.y)?;
+    }
+    for channel in (0..network.channels() as u32).map(ChannelId::new) {
+        if channel < network.reverse(channel) {
+            writeln!(out, "  {} -> {} [dir=none, color=lightgrey];", network.from(channel), network.to(channel))?;
+        }
+    }
+    for worm in &summary.worms {
+        let style = style(worm.id);
+        let dash = if style.dash.is_empty() { "" } else { ", style=dashed" };
+        for &channel in &worm.channels {
+            let (from, to) = (network.from(channel), network.to(channel));
+            let (id, colour) = (worm.id, style.colour);
+            writeln!(out, "  {from} -> {to} [label=\"{id}\", color=\"{colour}\", fontcolor=\"{colour}\"{dash}];")?;
+        }
+    }
+    writeln!(out, "}}")
+}

@@ -1,0 +1,296 @@
+//! Plans as SVG pictures.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Write};
+
+use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, RouterId, escape_xml};
+
+use super::node_name;
+use super::offset::{arrow, arrow_head, offset, parallel};
+use super::palette::{Style, style};
+use crate::algorithm::Multicast;
+use crate::summary::{PlanSummary, WormSummary};
+
+/// The radius of a router's disc in pixels.
+const RADIUS: f64 = 9.0;
+/// How far apart parallel worms are drawn, unless there are too many.
+const LANE: f64 = 4.5;
+/// The most that a worm is drawn beside its links.
+const WIDEST: f64 = 20.0;
+/// The height of the title above the network.
+const TITLE: f64 = 26.0;
+const LINE: f64 = 16.0;
+/// The width of a character in the legend.
+const CHARACTER: f64 = 6.7;
+/// How many characters of visits a line of the legend holds.
+const LEGEND_CHARACTERS: usize = 52;
+
+/// A plan as an SVG picture.
+///
+/// The source is a black square. Each worm has a colour, and a dash pattern where there are more worms than colours; it runs to
+/// the right of its links and in a lane of its own beside other worms. The nodes that it delivers to are filled with its
+/// colour and numbered in the order of delivery. A legend lists every worm's visits.
+///
+/// ```
+/// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name, plan_svg};
+/// use wormcast_network::{NodeId, TopologySpec};
+///
+/// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+/// let algorithm = algorithm_by_name("dual-path", &mesh, &Options::default())?;
+/// let multicast = Multicast::new(NodeId::new(5), &[NodeId::new(0), NodeId::new(15)]);
+/// let summary = algorithm.plan(&mesh, &multicast).summary(&mesh, algorithm.routing(), PortModel::One)?;
+/// let svg = plan_svg(&mesh, &summary, &multicast);
+/// assert!(svg.starts_with("<svg ") && svg.contains("worm 1"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn plan_svg(network: &Network, summary: &PlanSummary, multicast: &Multicast) -> String {
+    let layout = Layout::new(network);
+    let lanes = Lanes::new(&layout, summary);
+    let picture = Picture { network, layout, summary, multicast, lanes };
+    let mut svg = String::new();
+    // Writing to a string does not fail.
+    let _ = picture.write(&mut svg);
+    svg
+}
+
+/// Which lane each worm takes on each of its channels: from one turn to the next the same, the first that no earlier worm
+/// takes on any of these channels.
+struct Lanes {
+    /// By worm and the channel's position in it.
+    lanes: Vec<Vec<u32>>,
+    /// The distance between lanes.
+    pitch: f64,
+}
+
+impl Lanes {
+    fn new(layout: &Layout, summary: &PlanSummary) -> Self {
+        let mut taken: HashMap<ChannelId, HashSet<u32>> = HashMap::new();
+        let ends = |channel: ChannelId| {
+            let network = layout.network();
+            (layout.position(network.from(channel)), layout.position(network.to(channel)))
+        };
+        let straight_on = |first: &ChannelId, then: &ChannelId| parallel(ends(*first), ends(*then));
+        let mut lanes = Vec::with_capacity(summary.worms.len());
+        for worm in &summary.worms {
+            let mut of_worm = Vec::with_capacity(worm.channels.len());
+            for run in worm.channels.chunk_by(straight_on) {
+                let busy = |lane: &u32| run.iter().any(|c| taken.get(c).is_some_and(|t| t.contains(lane)));
+                let free = (0..worm.id).find(|lane| !busy(lane)).unwrap_or(worm.id);
+                for &channel in run {
+                    taken.entry(channel).or_default().insert(free);
+                    of_worm.push(free);
+                }
+            }
+            lanes.push(of_worm);
+        }
+        let widest = lanes.iter().flatten().copied().max().unwrap_or(0);
+        Self { lanes, pitch: LANE.min(WIDEST / (f64::from(widest) + 0.5)) }
+    }
+
+    /// How far to the right of its channels a worm runs.
+    fn distances(&self, worm: &WormSummary) -> impl Iterator<Item = f64> {
+        self.lanes[worm.id as usize].iter().map(|&lane| (f64::from(lane) + 0.5) * self.pitch)
+    }
+}
+
+/// A line of a worm and how far to the right of it each of its segments is drawn.
+struct Run {
+    line: Vec<Point>,
+    distances: Vec<f64>,
+}
+
+impl Run {
+    /// The line that is drawn; where it would pass beside the discs at its ends, it is led to their centres.
+    fn drawn(&self) -> Vec<Point> {
+        let mut points = offset(&self.line, &self.distances);
+        let beside = |distance: Option<&f64>| distance.is_some_and(|&distance| distance > RADIUS - 1.0);
+        if beside(self.distances.first()) {
+            points.insert(0, self.line[0]);
+        }
+        if beside(self.distances.last()) {
+            points.extend(self.line.last());
+        }
+        points
+    }
+}
+
+struct Picture<'a> {
+    network: &'a Network,
+    layout: Layout<'a>,
+    summary: &'a PlanSummary,
+    multicast: &'a Multicast,
+    lanes: Lanes,
+}
+
+impl Picture<'_> {
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let legend = self.legend();
+        let longest = legend.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+        let width = self.layout.width() + 40.0 + longest as f64 * CHARACTER + 20.0;
+        let height = TITLE + self.layout.height().max((legend.len() as f64 + 2.0) * LINE);
+        writeln!(
+            out,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
+        )?;
+        writeln!(out, r##"<rect width="100%" height="100%" fill="#ffffff"/>"##)?;
+        let title = self.title();
+        writeln!(
+            out,
+            r##"<text x="14" y="20" font-family="sans-serif" font-size="13" fill="#222222">{}</text>"##,
+            escape_xml(&title)
+        )?;
+        writeln!(out, r#"<g transform="translate(0 {TITLE})">"#)?;
+        self.layout.write_links(out)?;
+        self.layout.write_captions(out)?;
+        for worm in &self.summary.worms {
+            self.write_worm(out, worm)?;
+        }
+        self.write_nodes(out)?;
+        self.write_legend(out, &legend)?;
+        writeln!(out, "</g>\n</svg>")
+    }
+
+    fn title(&self) -> String {
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        format!(
+            "{}: from {} to {}, {}",
+            self.network.name(),
+            node_name(self.network, self.multicast.source()),
+            count(self.multicast.destinations().len(), "destination"),
+            count(self.summary.worms.len(), "worm"),
+        )
+    }
+
+    /// The lines of a worm, interrupted where a branch starts or a link wraps around.
+    fn runs(&self, worm: &WormSummary) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut end = None;
+        for (&channel, distance) in worm.channels.iter().zip(self.lanes.distances(worm)) {
+            let mut goes_on = end == Some(self.network.from(channel));
+            for line in self.layout.lines(channel) {
+                let segments = line.len() - 1;
+                match runs.last_mut().filter(|_| goes_on) {
+                    Some(run) => run.line.extend(&line[1..]),
+                    None => runs.push(Run { line, distances: Vec::new() }),
+                }
+                if let Some(run) = runs.last_mut() {
+                    run.distances.extend(std::iter::repeat_n(distance, segments));
+                }
+                goes_on = false;
+            }
+            end = Some(self.network.to(channel));
+        }
+        runs
+    }
+
+    fn write_worm(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
+        let Style { colour, dash, .. } = style(worm.id);
+        writeln!(
+            out,
+            r#"<g stroke="{colour}" fill="{colour}" stroke-linejoin="round"><title>worm {}</title>"#,
+            worm.id
+        )?;
+        let dashes = if dash.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dash}""#) };
+        for run in self.runs(worm) {
+            writeln!(out, r#"<polyline fill="none" stroke-width="2"{dashes} points="{}"/>"#, list(&run.drawn()))?;
+        }
+        // An arrow head at each delivery: the first arrival at the node that is next or, in a tree, the only one.
+        let mut awaited = worm.visits.iter().peekable();
+        for (&channel, distance) in worm.channels.iter().zip(self.lanes.distances(worm)) {
+            if awaited.next_if_eq(&&self.network.node_of(self.network.to(channel))).is_none() {
+                continue;
+            }
+            if let Some([.., from, to]) = self.layout.lines(channel).last().map(Vec::as_slice) {
+                let (tip, along) = arrow(*from, *to, distance, RADIUS + 1.0);
+                writeln!(out, r#"<polygon stroke="none" points="{}"/>"#, list(&arrow_head(tip, along)))?;
+            }
+        }
+        writeln!(out, "</g>")
+    }
+
+    fn write_nodes(&self, out: &mut String) -> fmt::Result {
+        let mut delivery: HashMap<NodeId, (u32, usize)> = HashMap::new();
+        for worm in &self.summary.worms {
+            delivery.extend(worm.visits.iter().enumerate().map(|(order, &node)| (node, (worm.id, order + 1))));
+        }
+        writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
+        for router in (0..self.network.routers() as u32).map(RouterId::new) {
+            let node = self.network.node_of(router);
+            let Point { x, y } = self.layout.position(router);
+            let name = node_name(self.network, node);
+            if node == self.multicast.source() {
+                let (left, top, side) = (x - RADIUS, y - RADIUS, 2.0 * RADIUS);
+                writeln!(
+                    out,
+                    r##"<rect x="{left:.1}" y="{top:.1}" width="{side}" height="{side}" fill="#000000"><title>source {name}</title></rect>"##
+                )?;
+                writeln!(out, r##"<text x="{x:.1}" y="{:.1}" fill="#ffffff">S</text>"##, y + 3.2)?;
+            } else if let Some(&(worm, order)) = delivery.get(&node) {
+                let Style { colour, ink, .. } = style(worm);
+                writeln!(
+                    out,
+                    r##"<circle cx="{x:.1}" cy="{y:.1}" r="{RADIUS}" fill="{colour}" stroke="#222222"><title>{name}: visit {order} of worm {worm}</title></circle>"##
+                )?;
+                writeln!(out, r#"<text x="{x:.1}" y="{:.1}" fill="{ink}">{order}</text>"#, y + 3.2)?;
+            } else {
+                writeln!(
+                    out,
+                    r##"<circle cx="{x:.1}" cy="{y:.1}" r="4" fill="#ffffff" stroke="#888888"><title>{name}</title></circle>"##
+                )?;
+            }
+        }
+        writeln!(out, "</g>")
+    }
+
+    /// The legend's lines; the first of each worm has its id.
+    fn legend(&self) -> Vec<(Option<u32>, String)> {
+        let mut lines = Vec::new();
+        for worm in &self.summary.worms {
+            let after = worm.after.map_or_else(String::new, |trigger| format!(" after worm {trigger}"));
+            let from = node_name(self.network, worm.from);
+            lines.push((
+                Some(worm.id),
+                format!("worm {} from {from}{after}, step {}, {} channels", worm.id, worm.step, worm.channels.len()),
+            ));
+            let mut line = String::from("  ");
+            for (order, &node) in worm.visits.iter().enumerate() {
+                let visit = format!("{}{}", if order == 0 { "" } else { " > " }, node_name(self.network, node));
+                if line.chars().count() + visit.chars().count() > LEGEND_CHARACTERS {
+                    lines.push((None, std::mem::replace(&mut line, String::from("  "))));
+                }
+                line.push_str(&visit);
+            }
+            lines.push((None, line));
+        }
+        lines
+    }
+
+    fn write_legend(&self, out: &mut String, legend: &[(Option<u32>, String)]) -> fmt::Result {
+        let left = self.layout.width();
+        writeln!(out, r##"<g font-family="monospace" font-size="11" fill="#222222" xml:space="preserve">"##)?;
+        for (row, (worm, text)) in legend.iter().enumerate() {
+            let y = (row as f64 + 1.0) * LINE;
+            if let Some(worm) = worm {
+                let Style { colour, dash, .. } = style(*worm);
+                let dashes = if dash.is_empty() { "none" } else { dash };
+                let middle = y - 3.5;
+                writeln!(
+                    out,
+                    r#"<line x1="{left:.1}" x2="{:.1}" y1="{middle:.1}" y2="{middle:.1}" stroke="{colour}" stroke-width="3" stroke-dasharray="{dashes}"/>"#,
+                    left + 30.0
+                )?;
+            }
+            writeln!(out, r#"<text x="{:.1}" y="{y:.1}">{}</text>"#, left + 38.0, escape_xml(text))?;
+        }
+        writeln!(out, "</g>")
+    }
+}
+
+fn list(points: &[Point]) -> String {
+    let mut list = String::with_capacity(points.len() * 12);
+    for point in points {
+        // Writing to a string does not fail.
+        let _ = write!(list, "{:.1},{:.1} ", point.x, point.y);
+    }
+    list
+}

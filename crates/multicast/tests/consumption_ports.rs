@@ -1,0 +1,31 @@
+//! How many consumption channels a node needs before the static check rules deadlock out: the table of docs/algorithms.md.
+
+use wormcast_multicast::{ALGORITHMS, Options, algorithm_by_name};
+use wormcast_network::TopologySpec;
+
+/// The fewest consumption channels with which no worms of this algorithm, whatever their destinations, can block each other.
+fn fewest(algorithm: &str, topology: &str) -> Option<u32> {
+    let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+    let algorithm = algorithm_by_name(algorithm, &network, &Options::default()).ok()?;
+    let dependencies = algorithm.dependencies(&network);
+    // A router of a 3-D mesh has six inputs: no more worms than that meet there.
+    (1..=8).find(|&ports| dependencies.deadlock(ports).is_none())
+}
+
+#[test]
+fn as_documented() {
+    for &algorithm in ALGORITHMS {
+        let (in_2d, in_3d) = match algorithm {
+            "separate" => (1, Some(1)),
+            "pure-negative-first" | "minimal-negative-first" | "minimal-negative-first-optimal" | "dual-path" => {
+                (3, Some(4))
+            }
+            "multi-path" => (3, None),
+            "column-path" => (2, None),
+            other => panic!("say in docs/algorithms.md what `{other}` needs"),
+        };
+        assert_eq!(fewest(algorithm, "mesh:4x4"), Some(in_2d), "{algorithm}");
+        assert_eq!(fewest(algorithm, "mesh:8x8"), Some(in_2d), "{algorithm}");
+        assert_eq!(fewest(algorithm, "mesh:4x4x4"), in_3d, "{algorithm}");
+    }
+}

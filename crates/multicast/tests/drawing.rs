@@ -1,0 +1,87 @@
+//! Drawings of plans on every kind of network.
+
+use proptest::prelude::*;
+use wormcast_multicast::{Multicast, Options, PlanSummary, PortModel, algorithm_by_name, plan_dot, plan_svg};
+use wormcast_network::{Network, NetworkGraphml, NetworkSvg, NodeId, TopologySpec, parse_edge_list};
+
+/// The names of the elements in a document, having checked that tags and quotes pair up.
+fn elements(xml: &str) -> Vec<String> {
+    let (mut open, mut all) = (Vec::new(), Vec::new());
+    for tag in xml.split('<').skip(1) {
+        let (tag, text) = tag.split_once('>').expect("a tag ends");
+        assert!(!text.contains('>') && text.split('&').skip(1).all(|entity| entity.contains(';')), "unescaped: {text}");
+        assert_eq!(tag.matches('"').count() % 2, 0, "quotes pair up: {tag}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(name));
+        } else if !tag.starts_with('?') {
+            let name = tag.trim_end_matches('/').split(' ').next().unwrap_or_default().to_owned();
+            all.push(name.clone());
+            if !tag.ends_with('/') {
+                open.push(name);
+            }
+        }
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+    all
+}
+
+fn plan(network: &Network, algorithm: &str, multicast: &Multicast) -> PlanSummary {
+    let algorithm = algorithm_by_name(algorithm, network, &Options::default()).unwrap();
+    algorithm.plan(network, multicast).summary(network, algorithm.routing(), PortModel::One).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn every_node_is_drawn_once_and_every_number_is_finite(
+        topology in prop::sample::select(vec![
+            "mesh:6", "mesh:7x4", "mesh:3x2x3", "mesh:2x3x2x2", "torus:5", "torus:2x4", "torus:4x5", "torus:3x3x3", "hypercube:5",
+        ]),
+        dual in any::<bool>(),
+        source: prop::sample::Index,
+        destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+    ) {
+        let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+        let node = |index: &prop::sample::Index| NodeId::new(index.index(network.nodes()) as u32);
+        let destinations: Vec<NodeId> = destinations.iter().map(node).collect();
+        let multicast = Multicast::new(node(&source), &destinations);
+        let algorithm = if dual && topology.starts_with("mesh") { "dual-path" } else { "separate" };
+        let summary = plan(&network, algorithm, &multicast);
+        let svg = plan_svg(&network, &summary, &multicast);
+        prop_assert!(!svg.contains("NaN") && !svg.contains("inf"));
+        let elements = elements(&svg);
+        let count = |name| elements.iter().filter(|element| *element == name).count();
+        prop_assert_eq!(count("circle"), network.nodes() - 1);
+        prop_assert_eq!(count("polygon"), multicast.destinations().len(), "an arrow head a delivery");
+        prop_assert!(plan_dot(&network, &summary, &multicast).matches(" -> ").count() >= network.links());
+    }
+}
+
+/// Separate addressing sends many worms along the same channels: none may hide another.
+#[test]
+fn no_two_worms_are_drawn_on_the_same_line() {
+    let line = "mesh:6".parse::<TopologySpec>().unwrap().build().unwrap();
+    let multicast = Multicast::new(NodeId::new(0), &[1, 2, 3, 4, 5].map(NodeId::new));
+    let svg = plan_svg(&line, &plan(&line, "separate", &multicast), &multicast);
+    let worms: Vec<&str> = svg.split("<polyline fill=\"none\" stroke-width=\"2\"").skip(1).collect();
+    let mut heights: Vec<&str> = worms
+        .iter()
+        .map(|worm| {
+            let (_, points) = worm.split_once("points=\"").unwrap();
+            // The second point: a wide lane starts at the source's centre.
+            points.split(' ').nth(1).and_then(|point| point.split_once(',')).unwrap().1
+        })
+        .collect();
+    heights.sort_unstable();
+    heights.dedup();
+    assert_eq!((worms.len(), heights.len()), (5, 5));
+}
+
+/// A network's name may be any file name.
+#[test]
+fn names_are_escaped() {
+    let network = parse_edge_list("a<b>&\"c\"\u{1}", "0 1\n0 1\n1 2\n").unwrap();
+    elements(&NetworkSvg(&network).to_string());
+    let graphml = NetworkGraphml(&network).to_string();
+    elements(&graphml);
+    assert!(graphml.contains("a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}"));
+}

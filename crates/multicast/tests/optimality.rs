@@ -1,0 +1,190 @@
+//! The negative-first algorithms against exhaustive search: no plan with fewer worms exists.
+//!
+//! The search knows meshes only as boxes of integer points and negative-first paths only by their definition (seed 000,
+//! Definition 3); it shares nothing with the algorithms.
+
+use std::collections::{BTreeSet, HashSet};
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use wormcast_multicast::{Multicast, Options, algorithm_by_name};
+use wormcast_network::{NodeId, TopologySpec};
+
+/// A multicast in a mesh; points are coordinates.
+#[derive(Clone, Debug)]
+struct Instance {
+    extents: Vec<u32>,
+    source: Vec<u32>,
+    destinations: Vec<Vec<u32>>,
+}
+
+/// Which paths a worm may take.
+#[derive(Clone, Copy, PartialEq)]
+enum Paths {
+    /// Any negative-first path.
+    Any,
+    /// Negative-first paths that reach every stop on a shortest path from the source.
+    Shortest,
+}
+
+/// A state of the search: where the worm is, whether it has made a positive move, and which destinations it has met.
+type State = (Vec<u32>, bool, usize);
+
+impl Instance {
+    /// For each set of destinations (a bit each), whether one worm can deliver to all of it.
+    fn coverable(&self, paths: Paths) -> Vec<bool> {
+        let met = |at: &[u32]| self.destinations.iter().position(|d| d == at).map_or(0, |bit| 1 << bit);
+        let from_source = |at: &[u32]| -> u32 { at.iter().zip(&self.source).map(|(&a, &s)| a.abs_diff(s)).sum() };
+        let mut coverable = vec![false; 1 << self.destinations.len()];
+        let start: State = (self.source.clone(), false, 0);
+        let mut seen: HashSet<State> = HashSet::from([start.clone()]);
+        let mut work = vec![start];
+        while let Some((at, positive, mask)) = work.pop() {
+            coverable[mask] = true;
+            for dimension in 0..at.len() {
+                for step in [-1, 1] {
+                    let Some(c) = at[dimension].checked_add_signed(step).filter(|&c| c < self.extents[dimension])
+                    else {
+                        continue;
+                    };
+                    if positive && step < 0 {
+                        continue;
+                    }
+                    let mut next = at.clone();
+                    next[dimension] = c;
+                    // A path is shortest to its end exactly if each move leads away from the source.
+                    if paths == Paths::Shortest && from_source(&next) < from_source(&at) {
+                        continue;
+                    }
+                    let mask = mask | met(&next);
+                    let state = (next, positive || step > 0, mask);
+                    if seen.insert(state.clone()) {
+                        work.push(state);
+                    }
+                }
+            }
+        }
+        // A worm need not deliver wherever it passes.
+        for mask in (0..coverable.len()).rev().filter(|&mask| mask != 0) {
+            if coverable[mask] {
+                (0..self.destinations.len()).for_each(|bit| coverable[mask & !(1 << bit)] = true);
+            }
+        }
+        coverable
+    }
+
+    /// The fewest worms that deliver to all destinations: dynamic programming over sets.
+    fn fewest_worms(&self, paths: Paths) -> usize {
+        let coverable = self.coverable(paths);
+        let mut fewest = vec![0; coverable.len()];
+        for mask in 1..coverable.len() {
+            let mut best = usize::MAX;
+            let mut part = mask;
+            while part != 0 {
+                if coverable[part] {
+                    best = best.min(1 + fewest[mask & !part]);
+                }
+                part = (part - 1) & mask;
+            }
+            fewest[mask] = best;
+        }
+        fewest[coverable.len() - 1]
+    }
+
+    /// The size of the largest set of points of which none contains another, by trying all sets.
+    fn width(points: &[&Vec<u32>]) -> usize {
+        let contains = |a: &[u32], b: &[u32]| b.iter().zip(a).all(|(b, a)| b <= a);
+        let antichain = |set: &usize| {
+            let members: Vec<_> = (0..points.len()).filter(|i| set >> i & 1 == 1).collect();
+            members.iter().all(|&i| members.iter().all(|&j| i == j || !contains(points[i], points[j])))
+        };
+        (0..1usize << points.len()).filter(antichain).map(|set| set.count_ones() as usize).max().unwrap_or(0)
+    }
+
+    /// The certificate of Theorem 1: max(width(D without SW), ceil(width(D) / 2)).
+    fn certificate(&self) -> usize {
+        let all: Vec<&Vec<u32>> = self.destinations.iter().collect();
+        let southwest = |point: &[u32]| point.iter().zip(&self.source).all(|(p, s)| p <= s);
+        let outside: Vec<&Vec<u32>> = self.destinations.iter().filter(|d| !southwest(d)).collect();
+        Self::width(&outside).max(Self::width(&all).div_ceil(2))
+    }
+
+    /// How many worms the algorithm of this name sends.
+    fn worms(&self, algorithm: &str) -> usize {
+        let extents = self.extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+        let mesh = format!("mesh:{extents}").parse::<TopologySpec>().unwrap().build().unwrap();
+        let grid = mesh.shape().mesh().unwrap();
+        let node = |point: &Vec<u32>| NodeId::new(grid.index(point) as u32);
+        let destinations: Vec<NodeId> = self.destinations.iter().map(node).collect();
+        let multicast = Multicast::new(node(&self.source), &destinations);
+        let plan = algorithm_by_name(algorithm, &mesh, &Options::default()).unwrap().plan(&mesh, &multicast);
+        plan.check(&mesh, &multicast).unwrap();
+        plan.worms.len()
+    }
+
+    fn check_pure(&self) -> TestCaseResult {
+        let fewest = self.fewest_worms(Paths::Any);
+        prop_assert_eq!(self.worms("pure-negative-first"), fewest);
+        prop_assert_eq!(self.certificate(), fewest);
+        Ok(())
+    }
+
+    fn check_minimal(&self) -> TestCaseResult {
+        let fewest = self.fewest_worms(Paths::Shortest);
+        prop_assert_eq!(self.worms("minimal-negative-first-optimal"), fewest);
+        prop_assert!(self.worms("minimal-negative-first") >= fewest);
+        Ok(())
+    }
+}
+
+/// Meshes of `dimensions` dimensions with up to `side` routers along each, any source, up to `most` destinations; large
+/// meshes with many destinations are the most likely.
+fn instances(dimensions: usize, side: u32, most: usize) -> impl Strategy<Value = Instance> {
+    let extent = prop_oneof![1 => 1..=side, 3 => Just(side)];
+    prop::collection::vec(extent, dimensions).prop_flat_map(move |extents| {
+        let point = extents.iter().map(|&k| 0..k).collect::<Vec<_>>();
+        let count = prop_oneof![1 => 0..=most, 3 => Just(most)];
+        // Repetitions and the source drop out.
+        let destinations = count.prop_flat_map({
+            let point = point.clone();
+            move |count| prop::collection::vec(point.clone(), count)
+        });
+        (Just(extents), point, destinations).prop_map(|(extents, source, destinations)| {
+            let distinct: BTreeSet<Vec<u32>> = destinations.into_iter().filter(|point| *point != source).collect();
+            Instance { extents, source, destinations: distinct.into_iter().collect() }
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(5000))]
+
+    #[test]
+    fn pure_sends_the_fewest_worms(instance in instances(2, 5, 7)) {
+        instance.check_pure()?;
+    }
+
+    #[test]
+    fn minimal_optimal_sends_the_fewest_worms(instance in instances(2, 5, 7)) {
+        instance.check_minimal()?;
+    }
+
+    #[test]
+    fn pure_sends_the_fewest_worms_in_three_dimensions(instance in instances(3, 3, 7)) {
+        instance.check_pure()?;
+    }
+
+    #[test]
+    fn minimal_optimal_sends_the_fewest_worms_in_three_dimensions(instance in instances(3, 3, 7)) {
+        instance.check_minimal()?;
+    }
+}
+
+/// Seed 000, Theorem 2 is false for Figure 7 as printed: (0,0) lies on the way from (1,0) to (0,1).
+#[test]
+fn counterexample_to_theorem_2() {
+    let instance = Instance { extents: vec![2, 2], source: vec![1, 0], destinations: vec![vec![0, 0], vec![0, 1]] };
+    assert_eq!(instance.fewest_worms(Paths::Shortest), 1);
+    assert_eq!(instance.worms("minimal-negative-first-optimal"), 1);
+    assert_eq!(instance.worms("minimal-negative-first"), 2);
+}

@@ -1,0 +1,88 @@
+//! Scalable vector graphics.
+
+use std::fmt;
+
+use super::escape::escape_xml;
+use super::layout::Layout;
+use crate::ids::{ChannelId, RouterId};
+use crate::network::Network;
+
+/// A network as an SVG picture: its links, and its routers with their numbers.
+///
+/// ```
+/// use wormcast_network::{NetworkSvg, TopologySpec};
+///
+/// let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
+/// assert!(NetworkSvg(&torus).to_string().starts_with("<svg "));
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+pub struct NetworkSvg<'n>(pub &'n Network);
+
+impl fmt::Display for NetworkSvg<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(network) = self;
+        let layout = Layout::new(network);
+        let (width, height) = (layout.width(), layout.height());
+        writeln!(
+            f,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
+        )?;
+        writeln!(f, "<title>{}</title>", escape_xml(network.name()))?;
+        writeln!(f, r##"<rect width="100%" height="100%" fill="#ffffff"/>"##)?;
+        layout.write_links(f)?;
+        writeln!(f, r##"<g fill="#ffffff" stroke="#555555" stroke-width="1.2">"##)?;
+        for router in (0..network.routers() as u32).map(RouterId::new) {
+            let at = layout.position(router);
+            writeln!(f, r#"<circle cx="{:.1}" cy="{:.1}" r="11"/>"#, at.x, at.y)?;
+        }
+        writeln!(f, "</g>")?;
+        writeln!(f, r##"<g font-family="sans-serif" font-size="9" text-anchor="middle" fill="#222222">"##)?;
+        for router in (0..network.routers() as u32).map(RouterId::new) {
+            let at = layout.position(router);
+            writeln!(f, r#"<text x="{:.1}" y="{:.1}">{router}</text>"#, at.x, at.y + 3.2)?;
+        }
+        writeln!(f, "</g>")?;
+        // Elsewhere the captions only repeat the numbers.
+        if matches!(network.shape(), crate::Shape::Mesh(_) | crate::Shape::Torus(_)) {
+            layout.write_captions(f)?;
+        }
+        writeln!(f, "</svg>")
+    }
+}
+
+impl Layout<'_> {
+    /// Writes the network's links as an SVG group.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn write_links(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let network = self.network();
+        writeln!(out, r##"<g fill="none" stroke="#cccccc" stroke-width="1.5">"##)?;
+        for channel in (0..network.channels() as u32).map(ChannelId::new) {
+            if channel > network.reverse(channel) {
+                continue;
+            }
+            for line in self.lines(channel) {
+                write!(out, r#"<polyline points=""#)?;
+                for point in line {
+                    write!(out, "{:.1},{:.1} ", point.x, point.y)?;
+                }
+                writeln!(out, r#""/>"#)?;
+            }
+        }
+        writeln!(out, "</g>")
+    }
+
+    /// Writes the captions as an SVG group.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn write_captions(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, r##"<g font-family="sans-serif" font-size="10" text-anchor="middle" fill="#777777">"##)?;
+        for caption in self.captions() {
+            let at = caption.at;
+            writeln!(out, r#"<text x="{:.1}" y="{:.1}">{}</text>"#, at.x, at.y + 3.5, escape_xml(&caption.text))?;
+        }
+        writeln!(out, "</g>")
+    }
+}

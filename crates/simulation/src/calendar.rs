@@ -1,0 +1,124 @@
+//! A calendar queue: events in buckets by cycle, a heap behind them for the far future.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::observer::Cycle;
+
+/// Events by cycle. Those of one cycle come out in increasing order, so that nothing depends on when they were put in.
+pub(crate) struct Calendar<E> {
+    /// Bucket `t & mask` holds the events of cycle `t`, for `now <= t < now + buckets.len()`.
+    buckets: Vec<Vec<E>>,
+    /// A bit for each bucket that is not empty.
+    occupied: Vec<u64>,
+    far: BinaryHeap<Reverse<(Cycle, E)>>,
+    now: Cycle,
+    len: usize,
+}
+
+impl<E: Ord> Calendar<E> {
+    /// An empty calendar whose ring covers at least `horizon` cycles: delays up to that cost O(1).
+    pub(crate) fn new(horizon: u64) -> Self {
+        let size = horizon.clamp(64, 1 << 16).next_power_of_two() as usize;
+        Self {
+            buckets: (0..size).map(|_| Vec::new()).collect(),
+            occupied: vec![0; size / 64],
+            far: BinaryHeap::new(),
+            now: 0,
+            len: 0,
+        }
+    }
+
+    fn bucket(&self, at: Cycle) -> usize {
+        at as usize & (self.buckets.len() - 1)
+    }
+
+    /// Adds an event at a cycle that [`take`](Self::take) has not passed.
+    pub(crate) fn push(&mut self, at: Cycle, event: E) {
+        debug_assert!(at >= self.now, "an event in the past");
+        self.len += 1;
+        if at - self.now < self.buckets.len() as u64 {
+            let bucket = self.bucket(at);
+            self.buckets[bucket].push(event);
+            self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        } else {
+            self.far.push(Reverse((at, event)));
+        }
+    }
+
+    /// Moves the events of cycle `now`, in order, into the empty `due`. Cycles must not decrease.
+    pub(crate) fn take(&mut self, now: Cycle, due: &mut Vec<E>) {
+        debug_assert!(now >= self.now && due.is_empty());
+        self.now = now;
+        let bucket = self.bucket(now);
+        if self.occupied[bucket / 64] >> (bucket % 64) & 1 == 1 {
+            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+            due.append(&mut self.buckets[bucket]);
+        }
+        while self.far.peek().is_some_and(|Reverse((at, _))| *at == now) {
+            due.extend(self.far.pop().map(|Reverse((_, event))| event));
+        }
+        self.len -= due.len();
+        due.sort_unstable();
+    }
+
+    /// The first cycle, from `now` on, that has events.
+    pub(crate) fn next(&self, now: Cycle) -> Option<Cycle> {
+        if self.len == 0 {
+            return None;
+        }
+        let far = self.far.peek().map(|Reverse((at, _))| *at);
+        let start = self.bucket(now);
+        let words = self.occupied.len();
+        let near = (0..=words).find_map(|step| {
+            let index = (start / 64 + step) % words;
+            let mut word = self.occupied[index];
+            if step == 0 {
+                word &= u64::MAX << (start % 64);
+            } else if step == words {
+                word &= !(u64::MAX << (start % 64));
+            }
+            (word != 0).then(|| {
+                let bucket = index * 64 + word.trailing_zeros() as usize;
+                now + (bucket.wrapping_sub(start) & (self.buckets.len() - 1)) as u64
+            })
+        });
+        near.into_iter().chain(far).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a sorted list, near and far events mixed, with new ones added on the way.
+        #[test]
+        fn events_come_out_in_order(delays in prop::collection::vec((0u64..300, 0u64..300), 1..200)) {
+            let mut calendar = Calendar::new(1);
+            let mut expected: Vec<(Cycle, usize)> = Vec::new();
+            for (i, &(delay, _)) in delays.iter().enumerate() {
+                calendar.push(delay, i);
+                expected.push((delay, i));
+            }
+            let mut found = Vec::new();
+            let (mut now, mut due, mut added) = (0, Vec::new(), delays.len());
+            while let Some(at) = calendar.next(now) {
+                now = at;
+                calendar.take(now, &mut due);
+                for event in due.drain(..) {
+                    found.push((now, event));
+                    if let Some(&(_, again)) = delays.get(event) {
+                        calendar.push(now + 1 + again, added);
+                        expected.push((now + 1 + again, added));
+                        added += 1;
+                    }
+                }
+                now += 1;
+            }
+            expected.sort_unstable();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Who holds which channel, who waits for it, and who gets it (model.md, rules 8 to 12).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use wormcast_network::{ChannelId, ChannelSpace, NodeId};
+
+use crate::observer::Cycle;
+
+/// No worm, no entry.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The order of requests: by cycle, then worm id, then place in the worm.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Key {
+    pub(super) cycle: Cycle,
+    pub(super) worm: u64,
+    pub(super) part: u32,
+}
+
+/// What a request asks for: all of its parts at once.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) key: Key,
+    /// The slot of the worm.
+    pub(super) worm: u32,
+    /// The vertex of the worm at which it was made.
+    pub(super) vertex: u32,
+    /// One channel of this pool.
+    pub(super) pool: Option<Pool>,
+    /// Links: any one of them, in order of preference, or all of them.
+    pub(super) links: Vec<ChannelId>,
+    pub(super) all_links: bool,
+    /// The places in the queues: those of the links, then that of the pool.
+    entries: Vec<u32>,
+    live: bool,
+}
+
+/// Equal channels of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pool {
+    Injection(NodeId),
+    /// With the one channel that a worm is bound to, if it is.
+    Consumption(NodeId, Option<u8>),
+}
+
+/// A granted request.
+#[derive(Debug, Default)]
+pub(super) struct Grant {
+    pub(super) worm: u32,
+    pub(super) vertex: u32,
+    /// When it was requested.
+    pub(super) requested: Cycle,
+    /// The channel of the pool, if one was asked for.
+    pub(super) pooled: Option<ChannelId>,
+    /// The links, with the virtual channel that was given of each.
+    pub(super) links: Vec<(ChannelId, u32)>,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    request: u32,
+    previous: u32,
+    next: u32,
+}
+
+/// All channels of a network with their holders and queues.
+///
+/// Queues of links are first come, first served, and only their heads can be granted; pools keep their waiters in order and
+/// serve the first that can be granted in full. Memory: 4 bytes a virtual channel and port, 8 a link and pool.
+pub(super) struct Arbiter {
+    space: ChannelSpace,
+    virtual_channels: u32,
+    /// The slots of the worms that hold virtual channels (link by link), then ports.
+    holders: Vec<u32>,
+    /// First and last entry of each queue: links, then injection pools, then consumption pools.
+    queues: Vec<(u32, u32)>,
+    entries: Vec<Entry>,
+    free_entries: Vec<u32>,
+    requests: Vec<Request>,
+    free_requests: Vec<u32>,
+    /// Requests that something has changed for: the only ones that a pass has to look at.
+    work: BinaryHeap<Reverse<(Key, u32)>>,
+    pending: usize,
+}
+
+impl Arbiter {
+    pub(super) fn new(space: ChannelSpace, nodes: usize, virtual_channels: u32) -> Self {
+        let ports = space.len() - space.links();
+        Self {
+            space,
+            virtual_channels,
+            holders: vec![NONE; space.links() * virtual_channels as usize + ports],
+            queues: vec![(NONE, NONE); space.links() + 2 * nodes],
+            entries: Vec::new(),
+            free_entries: Vec::new(),
+            requests: Vec::new(),
+            free_requests: Vec::new(),
+            work: BinaryHeap::new(),
+            pending: 0,
+        }
+    }
+
+    /// Requests that wait.
+    pub(super) fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// Whether a pass would look at any request.
+    pub(super) fn has_work(&self) -> bool {
+        !self.work.is_empty()
+    }
+
+    pub(super) fn request(&self, index: u32) -> Option<&Request> {
+        self.requests.get(index as usize).filter(|request| request.live)
+    }
+
+    /// The live requests with their indices.
+    pub(super) fn requests(&self) -> impl Iterator<Item = (u32, &Request)> {
+        self.requests
+            .iter()
+            .enumerate()
+            .filter(|(_, request)| request.live)
+            .map(|(index, request)| (index as u32, request))
+    }
+
+    fn holder_index(&self, channel: ChannelId, virtual_channel: u32) -> usize {
+        let links = self.space.links();
+        if channel.index() < links {
+            channel.index() * self.virtual_channels as usize + virtual_channel as usize
+        } else {
+            links * self.virtual_channels as usize + channel.index() - links
+        }
+    }
+
+    pub(super) fn holder(&self, channel: ChannelId, virtual_channel: u32) -> u32 {
+        self.holders[self.holder_index(channel, virtual_channel)]
+    }
+
+    fn free_virtual_channel(&self, link: ChannelId) -> Option<u32> {
+        (0..self.virtual_channels).find(|&vc| self.holder(link, vc) == NONE)
+    }
+
+    fn queue_of(&self, pool: Pool) -> usize {
+        let nodes = (self.queues.len() - self.space.links()) / 2;
+        match pool {
+            Pool::Injection(node) => self.space.links() + node.index(),
+            Pool::Consumption(node, _) => self.space.links() + nodes + node.index(),
+        }
+    }
+
+    /// The channels that would satisfy a pool request.
+    pub(super) fn members(&self, pool: Pool) -> impl Iterator<Item = ChannelId> + use<> {
+        let (node, class) = match pool {
+            Pool::Injection(node) => (node, None),
+            Pool::Consumption(node, class) => (node, class),
+        };
+        let (first, count) = match pool {
+            Pool::Injection(_) => (self.space.injection(node).next(), self.space.ports().injection),
+            Pool::Consumption(..) => (self.space.consumption(node).next(), self.space.ports().consumption),
+        };
+        let first = first.map_or(0, ChannelId::raw);
+        let (skip, take) = class.map_or((0, count), |class| (u32::from(class), 1));
+        (first + skip..first + skip + take).map(ChannelId::new)
+    }
+
+    pub(super) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
+        self.members(pool).find(|&channel| self.holder(channel, 0) == NONE)
+    }
+
+    /// Takes a channel without a request (injection in per-port mode).
+    pub(super) fn hold(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
+        let index = self.holder_index(channel, virtual_channel);
+        debug_assert_eq!(self.holders[index], NONE, "a channel has one holder");
+        self.holders[index] = worm;
+    }
+
+    /// Gives a channel back; whoever it may be granted to is looked at in the next pass.
+    pub(super) fn release(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
+        let index = self.holder_index(channel, virtual_channel);
+        debug_assert_eq!(self.holders[index], worm, "only the holder releases");
+        self.holders[index] = NONE;
+        match self.space.kind(channel) {
+            wormcast_network::ChannelKind::Link => self.wake_head(channel.index()),
+            wormcast_network::ChannelKind::Injection(node, _) => self.wake_all(self.queue_of(Pool::Injection(node))),
+            wormcast_network::ChannelKind::Consumption(node, _) => {
+                self.wake_all(self.queue_of(Pool::Consumption(node, None)));
+            }
+        }
+    }
+
+    fn wake_head(&mut self, queue: usize) {
+        let (head, _) = self.queues[queue];
+        if head != NONE {
+            let request = self.entries[head as usize].request;
+            self.work.push(Reverse((self.requests[request as usize].key, request)));
+        }
+    }
+
+    fn wake_all(&mut self, queue: usize) {
+        let (mut entry, _) = self.queues[queue];
+        while entry != NONE {
+            let Entry { request, next, .. } = self.entries[entry as usize];
+            self.work.push(Reverse((self.requests[request as usize].key, request)));
+            entry = next;
+        }
+    }
+
+    /// Puts a request at the end of the queues of everything that it asks for. Requests have to come in the order of their
+    /// keys. `links` is copied.
+    pub(super) fn submit(
+        &mut self,
+        key: Key,
+        worm: u32,
+        vertex: u32,
+        pool: Option<Pool>,
+        links: &[ChannelId],
+        all_links: bool,
+    ) {
+        let index = self.free_requests.pop().unwrap_or_else(|| {
+            self.requests.push(Request {
+                key,
+                worm: NONE,
+                vertex: 0,
+                pool: None,
+                links: Vec::new(),
+                all_links: false,
+                entries: Vec::new(),
+                live: false,
+            });
+            self.requests.len() as u32 - 1
+        });
+        let mut entries = std::mem::take(&mut self.requests[index as usize].entries);
+        let queues = links.iter().map(|link| link.index());
+        for queue in queues.chain(pool.map(|pool| self.queue_of(pool))) {
+            entries.push(self.enqueue(queue, index));
+        }
+        let request = &mut self.requests[index as usize];
+        request.links.clear();
+        request.links.extend_from_slice(links);
+        (request.key, request.worm, request.vertex, request.pool) = (key, worm, vertex, pool);
+        (request.all_links, request.entries, request.live) = (all_links, entries, true);
+        self.pending += 1;
+        self.work.push(Reverse((key, index)));
+    }
+
+    fn enqueue(&mut self, queue: usize, request: u32) -> u32 {
+        let (head, tail) = self.queues[queue];
+        let entry = Entry { request, previous: tail, next: NONE };
+        let index = match self.free_entries.pop() {
+            Some(index) => {
+                self.entries[index as usize] = entry;
+                index
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+        };
+        match tail {
+            NONE => self.queues[queue] = (index, index),
+            _ => {
+                self.entries[tail as usize].next = index;
+                self.queues[queue] = (head, index);
+            }
+        }
+        index
+    }
+
+    /// Takes an entry out of its queue; returns whether the queue has a new head.
+    fn dequeue(&mut self, queue: usize, index: u32) -> bool {
+        let Entry { previous, next, .. } = self.entries[index as usize];
+        match previous {
+            NONE => self.queues[queue].0 = next,
+            _ => self.entries[previous as usize].next = next,
+        }
+        match next {
+            NONE => self.queues[queue].1 = previous,
+            _ => self.entries[next as usize].previous = previous,
+        }
+        self.free_entries.push(index);
+        previous == NONE && next != NONE
+    }
+
+    /// Goes on with the cycle's pass, in the order of keys, until a request can be granted; grants it and describes it in
+    /// `grant`. Returns whether there was one.
+    pub(super) fn next_grant(&mut self, grant: &mut Grant) -> bool {
+        while let Some(Reverse((key, index))) = self.work.pop() {
+            let request = &self.requests[index as usize];
+            // The slot may have been granted, and used again, since it was put up.
+            if request.live && request.key == key && self.satisfiable(request, grant) {
+                self.grant(index, grant);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether all parts of the request can be granted now; if so, `grant` says by what.
+    fn satisfiable(&self, request: &Request, grant: &mut Grant) -> bool {
+        grant.links.clear();
+        grant.pooled = request.pool.and_then(|pool| self.free_member(pool));
+        if request.pool.is_some() && grant.pooled.is_none() {
+            return false;
+        }
+        for (&link, &entry) in request.links.iter().zip(&request.entries) {
+            let is_head = self.queues[link.index()].0 == entry;
+            match self.free_virtual_channel(link).filter(|_| is_head) {
+                Some(vc) => {
+                    grant.links.push((link, vc));
+                    if !request.all_links {
+                        return true;
+                    }
+                }
+                None if request.all_links => return false,
+                None => {}
+            }
+        }
+        request.all_links || request.links.is_empty()
+    }
+
+    fn grant(&mut self, index: u32, grant: &mut Grant) {
+        let request = &mut self.requests[index as usize];
+        request.live = false;
+        (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
+        let pool = request.pool;
+        let (mut entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
+        for &(link, vc) in &grant.links {
+            self.hold(link, vc, grant.worm);
+        }
+        if let Some(channel) = grant.pooled {
+            self.hold(channel, 0, grant.worm);
+        }
+        for (&link, &entry) in wanted.iter().zip(&entries) {
+            if self.dequeue(link.index(), entry) {
+                self.wake_head(link.index());
+            }
+        }
+        if let Some(pool) = pool {
+            self.dequeue(self.queue_of(pool), entries[wanted.len()]);
+        }
+        entries.clear();
+        let request = &mut self.requests[index as usize];
+        (request.entries, request.links) = (entries, wanted);
+        self.free_requests.push(index);
+        self.pending -= 1;
+    }
+
+    /// The requests that stand before this one in the queue of its `position`-th link.
+    pub(super) fn ahead(&self, request: &Request, position: usize) -> impl Iterator<Item = u32> {
+        let start = self.entries[request.entries[position] as usize].previous;
+        std::iter::successors((start != NONE).then_some(start), |&entry| {
+            let previous = self.entries[entry as usize].previous;
+            (previous != NONE).then_some(previous)
+        })
+        .map(|entry| self.entries[entry as usize].request)
+    }
+
+    /// The holders of all virtual channels of a link; `NONE` for those that are free.
+    pub(super) fn link_holders(&self, link: ChannelId) -> impl Iterator<Item = u32> {
+        (0..self.virtual_channels).map(move |vc| self.holder(link, vc))
+    }
+}

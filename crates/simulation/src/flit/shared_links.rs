@@ -1,0 +1,139 @@
+//! The movement phase where virtual channels share links (model.md, rule 18); path worms only.
+//!
+//! A link moves one flit a cycle, for the ready worm that comes first in the round robin after the last user. A worm is ready
+//! on a link if it has a flit there, waiting since the start of the cycle, and the buffer ahead has room, counting what leaves
+//! it in this cycle. The second condition depends on who is served further on, which may depend on this link in turn. So the
+//! cycle is settled in rounds: first every link serves one of the worms that are ready by themselves; what that frees makes
+//! others ready on links that have not served yet; and so on until nothing changes. Within a round all links decide at the
+//! same time, so the outcome does not depend on the order in which they are looked at.
+
+use std::collections::HashMap;
+
+use wormcast_network::ChannelId;
+
+use super::FlitEngine;
+use super::movement::{Step, report_crossing};
+use super::worm::Body;
+use crate::config::Header;
+use crate::observer::Observer;
+
+/// Which virtual channel each link served last, and this cycle's bookkeeping.
+#[derive(Default)]
+pub(super) struct SharedLinks {
+    last_user: HashMap<ChannelId, u32>,
+    /// Links that have served in this cycle.
+    served: HashMap<ChannelId, u32>,
+    /// Best offer a link in this round: (distance in the round robin, virtual channel, worm, vertex that the flit leaves).
+    offers: HashMap<ChannelId, (u32, u32, u32, usize)>,
+    /// Moves of this round that share no link: (worm, vertex).
+    free: Vec<(u32, usize)>,
+    /// For each active worm, how many flits have left each vertex at the start of the cycle.
+    before: Vec<Vec<u32>>,
+}
+
+impl<O: Observer> FlitEngine<'_, O> {
+    pub(super) fn move_on_shared_links(&mut self) {
+        let mut shared = std::mem::take(&mut self.shared_links);
+        let mut active = std::mem::take(&mut self.active);
+        let virtual_channels = self.config.virtual_channels;
+        shared.served.clear();
+        shared.before.resize_with(active.len().max(shared.before.len()), Vec::new);
+        for (before, &slot) in shared.before.iter_mut().zip(&active) {
+            before.clear();
+            if let Body::Path(body) = &mut self.worms[slot as usize].body {
+                before.extend_from_slice(&body.left);
+                if !body.draining && body.strip_at == self.now {
+                    *body.left.last_mut().expect("a worm that moves has vertices") += 1;
+                }
+            }
+        }
+        loop {
+            shared.offers.clear();
+            shared.free.clear();
+            for (before, &slot) in shared.before.iter().zip(&active) {
+                let worm = &self.worms[slot as usize];
+                let Body::Path(body) = &worm.body else { continue };
+                let last = body.left.len() - 1;
+                for vertex in body.first..=last {
+                    if body.left[vertex] > before[vertex] || (vertex == last && !body.draining) {
+                        continue;
+                    }
+                    let supply = if vertex == 0 { worm.flits } else { before[vertex - 1] };
+                    let room = vertex == last || body.left[vertex] - body.left[vertex + 1] < self.config.buffer;
+                    if supply <= body.left[vertex] || !room {
+                        continue;
+                    }
+                    if vertex == 0 || vertex == last {
+                        shared.free.push((slot, vertex));
+                        continue;
+                    }
+                    let (link, virtual_channel) = (body.entered_by[vertex + 1], body.virtual_channel[vertex + 1]);
+                    if shared.served.contains_key(&link) {
+                        continue;
+                    }
+                    let turn = shared.last_user.get(&link).map_or(0, |last| last + 1);
+                    let distance = (virtual_channel + virtual_channels - turn) % virtual_channels;
+                    let offer = (distance, virtual_channel, slot, vertex);
+                    shared.offers.entry(link).and_modify(|best| *best = offer.min(*best)).or_insert(offer);
+                }
+            }
+            if shared.offers.is_empty() && shared.free.is_empty() {
+                break;
+            }
+            for (&link, &(_, virtual_channel, ..)) in &shared.offers {
+                shared.served.insert(link, virtual_channel);
+            }
+            let winners = shared.offers.values().map(|&(_, _, slot, vertex)| (slot, vertex));
+            for (slot, vertex) in winners.chain(shared.free.iter().copied()) {
+                if let Body::Path(body) = &mut self.worms[slot as usize].body {
+                    body.left[vertex] += 1;
+                }
+            }
+        }
+        shared.last_user.extend(shared.served.iter().map(|(&link, &virtual_channel)| (link, virtual_channel)));
+
+        let mut position = 0;
+        active.retain(|&slot| {
+            let before = &shared.before[position];
+            position += 1;
+            let now = self.now;
+            let worm = &mut self.worms[slot as usize];
+            let (id, flits) = (worm.id, worm.flits);
+            let data_from = if self.config.header == Header::AllDestinations { worm.header } else { 0 };
+            let Body::Path(body) = &mut worm.body else { return false };
+            if O::FLITS {
+                let last = body.left.len() - 1;
+                for vertex in (body.first..=last).filter(|&v| body.left[v] > before[v]) {
+                    if vertex < last || body.draining {
+                        report_crossing(&mut self.observer, now, id, body, vertex, body.left[vertex], data_from);
+                    }
+                }
+            }
+            let moved = body.left != *before;
+            let step = Step { moved, header_arrived: body.header_arrived(), tail_left: body.tail_left(flits) };
+            if cfg!(debug_assertions) {
+                body.check(flits, self.config.buffer);
+            }
+            let goes_on = self.settle_path(slot, step);
+            // A worm that lost every link may win one in the next cycle: it goes on until it is done or stuck.
+            let waits_for_turn = !goes_on && self.worms[slot as usize].live && self.has_ready_flit(slot);
+            if !goes_on && !waits_for_turn {
+                self.worms[slot as usize].active = false;
+            }
+            goes_on || waits_for_turn
+        });
+        self.active = active;
+        self.shared_links = shared;
+    }
+
+    /// Whether a flit of a path worm could cross if its link served it.
+    fn has_ready_flit(&self, slot: u32) -> bool {
+        let worm = &self.worms[slot as usize];
+        let Body::Path(body) = &worm.body else { return false };
+        let last = body.left.len() - 1;
+        (body.first..last).any(|vertex| {
+            let supply = if vertex == 0 { worm.flits } else { body.left[vertex - 1] };
+            supply > body.left[vertex] && body.left[vertex] - body.left[vertex + 1] < self.config.buffer
+        })
+    }
+}

@@ -1,0 +1,32 @@
+//! Generators of random numbers, each derived from what it is for.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+/// What random numbers are for; part of every seed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// When a node generates messages.
+    Arrivals = 1,
+    /// What a message is: its destinations and length.
+    Message = 2,
+    /// Which nodes take part in a burst.
+    Burst = 3,
+}
+
+/// A generator for one purpose and one pair of indices, independent of all others.
+///
+/// A message's content depends on its source and on how many that node has generated before, not on when: runs at other loads
+/// and with other algorithms see the same messages (common random numbers).
+pub(crate) fn generator(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> Xoshiro256PlusPlus {
+    let mixed = [purpose as u64, index, sequence].into_iter().fold(seed, |state, value| mix(state ^ mix(value)));
+    Xoshiro256PlusPlus::seed_from_u64(mixed)
+}
+
+/// One step of SplitMix64.
+fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

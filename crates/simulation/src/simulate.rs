@@ -1,0 +1,274 @@
+//! Runs a scenario: traffic into plans, plans into an engine, what it reports into a result.
+
+use thiserror::Error;
+use wormcast_multicast::{Itinerary, Multicast, Plan};
+use wormcast_network::ChannelId;
+use wormcast_routing::NoRoute;
+
+use crate::config::{Header, Mode, Warmup};
+use crate::flit::{FlitEngine, Progress};
+use crate::observer::{Cycle, Generated, Observer};
+use crate::recorder::{Goal, Recorder};
+use crate::result::{Deadlock, RunResult};
+use crate::scenario::Scenario;
+use crate::traffic::MessageSource;
+
+/// Messages that a run measures unless it is told otherwise.
+const MESSAGES: u64 = 2000;
+
+/// Which engine runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum EngineChoice {
+    /// The fastest that is exact for the scenario.
+    #[default]
+    Auto,
+    /// The flit engine.
+    Flit,
+    /// The worm engine.
+    Worm,
+}
+
+/// Why a run has no result.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SimulationError {
+    /// The engine that was asked for cannot run the scenario.
+    #[error("the {engine} engine cannot run this: {reason}")]
+    Engine {
+        /// The engine.
+        engine: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// A plan does not fit the switching.
+    #[error("`{algorithm}` sends {worms}, which {problem}")]
+    Switching {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// What it sends: `paths` or `trees`.
+        worms: &'static str,
+        /// What does not fit, and what would.
+        problem: &'static str,
+    },
+    /// A plan whose routing leads nowhere.
+    #[error(transparent)]
+    NoRoute(#[from] NoRoute),
+}
+
+/// Runs a scenario; the result is a function of the scenario and the seed alone. A deadlock is a result, not an error.
+///
+/// # Errors
+/// If the engine asked for, or the switching, cannot carry what the algorithm sends.
+pub fn simulate(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Result<RunResult, SimulationError> {
+    simulate_observed(scenario, engine, seed, &mut ())
+}
+
+/// The same, with an observer that is told everything.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_observed<O: Observer>(
+    scenario: &Scenario,
+    engine: EngineChoice,
+    seed: u64,
+    observer: &mut O,
+) -> Result<RunResult, SimulationError> {
+    if engine == EngineChoice::Worm {
+        let reason = "this version has only the flit engine; use `flit` or `auto`".to_owned();
+        return Err(SimulationError::Engine { engine: "worm", reason });
+    }
+    let routing = scenario.algorithm.routing();
+    let recorder = Recorder::new(goal(scenario), scenario.network.channels());
+    let flit = FlitEngine::new(&scenario.network, routing, scenario.engine, (recorder, observer));
+    Driver { scenario, engine: flit }.run(seed)
+}
+
+fn goal(scenario: &Scenario) -> Goal {
+    match scenario.mode {
+        Mode::Finite => {
+            Goal::Finite { count: scenario.run.messages.or_else(|| (!scenario.traffic.ends()).then_some(MESSAGES)) }
+        }
+        Mode::Steady => {
+            let count = scenario.run.messages.unwrap_or(MESSAGES);
+            match scenario.run.warmup {
+                Warmup::Cycles(_) => Goal::Steady { first: None, count, discard: 0 },
+                // Up to a third of the run may go as warm-up, and as many messages as asked for still count.
+                Warmup::Auto => {
+                    Goal::Steady { first: Some(0), count: count + count.div_ceil(2), discard: count.div_ceil(2) }
+                }
+            }
+        }
+    }
+}
+
+/// Feeds an engine with messages and tells the recorder where its window is.
+struct Driver<'a, O> {
+    scenario: &'a Scenario,
+    engine: FlitEngine<'a, (Recorder, O)>,
+}
+
+impl<O: Observer> Driver<'_, O> {
+    fn run(mut self, seed: u64) -> Result<RunResult, SimulationError> {
+        let scenario = self.scenario;
+        let goal = goal(scenario);
+        let mut limit = scenario.run.max_cycles.unwrap_or(Cycle::MAX);
+        if scenario.mode == Mode::Finite {
+            self.open_window();
+        }
+        let mut deadlock = None;
+        let mut given_up = false;
+        for (id, message) in (0u64..).zip(MessageSource::new(&scenario.traffic, scenario.network.nodes(), seed)) {
+            given_up = message.at >= limit;
+            match self.engine.run_until(message.at.min(limit)) {
+                Progress::Reached if given_up => break,
+                Progress::Reached => {}
+                Progress::Stopped => break,
+                Progress::Deadlock(found) => {
+                    deadlock = Some(found);
+                    break;
+                }
+            }
+            if self.move_window(goal, id, message.at) {
+                match self.patience() {
+                    Some(patience) => limit = limit.min(message.at + patience),
+                    None => {
+                        given_up = true;
+                        break;
+                    }
+                }
+            }
+            let multicast = Multicast::new(message.source, &message.destinations);
+            let plan = scenario.algorithm.plan(&scenario.network, &multicast);
+            self.check(&plan)?;
+            let generated = Generated {
+                message: id,
+                at: message.at,
+                source: message.source,
+                destinations: multicast.destinations(),
+                length: message.length,
+            };
+            self.engine.observer_mut().generated(&generated);
+            self.engine.submit(message.at, id, message.length, plan);
+        }
+        // A source that has come to an end: let everything arrive.
+        if deadlock.is_none() && !given_up && !self.engine.observer().done() {
+            match self.engine.run_until(limit) {
+                Progress::Deadlock(found) => deadlock = Some(found),
+                Progress::Reached => given_up = !self.engine.is_empty(),
+                Progress::Stopped => {}
+            }
+        }
+        self.close_window();
+        Ok(self.result(seed, deadlock, given_up))
+    }
+
+    /// Opens the measured window with the first message that certainly counts, and closes it with the one after the last.
+    /// Returns whether it has just been closed.
+    fn move_window(&mut self, goal: Goal, message: u64, at: Cycle) -> bool {
+        let Goal::Steady { first, count, discard } = goal else { return false };
+        let first = match (first, self.scenario.run.warmup) {
+            (None, Warmup::Cycles(warmup)) if at >= warmup => {
+                // The first message after the warm-up, unless it has been seen.
+                let first = self.engine.observer().0.first_counted().unwrap_or(message);
+                self.engine.observer_mut().0.count_from(first);
+                first
+            }
+            (Some(first), _) => first,
+            _ => return false,
+        };
+        if message == first + discard {
+            self.open_window();
+        }
+        if message == first + count {
+            self.close_window();
+        }
+        message == first + count
+    }
+
+    /// How many cycles after the window to wait for its last messages; `None` if that is hopeless.
+    ///
+    /// Beyond saturation some nodes hardly get a worm into the network, and their messages take for ever. A run is given up if
+    /// messages are missing after as many cycles again as the run had until then and 20 times the mean latency so far, or at
+    /// once if a quarter of the window's messages have piled up.
+    fn patience(&self) -> Option<Cycle> {
+        let recorder = &self.engine.observer().0;
+        if recorder.piles_up(0.25) {
+            return None;
+        }
+        Some(self.engine.now().max((20.0 * recorder.mean_latency()) as Cycle))
+    }
+
+    fn open_window(&mut self) {
+        let (now, crossing) = self.crossing();
+        self.engine.observer_mut().0.open_window(now, &crossing);
+    }
+
+    fn close_window(&mut self) {
+        let (now, crossing) = self.crossing();
+        self.engine.observer_mut().0.close_window(now, &crossing);
+    }
+
+    fn crossing(&self) -> (Cycle, Vec<(ChannelId, u32)>) {
+        let mut crossing = Vec::new();
+        self.engine.each_held_link(|channel, flits| crossing.push((channel, flits)));
+        (self.engine.now(), crossing)
+    }
+
+    /// Whether the switching can carry the plan.
+    fn check(&self, plan: &Plan) -> Result<(), SimulationError> {
+        let config = self.scenario.engine;
+        let algorithm = self.scenario.algorithm.name();
+        let fail = |worms, problem| Err(SimulationError::Switching { algorithm, worms, problem });
+        for worm in &plan.worms {
+            match (&worm.itinerary, config.header) {
+                (Itinerary::Path(_), Header::Tree) => {
+                    return fail("paths", "have no tree header: use `header = \"all-destinations\"` or another");
+                }
+                (Itinerary::Tree(_), Header::AllDestinations) => {
+                    return fail("trees", "cannot be told by a list of stops: use `header = \"tree\"` or another");
+                }
+                (Itinerary::Tree(_), _) if config.virtual_channels > 1 => {
+                    return fail(
+                        "trees",
+                        "the flit engine moves on one virtual channel only: set `virtual_channels = 1`",
+                    );
+                }
+                (Itinerary::Tree(_), Header::Tree) if config.replication == crate::config::Replication::Independent => {
+                    return fail("trees", "carry a tree header in lockstep only: set `replication = \"lockstep\"`");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn result(self, seed: u64, deadlock: Option<Deadlock>, given_up: bool) -> RunResult {
+        let scenario = self.scenario;
+        let (cycles, flit_hops) = (self.engine.now(), self.engine.flit_hops());
+        let (recorder, _) = self.engine.into_observer();
+        let (latency, measured, warmup) = recorder.latency(scenario.cycle_ns);
+        let window = recorder.window;
+        let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from).max(1) as f64;
+        let load = |flits: u64| flits as f64 / node_cycles;
+        let piles_up = scenario.mode == Mode::Steady && recorder.piles_up(0.05);
+        RunResult {
+            seed,
+            engine: "flit".to_owned(),
+            cycles,
+            warmup,
+            messages: recorder.messages(measured),
+            deliveries: recorder.deliveries,
+            duplicates: recorder.duplicates,
+            latency,
+            offered_load: load(recorder.flits.offered),
+            injected_load: load(recorder.flits.injected),
+            accepted_load: load(recorder.flits.accepted),
+            delivered_load: load(recorder.flits.delivered),
+            saturated: piles_up || given_up,
+            window,
+            links: recorder.links.result(),
+            flit_hops,
+            deadlock,
+        }
+    }
+}

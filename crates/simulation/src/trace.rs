@@ -1,0 +1,77 @@
+//! Message traces: random traffic replaced by a file.
+
+use wormcast_network::{Network, NodeId, parse_node, parse_node_list};
+
+use crate::observer::Cycle;
+
+/// One message of a trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TraceMessage {
+    pub(crate) at: Cycle,
+    pub(crate) source: NodeId,
+    pub(crate) length: u32,
+    pub(crate) destinations: Vec<NodeId>,
+}
+
+const FORM: &str = "expected `cycle source length destinations`, as in `120 4,3 32 1,4;7,2`";
+
+/// Reads a trace: one message a line, `cycle source length destinations`, destinations separated by `;`, nodes as numbers or
+/// coordinates, `#` comments, cycles not decreasing. The error starts with `path:line:`.
+pub(crate) fn parse(path: &str, text: &str, network: &Network) -> Result<Vec<TraceMessage>, String> {
+    let mut messages: Vec<TraceMessage> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let content = line.split('#').next().unwrap_or("").trim();
+        if content.is_empty() {
+            continue;
+        }
+        let fail = |problem: String| format!("{path}:{}: {problem}", number + 1);
+        let words: Vec<&str> = content.split_whitespace().collect();
+        let &[at, source, length, ref destinations @ ..] = &words[..] else {
+            return Err(fail(format!("{} of 4 fields; {FORM}", words.len())));
+        };
+        let at: Cycle = at.parse().map_err(|_| fail(format!("`{at}` is not a cycle; {FORM}")))?;
+        if let Some(previous) = messages.last().filter(|previous| previous.at > at) {
+            return Err(fail(format!("cycle {at} comes after cycle {}; cycles must not decrease", previous.at)));
+        }
+        let source = parse_node(network, source).map_err(|error| fail(error.to_string()))?;
+        let length = match length.parse::<u32>() {
+            Ok(length) if (1..=crate::scenario::MAX_LENGTH).contains(&length) => length,
+            _ => {
+                let most = crate::scenario::MAX_LENGTH;
+                return Err(fail(format!("`{length}` is not a length: expected 1 to {most} data flits")));
+            }
+        };
+        let destinations = parse_node_list(network, &destinations.concat()).map_err(|error| fail(error.to_string()))?;
+        if destinations.iter().all(|&destination| destination == source) {
+            return Err(fail(format!("no destination but the source; {FORM}")));
+        }
+        messages.push(TraceMessage { at, source, length, destinations });
+    }
+    if messages.is_empty() {
+        return Err(format!("{path}: no messages; {FORM}"));
+    }
+    Ok(messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::TopologySpec;
+
+    #[test]
+    fn reads_messages_and_names_bad_lines() {
+        let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let messages = parse("t", "# two\n0 1,1 20 3;0,2\n\n7 0 1 5 # last\n", &mesh).unwrap();
+        assert_eq!(messages.len(), 2);
+        assert_eq!((messages[0].source.raw(), messages[0].length, messages[0].destinations.len()), (5, 20, 2));
+        let error = |text| parse("t", text, &mesh).unwrap_err();
+        assert!(error("0 1 2").starts_with("t:1: no destination but the source"));
+        assert!(error("0 1").starts_with("t:1: 2 of 4 fields"));
+        assert!(error("5 1 2 3\n4 1 2 3").starts_with("t:2: cycle 4 comes after cycle 5"));
+        assert!(error("5 1 0 3").starts_with("t:1: `0` is not a length"));
+        assert!(error("x 1 2 3").starts_with("t:1: `x` is not a cycle"));
+        assert!(error("0 16 2 3").starts_with("t:1: node 16 is out of range"));
+        assert!(error("0 1 2 3;4;99").starts_with("t:1: node 99 is out of range"));
+        assert!(error("# nothing").starts_with("t: no messages"));
+    }
+}

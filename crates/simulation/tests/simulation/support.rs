@@ -1,0 +1,152 @@
+//! Small networks, worms and a log of what happens.
+
+use std::collections::BTreeMap;
+
+use wormcast_multicast::{Branch, Plan, Worm};
+use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId, TopologySpec};
+use wormcast_routing::{ECube, RoutingRelation};
+use wormcast_simulation::{
+    Cycle, Delivery, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation, StartupMode,
+};
+
+/// Everything that is reported.
+#[derive(Default, Debug)]
+pub(crate) struct Log {
+    /// (worm, channel) to the cycle of its grant and of its release.
+    pub(crate) grants: BTreeMap<(u64, u32), Cycle>,
+    pub(crate) releases: BTreeMap<(u64, u32), (Cycle, u32)>,
+    /// (worm, channel, flit) to the cycle in which it crosses.
+    pub(crate) flits: BTreeMap<(u64, u32, u32), Cycle>,
+    pub(crate) starts: BTreeMap<u64, Cycle>,
+    pub(crate) deliveries: Vec<Delivery>,
+}
+
+impl Observer for Log {
+    const FLITS: bool = true;
+
+    fn started(&mut self, at: Cycle, _message: u64, worm: u64, _node: NodeId) {
+        assert_eq!(self.starts.insert(worm, at), None);
+    }
+
+    fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
+        assert_eq!(self.grants.insert((worm, channel.raw()), at), None, "granted twice");
+    }
+
+    fn flit(&mut self, at: Cycle, worm: u64, channel: ChannelId, flit: u32) {
+        assert!(self.grants[&(worm, channel.raw())] <= at, "crosses a channel that it does not hold");
+        assert_eq!(self.flits.insert((worm, channel.raw(), flit), at), None, "crosses twice");
+    }
+
+    fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
+        let crossed = self.flits.range((worm, channel.raw(), 0)..=(worm, channel.raw(), u32::MAX)).count();
+        assert_eq!(crossed, flits as usize, "as many flits as are reported");
+        assert_eq!(self.releases.insert((worm, channel.raw()), (at, flits)), None, "released twice");
+    }
+
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.deliveries.push(*delivery);
+    }
+}
+
+impl Log {
+    /// When each (worm, node) was delivered.
+    pub(crate) fn delivered(&self) -> BTreeMap<(u64, u32), Cycle> {
+        let entry = |d: &Delivery| ((d.worm, d.node.raw()), d.delivered);
+        let map: BTreeMap<_, _> = self.deliveries.iter().map(entry).collect();
+        assert_eq!(map.len(), self.deliveries.len(), "a worm delivers once at a node");
+        map
+    }
+
+    pub(crate) fn at(&self, worm: u64, node: u32) -> Cycle {
+        self.delivered()[&(worm, node)]
+    }
+
+    /// When a worm was granted a channel.
+    pub(crate) fn grant(&self, worm: u64, channel: ChannelId) -> Cycle {
+        self.grants[&(worm, channel.raw())]
+    }
+
+    /// When a flit of a worm crossed a channel.
+    pub(crate) fn crossed(&self, worm: u64, channel: ChannelId, flit: u32) -> Cycle {
+        self.flits[&(worm, channel.raw(), flit)]
+    }
+}
+
+pub(crate) fn build(spec: &str) -> Network {
+    spec.parse::<TopologySpec>().unwrap().build().unwrap()
+}
+
+pub(crate) fn node(id: u32) -> NodeId {
+    NodeId::new(id)
+}
+
+pub(crate) fn link(network: &Network, from: u32, to: u32) -> ChannelId {
+    network.channel_between(RouterId::new(from), RouterId::new(to)).expect("neighbours")
+}
+
+/// No startup, routing delay 1, one-flit buffers, one port each: small numbers to work by hand.
+pub(crate) fn plain() -> EngineConfig {
+    EngineConfig {
+        ports: Ports { injection: 1, consumption: 1 },
+        buffer: 1,
+        virtual_channels: 1,
+        startup: 0,
+        startup_mode: StartupMode::Serial,
+        routing_delay: 1,
+        strip_delay: 1,
+        receive_overhead: 0,
+        header: Header::None,
+        header_flits: 1,
+        replication: Replication::Lockstep,
+        reservation: Reservation::Atomic,
+    }
+}
+
+/// A message: when, how long, and its worms.
+pub(crate) type Sent = (Cycle, u32, Vec<Worm>);
+
+pub(crate) fn unicast(from: u32, to: u32) -> Worm {
+    Worm::path(node(from), vec![node(to)])
+}
+
+pub(crate) fn path(from: u32, stops: &[u32]) -> Worm {
+    Worm::path(node(from), stops.iter().copied().map(NodeId::new).collect())
+}
+
+/// A tree from (from, to, position of the parent branch, delivers).
+pub(crate) fn tree(network: &Network, source: u32, branches: &[(u32, u32, Option<u32>, bool)]) -> Worm {
+    let branch = |&(from, to, parent, delivers)| Branch { channel: link(network, from, to), parent, delivers };
+    Worm::tree(node(source), branches.iter().map(branch).collect())
+}
+
+pub(crate) fn run_with(
+    network: &Network,
+    routing: &dyn RoutingRelation,
+    config: EngineConfig,
+    messages: Vec<Sent>,
+) -> (Log, Progress) {
+    let mut engine = FlitEngine::new(network, routing, config, Log::default());
+    for (message, (at, length, worms)) in (0..).zip(messages) {
+        if let Progress::Deadlock(deadlock) = engine.run_until(at) {
+            return (engine.into_observer(), Progress::Deadlock(deadlock));
+        }
+        engine.submit(at, message, length, Plan { worms });
+    }
+    let progress = engine.run_until(Cycle::MAX);
+    if progress == Progress::Reached {
+        assert!(engine.is_empty(), "everything arrives");
+    }
+    let log = engine.into_observer();
+    if progress == Progress::Reached {
+        let held: Vec<_> = log.grants.keys().filter(|key| !log.releases.contains_key(key)).collect();
+        assert!(held.is_empty(), "every channel is given back: {held:?}");
+    }
+    (log, progress)
+}
+
+/// Runs messages over e-cube routes until everything has arrived.
+pub(crate) fn run(network: &Network, config: EngineConfig, messages: Vec<Sent>) -> Log {
+    let (log, progress) = run_with(network, &ECube, config, messages);
+    assert_eq!(progress, Progress::Reached);
+    log
+}

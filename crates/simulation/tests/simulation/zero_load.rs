@@ -1,0 +1,125 @@
+//! One worm in an empty network: every delivery at its closed form, whatever the path, length, buffers and header.
+
+use proptest::prelude::*;
+use wormcast_simulation::{EngineConfig, Header, StartupMode, WormTiming, lockstep_tree_delivery, path_delivery};
+
+use crate::support::{build, node, path, plain, run, tree};
+
+fn configs(headers: &'static [Header]) -> impl Strategy<Value = EngineConfig> {
+    let header = prop::sample::select(headers);
+    let mode = prop_oneof![Just(StartupMode::Serial), Just(StartupMode::PerPort)];
+    (1u32..20, 0u32..30, 0u32..6, 0u32..6, header, 1u32..5, mode).prop_map(
+        |(buffer, startup, routing_delay, strip_delay, header, header_flits, startup_mode)| EngineConfig {
+            buffer,
+            startup,
+            routing_delay,
+            strip_delay,
+            header,
+            header_flits,
+            startup_mode,
+            ..plain()
+        },
+    )
+}
+
+const COMMON: &[Header] = &[Header::None, Header::BitString];
+const ALL: &[Header] = &[Header::None, Header::BitString, Header::AllDestinations];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Rule 4: over D links to one stop, S + (D + 1)(r + 1) + L, plus the header flits.
+    #[test]
+    fn unicasts(config in configs(ALL), from in 0u32..24, to in 0u32..24, length in 1u32..60) {
+        prop_assume!(from != to);
+        let mesh = build("mesh:6x4");
+        let log = run(&mesh, config, vec![(3, length, vec![path(from, &[to])])]);
+        let hops = u64::from((from % 6).abs_diff(to % 6) + (from / 6).abs_diff(to / 6));
+        let header = match config.header {
+            Header::BitString => config.header_flits,
+            // The address flit is stripped strip_delay + 1 cycles after it has come.
+            Header::AllDestinations => config.strip_delay + 1,
+            _ => 0,
+        };
+        let expected = u64::from(config.startup) + (hops + 1) * u64::from(config.routing_delay + 1)
+            + u64::from(length + header);
+        prop_assert_eq!(log.at(0, to), 3 + expected);
+        prop_assert_eq!(log.deliveries[0].parts.blocking, 0);
+        prop_assert_eq!(log.deliveries[0].parts.startup, u64::from(config.startup));
+    }
+
+    /// Several stops on one line: each at the closed form, and nothing counts as blocking.
+    #[test]
+    fn paths(config in configs(ALL), stops in prop::collection::btree_set(1u32..12, 1..6), length in 1u32..60) {
+        let line = build("mesh:12");
+        let stops: Vec<u32> = stops.into_iter().collect();
+        let log = run(&line, config, vec![(0, length, vec![path(0, &stops)])]);
+        let stripping = config.header == Header::AllDestinations;
+        let header = match config.header {
+            Header::BitString => config.header_flits,
+            Header::AllDestinations => stops.len() as u32,
+            _ => 0,
+        };
+        let timing = WormTiming {
+            routing_delay: config.routing_delay,
+            strip_delay: config.strip_delay,
+            buffer: config.buffer,
+            flits: length + header,
+        };
+        let last = *stops.last().unwrap();
+        let strips: Vec<bool> = (0..=last).map(|router| stripping && stops.contains(&router)).collect();
+        for delivery in &log.deliveries {
+            let expected = u64::from(config.startup) + path_delivery(timing, &strips, delivery.node.index());
+            prop_assert_eq!(delivery.delivered, expected, "at {}", delivery.node);
+            prop_assert_eq!(delivery.parts.blocking, 0);
+        }
+        prop_assert_eq!(log.deliveries.len(), stops.len());
+    }
+
+    /// A comb in lockstep: a trunk along the bottom row with a tooth up each column.
+    #[test]
+    fn lockstep_trees(
+        config in configs(COMMON),
+        mut teeth in prop::collection::vec(0u32..4, 4),
+        last in 1u32..4,
+        length in 1u32..60,
+    ) {
+        teeth.push(last);
+        let mesh = build("mesh:5x4");
+        let mut branches = Vec::new();
+        let mut trunk = None;
+        for (x, &height) in (0u32..).zip(&teeth) {
+            if x > 0 {
+                branches.push((x - 1, x, trunk, false));
+                trunk = Some(branches.len() as u32 - 1);
+            }
+            let mut parent = trunk;
+            for y in 1..=height {
+                branches.push((x + 5 * (y - 1), x + 5 * y, parent, y == height || (x + y) % 2 == 0));
+                parent = Some(branches.len() as u32 - 1);
+            }
+        }
+        let log = run(&mesh, config, vec![(0, length, vec![tree(&mesh, 0, &branches)])]);
+        let header = if config.header == Header::BitString { config.header_flits } else { 0 };
+        let timing = WormTiming {
+            routing_delay: config.routing_delay,
+            strip_delay: config.strip_delay,
+            buffer: config.buffer,
+            flits: length + header,
+        };
+        // The height of router (x, y): up the tooth, or along the trunk and up a later one.
+        let height = |x: u32, y: u32| match y {
+            0 => (x..5).map(|t| t - x + teeth[t as usize]).max().unwrap(),
+            _ => teeth[x as usize] - y,
+        };
+        prop_assert_eq!(log.deliveries.len(), branches.iter().filter(|branch| branch.3).count());
+        for delivery in &log.deliveries {
+            let (x, y) = (delivery.node.raw() % 5, delivery.node.raw() / 5);
+            let heights: Vec<u32> = (0..=x).map(|x| height(x, 0)).chain((1..=y).map(|y| height(x, y))).collect();
+            let expected = u64::from(config.startup) + lockstep_tree_delivery(timing, &heights);
+            prop_assert_eq!(delivery.delivered, expected, "at ({}, {})", x, y);
+            prop_assert_eq!(delivery.parts.blocking, 0);
+        }
+        let _ = node;
+    }
+}

@@ -1,0 +1,87 @@
+//! The subcommands: one module each.
+
+use std::io::Write;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Parser, Subcommand, ValueEnum};
+use wormcast::network::{Network, TOPOLOGY_FORMS, TopologySpec};
+
+use crate::failure::Failure;
+
+mod completions;
+mod plan;
+mod routing;
+mod topology;
+
+/// A workbench for multicast in wormhole-switched networks.
+#[derive(Parser)]
+#[command(
+    name = "wormcast",
+    version,
+    arg_required_else_help = true,
+    after_help = "Example:\n  wormcast plan --topology mesh:8x8 --algorithm dual-path --source 4,3 --destinations '1,4;7,2'"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Topology(topology::Arguments),
+    Routing(routing::Arguments),
+    Plan(plan::Arguments),
+    Completions(completions::Arguments),
+}
+
+impl Command {
+    /// Does what the command says; results go to `out`.
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        match self {
+            Self::Topology(arguments) => topology::run(&arguments, out),
+            Self::Routing(arguments) => routing::run(&arguments, out),
+            Self::Plan(arguments) => plan::run(arguments, out),
+            Self::Completions(arguments) => completions::run(&arguments, out),
+        }
+    }
+}
+
+/// How figures are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one line.
+    Json,
+}
+
+/// An argument that is one of these names: help lists them, shells complete them, and a mistake gets the nearest.
+fn one_of(names: &[&'static str]) -> PossibleValuesParser {
+    PossibleValuesParser::new(names)
+}
+
+/// The help of an argument that is a topology.
+fn topology_help() -> String {
+    format!("The network: {TOPOLOGY_FORMS}")
+}
+
+/// The network that a specification names.
+fn network(spec: &str) -> Result<Network, Failure> {
+    spec.parse::<TopologySpec>().and_then(|spec| spec.build()).map_err(Failure::bad_input)
+}
+
+/// Writes a value as one line of JSON.
+fn write_json(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), Failure> {
+    serde_json::to_writer(&mut *out, value)?;
+    Ok(writeln!(out)?)
+}
+
+/// Writes a line of a text report: what it is, and its value, aligned.
+fn write_figure(out: &mut dyn Write, name: &str, value: impl std::fmt::Display) -> std::io::Result<()> {
+    writeln!(out, "  {name:<18}{value}")
+}
+
+const fn yes_or_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}

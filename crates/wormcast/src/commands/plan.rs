@@ -1,0 +1,156 @@
+//! `wormcast plan`: the worms of one multicast, or of many.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use wormcast::multicast::{
+    ALGORITHMS, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name, plan_dot, plan_svg,
+};
+use wormcast::network::{Network, parse_node, parse_node_list};
+use wormcast::routing::ROUTINGS;
+
+use super::{network, one_of, topology_help, write_json};
+use crate::failure::Failure;
+use answer::Answer;
+
+mod answer;
+mod batch;
+mod request;
+
+/// Plan the worms of a multicast.
+#[derive(Args)]
+#[command(
+    override_usage = "wormcast plan [OPTIONS] --topology <SPEC> --algorithm <NAME> --source <NODE> --destinations <LIST>\n       wormcast plan --batch <FILE>",
+    after_help = "Example:\n  wormcast plan --topology mesh:8x8 --algorithm dual-path --source 4,3 --destinations '1,4;7,2'"
+)]
+pub(crate) struct Arguments {
+    #[arg(long, value_name = "SPEC", help = topology_help(), required_unless_present = "batch")]
+    topology: Option<String>,
+    /// The multicast algorithm.
+    #[arg(long, value_name = "NAME", value_parser = one_of(ALGORITHMS), required_unless_present = "batch")]
+    algorithm: Option<String>,
+    /// The routing, for algorithms that leave a choice.
+    #[arg(long, value_name = "NAME", value_parser = one_of(&ROUTINGS))]
+    routing: Option<String>,
+    /// The sender: its number, or coordinates such as `4,3`.
+    #[arg(long, value_name = "NODE", required_unless_present = "batch")]
+    source: Option<String>,
+    /// The receivers, separated by `;`.
+    #[arg(long, value_name = "LIST", required_unless_present = "batch")]
+    destinations: Option<String>,
+    /// How many worms a node sends in one step.
+    #[arg(long, value_enum, default_value_t)]
+    ports: Ports,
+    /// The seed of algorithms that make random choices.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t)]
+    format: Output,
+    /// Answer one JSON request a line of this file (`-`: standard input), with the fields `topology`, `algorithm`, `source`,
+    /// `destinations` and optionally `routing`, `ports`, `seed`, by one line of JSON each.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["topology", "algorithm", "routing", "source", "destinations", "ports", "seed", "format"]
+    )]
+    batch: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Ports {
+    /// One.
+    #[default]
+    One,
+    /// One by each of its channels.
+    All,
+}
+
+impl From<Ports> for PortModel {
+    fn from(ports: Ports) -> Self {
+        match ports {
+            Ports::One => Self::One,
+            Ports::All => Self::All,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Output {
+    /// A table for people.
+    #[default]
+    Text,
+    /// For programs: one line.
+    Json,
+    /// A picture.
+    Svg,
+    /// A Graphviz graph.
+    Dot,
+}
+
+pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(path) = &arguments.batch {
+        return batch::run(path, out);
+    }
+    // Usage requires these four.
+    let given = |option: Option<String>| option.unwrap_or_default();
+    let network = network(&given(arguments.topology))?;
+    let options = Options { routing: arguments.routing, seed: arguments.seed };
+    let algorithm = algorithm_by_name(&given(arguments.algorithm), &network, &options).map_err(Failure::bad_input)?;
+    let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;
+    let destinations = parse_node_list(&network, &given(arguments.destinations)).map_err(Failure::bad_input)?;
+
+    let multicast = Multicast::new(source, &destinations);
+    let plan = algorithm.plan(&network, &multicast);
+    let summary = plan.summary(&network, algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
+    match arguments.format {
+        Output::Text => write_text(out, &network, algorithm.name(), &multicast, &summary),
+        Output::Json => {
+            let answer =
+                Answer { network: &network, algorithm: algorithm.name(), multicast: &multicast, summary: &summary };
+            write_json(out, &answer)
+        }
+        Output::Svg => Ok(out.write_all(plan_svg(&network, &summary, &multicast).as_bytes())?),
+        Output::Dot => Ok(out.write_all(plan_dot(&network, &summary, &multicast).as_bytes())?),
+    }
+}
+
+fn write_text(
+    out: &mut dyn Write,
+    network: &Network,
+    algorithm: &str,
+    multicast: &Multicast,
+    summary: &PlanSummary,
+) -> Result<(), Failure> {
+    let source = node_name(network, multicast.source());
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let destinations = count(multicast.destinations().len(), "destination");
+    writeln!(
+        out,
+        "{algorithm} on {}: {} from {source} to {destinations}",
+        network.name(),
+        count(summary.worms.len(), "worm")
+    )?;
+    let PlanSummary { startups, steps, channels, longest, .. } = summary;
+    writeln!(out, "startups {startups}, steps {steps}, channels {channels}, longest {longest}")?;
+    if summary.worms.is_empty() {
+        return Ok(());
+    }
+    let width = summary.worms.iter().map(|worm| node_name(network, worm.from).len()).max().unwrap_or(0).max(4);
+    writeln!(out, "\nworm  {:<width$}  after  step  channels  visits", "from")?;
+    for worm in &summary.worms {
+        let from = node_name(network, worm.from);
+        let after = worm.after.map_or_else(|| "-".to_owned(), |trigger| trigger.to_string());
+        let visits: Vec<String> = worm.visits.iter().map(|&node| node_name(network, node)).collect();
+        writeln!(
+            out,
+            "{:<4}  {from:<width$}  {after:<5}  {:<4}  {:<8}  {}",
+            worm.id,
+            worm.step,
+            worm.channels.len(),
+            visits.join(" > ")
+        )?;
+    }
+    Ok(())
+}

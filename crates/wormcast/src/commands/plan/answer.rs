@@ -1,0 +1,71 @@
+//! A plan as JSON.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use wormcast::multicast::{Multicast, PlanSummary, WormSummary};
+use wormcast::network::{ChannelId, Network, NodeId};
+
+/// A plan and what was asked for, as JSON.
+pub(super) struct Answer<'a> {
+    pub(super) network: &'a Network,
+    pub(super) algorithm: &'a str,
+    pub(super) multicast: &'a Multicast,
+    pub(super) summary: &'a PlanSummary,
+}
+
+impl Serialize for Answer<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { network, algorithm, multicast, summary } = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("topology", network.name())?;
+        map.serialize_entry("algorithm", algorithm)?;
+        map.serialize_entry("source", &multicast.source().raw())?;
+        map.serialize_entry("destinations", &Nodes(multicast.destinations()))?;
+        map.serialize_entry("worms", &Worms(network, &summary.worms))?;
+        map.serialize_entry("startups", &summary.startups)?;
+        map.serialize_entry("steps", &summary.steps)?;
+        map.serialize_entry("channels", &summary.channels)?;
+        map.serialize_entry("longest", &summary.longest)?;
+        map.end()
+    }
+}
+
+struct Nodes<'a>(&'a [NodeId]);
+
+impl Serialize for Nodes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|node| node.raw()))
+    }
+}
+
+struct Worms<'a>(&'a Network, &'a [WormSummary]);
+
+impl Serialize for Worms<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.1.iter().map(|worm| Worm(self.0, worm)))
+    }
+}
+
+struct Worm<'a>(&'a Network, &'a WormSummary);
+
+impl Serialize for Worm<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(network, worm) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("id", &worm.id)?;
+        map.serialize_entry("from", &worm.from.raw())?;
+        map.serialize_entry("after", &worm.after)?;
+        map.serialize_entry("step", &worm.step)?;
+        map.serialize_entry("visits", &Nodes(&worm.visits))?;
+        map.serialize_entry("channels", &Channels(network, &worm.channels))?;
+        map.end()
+    }
+}
+
+struct Channels<'a>(&'a Network, &'a [ChannelId]);
+
+impl Serialize for Channels<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(network, channels) = self;
+        serializer.collect_seq(channels.iter().map(|&c| [network.from(c).raw(), network.to(c).raw()]))
+    }
+}

@@ -1,0 +1,153 @@
+//! Many plans: one JSON request a line, one JSON answer a line.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::rc::Rc;
+
+use serde::Serialize;
+use wormcast::multicast::{Algorithm, Multicast, Options, algorithm_by_name};
+use wormcast::network::{Network, TopologySpec};
+
+use super::answer::Answer;
+use super::request::Request;
+use crate::commands::write_json;
+use crate::failure::Failure;
+
+/// Answers the requests of a file, or of standard input if the path is `-`. A bad line is answered by its error.
+pub(super) fn run(path: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    const BUFFER: usize = 1 << 16;
+    if path == "-" {
+        return answer_all(BufReader::with_capacity(BUFFER, io::stdin().lock()), "standard input", out);
+    }
+    let unreadable = |error| Failure::BadInput(format!("cannot read `{path}`: {error}"));
+    let file = File::open(path).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.is_dir() {
+        return Err(Failure::BadInput(format!("cannot read `{path}`: it is a directory")));
+    }
+    answer_all(BufReader::with_capacity(BUFFER, file), path, out)
+}
+
+#[derive(Serialize)]
+struct Refusal {
+    error: String,
+    /// From 1.
+    line: u64,
+}
+
+fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut made = Made::default();
+    let mut line = Vec::new();
+    for number in 1.. {
+        // Who asks line by line waits for each answer: keep none back while waiting for the next request.
+        if requests.buffer().is_empty() {
+            out.flush()?;
+        }
+        line.clear();
+        let read = requests.read_until(b'\n', &mut line);
+        if read.map_err(|error| Failure::Failed(format!("cannot read {name}: {error}")))? == 0 {
+            break;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match answer(&line, &mut made, out) {
+            Err(Failure::BadInput(error) | Failure::Failed(error)) => {
+                write_json(out, &Refusal { error, line: number })?;
+            }
+            result => result?,
+        }
+    }
+    Ok(())
+}
+
+fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failure> {
+    let request: Request = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
+    let (network, algorithm) = made.get(&request)?;
+    let source = request.source.resolve(network).map_err(Failure::bad_input)?;
+    let destinations = request.destinations.resolve(network).map_err(Failure::bad_input)?;
+    let multicast = Multicast::new(source, &destinations);
+    let plan = algorithm.plan(network, &multicast);
+    let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
+    write_json(out, &Answer { network, algorithm: algorithm.name(), multicast: &multicast, summary: &summary })
+}
+
+/// The failure for a request that is not understood. The parser saw one line only: which one, it cannot know.
+fn malformed(error: &serde_json::Error) -> Failure {
+    let (message, column) = (error.to_string(), error.column());
+    let position = format!(" at line {} column {column}", error.line());
+    let problem = message.strip_suffix(&position).unwrap_or(&message);
+    Failure::BadInput(format!("{problem} at column {column}"))
+}
+
+/// Networks and algorithms made so far.
+#[derive(Default)]
+struct Made {
+    networks: HashMap<String, Rc<Network>>,
+    algorithms: Vec<Entry>,
+    /// Channels of all networks together: what their memory grows with.
+    channels: usize,
+    /// The entry that the last request used; most use the same one again.
+    last: usize,
+}
+
+struct Entry {
+    topology: String,
+    name: String,
+    options: Options,
+    network: Rc<Network>,
+    algorithm: Box<dyn Algorithm>,
+}
+
+impl Entry {
+    fn serves(&self, request: &Request) -> bool {
+        self.topology == request.topology
+            && self.name == request.algorithm
+            && self.options.seed == request.seed
+            && self.options.routing.as_deref() == request.routing.as_deref()
+    }
+}
+
+impl Made {
+    /// Beyond these, everything is made anew.
+    const MOST_ALGORITHMS: usize = 256;
+    const MOST_CHANNELS: usize = 1 << 24;
+
+    fn get(&mut self, request: &Request) -> Result<(&Network, &dyn Algorithm), Failure> {
+        if !self.algorithms.get(self.last).is_some_and(|entry| entry.serves(request)) {
+            self.last = match self.algorithms.iter().position(|entry| entry.serves(request)) {
+                Some(position) => position,
+                None => self.make(request)?,
+            };
+        }
+        let Entry { network, algorithm, .. } = &self.algorithms[self.last];
+        Ok((network, algorithm.as_ref()))
+    }
+
+    /// Makes what the request asks for; returns its position.
+    fn make(&mut self, request: &Request) -> Result<usize, Failure> {
+        if self.algorithms.len() >= Self::MOST_ALGORITHMS || self.channels > Self::MOST_CHANNELS {
+            *self = Self::default();
+        }
+        let network = if let Some(network) = self.networks.get(&*request.topology) {
+            Rc::clone(network)
+        } else {
+            let spec = request.topology.parse::<TopologySpec>();
+            let network = Rc::new(spec.and_then(|spec| spec.build()).map_err(Failure::bad_input)?);
+            self.channels += network.channels();
+            self.networks.insert(request.topology.clone().into_owned(), Rc::clone(&network));
+            network
+        };
+        let options =
+            Options { routing: request.routing.clone().map(std::borrow::Cow::into_owned), seed: request.seed };
+        let algorithm = algorithm_by_name(&request.algorithm, &network, &options).map_err(Failure::bad_input)?;
+        self.algorithms.push(Entry {
+            topology: request.topology.clone().into_owned(),
+            name: request.algorithm.clone().into_owned(),
+            options,
+            network,
+            algorithm,
+        });
+        Ok(self.algorithms.len() - 1)
+    }
+}

@@ -1,0 +1,121 @@
+//! A request for a plan, as JSON.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use wormcast::network::{Network, NodeError, NodeId, parse_node, parse_node_list};
+
+use super::Ports;
+
+/// One line of a batch.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Request<'a> {
+    #[serde(borrow)]
+    pub(super) topology: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) algorithm: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub(super) routing: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) source: GivenNode<'a>,
+    #[serde(borrow)]
+    pub(super) destinations: GivenNodes<'a>,
+    #[serde(default)]
+    pub(super) ports: Ports,
+    #[serde(default)]
+    pub(super) seed: u64,
+}
+
+/// A node: `28`, or text such as `"4,3"`.
+pub(super) enum GivenNode<'a> {
+    Number(u64),
+    Text(Cow<'a, str>),
+}
+
+/// Nodes: an array of nodes, or text such as `"1,4;1,5"`.
+pub(super) enum GivenNodes<'a> {
+    Each(Vec<GivenNode<'a>>),
+    Text(Cow<'a, str>),
+}
+
+impl GivenNode<'_> {
+    pub(super) fn resolve(&self, network: &Network) -> Result<NodeId, NodeError> {
+        match self {
+            Self::Number(number) if *number < network.nodes() as u64 => Ok(NodeId::new(*number as u32)),
+            // Out of range: the parser says so.
+            Self::Number(number) => parse_node(network, &number.to_string()),
+            Self::Text(text) => parse_node(network, text),
+        }
+    }
+}
+
+impl GivenNodes<'_> {
+    pub(super) fn resolve(&self, network: &Network) -> Result<Vec<NodeId>, NodeError> {
+        match self {
+            Self::Each(nodes) => nodes.iter().map(|node| node.resolve(network)).collect(),
+            Self::Text(text) => parse_node_list(network, text),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for GivenNode<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Node;
+
+        impl<'de> Visitor<'de> for Node {
+            type Value = GivenNode<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a node's number or text such as \"4,3\"")
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+                Ok(GivenNode::Number(number))
+            }
+
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(GivenNode::Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(GivenNode::Text(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_any(Node)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for GivenNodes<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Nodes;
+
+        impl<'de> Visitor<'de> for Nodes {
+            type Value = GivenNodes<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of nodes or text such as \"1,4;1,5\"")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+                let mut nodes = Vec::new();
+                while let Some(node) = items.next_element()? {
+                    nodes.push(node);
+                }
+                Ok(GivenNodes::Each(nodes))
+            }
+
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(GivenNodes::Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(GivenNodes::Text(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_any(Nodes)
+    }
+}

@@ -1,0 +1,75 @@
+//! How a command ends if not well, and what the shell learns of it.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+/// Why a command did not do its work.
+pub(crate) enum Failure {
+    /// The input makes no sense: exit code 2.
+    BadInput(String),
+    /// The input is good, but the work failed: exit code 1.
+    Failed(String),
+    /// The results cannot be written: exit code 1, or silence if nobody reads them any more.
+    Output(io::Error),
+    /// Usage that has been explained already: exit code 2.
+    Usage,
+}
+
+impl Failure {
+    /// The failure for an error in what the user gave.
+    pub(crate) fn bad_input(error: impl Display) -> Self {
+        Self::BadInput(error.to_string())
+    }
+
+    /// The failure for work that could not be done.
+    pub(crate) fn failed(error: impl Display) -> Self {
+        Self::Failed(error.to_string())
+    }
+
+    /// Tells the user, on standard error.
+    pub(crate) fn report(self) -> ExitCode {
+        // If standard error cannot be written either, the exit code has to say it all.
+        let tell = |message: &str| drop(writeln!(io::stderr(), "error: {message}"));
+        match self {
+            Self::BadInput(message) => {
+                tell(&message);
+                ExitCode::from(2)
+            }
+            Self::Failed(message) => {
+                tell(&message);
+                ExitCode::FAILURE
+            }
+            // Whoever reads has what they wanted, as in `wormcast plan … | head`.
+            Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Self::Output(error) => {
+                tell(&format!("cannot write the results: {error}"));
+                ExitCode::FAILURE
+            }
+            Self::Usage => ExitCode::from(2),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    /// The program's own values always serialise: what fails is the writing.
+    fn from(error: serde_json::Error) -> Self {
+        Self::Output(error.into())
+    }
+}
+
+/// Shows help or the version, which were asked for, on `out`, and mistakes on standard error.
+pub(crate) fn show_usage(usage: &clap::Error, out: &mut impl Write) -> Result<(), Failure> {
+    if usage.use_stderr() {
+        let _ = usage.print();
+        return Err(Failure::Usage);
+    }
+    write!(out, "{}", usage.render())?;
+    Ok(out.flush()?)
+}

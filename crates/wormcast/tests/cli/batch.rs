@@ -1,0 +1,102 @@
+//! `wormcast plan --batch`.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::{command, wormcast, wormcast_with_input};
+
+fn answers(input: &str) -> Vec<Value> {
+    let output = wormcast_with_input(&["plan", "--batch", "-"], input).success();
+    output.lines().map(|line| serde_json::from_str(line).expect("valid JSON")).collect()
+}
+
+/// The error that a single request is answered by.
+fn refusal(request: &str) -> String {
+    let answers = answers(request);
+    assert_eq!((answers.len(), &answers[0]["line"]), (1, &json!(1)));
+    answers[0]["error"].as_str().expect("an error").to_owned()
+}
+
+#[test]
+fn every_form_of_a_request_gives_the_answer_of_a_single_plan() {
+    let single = [
+        &["plan", "--topology", "mesh:8x8", "--algorithm", "dual-path", "--source", "4,3"][..],
+        &["--destinations", "1,4;1,5", "--format", "json"],
+    ];
+    let expected: Value = serde_json::from_str(&wormcast(&single.concat()).success()).unwrap();
+    let requests = r#"
+        {"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41]}
+        {"topology":"mesh:8x8","algorithm":"dual-path","source":"4,3","destinations":["1,4",41]}
+        {"topology":"mesh:8x8","algorithm":"dual-path","source":"28","destinations":"1,4;1,5"}
+        {"destinations":"33;41","source":28,"algorithm":"dual\u002dpath","topology":"mesh:8x8","ports":"one","seed":0,"routing":null}
+        {"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41],"routing":"hamiltonian"}
+    "#;
+    let answers = answers(requests);
+    assert_eq!(answers.len(), 5, "blank lines ask for nothing");
+    for answer in answers {
+        assert_eq!(answer, expected);
+    }
+}
+
+#[test]
+fn a_bad_line_does_not_stop_the_rest() {
+    let good = r#"{"topology":"mesh:2x2","algorithm":"separate","source":0,"destinations":[3]}"#;
+    let answers = answers(&format!("{good}\nnonsense\n\n{good}\n{{}}\n{good}"));
+    let lines: Vec<_> = answers.iter().map(|answer| answer.get("line").and_then(Value::as_u64)).collect();
+    assert_eq!(lines, [None, Some(2), None, Some(5), None]);
+    assert_eq!(answers[3]["error"], "missing field `topology` at column 2");
+}
+
+#[test]
+fn refusals_are_explained() {
+    let on_mesh = |fields: &str| refusal(&format!(r#"{{"topology":"mesh:2x2","algorithm":"separate",{fields}}}"#));
+    assert_eq!(on_mesh(r#""source":4,"destinations":[]"#), "node 4 is out of range: mesh:2x2 has nodes 0 to 3");
+    assert_eq!(
+        on_mesh(r#""source":18446744073709551615,"destinations":[]"#),
+        "node 18446744073709551615 is out of range: mesh:2x2 has nodes 0 to 3"
+    );
+    assert!(on_mesh(r#""source":-1,"destinations":[]"#).contains("expected a node's number or text such as"));
+    assert!(on_mesh(r#""source":0,"destinations":7"#).contains("expected an array of nodes or text such as"));
+    assert!(on_mesh(r#""source":0,"destinations":[],"port":"one""#).contains("unknown field `port`, expected one of"));
+    assert!(on_mesh(r#""source":0,"destinations":[],"ports":"two""#).contains("unknown variant `two`"));
+    let name = refusal(r#"{"topology":"mesh:2x2","algorithm":"seperate","source":0,"destinations":[]}"#);
+    assert!(name.ends_with("did you mean `separate`?"));
+    assert!(refusal("{\"topology\":\"\u{0}\"").contains("control character"));
+}
+
+#[test]
+fn a_line_that_is_not_text_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("requests");
+    fs::write(&path, b"{\"topology\":\"\xff\xfe\"}\n[[[[\n").unwrap();
+    let output = wormcast(&["plan", "--batch", path.to_str().unwrap()]).success();
+    assert_eq!(output.matches("\"error\":").count(), 2);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_bad_input() {
+    let message = wormcast(&["plan", "--batch", "no/such/file"]).bad_input();
+    assert!(message.starts_with("error: cannot read `no/such/file`: "));
+    assert!(wormcast(&["plan", "--batch", "."]).bad_input().contains("it is a directory"));
+    assert!(wormcast(&["plan", "--batch", "-", "--source", "0"]).bad_input().contains("cannot be used with"));
+}
+
+/// Who waits for an answer before asking again gets it.
+#[test]
+fn answers_do_not_wait_for_more_requests() {
+    let mut child = command(&["plan", "--batch", "-"]).stdin(Stdio::piped()).spawn().unwrap();
+    let (mut requests, mut answers) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    for source in 0..3 {
+        writeln!(requests, r#"{{"topology":"mesh:2x2","algorithm":"separate","source":{source},"destinations":[3]}}"#)
+            .unwrap();
+        let mut answer = String::new();
+        answers.read_line(&mut answer).unwrap();
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["source"], source);
+    }
+    drop(requests);
+    assert!(child.wait().unwrap().success());
+}

@@ -1,0 +1,95 @@
+//! `wormcast plan`.
+
+use serde_json::json;
+
+use crate::wormcast;
+
+/// Arguments for a plan on an 8x8 mesh.
+fn on_mesh<'a>(algorithm: &'a str, source: &'a str, destinations: &'a str) -> Vec<&'a str> {
+    let fixed = ["plan", "--topology", "mesh:8x8", "--algorithm"];
+    [&fixed[..], &[algorithm, "--source", source, "--destinations", destinations]].concat()
+}
+
+#[test]
+fn json_is_as_documented() {
+    let arguments = [on_mesh("pure-negative-first", "28", "33;41"), vec!["--format", "json"]].concat();
+    assert_eq!(
+        wormcast(&arguments).success(),
+        "{\"topology\":\"mesh:8x8\",\"algorithm\":\"pure-negative-first\",\"source\":28,\"destinations\":[33,41],\
+         \"worms\":[{\"id\":0,\"from\":28,\"after\":null,\"step\":1,\"visits\":[33,41],\
+         \"channels\":[[28,27],[27,26],[26,25],[25,33],[33,41]]}],\"startups\":1,\"steps\":1,\"channels\":5,\"longest\":5}\n"
+    );
+}
+
+#[test]
+fn coordinates_and_numbers_give_the_same_plan() {
+    let numbers = [on_mesh("dual-path", "28", "33;41;58"), vec!["--format", "json"]].concat();
+    let coordinates = [on_mesh("dual-path", "4,3", "1,4;1,5;2,7"), vec!["--format", "json"]].concat();
+    assert_eq!(wormcast(&numbers).success(), wormcast(&coordinates).success());
+}
+
+/// The example of seed 000, section 3.2.
+#[test]
+fn text_lists_the_worms() {
+    let destinations = "1,4;1,5;2,7;5,4;6,5;6,7;7,4;0,2;2,0;2,2;2,3;3,1;3,2;4,2;5,0;5,1;5,2;7,2";
+    let expected = "\
+pure-negative-first on mesh:8x8: 3 worms from 4,3 to 18 destinations
+startups 3, steps 3, channels 42, longest 18
+
+worm  from  after  step  channels  visits
+0     4,3   -      1     18        4,2 > 3,2 > 3,1 > 0,2 > 1,4 > 1,5 > 2,7 > 6,7
+1     4,3   -      2     14        2,0 > 5,0 > 5,1 > 5,2 > 7,2 > 7,4
+2     4,3   -      3     10        2,2 > 2,3 > 5,4 > 6,5
+";
+    assert_eq!(wormcast(&on_mesh("pure-negative-first", "4,3", destinations)).success(), expected);
+}
+
+#[test]
+fn all_ports_take_fewer_steps() {
+    let steps = |ports| {
+        let arguments = [on_mesh("separate", "27", "26;28;19;35"), vec!["--format", "json", "--ports", ports]].concat();
+        wormcast(&arguments).json()["steps"].clone()
+    };
+    assert_eq!((steps("one"), steps("all")), (json!(4), json!(1)));
+}
+
+#[test]
+fn a_plan_without_destinations_is_empty() {
+    // The source is no destination of itself.
+    for destinations in ["", "28"] {
+        let arguments = [on_mesh("column-path", "28", destinations), vec!["--format", "json"]].concat();
+        let plan = wormcast(&arguments).json();
+        assert_eq!((&plan["worms"], &plan["startups"], &plan["steps"]), (&json!([]), &json!(0), &json!(0)));
+    }
+}
+
+#[test]
+fn pictures() {
+    let picture =
+        |format| wormcast(&[on_mesh("column-path", "28", "33;41;7;0"), vec!["--format", format]].concat()).success();
+    let svg = picture("svg");
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    assert!(svg.contains("worm 2 from 4,3"));
+    let dot = picture("dot");
+    assert!(dot.starts_with("digraph \"mesh:8x8\" {\n") && dot.ends_with("}\n"));
+    assert!(dot.contains("  28 [label=\"4,3\"") && dot.contains("  28 -> 27 [label=\"0\""));
+}
+
+#[test]
+fn bad_input_is_explained() {
+    let message = |algorithm, source, destinations| wormcast(&on_mesh(algorithm, source, destinations)).bad_input();
+    let unknown = message("dualpath", "0", "1");
+    assert!(unknown.starts_with("error: invalid value 'dualpath' for '--algorithm <NAME>'"), "{unknown}");
+    assert!(unknown.contains("tip: a similar value exists: 'dual-path'"), "{unknown}");
+    assert_eq!(
+        message("dual-path", "8,0", "1"),
+        "error: node 8,0 is out of range: dimension 0 of mesh:8x8 goes from 0 to 7\n"
+    );
+    assert_eq!(
+        message("dual-path", "0", "1;x"),
+        "error: `x` is not a node: expected a number from 0 to 63, or 2 coordinates such as `0,0`\n"
+    );
+    let torus = ["plan", "--topology", "torus:4x4", "--algorithm", "dual-path", "--source", "0", "--destinations", "1"];
+    assert_eq!(wormcast(&torus).bad_input(), "error: `dual-path` needs a mesh, but `torus:4x4` is a torus\n");
+    assert!(wormcast(&["plan", "--topology", "mesh:4x4"]).bad_input().contains("--algorithm <NAME>"));
+}

@@ -1,0 +1,53 @@
+//! Help, completions and usage errors.
+
+use crate::wormcast;
+
+const SUBCOMMANDS: [&str; 4] = ["topology", "routing", "plan", "completions"];
+
+/// The example at the end of a help text, split as a shell would split it.
+fn example(help: &str) -> Vec<String> {
+    let (_, example) = help.split_once("\nExample:\n").expect("an example");
+    let line = example.trim();
+    assert_eq!(line.lines().count(), 1, "the example ends the help: {example}");
+    let unredirected = line.split(" > ").next().unwrap_or(line);
+    // No example needs more quoting than this.
+    unredirected.split_whitespace().map(|word| word.trim_matches('\'').to_owned()).collect()
+}
+
+#[test]
+fn every_help_ends_with_an_example_that_works() {
+    let mut helps: Vec<Vec<&str>> = vec![vec!["--help"]];
+    helps.extend(SUBCOMMANDS.map(|name| vec![name, "--help"]));
+    for arguments in helps {
+        let example = example(&wormcast(&arguments).success());
+        assert_eq!(example[0], "wormcast");
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
+        assert!(!wormcast(&arguments).success().is_empty());
+    }
+}
+
+#[test]
+fn completions_name_every_subcommand() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = wormcast(&["completions", shell]).success();
+        assert!(SUBCOMMANDS.iter().all(|name| script.contains(name)), "{shell}");
+        // PowerShell and Elvish complete no values.
+        assert!(
+            ["elvish", "powershell"].contains(&shell) || script.contains("minimal-negative-first-optimal"),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn mistakes_in_usage_get_a_suggestion() {
+    assert!(wormcast(&["topolgy", "mesh:4"]).bad_input().contains("'topology'"));
+    assert!(wormcast(&["topology", "mesh:4", "--format", "jsn"]).bad_input().contains("'json'"));
+    assert!(wormcast(&["plan", "--algoritm", "x"]).bad_input().contains("'--algorithm'"));
+    assert!(wormcast(&[]).bad_input().contains("Usage: wormcast <COMMAND>"));
+}
+
+#[test]
+fn the_version_is_the_package_version() {
+    assert_eq!(wormcast(&["--version"]).success(), concat!("wormcast ", env!("CARGO_PKG_VERSION"), "\n"));
+}
