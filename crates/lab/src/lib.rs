@@ -1,1 +1,59 @@
-//! Placeholder.
+//! Floor 5 of wormcast: experiments.
+//!
+//! An [`Experiment`] is a file: one configuration, or a sweep over several. Its [points](Experiment::points) are plain data with a
+//! [hash](PointSpec::config_hash). [`sweep`] replicates each until it is precise enough, on any number of threads and with the
+//! same result on each; a [`Store`] keeps every replication as soon as it is there, so that a sweep can be interrupted at any
+//! moment. [`summarise`] makes means with confidence intervals, [`csv()`] a table and [`plot`] a drawing of them.
+//!
+//! ```no_run
+//! use std::num::NonZeroUsize;
+//! use std::path::Path;
+//!
+//! use wormcast_lab::{Experiment, Store, csv, plot, run_sweep, write_file};
+//!
+//! let experiment = Experiment::read(Path::new("experiments/quick.toml"), &[])?;
+//! let mut store = Store::open(Path::new("results.db"))?;
+//! let jobs = NonZeroUsize::new(4).expect("four threads");
+//! let summaries = run_sweep(&experiment, jobs, &mut store, false, &mut ())?;
+//! write_file(Path::new("quick.csv"), csv(&summaries).as_bytes())?;
+//! if let Some(figure) = experiment.figure() {
+//!     write_file(Path::new("quick.svg"), plot(&figure, &summaries)?.svg.as_bytes())?;
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod axis;
+mod diagnostic;
+mod document;
+mod experiment;
+mod figure;
+mod file;
+mod output;
+mod plot;
+mod point;
+mod run;
+mod scenarios;
+mod seed;
+mod statistics;
+mod stopping;
+mod store;
+mod summary;
+mod sweep;
+#[cfg(test)]
+mod synthetic;
+
+pub use diagnostic::Diagnostic;
+pub use document::Override;
+pub use experiment::Experiment;
+pub use figure::Figure;
+pub use file::{Engine, Quantity, Stop, TimeUnit, schema};
+pub use output::{OutputError, csv, write_file};
+pub use plot::{Plot, PlotError, plot};
+pub use point::{Coordinate, Point, PointSpec};
+pub use run::{RunError, run_point, run_sweep, stored_sweep};
+pub use seed::replication_seed;
+pub use statistics::Estimate;
+pub use stopping::Outcome;
+pub use store::{MODEL_VERSION, Store, StoreError};
+pub use summary::{LatencySummary, LoadSummary, PointSummary, summarise};
+pub use sweep::{Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};

@@ -1,0 +1,260 @@
+//! The settings that a sweep varies.
+
+use std::ops::Range as Span;
+
+use serde_json::Value as Json;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::{Document, Value, key_path, respan};
+use crate::file::{Range, Scale};
+
+/// The most values that an axis may have, and the most points of a sweep.
+pub(crate) const MAX_POINTS: usize = 100_000;
+
+/// What may be swept, or be the root of what is swept.
+const SWEEPABLE: [&str; 9] =
+    ["topology", "algorithm", "routing", "seed", "engine", "switching", "timing", "traffic", "run"];
+
+/// A setting that a sweep varies.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    /// The setting's dotted path.
+    pub(crate) key: String,
+    /// The same in parts.
+    pub(crate) path: Vec<String>,
+    /// Where the path is written.
+    pub(crate) span: Span<usize>,
+    /// Its values, in order.
+    pub(crate) values: Vec<AxisValue>,
+    /// Whether neighbouring values have the same ratio.
+    pub(crate) log: bool,
+}
+
+/// A value of a swept setting.
+#[derive(Clone, Debug)]
+pub(crate) struct AxisValue {
+    /// The value as TOML.
+    text: String,
+    /// The value as data.
+    pub(crate) json: Json,
+    /// Where it is written.
+    span: Span<usize>,
+}
+
+impl AxisValue {
+    fn new(document: &Document, value: Value<'_>) -> Result<Self, Diagnostic> {
+        let span = value.span();
+        let toml: toml::Value = document.typed_value(value.clone())?;
+        let json: Json = document.typed_value(value)?;
+        Ok(Self { text: toml.to_string(), json, span })
+    }
+
+    fn number(number: f64, whole: bool, span: &Span<usize>) -> Self {
+        let (text, json) = if whole {
+            (format!("{number:.0}"), Json::from(number as i64))
+        } else {
+            // Debug keeps the point or exponent that makes it a float.
+            (format!("{number:?}"), Json::from(number))
+        };
+        Self { text, json, span: span.clone() }
+    }
+
+    /// The value as an argument of the command line gives it.
+    pub(crate) fn plain(&self) -> String {
+        self.json.as_str().map_or_else(|| self.text.clone(), str::to_owned)
+    }
+
+    /// The value for a document, at the place where it is written.
+    pub(crate) fn value(&self) -> Result<Value<'_>, toml::de::Error> {
+        Ok(respan(DeValue::parse(&self.text)?, &self.span))
+    }
+}
+
+/// The axes of a `[sweep]` table, in its order.
+pub(crate) fn axes(document: &Document, sweep: &Value<'_>) -> Result<Vec<Axis>, Diagnostic> {
+    let DeValue::Table(table) = sweep.get_ref() else {
+        return Err(document.error(sweep.span(), "expected a table of swept settings"));
+    };
+    let mut axes = Vec::new();
+    collect(document, table, None, &mut axes)?;
+    for (index, axis) in axes.iter().enumerate() {
+        if axes[..index].iter().any(|other: &Axis| other.path == axis.path) {
+            return Err(document.error(axis.span.clone(), format!("`{}` is swept twice", axis.key)));
+        }
+    }
+    Ok(axes)
+}
+
+fn collect(
+    document: &Document,
+    table: &DeTable<'_>,
+    prefix: Option<&str>,
+    axes: &mut Vec<Axis>,
+) -> Result<(), Diagnostic> {
+    for (name, value) in table {
+        let key = prefix.map_or_else(|| name.to_string(), |prefix| format!("{prefix}.{name}"));
+        let error = |span, message: String| Err(document.error(span, message));
+        let Some(path) = key_path(&key) else {
+            return error(name.span(), format!("`{key}` is not the dotted path of a setting"));
+        };
+        let root = path[0].as_str();
+        if !SWEEPABLE.contains(&root) {
+            let message = if ["title", "stop", "plot", "sweep"].contains(&root) {
+                format!("`{root}` is no setting of a run and cannot be swept")
+            } else {
+                format!("`{key}` names no setting: expected a path that starts with one of {}", SWEEPABLE.join(", "))
+            };
+            return Err(document.error(name.span(), message).with_help(nearest(root, SWEEPABLE)));
+        }
+        let axis = |values, log| Axis { key: key.clone(), path: path.clone(), span: name.span(), values, log };
+        match value.get_ref() {
+            DeValue::Array(items) if items.is_empty() => {
+                return error(value.span(), format!("`{key}` has no values: the list is empty"));
+            }
+            DeValue::Array(items) => {
+                let values =
+                    items.iter().map(|item| AxisValue::new(document, item.clone())).collect::<Result<Vec<_>, _>>()?;
+                for (index, value) in values.iter().enumerate() {
+                    if values[..index].iter().any(|other| other.json == value.json) {
+                        return error(value.span.clone(), format!("{} is listed twice", value.json));
+                    }
+                }
+                axes.push(axis(values, false));
+            }
+            DeValue::Table(range) if ["from", "to", "points"].iter().any(|&name| range.contains_key(name)) => {
+                let (values, log) = spaced(document, value, range)?;
+                axes.push(axis(values, log));
+            }
+            // An unquoted path is a table in a table.
+            DeValue::Table(inner) if inner.values().all(|v| v.get_ref().is_table() || v.get_ref().is_array()) => {
+                collect(document, inner, Some(&key), axes)?;
+            }
+            _ => {
+                let message =
+                    format!("the values of `{key}` are a list, or `{{ from = …, to = …, points = … }}` with numbers");
+                return error(value.span(), message);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The values of a range.
+fn spaced(document: &Document, value: &Value<'_>, table: &DeTable<'_>) -> Result<(Vec<AxisValue>, bool), Diagnostic> {
+    let range: Range = document.typed_value(Spanned::new(value.span(), value.get_ref().clone()))?;
+    let Range { from, to, points, scale } = range;
+    let at = |name| table.get(name).map_or(value.span(), Spanned::span);
+    let error = |name, message: &str| Err(document.error(at(name), message));
+    if points == 0 {
+        return error("points", "expected at least one point");
+    }
+    if points as usize > MAX_POINTS {
+        return error("points", &format!("expected at most {MAX_POINTS} points"));
+    }
+    if !from.is_finite() {
+        return error("from", "expected a finite number");
+    }
+    if !to.is_finite() {
+        return error("to", "expected a finite number");
+    }
+    #[allow(clippy::float_cmp, reason = "the very same number twice is the mistake")]
+    if points > 1 && from == to {
+        return error("to", "expected another number than `from`");
+    }
+    let log = scale == Scale::Log;
+    if log && (from <= 0.0 || to <= 0.0) {
+        return error(if from <= 0.0 { "from" } else { "to" }, "a logarithmic scale needs positive numbers");
+    }
+    let numbers: Vec<f64> = (0..points)
+        .map(|i| {
+            let share = f64::from(i) / f64::from((points - 1).max(1));
+            match i {
+                0 => from,
+                _ if i == points - 1 => to,
+                _ if log => round(from * (to / from).powf(share)),
+                _ => round(from + (to - from) * share),
+            }
+        })
+        .collect();
+    // Whole ends that divide evenly make whole numbers: settings that count need them.
+    let written_whole = |name| table.get(name).is_some_and(|end: &Value<'_>| end.get_ref().is_integer());
+    let whole = written_whole("from") && written_whole("to") && numbers.iter().all(|number| number.fract() == 0.0);
+    Ok((numbers.iter().map(|&number| AxisValue::number(number, whole, &value.span())).collect(), log))
+}
+
+/// The number to ten significant digits, so that steps of a tenth are tenths.
+fn round(number: f64) -> f64 {
+    format!("{number:.9e}").parse().unwrap_or(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<(String, Vec<String>)>, Diagnostic> {
+        let document = Document::new("x.toml", text, &[]);
+        let (tree, _) = document.tree()?;
+        let axes = axes(&document, tree.get("sweep").unwrap())?;
+        Ok(axes.into_iter().map(|axis| (axis.key, axis.values.into_iter().map(|value| value.text).collect())).collect())
+    }
+
+    #[test]
+    fn lists_and_ranges_in_the_order_of_the_file() {
+        let axes = read(
+            "[sweep]\n\"traffic.arrivals.rate\" = { from = 0.1, to = 0.5, points = 5 }\nalgorithm = [\"b\", \"a\"]\n\
+             switching.buffer = { from = 1, to = 9, points = 3 }\ntraffic.length = [8, { uniform = [1, 2] }]\nrun.messages = { from = 1, to = 1000, points = 4, scale = \"log\" }\n\
+             timing.cycle_ns = { from = 1, to = 2, points = 3 }",
+        )
+        .unwrap();
+        let expected = [
+            ("traffic.arrivals.rate", vec!["0.1", "0.2", "0.3", "0.4", "0.5"]),
+            ("algorithm", vec!["\"b\"", "\"a\""]),
+            ("switching.buffer", vec!["1", "5", "9"]),
+            ("traffic.length", vec!["8", "{ uniform = [1, 2] }"]),
+            ("run.messages", vec!["1", "10", "100", "1000"]),
+            ("timing.cycle_ns", vec!["1.0", "1.5", "2.0"]),
+        ];
+        assert_eq!(axes.len(), expected.len());
+        for ((key, values), (expected_key, expected_values)) in axes.iter().zip(&expected) {
+            assert_eq!(
+                (key.as_str(), values.iter().map(String::as_str).collect::<Vec<_>>()),
+                (*expected_key, expected_values.clone())
+            );
+        }
+    }
+
+    #[test]
+    fn bad_axes_are_pointed_at() {
+        for (text, at, message) in [
+            ("algorithm = []", "[]", "`algorithm` has no values: the list is empty"),
+            (
+                "algorithm = 3",
+                "3",
+                "the values of `algorithm` are a list, or `{ from = …, to = …, points = … }` with numbers",
+            ),
+            ("algorithm = ['a', 'a']", "'a'", "\"a\" is listed twice"),
+            ("trafic.length = [1]", "trafic", "`trafic` names no setting"),
+            ("title = ['a']", "title", "`title` is no setting of a run and cannot be swept"),
+            ("seed = { from = 1, to = 2, points = 0 }", "0", "expected at least one point"),
+            ("seed = { from = 1, to = 2, points = -1 }", "-1", "invalid value: number `-1`, expected a whole number"),
+            ("seed = { from = 1, to = inf, points = 2 }", "inf", "expected a finite number"),
+            ("seed = { from = 1, to = 1, points = 2 }", "1", "expected another number than `from`"),
+            (
+                "seed = { from = 0, to = 1, points = 2, scale = 'log' }",
+                "0",
+                "a logarithmic scale needs positive numbers",
+            ),
+            ("seed = { from = 0, to = 1, points = 2, scale = 'lag' }", "'lag'", "unknown value `lag`"),
+            ("seed = { from = 0, to = 1, points = 4000000000 }", "4000000000", "expected at most"),
+            ("seed = { from = 0, to = 1, point = 4 }", "point", "unknown setting `point`"),
+            ("seed = { from = 0, to = 1 }", "{ from = 0, to = 1 }", "missing setting `points`"),
+            ("seed = [1]\nseed.x = [1]", "seed", ""),
+        ] {
+            let error = read(&format!("[sweep]\n{text}\n")).unwrap_err();
+            assert_eq!(error.span_text(), Some(at), "{error}");
+            assert!(error.message().starts_with(message), "{error}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Bad input, said so that one look suffices: where, what, what was expected, and the nearest valid name.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+/// An error in an experiment file or in an argument that overrides one of its settings.
+///
+/// [`Display`](fmt::Display) gives the one-line form, which starts with `path:line:column: `, with `path: ` if the whole file
+/// is meant, or with the argument that is wrong. [`render`](Self::render) shows the place in the file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    path: String,
+    place: Place,
+    message: String,
+    help: Option<String>,
+}
+
+/// Where the error is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Place {
+    /// The file as a whole.
+    File,
+    /// Bytes of the file's text.
+    Text { text: Arc<str>, span: Range<usize> },
+    /// An argument of the command line.
+    Argument(String),
+}
+
+impl Diagnostic {
+    /// An error that concerns the whole file.
+    pub(crate) fn file(path: &str, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), place: Place::File, message: message.into(), help: None }
+    }
+
+    /// An error at a span of the file's text; a span beyond the text is cut to it.
+    pub(crate) fn text(path: &str, text: &Arc<str>, span: Range<usize>, message: impl Into<String>) -> Self {
+        let floor = |mut at: usize| {
+            at = at.min(text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            at
+        };
+        let start = floor(span.start);
+        let span = start..floor(span.end).max(start);
+        let place = Place::Text { text: Arc::clone(text), span };
+        Self { path: path.to_owned(), place, message: message.into(), help: None }
+    }
+
+    /// An error in an argument such as `--set key=value`.
+    pub(crate) fn argument(path: &str, argument: &str, message: impl Into<String>) -> Self {
+        let place = Place::Argument(argument.to_owned());
+        Self { path: path.to_owned(), place, message: message.into(), help: None }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub(crate) fn with_help(mut self, help: Option<String>) -> Self {
+        self.help = help;
+        self
+    }
+
+    /// What is wrong and what was expected, without the place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Advice, such as the nearest valid name.
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// Line and column of the error in the file, both from 1; the column counts characters.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        let Place::Text { text, span } = &self.place else { return None };
+        let before = &text[..span.start];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
+    }
+
+    /// The text of the file that the error is about.
+    pub fn span_text(&self) -> Option<&str> {
+        match &self.place {
+            Place::Text { text, span } => Some(&text[span.clone()]),
+            _ => None,
+        }
+    }
+
+    /// The error for a terminal, with the line of the file that is wrong; with escape sequences for colour if asked for.
+    pub fn render(&self, color: bool) -> String {
+        let title = match &self.place {
+            Place::Text { .. } => self.message.clone(),
+            Place::File => format!("{}: {}", self.path, self.message),
+            Place::Argument(argument) => format!("{argument}: {}", self.message),
+        };
+        let mut group =
+            Level::ERROR.primary_title(title).elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
+        if let Place::Text { text, span } = &self.place {
+            let annotation = AnnotationKind::Primary.span(span.clone());
+            group = group.element(Snippet::source(&**text).path(&*self.path).annotation(annotation));
+        }
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(&**help));
+        }
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        renderer.decor_style(if color { DecorStyle::Unicode } else { DecorStyle::Ascii }).render(&[group])
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.place, self.position()) {
+            (Place::Argument(argument), _) => write!(f, "{argument}: ")?,
+            (_, Some((line, column))) => write!(f, "{}:{line}:{column}: ", self.path)?,
+            _ => write!(f, "{}: ", self.path)?,
+        }
+        f.write_str(&self.message)?;
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, "; {help}"))
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+/// `did you mean …?` for the candidate nearest to what was given, if one is near enough.
+pub(crate) fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    candidates
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(given, name), name))
+        .min()
+        .filter(|&(distance, name)| distance <= name.len().max(given.len()) / 2)
+        .map(|(_, name)| format!("did you mean `{name}`?"))
+}
+
+/// A deserializer's message in the words of the file's author, and advice.
+pub(crate) fn reword(message: &str) -> (String, Option<String>) {
+    let mut text = message.trim().to_owned();
+    for (rust, plain) in [
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected u64", "expected a whole number, not negative"),
+        ("expected usize", "expected a whole number, not negative"),
+        ("expected f64", "expected a number"),
+        ("expected an array of length 2", "expected two numbers"),
+        ("expected a sequence", "expected a list"),
+        ("floating point ", "number "),
+        ("integer `", "number `"),
+        ("unknown field ", "unknown setting "),
+        ("missing field ", "missing setting "),
+        ("duplicate key", "this setting or table is there twice"),
+    ] {
+        text = text.replace(rust, plain);
+    }
+    if (text.contains("expected struct ") || text.contains("expected a map"))
+        && let Some(at) = text.find("expected ")
+    {
+        text.replace_range(at.., "expected a table of settings");
+    }
+    let unknown = ["unknown setting `", "unknown variant `"].iter().any(|start| text.starts_with(start));
+    let help = unknown.then(|| {
+        // What was given is the first quoted name, the valid ones follow.
+        let mut names = text.split('`').skip(1).step_by(2);
+        let given = names.next().unwrap_or_default();
+        nearest(given, names)
+    });
+    (text.replace("unknown variant ", "unknown value "), help.flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_one_line_form_starts_with_the_place() {
+        let text: Arc<str> = "title = \"é\"\nbuffr = 1\n".into();
+        let at = text.find("buffr").unwrap();
+        let error = Diagnostic::text("a.toml", &text, at..at + 5, "unknown").with_help(Some("try `buffer`".to_owned()));
+        assert_eq!(error.to_string(), "a.toml:2:1: unknown; try `buffer`");
+        assert_eq!(error.span_text(), Some("buffr"));
+        let rendered = error.render(false);
+        assert!(rendered.contains("a.toml:2:1") && rendered.contains("2 | buffr = 1") && rendered.contains("^^^^^"));
+        assert!(rendered.contains("help: try `buffer`"));
+        assert_eq!(Diagnostic::argument("a.toml", "--set x=1", "no").to_string(), "--set x=1: no");
+        assert_eq!(Diagnostic::file("a.toml", "no").to_string(), "a.toml: no");
+        // A span beyond the text, as at its end, is no panic.
+        assert_eq!(Diagnostic::text("a.toml", &text, 900..901, "end").position(), Some((3, 1)));
+    }
+
+    #[test]
+    fn messages_are_in_the_words_of_the_author() {
+        let (message, help) = reword("unknown field `buffr`, expected one of `model`, `buffer`");
+        assert_eq!(message, "unknown setting `buffr`, expected one of `model`, `buffer`");
+        assert_eq!(help.as_deref(), Some("did you mean `buffer`?"));
+        let (message, _) = reword("invalid type: string \"x\", expected u32");
+        assert_eq!(message, "invalid type: string \"x\", expected a whole number from 0 to 4294967295");
+    }
+}

@@ -1,0 +1,263 @@
+//! An experiment file as text with overrides, and where in it each setting is.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeArray, DeString, DeTable, DeValue, ValueDeserializer};
+
+use crate::diagnostic::{Diagnostic, reword};
+
+/// A table whose keys and values know where they come from.
+pub(crate) type Tree<'a> = DeTable<'a>;
+/// A value that knows where it comes from.
+pub(crate) type Value<'a> = Spanned<DeValue<'a>>;
+
+/// A setting given beside the file, as `--set key=value` does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Override {
+    argument: String,
+    key: String,
+    value: String,
+}
+
+impl Override {
+    /// From the argument of `--set`: `key=value`, where the key is a dotted path and the value is as in the file; quotes around a
+    /// string may be left out.
+    ///
+    /// # Errors
+    /// If there is no `=`.
+    pub fn set(assignment: &str) -> Result<Self, Diagnostic> {
+        let argument = format!("--set {assignment}");
+        match assignment.split_once('=') {
+            Some((key, value)) => Ok(Self { argument, key: key.trim().to_owned(), value: value.trim().to_owned() }),
+            None => {
+                Err(Diagnostic::argument("", &argument, "expected `key=value`, as in `traffic.arrivals.rate=0.004`"))
+            }
+        }
+    }
+
+    /// From another option of the command line that stands for a setting, as `--seed 7` does for `seed`. Errors name it.
+    pub fn option(option: &str, key: &str, value: &str) -> Self {
+        Self { argument: format!("{option} {value}"), key: key.to_owned(), value: value.to_owned() }
+    }
+}
+
+/// The file's text and the overrides, in the order in which they apply.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    pub(crate) path: String,
+    pub(crate) text: Arc<str>,
+    overrides: Vec<Override>,
+}
+
+impl Document {
+    pub(crate) fn new(path: &str, text: &str, overrides: &[Override]) -> Self {
+        Self { path: path.to_owned(), text: text.into(), overrides: overrides.to_vec() }
+    }
+
+    /// The table of all settings, overrides applied, and the dotted paths of the overrides.
+    pub(crate) fn tree(&self) -> Result<(Tree<'_>, Vec<Vec<String>>), Diagnostic> {
+        let mut tree = DeTable::parse(&self.text).map_err(|error| self.serde_error(&error))?.into_inner();
+        let mut paths = Vec::with_capacity(self.overrides.len());
+        for (index, given) in self.overrides.iter().enumerate() {
+            // Spans beyond the text stand for overrides.
+            let at = self.text.len() + 1 + index;
+            let span = at..at + 1;
+            let path = key_path(&given.key).ok_or_else(|| {
+                self.error(span.clone(), format!("`{}` is not the dotted path of a setting", given.key))
+            })?;
+            let value = match DeValue::parse(&given.value) {
+                Ok(value) => respan(value, &span),
+                Err(error) if given.value.starts_with(['[', '{', '"', '\'']) => {
+                    return Err(self.error(span, error.message().to_owned()));
+                }
+                Err(_) => Spanned::new(span.clone(), DeValue::String(Cow::Borrowed(given.value.as_str()))),
+            };
+            self.put(&mut tree, &path, &span, value)?;
+            paths.push(path);
+        }
+        Ok((tree, paths))
+    }
+
+    /// Sets the setting at a dotted path, making tables on the way; `span` is where the path was written.
+    pub(crate) fn put<'a>(
+        &self,
+        tree: &mut Tree<'a>,
+        path: &[String],
+        span: &Range<usize>,
+        value: Value<'a>,
+    ) -> Result<(), Diagnostic> {
+        let Some((last, parents)) = path.split_last() else { return Ok(()) };
+        let mut table = tree;
+        for (depth, name) in parents.iter().enumerate() {
+            if !table.contains_key(name.as_str()) {
+                let empty = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+                table.insert(Spanned::new(span.clone(), Cow::Owned(name.clone())), empty);
+            }
+            let Some(DeValue::Table(inner)) = table.get_mut(name.as_str()).map(Spanned::get_mut) else {
+                let parent = path[..=depth].join(".");
+                let message = format!("`{}` names no setting: `{parent}` is not a table", path.join("."));
+                return Err(self.error(span.clone(), message));
+            };
+            table = inner;
+        }
+        // The new key must carry the new place, and keep its position.
+        let mut key = Some(Spanned::new(span.clone(), Cow::Owned(last.clone())));
+        let mut value = Some(value);
+        let mut entries: Vec<(Spanned<DeString<'a>>, Value<'a>)> = std::mem::take(table).into_iter().collect();
+        for entry in &mut entries {
+            if **entry.0.get_ref() == *last
+                && let (Some(key), Some(value)) = (key.take(), value.take())
+            {
+                *entry = (key, value);
+            }
+        }
+        entries.extend(key.zip(value));
+        table.extend(entries);
+        Ok(())
+    }
+
+    /// Where the setting at a dotted path is: its value, or its key if it is a table, or the nearest table around it.
+    pub(crate) fn place(tree: &Tree<'_>, path: &str) -> Range<usize> {
+        let mut place = 0..0;
+        let mut table = tree;
+        for name in path.split('.') {
+            let Some((key, value)) = table.get_key_value(name) else { break };
+            match value.get_ref() {
+                DeValue::Table(inner) => {
+                    place = key.span();
+                    table = inner;
+                }
+                _ => return value.span(),
+            }
+        }
+        place
+    }
+
+    /// Whether there is a setting at this path.
+    pub(crate) fn has(tree: &Tree<'_>, path: &[String]) -> bool {
+        let Some((first, rest)) = path.split_first() else { return false };
+        let first = tree.get(first.as_str()).map(Spanned::get_ref);
+        rest.iter()
+            .try_fold(first, |value, name| value?.get(name.as_str()).map(|value| Some(value.get_ref())))
+            .flatten()
+            .is_some()
+    }
+
+    /// The settings as a type.
+    pub(crate) fn typed<T: DeserializeOwned>(&self, tree: Tree<'_>) -> Result<T, Diagnostic> {
+        // A place for what is missing at the top: the first line.
+        self.typed_value(Spanned::new(0..0, DeValue::Table(tree)))
+    }
+
+    /// One value as a type.
+    pub(crate) fn typed_value<T: DeserializeOwned>(&self, value: Value<'_>) -> Result<T, Diagnostic> {
+        T::deserialize(ValueDeserializer::from(value)).map_err(|error| self.serde_error(&error))
+    }
+
+    /// An error at a span that came from this document.
+    pub(crate) fn error(&self, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        match span.start.checked_sub(self.text.len() + 1).and_then(|index| self.overrides.get(index)) {
+            Some(given) => Diagnostic::argument(&self.path, &given.argument, message),
+            None => Diagnostic::text(&self.path, &self.text, span, message),
+        }
+    }
+
+    fn serde_error(&self, error: &toml::de::Error) -> Diagnostic {
+        let (message, help) = reword(error.message());
+        match error.span() {
+            Some(span) => self.error(span, message),
+            None => Diagnostic::file(&self.path, message),
+        }
+        .with_help(help)
+    }
+}
+
+/// The parts of a dotted key, quoted where TOML wants quotes.
+pub(crate) fn key_path(key: &str) -> Option<Vec<String>> {
+    let line = format!("{key} = 0");
+    let mut table = DeTable::parse(&line).ok()?.into_inner();
+    let mut path = Vec::new();
+    loop {
+        let mut entries = std::mem::take(&mut table).into_iter();
+        let (key, value) = entries.next()?;
+        if entries.next().is_some() {
+            return None;
+        }
+        path.push(key.into_inner().into_owned());
+        match value.into_inner() {
+            DeValue::Table(inner) => table = inner,
+            DeValue::Integer(_) => return Some(path),
+            _ => return None,
+        }
+    }
+}
+
+/// The value with every span replaced.
+pub(crate) fn respan<'a>(value: Value<'a>, span: &Range<usize>) -> Value<'a> {
+    let inner = match value.into_inner() {
+        DeValue::Array(items) => {
+            DeValue::Array(items.into_iter().map(|item| respan(item, span)).collect::<DeArray<'a>>())
+        }
+        DeValue::Table(table) => DeValue::Table(
+            table
+                .into_iter()
+                .map(|(key, value)| (Spanned::new(span.clone(), key.into_inner()), respan(value, span)))
+                .collect(),
+        ),
+        scalar => scalar,
+    };
+    Spanned::new(span.clone(), inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overridden(text: &str, set: &[&str]) -> Result<toml::Table, Diagnostic> {
+        let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
+        let document = Document::new("x.toml", text, &overrides);
+        let (tree, _) = document.tree()?;
+        document.typed(tree)
+    }
+
+    #[test]
+    fn overrides_replace_and_add_settings() {
+        let table = overridden(
+            "a = 1\n[b]\nc = 2\n",
+            &["a=dual-path", "b.d={ uniform = [1, 2] }", "sweep.\"b.c\"=[1, 2]", "b.c = 0.5"],
+        );
+        assert_eq!(
+            table.unwrap().to_string(),
+            "a = \"dual-path\"\n\n[b]\nc = 0.5\n\n[b.d]\nuniform = [1, 2]\n\n[sweep]\n\"b.c\" = [1, 2]\n"
+        );
+    }
+
+    #[test]
+    fn bad_overrides_name_the_argument() {
+        let message = |text, set| overridden(text, &[set]).unwrap_err().to_string();
+        assert_eq!(message("a = 1", "a.b=1"), "--set a.b=1: `a.b` names no setting: `a` is not a table");
+        assert_eq!(message("", "a..b=1"), "--set a..b=1: `a..b` is not the dotted path of a setting");
+        assert!(message("", "a=[1, 2").starts_with("--set a=[1, 2: "));
+        assert!(Override::set("a").unwrap_err().to_string().starts_with("--set a: expected `key=value`"));
+    }
+
+    #[test]
+    fn syntax_errors_have_a_line() {
+        let error = overridden("a = 1\nb = = 2\n", &[]).unwrap_err();
+        assert_eq!(error.position().map(|(line, _)| line), Some(2));
+    }
+
+    #[test]
+    fn places_are_those_of_values_and_tables() {
+        let document = Document::new("x.toml", "[a]\nb = { c = 10 }\n", &[]);
+        let (tree, _) = document.tree().unwrap();
+        let text = |path| document.error(Document::place(&tree, path), "").span_text().unwrap().to_owned();
+        assert_eq!(text("a.b.c"), "10");
+        assert_eq!(text("a.b.missing"), "b");
+        assert_eq!(text("missing"), "");
+    }
+}

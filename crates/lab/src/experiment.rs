@@ -1,0 +1,324 @@
+//! Experiments: files read, checked and unrolled into points.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use wormcast_network::TopologySpec;
+
+use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::{Document, Override, Tree};
+use crate::figure::Figure;
+use crate::file::{ExperimentFile, PlotSettings, Quantity, Stop};
+use crate::point::{Coordinate, Point, PointSpec, sha256};
+
+const BUILT_IN: &str = include_str!("../../../experiments/mesh-latency-10.toml");
+
+/// An experiment file with its overrides: one configuration, or a sweep.
+///
+/// ```
+/// use wormcast_lab::Experiment;
+///
+/// let text = r#"
+/// topology = "mesh:4x4"
+/// traffic.arrivals = { process = "poisson", rate = 0.01 }
+/// traffic.multicast.destinations = 3
+/// [sweep]
+/// algorithm = ["dual-path", "column-path"]
+/// traffic.arrivals.rate = { from = 0.01, to = 0.03, points = 3 }
+/// "#;
+/// let experiment = Experiment::parse("example.toml", text, &[])?;
+/// let points = experiment.points()?;
+/// assert_eq!(points.len(), 6);
+/// assert_eq!(points[1].label(), "algorithm=dual-path traffic.arrivals.rate=0.02");
+/// let error = Experiment::parse("example.toml", "topologie = 'mesh:4x4'", &[]).unwrap_err();
+/// assert!(error.to_string().starts_with("example.toml:1:1: unknown setting `topologie`"));
+/// assert!(error.to_string().ends_with("did you mean `topology`?"));
+/// # Ok::<(), wormcast_lab::Diagnostic>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    document: Document,
+    directory: PathBuf,
+    title: String,
+    stop: Stop,
+    plot: PlotSettings,
+    axes: Vec<Axis>,
+    /// The swept settings that an override fixes.
+    fixed: Vec<String>,
+}
+
+impl Experiment {
+    /// The experiment that the program carries: latency against arrival rate for 10 destinations in a 16x16 mesh.
+    pub const BUILT_IN: &'static str = BUILT_IN;
+
+    /// Reads an experiment file.
+    ///
+    /// # Errors
+    /// If it cannot be read, and as [`parse`](Self::parse).
+    pub fn read(path: &Path, overrides: &[Override]) -> Result<Self, Diagnostic> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Diagnostic::file(&name, format!("cannot read the experiment file: {error}")))?;
+        Self::parse(&name, &text, overrides)
+    }
+
+    /// The built-in experiment, [`BUILT_IN`](Self::BUILT_IN), with overrides.
+    ///
+    /// # Errors
+    /// If an override makes no sense.
+    pub fn built_in(overrides: &[Override]) -> Result<Self, Diagnostic> {
+        Self::parse("(built-in experiment)", BUILT_IN, overrides)
+    }
+
+    /// Takes the text of an experiment file, whose path is for messages and for what the file names relative to itself, and applies
+    /// overrides in their order. An override of a swept setting takes it out of the sweep.
+    ///
+    /// # Errors
+    /// If the text is no TOML, or a setting is unknown, of the wrong type or impossible.
+    pub fn parse(path: &str, text: &str, overrides: &[Override]) -> Result<Self, Diagnostic> {
+        let document = Document::new(path, text, overrides);
+        let (mut tree, paths) = document.tree()?;
+        let sweep = tree.remove("sweep");
+        let declared = sweep.as_ref().map_or_else(|| Ok(Vec::new()), |sweep| axes(&document, sweep))?;
+        let (fixed, kept): (Vec<Axis>, Vec<Axis>) = declared.into_iter().partition(|axis| paths.contains(&axis.path));
+        let points = kept.iter().try_fold(1usize, |product, axis| product.checked_mul(axis.values.len()));
+        if points.is_none_or(|points| points > MAX_POINTS) {
+            let span = Document::place(&document.tree()?.0, "sweep");
+            return Err(document.error(span, format!("the sweep has more than {MAX_POINTS} points")));
+        }
+        let mut experiment = Self {
+            directory: Path::new(path).parent().unwrap_or(Path::new("")).to_owned(),
+            title: String::new(),
+            stop: Stop::default(),
+            plot: PlotSettings::default(),
+            axes: kept,
+            fixed: fixed.into_iter().map(|axis| axis.key).collect(),
+            document: document.clone(),
+        };
+        // The first point stands for all: what only the sweep gives is then there.
+        let file = experiment.settings(&vec![0; experiment.axes.len()])?;
+        experiment.title = file.title;
+        experiment.stop = file.stop;
+        experiment.plot = file.plot;
+        experiment.check_stop(&tree)?;
+        experiment.check_plot(&tree)?;
+        Ok(experiment)
+    }
+
+    /// What the experiment shows; may be empty.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The path that the experiment was read from.
+    pub fn path(&self) -> &str {
+        &self.document.path
+    }
+
+    /// How precise each point has to be.
+    pub fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    /// The dotted paths of the swept settings, outermost first; empty without a sweep.
+    pub fn swept(&self) -> Vec<&str> {
+        self.axes.iter().map(|axis| axis.key.as_str()).collect()
+    }
+
+    /// The single configuration: swept settings have the value that they have outside the sweep.
+    ///
+    /// # Errors
+    /// If a swept setting has no such value, naming the option that gives it one; and as [`points`](Self::points).
+    pub fn point(&self) -> Result<Point, Diagnostic> {
+        let (tree, _) = self.document.tree()?;
+        if let Some(axis) = self.axes.iter().find(|axis| !Document::has(&tree, &axis.path)) {
+            let example = axis.values.first().map_or_else(String::new, AxisValue::plain);
+            let message = format!("`{0}` is swept: choose one with `--set {0}={example}`", axis.key);
+            return Err(self.document.error(axis.span.clone(), message));
+        }
+        let spec = self.spec(&[], self.settings(&[])?, &mut HashMap::new())?;
+        Ok(Point { index: 0, coordinates: Vec::new(), spec, choice: Vec::new() })
+    }
+
+    /// All points of the sweep, the first swept setting varying slowest; without a sweep, the single configuration.
+    ///
+    /// # Errors
+    /// If a value of the sweep makes no sense, a setting that every point needs is missing, or a file that a setting names cannot
+    /// be read.
+    pub fn points(&self) -> Result<Vec<Point>, Diagnostic> {
+        let total = self.axes.iter().map(|axis| axis.values.len()).product();
+        let mut digests = HashMap::new();
+        let mut points = Vec::with_capacity(total);
+        for index in 0..total {
+            let mut rest = index;
+            let mut choice = vec![0; self.axes.len()];
+            for (axis, chosen) in self.axes.iter().zip(&mut choice).rev() {
+                *chosen = rest % axis.values.len();
+                rest /= axis.values.len();
+            }
+            let coordinates = self
+                .axes
+                .iter()
+                .zip(&choice)
+                .map(|(axis, &chosen)| Coordinate { key: axis.key.clone(), value: axis.values[chosen].json.clone() })
+                .collect();
+            let spec = self.spec(&choice, self.settings(&choice)?, &mut digests)?;
+            points.push(Point { index, coordinates, spec, choice });
+        }
+        Ok(points)
+    }
+
+    /// The sweep's plot; `None` if there are no numbers to plot against.
+    pub fn figure(&self) -> Option<Figure> {
+        let numeric = |axis: &&Axis| axis.values.iter().all(|value| value.json.is_number());
+        let axis = |key: &str| self.axes.iter().find(|axis| axis.key == key);
+        let x = match &self.plot.x {
+            Some(x) => axis(x).map(|axis| &axis.key).or_else(|| Quantity::named(x).map(|_| x)),
+            None => self.axes.iter().find(numeric).map(|axis| &axis.key),
+        }?;
+        let series = self.plot.series.as_deref().unwrap_or("algorithm");
+        // A measured load follows the first numbers that are swept.
+        let runs = axis(x).or_else(|| self.axes.iter().filter(|axis| axis.key != series).find(numeric));
+        Some(Figure {
+            along: runs.map(|axis| axis.key.clone()),
+            title: self.plot.title.clone().unwrap_or_else(|| self.title.clone()),
+            log: axis(x).is_some_and(|axis| axis.log),
+            x: x.clone(),
+            y: self.plot.y.unwrap_or_default(),
+            series: axis(series).map(|axis| axis.key.clone()),
+            unit: self.plot.unit,
+            confidence: self.stop.confidence,
+        })
+    }
+
+    /// The file's settings at a choice of values, one for each axis, or without the sweep for an empty one.
+    fn settings(&self, choice: &[usize]) -> Result<ExperimentFile, Diagnostic> {
+        self.document.typed(self.chosen(choice)?)
+    }
+
+    /// The document without its sweep and with the chosen values.
+    fn chosen(&self, choice: &[usize]) -> Result<Tree<'_>, Diagnostic> {
+        let (mut tree, _) = self.document.tree()?;
+        tree.remove("sweep");
+        for (axis, &chosen) in self.axes.iter().zip(choice) {
+            let value = axis.values[chosen]
+                .value()
+                .map_err(|error| self.document.error(axis.span.clone(), error.message().to_owned()))?;
+            self.document.put(&mut tree, &axis.path, &axis.span, value)?;
+        }
+        Ok(tree)
+    }
+
+    /// An error in a setting as it is at a choice of values.
+    pub(crate) fn error_at(&self, choice: &[usize], key: &str, message: impl Into<String>) -> Diagnostic {
+        match self.chosen(choice) {
+            Ok(tree) => self.document.error(Document::place(&tree, key), message),
+            Err(error) => error,
+        }
+    }
+
+    fn spec(
+        &self,
+        choice: &[usize],
+        file: ExperimentFile,
+        digests: &mut HashMap<PathBuf, String>,
+    ) -> Result<PointSpec, Diagnostic> {
+        let missing = |key, example| {
+            self.error_at(choice, key, format!("missing setting `{key}`: expected one such as `{key} = \"{example}\"`"))
+        };
+        let topology = file.topology.ok_or_else(|| missing("topology", "mesh:16x16"))?;
+        let mut files = BTreeMap::new();
+        let resolved = self.topology(choice, &topology)?;
+        let algorithm = file.algorithm.ok_or_else(|| missing("algorithm", "dual-path"))?;
+        let network_file = if let TopologySpec::File(path) = &resolved { Some(PathBuf::from(path)) } else { None };
+        let trace = file.traffic.trace.as_ref().map(|trace| self.directory.join(trace));
+        for (key, path) in [("topology", network_file), ("traffic.trace", trace)] {
+            let Some(path) = path else { continue };
+            let digest = if let Some(digest) = digests.get(&path) {
+                digest.clone()
+            } else {
+                let bytes = std::fs::read(&path).map_err(|error| {
+                    self.error_at(choice, key, format!("cannot read `{}`: {error}", path.display()))
+                })?;
+                digests.entry(path).or_insert(sha256(&bytes)).clone()
+            };
+            files.insert(key.to_owned(), digest);
+        }
+        Ok(PointSpec {
+            topology: if files.contains_key("topology") { topology } else { resolved.to_string() },
+            algorithm,
+            routing: file.routing,
+            seed: file.seed,
+            engine: file.engine,
+            switching: file.switching,
+            timing: file.timing,
+            traffic: file.traffic,
+            run: file.run,
+            files,
+        })
+    }
+
+    /// The topology that a text names; files are looked for beside the experiment file.
+    pub(crate) fn topology(&self, choice: &[usize], text: &str) -> Result<TopologySpec, Diagnostic> {
+        let beside = self.directory.join(text.trim());
+        match text.parse::<TopologySpec>() {
+            Ok(spec) if !matches!(spec, TopologySpec::File(_)) => Ok(spec),
+            _ if beside.is_file() => Ok(TopologySpec::File(beside.display().to_string())),
+            Ok(_) => Err(self.error_at(choice, "topology", format!("there is no file `{}`", beside.display()))),
+            Err(error) => Err(self.error_at(choice, "topology", error.to_string())),
+        }
+    }
+
+    /// Where the experiment file is.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn check_stop(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
+        let Stop { confidence, relative_half_width, min_replications, max_replications } = self.stop;
+        let error = |key: &str, message: String| {
+            Err(self.document.error(Document::place(tree, &format!("stop.{key}")), message))
+        };
+        if !(confidence > 0.0 && confidence < 1.0) {
+            return error(
+                "confidence",
+                format!("a confidence of {confidence} is impossible: expected one between 0 and 1"),
+            );
+        }
+        if !(relative_half_width > 0.0 && relative_half_width.is_finite()) {
+            return error("relative_half_width", "expected a share of the mean above 0, such as 0.05".to_owned());
+        }
+        if min_replications == 0 {
+            return error("min_replications", "expected at least one replication".to_owned());
+        }
+        match max_replications {
+            Some(most) if most < min_replications => error(
+                "max_replications",
+                format!("expected at least as many as `min_replications`, which is {min_replications}"),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_plot(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
+        let swept: Vec<&str> = self.swept().into_iter().chain(self.fixed.iter().map(String::as_str)).collect();
+        let loads = Quantity::ALL.iter().filter(|(_, quantity)| !quantity.is_latency()).map(|&(name, _)| name);
+        let x_names: Vec<&str> = swept.iter().copied().chain(loads).collect();
+        for (key, given, names) in [("x", &self.plot.x, &x_names), ("series", &self.plot.series, &swept)] {
+            let Some(given) = given.as_deref().filter(|given| !names.contains(given)) else { continue };
+            let place = Document::place(tree, &format!("plot.{key}"));
+            let message = format!("`{given}` is not swept: expected one of {}", names.join(", "));
+            return Err(self.document.error(place, message).with_help(nearest(given, names.iter().copied())));
+        }
+        let text =
+            |axis: &&Axis| Some(&axis.key) == self.plot.x.as_ref() && !axis.values.iter().all(|v| v.json.is_number());
+        match self.axes.iter().find(text) {
+            Some(axis) => {
+                let message = format!("the values of `{}` are not numbers: plot against something else", axis.key);
+                Err(self.document.error(Document::place(tree, "plot.x"), message))
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a plot shows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::{Quantity, TimeUnit};
+
+/// What a plot shows of a sweep.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Figure {
+    /// The title; may be empty.
+    pub title: String,
+    /// What runs along the horizontal axis: a swept setting's dotted path, or the name of a measured load.
+    pub x: String,
+    /// The swept setting that varies along a curve.
+    pub along: Option<String>,
+    /// Whether the horizontal axis is logarithmic.
+    pub log: bool,
+    /// What is plotted.
+    pub y: Quantity,
+    /// The swept setting that makes one curve of each value.
+    pub series: Option<String>,
+    /// The unit of latencies.
+    pub unit: TimeUnit,
+    /// The confidence of the intervals.
+    pub confidence: f64,
+}
+
+impl Figure {
+    /// The horizontal axis in words, with its unit.
+    pub(crate) fn x_label(&self) -> String {
+        let label = match self.x.as_str() {
+            "traffic.arrivals.rate" => "Arrival rate (messages per node per µs)",
+            "traffic.arrivals.sources" => "Source nodes",
+            "traffic.arrivals.interval" => "Cycles between bursts",
+            "traffic.length" => "Message length (data flits)",
+            "traffic.multicast.destinations" => "Destinations per message",
+            "traffic.multicast.fraction" => "Share of multicasts",
+            "switching.buffer" => "Buffer depth (flits)",
+            "switching.virtual_channels" => "Virtual channels",
+            "switching.injection_ports" => "Injection ports",
+            "switching.consumption_ports" => "Consumption ports",
+            "timing.startup" => "Startup (cycles)",
+            "timing.routing_delay" => "Routing delay (cycles)",
+            other => return Quantity::named(other).map_or_else(|| other.to_owned(), |load| self.label(load)),
+        };
+        label.to_owned()
+    }
+
+    /// The vertical axis in words, with its unit.
+    pub(crate) fn y_label(&self) -> String {
+        self.label(self.y)
+    }
+
+    fn label(&self, quantity: Quantity) -> String {
+        let unit = match self.unit {
+            TimeUnit::Microseconds => "µs",
+            TimeUnit::Cycles => "cycles",
+        };
+        match quantity {
+            Quantity::LatencyLast => format!("Latency to the last destination ({unit})"),
+            Quantity::LatencyMean => format!("Mean latency over destinations ({unit})"),
+            Quantity::LatencyP50 => format!("Median latency to the last destination ({unit})"),
+            Quantity::LatencyP95 => format!("95th percentile of latency ({unit})"),
+            Quantity::LatencyP99 => format!("99th percentile of latency ({unit})"),
+            Quantity::OfferedLoad => "Offered load (flits per node per cycle)".to_owned(),
+            Quantity::AcceptedLoad => "Accepted load (flits per node per cycle)".to_owned(),
+            Quantity::DeliveredLoad => "Delivered load (flits per node per cycle)".to_owned(),
+            Quantity::LinkUtilisation => "Mean link utilisation".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Plots as SVG and PNG, with an embedded font: they look the same on every machine.
+
+mod canvas;
+mod curves;
+mod draw;
+mod scale;
+
+use std::sync::OnceLock;
+
+use plotters::prelude::*;
+use thiserror::Error;
+
+use crate::figure::Figure;
+use crate::summary::PointSummary;
+use canvas::Canvas;
+use draw::Layout;
+
+/// A drawn plot.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plot {
+    /// As a text of SVG; its letters are text in the viewer's sans-serif font.
+    pub svg: String,
+    /// As the bytes of a PNG file, at twice the size in pixels.
+    pub png: Vec<u8>,
+}
+
+/// A plot that cannot be drawn.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PlotError {
+    /// No point has a value for the axes.
+    #[error("there is nothing to plot: no point has both `{x}` and a result")]
+    Empty {
+        /// What runs along the horizontal axis.
+        x: String,
+    },
+    /// The drawing library failed.
+    #[error("the plot cannot be drawn: {0}")]
+    Drawing(String),
+}
+
+/// Units of the SVG's coordinates for a unit of the plot: coordinates are whole numbers.
+const SVG_SCALE: f64 = 4.0;
+/// Pixels of the PNG for a unit of the plot.
+const PNG_SCALE: u32 = 2;
+/// Pixels drawn for one of the PNG, a way: their mean makes edges smooth.
+const SAMPLES: u32 = 2;
+
+/// Draws the summaries of a sweep: the same ones make the same bytes.
+///
+/// Latencies of saturated points have no mean: the first of a curve is an open marker at the top, joined by a dashed line, and the
+/// vertical axis ends a little above the largest mean that there is.
+///
+/// # Errors
+/// If no point can be drawn.
+pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotError> {
+    let curves = curves::curves(figure, summaries);
+    if curves.is_empty() {
+        return Err(PlotError::Empty { x: figure.x.clone() });
+    }
+    embed_font()?;
+    let layout = Layout::new(figure, &curves);
+    let size = |scale: f64| {
+        let (width, height) = layout.size();
+        ((width * scale).round() as u32, (height * scale).round() as u32)
+    };
+
+    let (width, height) = size(SVG_SCALE);
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
+        layout.draw(&Canvas { area: &area, scale: SVG_SCALE, drop: 0.07 }).map_err(drawing)?;
+        area.present().map_err(drawing)?;
+    }
+    // The coordinates stay fine, the picture becomes as large as it is meant to be.
+    let svg = svg.replacen(
+        &format!("width=\"{width}\" height=\"{height}\""),
+        &format!("width=\"{}\" height=\"{}\"", layout.size().0, layout.size().1),
+        1,
+    );
+
+    let (width, height) = size(f64::from(PNG_SCALE * SAMPLES));
+    let mut pixels = vec![255; width as usize * height as usize * 3];
+    {
+        let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+        let scale = f64::from(PNG_SCALE * SAMPLES);
+        layout.draw(&Canvas { area: &area, scale, drop: 0.19 }).map_err(drawing)?;
+        area.present().map_err(drawing)?;
+    }
+    let (width, height) = (width / SAMPLES, height / SAMPLES);
+    let png = encode(&shrink(&pixels, width as usize, height as usize), width, height).map_err(drawing)?;
+    Ok(Plot { svg, png })
+}
+
+fn drawing(error: impl std::fmt::Display) -> PlotError {
+    PlotError::Drawing(error.to_string())
+}
+
+/// Makes the embedded font the one that is asked for as `sans-serif`, once.
+fn embed_font() -> Result<(), PlotError> {
+    static EMBEDDED: OnceLock<bool> = OnceLock::new();
+    let good = EMBEDDED.get_or_init(|| {
+        plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular()).is_ok()
+    });
+    if *good { Ok(()) } else { Err(PlotError::Drawing("the embedded font is damaged".to_owned())) }
+}
+
+/// The means of squares of pixels; the result is `width` by `height`.
+fn shrink(pixels: &[u8], width: usize, height: usize) -> Vec<u8> {
+    let samples = SAMPLES as usize;
+    let row = width * samples * 3;
+    let mut small = Vec::with_capacity(width * height * 3);
+    for y in 0..height {
+        for x in 0..width {
+            for channel in 0..3 {
+                let sum: u32 = (0..samples * samples)
+                    .map(|i| {
+                        let at = (y * samples + i / samples) * row + (x * samples + i % samples) * 3 + channel;
+                        u32::from(pixels[at])
+                    })
+                    .sum();
+                small.push((sum / (SAMPLES * SAMPLES)) as u8);
+            }
+        }
+    }
+    small
+}
+
+fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()?;
+    Ok(bytes)
+}

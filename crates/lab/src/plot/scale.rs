@@ -1,0 +1,119 @@
+//! Axes: where values are and which of them are labelled.
+
+/// An axis from one value to another.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Scale {
+    from: f64,
+    to: f64,
+    log: bool,
+    /// Labelled values.
+    pub(crate) ticks: Vec<(f64, String)>,
+}
+
+impl Scale {
+    /// A linear axis from 0 to at least `to`.
+    pub(crate) fn from_zero(to: f64) -> Self {
+        Self::linear(0.0, if to.is_finite() && to > 0.0 { to } else { 1.0 })
+    }
+
+    /// An axis around values, with some room at the ends; from 0 if they come near it.
+    pub(crate) fn around(values: &[f64], log: bool) -> Self {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if least > most {
+            return Self::linear(0.0, 1.0);
+        }
+        if log && least > 0.0 {
+            let room = (most / least).max(1.5).powf(0.04);
+            return Self::logarithmic(least / room, most * room);
+        }
+        let (span, room) = (most - least, 0.04 * (most - least));
+        if span <= 0.0 {
+            let room = if most == 0.0 { 1.0 } else { most.abs() };
+            return Self::linear(least - room, most + room);
+        }
+        let from = if least >= 0.0 && least < 0.35 * most { 0.0 } else { least - room };
+        Self::linear(from, most + room)
+    }
+
+    fn linear(from: f64, to: f64) -> Self {
+        let step = step((to - from) / 7.0);
+        let decimals = (-step.log10().floor()).max(0.0) as usize;
+        let first = (from / step - 1e-9).ceil() as i64;
+        let last = (to / step + 1e-9).floor() as i64;
+        let ticks =
+            (first..=last).map(|i| (i as f64 * step, format!("{:.decimals$}", i as f64 * step + 0.0))).collect();
+        Self { from, to, log: false, ticks }
+    }
+
+    fn logarithmic(from: f64, to: f64) -> Self {
+        let decades = (to / from).log10();
+        let multiples: &[f64] = if decades < 3.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let powers = from.log10().floor() as i32..=to.log10().ceil() as i32;
+        let values = powers.flat_map(|power| multiples.iter().map(move |multiple| multiple * 10f64.powi(power)));
+        let ticks = values.filter(|&value| value >= from && value <= to).map(|value| (value, plain(value))).collect();
+        let mut scale = Self { from, to, log: true, ticks };
+        if scale.ticks.len() < 2 {
+            // So short that even steps look well.
+            scale.ticks = Self::linear(from, to).ticks;
+        }
+        scale
+    }
+
+    /// Where a value is, from 0 at the start of the axis to 1 at its end; outside for values beyond.
+    pub(crate) fn share(&self, value: f64) -> f64 {
+        if self.log {
+            (value / self.from).ln() / (self.to / self.from).ln()
+        } else {
+            (value - self.from) / (self.to - self.from)
+        }
+    }
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten that is not much less than this.
+fn step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    let multiples = [1.0, 2.0, 5.0, 10.0];
+    multiples.into_iter().map(|multiple| multiple * power).find(|&step| step >= least * 0.85).unwrap_or(power)
+}
+
+/// A number without noise from its binary form.
+fn plain(value: f64) -> String {
+    if !(1e-4..1e7).contains(&value.abs()) {
+        return format!("{value:.0e}");
+    }
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(scale: &Scale) -> Vec<&str> {
+        scale.ticks.iter().map(|(_, label)| label.as_str()).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        assert_eq!(labels(&Scale::from_zero(11.5)), ["0", "2", "4", "6", "8", "10"]);
+        assert_eq!(labels(&Scale::from_zero(0.021)), ["0.000", "0.005", "0.010", "0.015", "0.020"]);
+        assert_eq!(labels(&Scale::from_zero(1.2)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0", "1.2"]);
+        assert_eq!(labels(&Scale::from_zero(17.0)), ["0", "5", "10", "15"]);
+        assert_eq!(labels(&Scale::around(&[10.0, 100.0], true)), ["10", "20", "50", "100"]);
+        assert_eq!(labels(&Scale::around(&[0.001, 10.0], true)), ["0.001", "0.01", "0.1", "1", "10"]);
+        assert_eq!(labels(&Scale::around(&[98.0, 102.0], false)), ["98", "99", "100", "101", "102"]);
+    }
+
+    #[test]
+    fn degenerate_axes_are_drawn_all_the_same() {
+        for values in [&[][..], &[0.0], &[5.0], &[-3.0, -3.0], &[3.0], &[1e-9]] {
+            for log in [false, true] {
+                let scale = Scale::around(values, log);
+                assert!(!scale.ticks.is_empty() && scale.ticks.len() < 20, "{values:?} {scale:?}");
+                assert!(values.iter().all(|&value| (0.0..=1.0).contains(&scale.share(value))), "{values:?} {scale:?}");
+            }
+        }
+        assert_eq!(Scale::from_zero(f64::NAN), Scale::from_zero(1.0));
+    }
+}

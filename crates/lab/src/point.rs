@@ -1,0 +1,129 @@
+//! One configuration: a point of a sweep, or an experiment without one.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+use wormcast_simulation::{Run, Switching, Timing, Traffic};
+
+use crate::file::Engine;
+
+/// Everything that the results of a point depend on, as plain data.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PointSpec {
+    /// The network: `mesh:16x16`, or the path of a file as the experiment file gives it.
+    pub topology: String,
+    /// The multicast algorithm.
+    pub algorithm: String,
+    /// The routing, if one is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing: Option<String>,
+    /// The experiment's seed: that of a single run, and the root of the replications' seeds.
+    pub seed: u64,
+    /// The engine asked for.
+    pub engine: Engine,
+    /// How routers and nodes switch flits.
+    pub switching: Switching,
+    /// How long things take.
+    pub timing: Timing,
+    /// Which messages are generated.
+    pub traffic: Traffic,
+    /// When a run ends and what of it is measured.
+    pub run: Run,
+    /// SHA-256 of the files that settings name, by setting, so that a changed file is another point.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+}
+
+impl PointSpec {
+    /// The description's SHA-256 as 64 hexadecimal digits: the point's name in stores and tables. It is that of the description as
+    /// JSON without spaces and with keys in order.
+    pub fn config_hash(&self) -> String {
+        // Plain data with text keys: there is nothing that JSON could refuse.
+        sha256(canonical(&serde_json::to_value(self).unwrap_or_default()).as_bytes())
+    }
+}
+
+/// A point of a sweep.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Point {
+    /// Its position in the sweep, from 0.
+    pub index: usize,
+    /// The swept settings and their values here, first key first; empty for a single configuration.
+    pub coordinates: Vec<Coordinate>,
+    /// What is simulated.
+    pub spec: PointSpec,
+    /// The position of each coordinate's value on its axis.
+    pub(crate) choice: Vec<usize>,
+}
+
+impl Point {
+    /// The value of a swept setting here.
+    pub fn coordinate(&self, key: &str) -> Option<&Coordinate> {
+        self.coordinates.iter().find(|coordinate| coordinate.key == key)
+    }
+
+    /// The coordinates for people: `algorithm=dual-path traffic.arrivals.rate=0.004`.
+    pub fn label(&self) -> String {
+        let parts: Vec<String> = self.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
+        parts.join(" ")
+    }
+}
+
+/// A swept setting and its value.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Coordinate {
+    /// The setting's dotted path.
+    pub key: String,
+    /// Its value.
+    pub value: Json,
+}
+
+impl Coordinate {
+    /// The value as text, without quotes around strings.
+    pub fn text(&self) -> String {
+        self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned)
+    }
+}
+
+/// Hexadecimal SHA-256.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// JSON without spaces, keys in order whatever the map type.
+fn canonical(value: &Json) -> String {
+    match value {
+        Json::Object(map) => {
+            let sorted: BTreeMap<&String, &Json> = map.iter().collect();
+            let entries: Vec<String> = sorted
+                .into_iter()
+                .map(|(key, value)| format!("{}:{}", Json::from(key.as_str()), canonical(value)))
+                .collect();
+            format!("{{{}}}", entries.join(","))
+        }
+        Json::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        scalar => scalar.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_json_is_sorted_and_dense() {
+        let value: Json = serde_json::from_str(r#"{"b": [1.0, {"z": null, "a": "\""}], "a": 1e-3}"#).unwrap();
+        assert_eq!(canonical(&value), r#"{"a":0.001,"b":[1.0,{"a":"\"","z":null}]}"#);
+    }
+
+    #[test]
+    fn sha256_is_that_of_the_standard() {
+        assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

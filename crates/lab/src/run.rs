@@ -1,0 +1,91 @@
+//! Experiments with the real engines: what the command calls.
+
+use std::num::NonZeroUsize;
+
+use thiserror::Error;
+use wormcast_simulation::{RunResult, SimulationError, simulate};
+
+use crate::diagnostic::Diagnostic;
+use crate::experiment::Experiment;
+use crate::point::Point;
+use crate::seed::replication_seed;
+use crate::store::{Store, StoreError};
+use crate::summary::{PointSummary, summarise};
+use crate::sweep::{Observer, PointRuns, SweepError, stored, sweep};
+
+/// Why an experiment has no result.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The experiment makes no sense: bad input.
+    #[error(transparent)]
+    Input(#[from] Box<Diagnostic>),
+    /// A single run failed.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// A sweep failed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError<SimulationError>),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<Diagnostic> for RunError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Input(Box::new(diagnostic))
+    }
+}
+
+/// Runs the single configuration of an experiment, with the experiment's seed as the run's.
+///
+/// # Errors
+/// If the experiment makes no sense, or the engine asked for cannot run it.
+pub fn run_point(experiment: &Experiment) -> Result<(Point, RunResult), RunError> {
+    let point = experiment.point()?;
+    let scenario = experiment.scenario(&point)?;
+    let result = simulate(&scenario, point.spec.engine.into(), point.spec.seed)?;
+    Ok((point, result))
+}
+
+/// Runs all points of an experiment on `jobs` threads and summarises them. Everything is checked before the first run. With
+/// `fresh`, what the store has of these points is forgotten first.
+///
+/// # Errors
+/// If the experiment makes no sense, a replication fails, or the store does.
+pub fn run_sweep(
+    experiment: &Experiment,
+    jobs: NonZeroUsize,
+    store: &mut Store,
+    fresh: bool,
+    observer: &mut dyn Observer,
+) -> Result<Vec<PointSummary>, RunError> {
+    let points = experiment.points()?;
+    let scenarios = experiment.scenarios(&points)?;
+    if fresh {
+        let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+        store.forget(hashes.iter().map(String::as_str))?;
+    }
+    let runs = sweep(&points, experiment.stop(), jobs, store, observer, |point, replication| {
+        let seed = replication_seed(point.spec.seed, replication);
+        simulate(&scenarios[point.index], point.spec.engine.into(), seed)
+    })?;
+    Ok(summaries(experiment, &points, &runs))
+}
+
+/// Summarises what the store has of an experiment's points, without running anything.
+///
+/// # Errors
+/// If the experiment makes no sense, or the store fails.
+pub fn stored_sweep(experiment: &Experiment, store: &Store) -> Result<Vec<PointSummary>, RunError> {
+    let points = experiment.points()?;
+    let runs = stored(&points, experiment.stop(), store)?;
+    Ok(summaries(experiment, &points, &runs))
+}
+
+fn summaries(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Vec<PointSummary> {
+    let figure = experiment.figure();
+    // Without a plot, algorithms are compared.
+    let series = figure.as_ref().map_or(Some("algorithm"), |figure| figure.series.as_deref());
+    summarise(points, runs, experiment.stop().confidence, series)
+}

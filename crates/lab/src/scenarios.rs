@@ -1,0 +1,94 @@
+//! Scenarios from points: networks and algorithms made once and shared.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use wormcast_multicast::{Algorithm, AlgorithmError, Options, algorithm_by_name};
+use wormcast_network::Network;
+use wormcast_simulation::Scenario;
+
+use crate::diagnostic::Diagnostic;
+use crate::experiment::Experiment;
+use crate::point::Point;
+
+impl Experiment {
+    /// What to simulate at a point of this experiment.
+    ///
+    /// # Errors
+    /// If the topology cannot be built, the algorithm is unknown or not defined for it, or settings contradict each other.
+    pub fn scenario(&self, point: &Point) -> Result<Scenario, Diagnostic> {
+        Workshop::default().scenario(self, point)
+    }
+
+    /// What to simulate at each of some points of this experiment. Points share the networks that they have in common.
+    ///
+    /// # Errors
+    /// As [`scenario`](Self::scenario), for the first point that is wrong.
+    pub fn scenarios(&self, points: &[Point]) -> Result<Vec<Scenario>, Diagnostic> {
+        let mut workshop = Workshop::default();
+        points.iter().map(|point| workshop.scenario(self, point)).collect()
+    }
+}
+
+/// What is made already.
+#[derive(Default)]
+struct Workshop {
+    networks: HashMap<String, Arc<Network>>,
+    algorithms: HashMap<AlgorithmKey, Arc<dyn Algorithm>>,
+}
+
+/// Topology, algorithm, routing and seed.
+type AlgorithmKey = (String, String, Option<String>, u64);
+
+impl Workshop {
+    fn scenario(&mut self, experiment: &Experiment, point: &Point) -> Result<Scenario, Diagnostic> {
+        let spec = &point.spec;
+        let network = self.network(experiment, point)?;
+        let algorithm = self.algorithm(experiment, point, &network)?;
+        let mut traffic = spec.traffic.clone();
+        if let Some(trace) = &mut traffic.trace {
+            *trace = experiment.directory().join(&*trace).display().to_string();
+        }
+        Scenario::new(network, algorithm, &spec.switching, &spec.timing, &traffic, &spec.run)
+            .map_err(|problem| experiment.error_at(&point.choice, &problem.key, problem.to_string()))
+    }
+
+    fn network(&mut self, experiment: &Experiment, point: &Point) -> Result<Arc<Network>, Diagnostic> {
+        let text = &point.spec.topology;
+        if let Some(network) = self.networks.get(text) {
+            return Ok(Arc::clone(network));
+        }
+        let network = experiment
+            .topology(&point.choice, text)?
+            .build()
+            .map_err(|problem| experiment.error_at(&point.choice, "topology", problem.to_string()))?;
+        let network = Arc::new(network);
+        self.networks.insert(text.clone(), Arc::clone(&network));
+        Ok(network)
+    }
+
+    fn algorithm(
+        &mut self,
+        experiment: &Experiment,
+        point: &Point,
+        network: &Network,
+    ) -> Result<Arc<dyn Algorithm>, Diagnostic> {
+        let spec = &point.spec;
+        let key = (spec.topology.clone(), spec.algorithm.clone(), spec.routing.clone(), spec.seed);
+        if let Some(algorithm) = self.algorithms.get(&key) {
+            return Ok(Arc::clone(algorithm));
+        }
+        let options = Options { routing: spec.routing.clone(), seed: spec.seed };
+        let made = algorithm_by_name(&spec.algorithm, network, &options).map_err(|problem| {
+            let setting = match &problem {
+                AlgorithmError::Unknown(unknown) if unknown.kind == "routing" => "routing",
+                AlgorithmError::FixedRouting { .. } => "routing",
+                _ => "algorithm",
+            };
+            experiment.error_at(&point.choice, setting, problem.to_string())
+        })?;
+        let algorithm: Arc<dyn Algorithm> = Arc::from(made);
+        self.algorithms.insert(key, Arc::clone(&algorithm));
+        Ok(algorithm)
+    }
+}

@@ -1,0 +1,131 @@
+//! Means of independent replications and their confidence intervals.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// An estimated mean.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean of the values.
+    pub mean: f64,
+    /// Half the width of its confidence interval; `None` for fewer than two values.
+    pub half_width: Option<f64>,
+    /// How many values there are.
+    pub count: u32,
+}
+
+impl Estimate {
+    /// The mean of independent values with the Student-t interval of this confidence (between 0 and 1); `None` without values.
+    ///
+    /// ```
+    /// use wormcast_lab::Estimate;
+    ///
+    /// let estimate = Estimate::of(&[9.0, 10.0, 11.0], 0.95).unwrap();
+    /// assert_eq!(estimate.mean, 10.0);
+    /// // 4.303, the t quantile for two degrees of freedom, times 1 / sqrt(3).
+    /// assert!((estimate.half_width.unwrap() - 2.484).abs() < 1e-3);
+    /// ```
+    pub fn of(values: &[f64], confidence: f64) -> Option<Self> {
+        let mean = mean(values)?;
+        let half_width = sample_variance(values).map(|variance| {
+            let n = values.len() as f64;
+            // Without variance the interval is a point; the quantile of a certain interval is infinite.
+            if variance == 0.0 { 0.0 } else { t_quantile(values.len() - 1, confidence) * (variance / n).sqrt() }
+        });
+        Some(Self { mean, half_width, count: values.len() as u32 })
+    }
+
+    /// The mean of `values[i] - reference[i]`, pairs of runs with the same random numbers; what only one of them has is left out.
+    pub fn of_differences(values: &[f64], reference: &[f64], confidence: f64) -> Option<Self> {
+        let differences: Vec<f64> = values.iter().zip(reference).map(|(value, reference)| value - reference).collect();
+        Self::of(&differences, confidence)
+    }
+
+    /// The half width as a share of the mean; `None` without a half width or if the mean is 0.
+    pub fn relative_half_width(&self) -> Option<f64> {
+        self.half_width.filter(|_| self.mean != 0.0).map(|half_width| half_width / self.mean.abs())
+    }
+}
+
+/// The arithmetic mean; `None` without values.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() { None } else { Some(values.iter().sum::<f64>() / values.len() as f64) }
+}
+
+/// The unbiased variance, over n - 1; `None` for fewer than two values.
+pub(crate) fn sample_variance(values: &[f64]) -> Option<f64> {
+    let mean = mean(values).filter(|_| values.len() >= 2)?;
+    Some(values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64)
+}
+
+/// The number that a Student-t variable exceeds in absolute value with probability 1 - `confidence`.
+pub(crate) fn t_quantile(degrees_of_freedom: usize, confidence: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees_of_freedom as f64)
+        .map_or(f64::INFINITY, |t| t.inverse_cdf(f64::midpoint(1.0, confidence)))
+}
+
+/// The lower end of the one-sided 95% confidence interval of the mean; `None` for fewer than two values.
+pub(crate) fn lower_bound(values: &[f64]) -> Option<f64> {
+    // One-sided 95% has the quantile of two-sided 90%.
+    let estimate = Estimate::of(values, 0.90)?;
+    Some(estimate.mean - estimate.half_width?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn close(given: f64, expected: f64, tolerance: f64) {
+        assert!((given - expected).abs() <= tolerance, "{given} is not {expected}");
+    }
+
+    #[test]
+    fn t_quantiles_are_those_of_the_tables() {
+        for (degrees, confidence, expected) in [
+            (1, 0.95, 12.706),
+            (2, 0.95, 4.303),
+            (9, 0.95, 2.262),
+            (9, 0.90, 1.833),
+            (9, 0.99, 3.250),
+            (29, 0.95, 2.045),
+            (99, 0.95, 1.984),
+            (199, 0.99, 2.601),
+        ] {
+            close(t_quantile(degrees, confidence), expected, 6e-4);
+        }
+    }
+
+    #[test]
+    fn estimates_are_those_computed_by_hand() {
+        // Mean 5, squared deviations 9+1+1+1+0+0+4+16 = 32 over 7.
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        close(sample_variance(&values).unwrap(), 32.0 / 7.0, 1e-12);
+        let estimate = Estimate::of(&values, 0.95).unwrap();
+        close(estimate.mean, 5.0, 1e-12);
+        close(estimate.half_width.unwrap(), 2.3646 * (32.0f64 / 56.0).sqrt(), 1e-3);
+        close(estimate.relative_half_width().unwrap(), estimate.half_width.unwrap() / 5.0, 1e-12);
+        close(lower_bound(&values).unwrap(), 5.0 - 1.8946 * (32.0f64 / 56.0).sqrt(), 1e-3);
+    }
+
+    #[test]
+    fn few_values_have_no_interval() {
+        assert_eq!(Estimate::of(&[], 0.95), None);
+        assert_eq!(Estimate::of(&[3.0], 0.95), Some(Estimate { mean: 3.0, half_width: None, count: 1 }));
+        assert_eq!(Estimate::of(&[3.0, 3.0], 0.95).unwrap().half_width, Some(0.0));
+        assert_eq!(Estimate::of(&[0.0, 0.0], 0.95).unwrap().relative_half_width(), None);
+    }
+
+    #[test]
+    fn paired_differences_are_tighter_than_separate_intervals() {
+        // Common noise cancels.
+        let noise = [10.0, -20.0, 30.0, 5.0, -15.0];
+        let a: Vec<f64> = noise.iter().map(|x| 100.0 + x).collect();
+        let b: Vec<f64> = noise.iter().enumerate().map(|(i, x)| 110.0 + x + 0.1 * i as f64).collect();
+        let difference = Estimate::of_differences(&b, &a, 0.95).unwrap();
+        close(difference.mean, 10.2, 1e-9);
+        assert!(difference.half_width.unwrap() < 0.25);
+        assert!(Estimate::of(&a, 0.95).unwrap().half_width.unwrap() > 20.0);
+        assert_eq!(Estimate::of_differences(&b, &a[..2], 0.95).unwrap().count, 2);
+    }
+}

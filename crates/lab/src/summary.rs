@@ -1,0 +1,181 @@
+//! What the replications of each point say together.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use wormcast_simulation::{Deadlock, Parts, RunResult};
+
+use crate::file::Quantity;
+use crate::point::{Coordinate, Point};
+use crate::statistics::{Estimate, mean};
+use crate::stopping::Outcome;
+use crate::sweep::PointRuns;
+
+/// The results of a point. Times are in cycles; loads in data flits per node per cycle.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PointSummary {
+    /// The point's name in the store.
+    pub config_hash: String,
+    /// The swept settings and their values here.
+    pub coordinates: Vec<Coordinate>,
+    /// How the point ended.
+    pub outcome: Outcome,
+    /// Replications that the figures are means of.
+    pub replications: u32,
+    /// Nanoseconds a cycle.
+    pub cycle_ns: f64,
+    /// Latencies; `None` if the point is saturated or deadlocked, or has no results.
+    pub latency: Option<LatencySummary>,
+    /// Loads; `None` if the point is deadlocked or has no results.
+    pub load: Option<LoadSummary>,
+    /// The mean latency to the last destination minus that of the first series at the same point, over replications with the same
+    /// random numbers.
+    pub difference: Option<Estimate>,
+    /// The first replication that deadlocked, and how.
+    pub deadlock: Option<(u32, Deadlock)>,
+}
+
+/// Latencies of a point, in cycles.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LatencySummary {
+    /// To the last destination.
+    pub last: Estimate,
+    /// The mean over destinations.
+    pub mean: Option<Estimate>,
+    /// The median to the last destination; as all percentiles, the mean of those of the replications.
+    pub p50: Option<f64>,
+    /// The 95th percentile.
+    pub p95: Option<f64>,
+    /// The 99th percentile.
+    pub p99: Option<f64>,
+    /// What the latency to the last destination consists of.
+    pub parts: Parts,
+}
+
+/// Loads of a point, in data flits per node per cycle, and what they make of the links.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LoadSummary {
+    /// What messages ask to be delivered: the effective applied load.
+    pub offered: f64,
+    /// What messages bring, each counted once.
+    pub injected: f64,
+    /// What completed messages brought, each counted once.
+    pub accepted: f64,
+    /// What is delivered.
+    pub delivered: f64,
+    /// The mean share of cycles in which a link is busy.
+    pub link_busy: f64,
+    /// The same for the busiest link.
+    pub link_busiest: f64,
+}
+
+impl PointSummary {
+    /// Whether messages pile up.
+    pub fn saturated(&self) -> bool {
+        self.outcome == Outcome::Saturated
+    }
+
+    /// The value of a swept setting here.
+    pub fn coordinate(&self, key: &str) -> Option<&Coordinate> {
+        self.coordinates.iter().find(|coordinate| coordinate.key == key)
+    }
+
+    /// A measured quantity and, if it is an estimate with an interval, its half width. Times are in cycles.
+    pub fn quantity(&self, quantity: Quantity) -> Option<(f64, Option<f64>)> {
+        let latency = self.latency.as_ref();
+        let load = self.load.as_ref();
+        let interval = |estimate: Estimate| (estimate.mean, estimate.half_width);
+        let plain = |value: f64| (value, None);
+        match quantity {
+            Quantity::LatencyLast => latency.map(|l| interval(l.last)),
+            Quantity::LatencyMean => latency.and_then(|l| l.mean).map(interval),
+            Quantity::LatencyP50 => latency.and_then(|l| l.p50).map(plain),
+            Quantity::LatencyP95 => latency.and_then(|l| l.p95).map(plain),
+            Quantity::LatencyP99 => latency.and_then(|l| l.p99).map(plain),
+            Quantity::OfferedLoad => load.map(|l| plain(l.offered)),
+            Quantity::AcceptedLoad => load.map(|l| plain(l.accepted)),
+            Quantity::DeliveredLoad => load.map(|l| plain(l.delivered)),
+            Quantity::LinkUtilisation => load.map(|l| plain(l.link_busy)),
+        }
+    }
+}
+
+/// Summarises the points of a sweep, with intervals of this confidence. `series` is the swept setting whose first value the others
+/// are compared with.
+pub fn summarise(points: &[Point], runs: &[PointRuns], confidence: f64, series: Option<&str>) -> Vec<PointSummary> {
+    // Points that differ in the series alone are compared: the first of them has its first value.
+    let mut references: HashMap<Vec<(String, String)>, usize> = HashMap::new();
+    let mut summaries = Vec::with_capacity(points.len());
+    for (index, (point, of_point)) in points.iter().zip(runs).enumerate() {
+        let mut summary = summary_of(point, of_point, confidence);
+        if let Some(series) = series.filter(|series| point.coordinate(series).is_some()) {
+            let others = point.coordinates.iter().filter(|coordinate| coordinate.key != series);
+            let key = others.map(|coordinate| (coordinate.key.clone(), coordinate.text())).collect();
+            let reference = *references.entry(key).or_insert(index);
+            let comparable = |at: usize| !matches!(runs[at].outcome, Outcome::Saturated | Outcome::Deadlocked);
+            if reference != index && comparable(index) && comparable(reference) {
+                summary.difference = difference(&of_point.runs, &runs[reference].runs, confidence);
+            }
+        }
+        summaries.push(summary);
+    }
+    summaries
+}
+
+/// The paired difference over the replications that both have.
+fn difference(runs: &[RunResult], reference: &[RunResult], confidence: f64) -> Option<Estimate> {
+    let pairs = runs.iter().zip(reference).filter_map(|(a, b)| Some((a.latency.last.mean?, b.latency.last.mean?)));
+    let (values, reference): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    Estimate::of_differences(&values, &reference, confidence)
+}
+
+fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSummary {
+    let runs = &of_point.runs;
+    let deadlock = runs.iter().zip(0u32..).find_map(|(run, replication)| Some((replication, run.deadlock.clone()?)));
+    let hidden = matches!(of_point.outcome, Outcome::Saturated | Outcome::Deadlocked);
+    PointSummary {
+        config_hash: point.spec.config_hash(),
+        coordinates: point.coordinates.clone(),
+        outcome: of_point.outcome,
+        replications: runs.len() as u32,
+        cycle_ns: point.spec.timing.cycle_ns,
+        latency: if hidden { None } else { latency_of(runs, confidence) },
+        load: if deadlock.is_some() { None } else { load_of(runs) },
+        difference: None,
+        deadlock,
+    }
+}
+
+fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
+    let values = |value: fn(&RunResult) -> Option<f64>| runs.iter().filter_map(value).collect::<Vec<f64>>();
+    let last = Estimate::of(&values(|run| run.latency.last.mean), confidence)?;
+    let part = |value: fn(&Parts) -> f64| {
+        let measured = runs.iter().filter(|run| run.latency.last.mean.is_some());
+        mean(&measured.map(|run| value(&run.latency.parts)).collect::<Vec<f64>>()).unwrap_or_default()
+    };
+    Some(LatencySummary {
+        last,
+        mean: Estimate::of(&values(|run| run.latency.mean.mean), confidence),
+        p50: mean(&values(|run| run.latency.last.p50)),
+        p95: mean(&values(|run| run.latency.last.p95)),
+        p99: mean(&values(|run| run.latency.last.p99)),
+        parts: Parts {
+            queueing: part(|parts| parts.queueing),
+            startup: part(|parts| parts.startup),
+            network: part(|parts| parts.network),
+            blocking: part(|parts| parts.blocking),
+        },
+    })
+}
+
+fn load_of(runs: &[RunResult]) -> Option<LoadSummary> {
+    let value = |value: fn(&RunResult) -> f64| mean(&runs.iter().map(value).collect::<Vec<f64>>());
+    Some(LoadSummary {
+        offered: value(|run| run.offered_load)?,
+        injected: value(|run| run.injected_load)?,
+        accepted: value(|run| run.accepted_load)?,
+        delivered: value(|run| run.delivered_load)?,
+        link_busy: value(|run| run.links.busy)?,
+        link_busiest: value(|run| run.links.busiest)?,
+    })
+}

@@ -1,0 +1,360 @@
+//! Points times replications on several threads, with results that do not depend on how many.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError, mpsc};
+
+use thiserror::Error;
+use wormcast_simulation::RunResult;
+
+use crate::file::Stop;
+use crate::point::Point;
+use crate::statistics::Estimate;
+use crate::stopping::{Outcome, Verdict, is_steady, judge, latency};
+use crate::store::{Store, StoreError};
+
+/// The replications of a point that count.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PointRuns {
+    /// How the point ended.
+    pub outcome: Outcome,
+    /// Replications 0, 1, …: exactly those that its outcome was decided on.
+    pub runs: Vec<RunResult>,
+}
+
+/// Who watches a sweep.
+pub trait Observer {
+    /// Called once before the first replication starts, and after each that ends, on the thread that called the sweep.
+    fn update(&mut self, status: &Status<'_>);
+}
+
+/// Watches nothing.
+impl Observer for () {
+    fn update(&mut self, _: &Status<'_>) {}
+}
+
+/// How far a sweep is.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Status<'a> {
+    /// Points of the sweep.
+    pub points: usize,
+    /// Points that are done.
+    pub points_done: usize,
+    /// Replications that are there, from the store or computed.
+    pub replications: u64,
+    /// Replications that the sweep needs, as far as is known: it grows while points turn out to need more.
+    pub replications_expected: u64,
+    /// Replications computed since the sweep started, of those that are there.
+    pub computed: u64,
+    /// The point that has a new replication; `None` at the start.
+    pub point: Option<PointStatus<'a>>,
+}
+
+/// How far a point is.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PointStatus<'a> {
+    /// The point.
+    pub point: &'a Point,
+    /// Replications that are there without a gap.
+    pub replications: u32,
+    /// The mean latency to the last destination over these, in cycles.
+    pub latency: Option<Estimate>,
+    /// How it ended, if it did.
+    pub outcome: Option<Outcome>,
+}
+
+/// Why a sweep ended early. What it had computed is in the store.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SweepError<E: std::error::Error> {
+    /// A replication cannot be simulated.
+    #[error("replication {replication} of point {}{} failed: {reason}", .index + 1, of(.label))]
+    Run {
+        /// The point's position in the sweep, from 0.
+        index: usize,
+        /// The point's coordinates.
+        label: String,
+        /// The replication.
+        replication: u32,
+        /// Why.
+        reason: E,
+    },
+    /// A replication panicked: an error of the program.
+    #[error("replication {replication} of point {}{} panicked: {message}", .index + 1, of(.label))]
+    Panic {
+        /// The point's position in the sweep, from 0.
+        index: usize,
+        /// The point's coordinates.
+        label: String,
+        /// The replication.
+        replication: u32,
+        /// What it said.
+        message: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn of(label: &str) -> String {
+    if label.is_empty() { String::new() } else { format!(" ({label})") }
+}
+
+/// A replication to compute.
+type Task = (usize, u32);
+
+/// Why it has no result.
+enum Failure<E> {
+    Error(E),
+    Panic(String),
+}
+
+/// A point on its way.
+struct Progress {
+    hash: String,
+    steady: bool,
+    /// All results that are there, with gaps and surplus.
+    there: BTreeMap<u32, RunResult>,
+    /// Replications 0, 1, … without a gap.
+    prefix: Vec<RunResult>,
+    /// Replications needed for the next decision.
+    target: u32,
+    /// The next replication to hand out, if it is not there.
+    next: u32,
+    outcome: Option<Outcome>,
+}
+
+impl Progress {
+    fn new(point: &Point, stop: &Stop, store: &Store) -> Result<Self, StoreError> {
+        let hash = point.spec.config_hash();
+        let there = store.load(&hash)?;
+        let steady = is_steady(&point.spec);
+        let mut progress =
+            Self { hash, steady, there, prefix: Vec::new(), target: stop.min_replications, next: 0, outcome: None };
+        progress.advance(stop);
+        Ok(progress)
+    }
+
+    /// Lengthens the prefix by what is there and decides what it allows to decide.
+    fn advance(&mut self, stop: &Stop) {
+        while self.outcome.is_none() {
+            while (self.prefix.len() as u32) < self.target {
+                let Some(run) = self.there.remove(&(self.prefix.len() as u32)) else { break };
+                // Nothing beyond a deadlock is needed.
+                let dead = run.deadlock.is_some();
+                self.prefix.push(run);
+                if dead {
+                    break;
+                }
+            }
+            match judge(stop, self.steady, &self.prefix) {
+                Verdict::Done(outcome, used) => {
+                    self.prefix.truncate(used as usize);
+                    self.there.clear();
+                    self.target = used;
+                    self.outcome = Some(outcome);
+                }
+                Verdict::Need(more) => {
+                    self.target = more;
+                    if !self.there.contains_key(&(self.prefix.len() as u32)) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a replication that the point needs and that nobody computes yet.
+    fn take(&mut self) -> Option<u32> {
+        if self.outcome.is_some() {
+            return None;
+        }
+        // A known deadlock makes later replications useless, though earlier ones may have another.
+        let dead = self.there.iter().find(|(_, run)| run.deadlock.is_some()).map_or(u32::MAX, |(&at, _)| at);
+        while self.next < self.target.min(dead) {
+            let replication = self.next;
+            self.next += 1;
+            if replication as usize >= self.prefix.len() && !self.there.contains_key(&replication) {
+                return Some(replication);
+            }
+        }
+        None
+    }
+
+    fn replications(&self) -> u64 {
+        (self.prefix.len() + self.there.range(..self.target).count()) as u64
+    }
+}
+
+/// Computes every point until it is precise enough, saturated or deadlocked, and answers from the store what is there.
+///
+/// `run` simulates a replication of a point; it is called on `jobs` threads. The outcome is a function of the points, the stopping
+/// rule and `run` alone: decisions fall only on complete prefixes of a point's replications, and what lies beyond the prefix that a
+/// point needs is never used.
+///
+/// # Errors
+/// If the store fails, or a replication fails or panics; the error is then that of the first such replication of the first such
+/// point among those that were running.
+pub fn sweep<E, F>(
+    points: &[Point],
+    stop: &Stop,
+    jobs: NonZeroUsize,
+    store: &mut Store,
+    observer: &mut dyn Observer,
+    run: F,
+) -> Result<Vec<PointRuns>, SweepError<E>>
+where
+    E: std::error::Error + Send,
+    F: Fn(&Point, u32) -> Result<RunResult, E> + Sync,
+{
+    let mut progress =
+        points.iter().map(|point| Progress::new(point, stop, store)).collect::<Result<Vec<_>, StoreError>>()?;
+    store.describe(points.iter().zip(&progress).map(|(point, progress)| (progress.hash.as_str(), &point.spec)))?;
+    let mut tally = Tally::new(&progress);
+    observer.update(&tally.status(None));
+
+    let (task_sender, task_receiver) = mpsc::channel::<Task>();
+    let (result_sender, result_receiver) = mpsc::channel::<(Task, Result<Box<RunResult>, Failure<E>>)>();
+    let tasks = Mutex::new(task_receiver);
+    let failed = std::thread::scope(|scope| -> Result<Option<(Task, Failure<E>)>, StoreError> {
+        // Both channels close when this closure ends, however it ends, and with them the threads.
+        let task_sender = task_sender;
+        let result_receiver = result_receiver;
+        for _ in 0..jobs.get() {
+            let (results, tasks, run) = (result_sender.clone(), &tasks, &run);
+            scope.spawn(move || {
+                loop {
+                    let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let Ok(task) = task else { break };
+                    let finished = match catch_unwind(AssertUnwindSafe(|| run(&points[task.0], task.1))) {
+                        Ok(Ok(result)) => Ok(Box::new(result)),
+                        Ok(Err(error)) => Err(Failure::Error(error)),
+                        Err(panic) => Err(Failure::Panic(panic_message(&*panic))),
+                    };
+                    if results.send((task, finished)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        let mut failed: Option<(Task, Failure<E>)> = None;
+        let mut running = 0;
+        let mut first_open = 0;
+        loop {
+            while running < jobs.get() && failed.is_none() {
+                while progress.get(first_open).is_some_and(|point| point.outcome.is_some()) {
+                    first_open += 1;
+                }
+                let next = (first_open..points.len()).find_map(|index| Some((index, progress[index].take()?)));
+                let Some(task) = next else { break };
+                if task_sender.send(task).is_err() {
+                    break;
+                }
+                running += 1;
+            }
+            if running == 0 {
+                return Ok(failed);
+            }
+            let Ok((task, finished)) = result_receiver.recv() else { return Ok(failed) };
+            running -= 1;
+            let result = match finished {
+                Ok(result) => result,
+                Err(failure) => {
+                    if failed.as_ref().is_none_or(|(earlier, _)| task < *earlier) {
+                        failed = Some((task, failure));
+                    }
+                    continue;
+                }
+            };
+            let (index, replication) = task;
+            let point = &mut progress[index];
+            store.insert(&point.hash, replication, &result)?;
+            tally.remove(point);
+            if point.outcome.is_none() {
+                point.there.insert(replication, *result);
+                point.advance(stop);
+            }
+            tally.add(point);
+            tally.computed += 1;
+            let status = PointStatus {
+                point: &points[index],
+                replications: point.prefix.len() as u32,
+                latency: latency(&point.prefix, stop.confidence),
+                outcome: point.outcome,
+            };
+            observer.update(&tally.status(Some(status)));
+        }
+    })?;
+    match failed {
+        None => Ok(progress.into_iter().map(finish).collect()),
+        Some(((index, replication), failure)) => {
+            let label = points[index].label();
+            Err(match failure {
+                Failure::Error(reason) => SweepError::Run { index, label, replication, reason },
+                Failure::Panic(message) => SweepError::Panic { index, label, replication, message },
+            })
+        }
+    }
+}
+
+/// What the store has of each point, judged as a sweep would; points that lack replications are [`Outcome::Incomplete`].
+///
+/// # Errors
+/// If the store fails.
+pub fn stored(points: &[Point], stop: &Stop, store: &Store) -> Result<Vec<PointRuns>, StoreError> {
+    points.iter().map(|point| Ok(finish(Progress::new(point, stop, store)?))).collect()
+}
+
+fn finish(progress: Progress) -> PointRuns {
+    PointRuns { outcome: progress.outcome.unwrap_or(Outcome::Incomplete), runs: progress.prefix }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+/// The sums that a status reports.
+struct Tally {
+    points: usize,
+    done: usize,
+    replications: u64,
+    expected: u64,
+    computed: u64,
+}
+
+impl Tally {
+    fn new(progress: &[Progress]) -> Self {
+        let mut tally = Self { points: progress.len(), done: 0, replications: 0, expected: 0, computed: 0 };
+        for point in progress {
+            tally.add(point);
+        }
+        tally
+    }
+
+    fn add(&mut self, point: &Progress) {
+        self.done += usize::from(point.outcome.is_some());
+        self.replications += point.replications();
+        self.expected += u64::from(point.target);
+    }
+
+    fn remove(&mut self, point: &Progress) {
+        self.done -= usize::from(point.outcome.is_some());
+        self.replications -= point.replications();
+        self.expected -= u64::from(point.target);
+    }
+
+    fn status<'a>(&self, point: Option<PointStatus<'a>>) -> Status<'a> {
+        Status {
+            points: self.points,
+            points_done: self.done,
+            replications: self.replications,
+            replications_expected: self.expected,
+            computed: self.computed,
+            point,
+        }
+    }
+}

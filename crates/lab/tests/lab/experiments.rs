@@ -1,0 +1,238 @@
+//! Experiment files: those of the repository, and what is said about bad ones.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use wormcast_lab::{Diagnostic, Experiment, Override, schema};
+
+fn shipped() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 4);
+    files
+}
+
+#[test]
+fn the_shipped_experiments_are_good() {
+    for path in shipped() {
+        let experiment = Experiment::read(&path, &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let points = experiment.points().unwrap();
+        experiment.scenarios(&points).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        assert!(!experiment.title().is_empty() && points.len() > 1 && experiment.figure().is_some());
+    }
+    assert_eq!(Experiment::built_in(&[]).unwrap().points().unwrap().len(), 48);
+}
+
+/// The schema of a property, through references and alternatives.
+fn property<'s>(root: &'s Json, schema: &'s Json, name: &str) -> Option<&'s Json> {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return property(root, root.pointer(reference.trim_start_matches('#'))?, name);
+    }
+    let alternatives = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
+    schema["properties"].get(name).or_else(|| alternatives.into_iter().find_map(|inner| property(root, inner, name)))
+}
+
+fn covered(root: &Json, schema: &Json, table: &toml::Table, path: &str) {
+    for (key, value) in table {
+        let found = property(root, schema, key).unwrap_or_else(|| panic!("{path}{key} is not in the schema"));
+        if let (toml::Value::Table(inner), false) = (value, key == "sweep") {
+            covered(root, found, inner, &format!("{path}{key}."));
+        }
+    }
+}
+
+#[test]
+fn the_schema_covers_every_key_of_the_shipped_experiments() {
+    let schema = schema();
+    for path in shipped() {
+        let table: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+        covered(&schema, &schema, &table, "");
+    }
+    let text = schema.to_string();
+    for description in ["Messages per node per microsecond", "Nanoseconds a cycle", "Replications of a point at least"]
+    {
+        assert!(text.contains(description), "{description}");
+    }
+}
+
+const GOOD: &str = r#"title = "t"
+topology = "mesh:4x4"
+seed = 3
+[traffic]
+arrivals = { process = "poisson", rate = 0.01 }
+[sweep]
+algorithm = ["dual-path", "column-path"]
+"traffic.arrivals.rate" = [0.01, 0.02]
+"#;
+
+/// Everything that is checked before a run.
+fn check(text: &str, set: &[&str]) -> Result<(), Diagnostic> {
+    let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
+    let experiment = Experiment::parse("x.toml", text, &overrides)?;
+    experiment.scenarios(&experiment.points()?).map(drop)
+}
+
+#[test]
+fn bad_files_are_pointed_at() {
+    check(GOOD, &[]).unwrap();
+    for (from, to, start) in [
+        ("seed = 3", "sede = 3", "x.toml:3:1: unknown setting `sede`, expected one of"),
+        ("seed = 3", "seed = -3", "x.toml:3:8: invalid value: number `-3`, expected a whole number, not negative"),
+        ("seed = 3", "seed = 'x'", "x.toml:3:8: invalid type: string \"x\", expected a whole number"),
+        ("seed = 3", "seed = = 3", "x.toml:3:8: "),
+        ("seed = 3", "traffic = 3", "x.toml:4:2: "),
+        ("seed = 3", "switching.bufer = 3", "x.toml:3:11: unknown setting `bufer`, expected one of"),
+        ("seed = 3", "timing = 3", "x.toml:3:10: invalid type: number `3`, expected a table of settings"),
+        ("seed = 3", "engine = 'flitt'", "x.toml:3:10: unknown value `flitt`, expected one of `auto`, `flit`, `worm`"),
+        ("seed = 3", "routing = 'e-cub'", "x.toml:3:11: "),
+        ("seed = 3", "stop.confidence = 1", "x.toml:3:19: a confidence of 1 is impossible"),
+        ("seed = 3", "stop.confidence = nan", "x.toml:3:19: a confidence of NaN is impossible"),
+        ("seed = 3", "stop.relative_half_width = 0", "x.toml:3:28: expected a share of the mean above 0"),
+        ("seed = 3", "stop.min_replications = 0", "x.toml:3:25: expected at least one replication"),
+        (
+            "seed = 3",
+            "stop.max_replications = 4",
+            "x.toml:3:25: expected at least as many as `min_replications`, which is 10",
+        ),
+        (
+            "seed = 3",
+            "plot.x = 'rate'",
+            "x.toml:3:10: `rate` is not swept: expected one of algorithm, traffic.arrivals.rate",
+        ),
+        ("seed = 3", "plot.x = 'algorithm'", "x.toml:3:10: the values of `algorithm` are not numbers"),
+        ("seed = 3", "plot.series = 'switching.buffer'", "x.toml:3:15: `switching.buffer` is not swept"),
+        ("seed = 3", "plot.y = 'latency.lst'", "x.toml:3:10: unknown value `latency.lst`, expected one of"),
+        ("\"mesh:4x4\"", "\"mash:4x4\"", "x.toml:2:12: unknown topology `mash:4x4`"),
+        ("\"mesh:4x4\"", "\"mesh:4xx4\"", "x.toml:2:12: topology `mesh:4xx4`: `` is not an extent"),
+        ("\"mesh:4x4\"", "\"torus:4x4\"", "x.toml:7:14: `dual-path` needs a mesh, but `torus:4x4` is a torus"),
+        ("topology = \"mesh:4x4\"", "", "x.toml:1:1: missing setting `topology`"),
+        ("\"column-path\"]", "\"columnpath\"]", "x.toml:7:27: unknown algorithm `columnpath`"),
+        ("\"column-path\"]", "3]", "x.toml:7:27: invalid type: number `3`, expected a string"),
+        ("algorithm = [", "topology = [", "x.toml:7:13: unknown topology `dual-path`"),
+        ("arrivals.rate\"", "arrivals.rat\"", "x.toml:8:1: unknown setting `rat`, expected one of `process`, `rate`"),
+        ("\"traffic.arrivals.rate\" =", "\"seed.x\" =", "x.toml:8:1: `seed.x` names no setting: `seed` is not a table"),
+        ("[0.01, 0.02]", "[0.01, 'high']", "x.toml:8:34: invalid type: string \"high\", expected a number"),
+        ("[0.01, 0.02]", "{ from = 0, to = 1, points = 0 }", "x.toml:8:56: expected at least one point"),
+        ("[0.01, 0.02]", "{ from = 0, to = 1, points = 99999 }", "x.toml:6:2: the sweep has more than 100000 points"),
+        ("\"poisson\"", "\"poison\"", "x.toml:5:24: unknown value `poison`, expected one of"),
+        ("process = \"poisson\", ", "", "x.toml:5:12: missing setting `process`"),
+    ] {
+        assert!(GOOD.contains(from));
+        let error = check(&GOOD.replacen(from, to, 1), &[]).expect_err(to);
+        assert!(error.to_string().starts_with(start), "{to}\n  gives  {error}\n  wanted {start}");
+        assert!(error.render(false).contains(" --> x.toml:"), "{}", error.render(false));
+    }
+}
+
+#[test]
+fn the_nearest_valid_name_is_offered() {
+    for (from, to, end) in [
+        ("seed = 3", "sede = 3", "; did you mean `seed`?"),
+        ("arrivals.rate\"", "arrivals.rat\"", "; did you mean `rate`?"),
+        ("\"column-path\"]", "\"columnpath\"]", "; did you mean `column-path`?"),
+        ("\"traffic.arrivals", "\"trafic.arrivals", "; did you mean `traffic`?"),
+        ("seed = 3", "plot.x = 'traffic.arrival.rate'", "; did you mean `traffic.arrivals.rate`?"),
+        ("\"poisson\"", "\"poison\"", "; did you mean `poisson`?"),
+    ] {
+        let error = check(&GOOD.replacen(from, to, 1), &[]).expect_err(to);
+        assert!(error.to_string().ends_with(end), "{error}");
+    }
+}
+
+#[test]
+fn bad_overrides_name_the_argument() {
+    for (set, start) in [
+        ("sede=4", "--set sede=4: unknown setting `sede`"),
+        ("seed=x", "--set seed=x: invalid type: string \"x\", expected a whole number"),
+        ("topology=mash:4x4", "--set topology=mash:4x4: unknown topology `mash:4x4`"),
+        ("algorithm=dualpath", "--set algorithm=dualpath: unknown algorithm `dualpath`"),
+        (
+            "traffic.arrivals={ process = 'poison' }",
+            "--set traffic.arrivals={ process = 'poison' }: unknown value `poison`",
+        ),
+        ("stop.confidence=2", "--set stop.confidence=2: a confidence of 2 is impossible"),
+        ("sweep.algorithm=[]", "--set sweep.algorithm=[]: `algorithm` has no values"),
+    ] {
+        let error = check(GOOD, &[set]).expect_err(set);
+        assert!(error.to_string().starts_with(start), "{error}");
+        assert!(error.render(false).contains(&format!("error: --set {set}: ")), "{}", error.render(false));
+    }
+    let seed = Override::option("--seed", "seed", "many");
+    let error = Experiment::parse("x.toml", GOOD, &[seed]).unwrap_err();
+    assert!(error.to_string().starts_with("--seed many: "));
+}
+
+#[test]
+fn one_configuration_of_a_sweep_has_to_be_chosen() {
+    let overrides = |set: &[&str]| set.iter().map(|given| Override::set(given).unwrap()).collect::<Vec<_>>();
+    let parse = |set: &[&str]| Experiment::parse("x.toml", GOOD, &overrides(set)).unwrap();
+    let error = parse(&[]).point().unwrap_err();
+    assert_eq!(error.to_string(), "x.toml:7:1: `algorithm` is swept: choose one with `--set algorithm=dual-path`");
+    let point = parse(&["algorithm=column-path"]).point().unwrap();
+    assert_eq!(point.spec.algorithm, "column-path");
+    // What the file says outside the sweep holds.
+    assert_eq!(point.spec.traffic.arrivals.unwrap().rate, Some(0.01));
+    // A swept setting that is overridden is no longer swept.
+    let experiment = parse(&["algorithm=column-path", "traffic.arrivals.rate=0.5"]);
+    assert!(experiment.swept().is_empty());
+    assert_eq!(experiment.points().unwrap()[0].spec, experiment.point().unwrap().spec);
+}
+
+#[test]
+fn points_are_in_the_order_of_the_file_and_have_their_own_hashes() {
+    let experiment = Experiment::parse("x.toml", GOOD, &[]).unwrap();
+    let points = experiment.points().unwrap();
+    let labels: Vec<String> = points.iter().map(wormcast_lab::Point::label).collect();
+    assert_eq!(
+        labels,
+        [
+            "algorithm=dual-path traffic.arrivals.rate=0.01",
+            "algorithm=dual-path traffic.arrivals.rate=0.02",
+            "algorithm=column-path traffic.arrivals.rate=0.01",
+            "algorithm=column-path traffic.arrivals.rate=0.02",
+        ]
+    );
+    let hashes = |text: &str| -> Vec<String> {
+        let points = Experiment::parse("x.toml", text, &[]).unwrap().points().unwrap();
+        points.iter().map(|point| point.spec.config_hash()).collect()
+    };
+    let original = hashes(GOOD);
+    assert_eq!(original.iter().collect::<std::collections::HashSet<_>>().len(), 4);
+    assert!(original.iter().all(|hash| hash.len() == 64));
+    // Titles, plots and stopping do not change what is simulated; spelled-out defaults neither.
+    let same = "title = \"u\"\nplot.title = 'v'\nstop.confidence = 0.9\nswitching.buffer = 1";
+    assert_eq!(hashes(&GOOD.replace("title = \"t\"", same)), original);
+    assert_ne!(hashes(&GOOD.replace("seed = 3", "seed = 4"))[0], original[0]);
+    assert_ne!(hashes(&GOOD.replace("seed = 3", "seed = 3\nswitching.buffer = 2"))[0], original[0]);
+    // A description survives being stored.
+    let json = serde_json::to_string(&points[0].spec).unwrap();
+    assert_eq!(serde_json::from_str::<wormcast_lab::PointSpec>(&json).unwrap(), points[0].spec);
+}
+
+#[test]
+fn files_are_looked_for_beside_the_experiment_and_their_contents_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.toml");
+    std::fs::write(directory.path().join("ring.txt"), "0 1\n1 2\n2 0\n").unwrap();
+    std::fs::write(&path, "topology = 'ring.txt'\nalgorithm = 'separate'\ntraffic.trace = 'messages.txt'\n").unwrap();
+    let experiment = Experiment::read(&path, &[]).unwrap();
+    let error = experiment.point().unwrap_err();
+    assert!(error.to_string().contains("x.toml:3:17: cannot read `"), "{error}");
+    std::fs::write(directory.path().join("messages.txt"), "0 0 8 1\n").unwrap();
+    let hash = || experiment.point().unwrap().spec.config_hash();
+    let before = hash();
+    assert_eq!(before, hash());
+    std::fs::write(directory.path().join("messages.txt"), "0 0 9 1\n").unwrap();
+    assert_ne!(before, hash());
+
+    std::fs::write(&path, "topology = 'rong.txt'\nalgorithm = 'separate'\n").unwrap();
+    let error = Experiment::read(&path, &[]).unwrap().points().unwrap_err();
+    assert!(error.to_string().contains("x.toml:1:12: unknown topology `rong.txt`"), "{error}");
+    let error = Experiment::read(&directory.path().join("no.toml"), &[]).unwrap_err();
+    assert!(error.to_string().contains("no.toml: cannot read the experiment file: "), "{error}");
+}

@@ -1,0 +1,103 @@
+//! Plots of made-up results. With `WORMCAST_TEST_PLOTS` set to a directory, they are written there to be looked at.
+
+use std::num::NonZeroUsize;
+
+use wormcast_lab::{Experiment, Figure, Override, Plot, PlotError, Point, PointSummary, Store, plot, summarise, sweep};
+use wormcast_simulation::RunResult;
+
+use crate::synthetic;
+
+fn results(set: &[&str], run: impl Fn(&Point, u32) -> RunResult + Sync) -> (Figure, Vec<PointSummary>) {
+    let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
+    let experiment = Experiment::parse("x.toml", synthetic::SWEEP, &overrides).unwrap();
+    let points = experiment.points().unwrap();
+    let run = |point: &Point, replication| Ok::<_, std::convert::Infallible>(run(point, replication));
+    let jobs = NonZeroUsize::new(2).unwrap();
+    let runs = sweep(&points, experiment.stop(), jobs, &mut Store::in_memory().unwrap(), &mut (), run).unwrap();
+    let figure = experiment.figure().unwrap();
+    let summaries = summarise(&points, &runs, experiment.stop().confidence, figure.series.as_deref());
+    (figure, summaries)
+}
+
+fn plain(point: &Point, replication: u32) -> RunResult {
+    let Ok(result) = synthetic::run(point, replication);
+    result
+}
+
+fn drawn(name: &str, set: &[&str], run: impl Fn(&Point, u32) -> RunResult + Sync) -> Plot {
+    let (figure, summaries) = results(set, run);
+    let plot = plot(&figure, &summaries).unwrap();
+    if let Some(directory) = std::env::var_os("WORMCAST_TEST_PLOTS") {
+        let path = std::path::Path::new(&directory).join(name);
+        std::fs::write(path.with_extension("svg"), &plot.svg).unwrap();
+        std::fs::write(path.with_extension("png"), &plot.png).unwrap();
+    }
+    plot
+}
+
+#[test]
+fn latency_against_load() {
+    let plot = drawn("latency", &[], plain);
+    for text in [
+        "Latency against arrival rate, 10 destinations, 16x16 mesh",
+        "Arrival rate (messages per node per µs)",
+        "Latency to the last destination (µs)",
+        "minimal-negative-first",
+        "open markers: saturated",
+        "95% confidence intervals",
+    ] {
+        assert!(plot.svg.contains(text), "{text}");
+    }
+    assert!(
+        plot.svg.starts_with("<svg width=\"880\" height=\"620\" viewBox=\"0 0 3520 2480\""),
+        "{}",
+        &plot.svg[..200]
+    );
+    assert_eq!(plot.png[..8], *b"\x89PNG\r\n\x1a\n");
+    assert_eq!(plot, drawn("latency", &[], plain), "the same results make the same bytes");
+}
+
+#[test]
+fn other_axes() {
+    let load = drawn("accepted", &["plot.x=offered_load", "plot.y=accepted_load"], plain);
+    assert!(load.svg.contains("Offered load (flits per node per cycle)") && load.svg.contains("Accepted load"));
+    let log = drawn(
+        "log",
+        &[
+            "sweep.\"traffic.arrivals.rate\"={ from = 0.0001, to = 0.01, points = 9, scale = 'log' }",
+            "plot.unit=cycles",
+            "plot.title=A title that is so long that it would not fit over the plot if it were not made smaller, as this one is",
+        ],
+        plain,
+    );
+    assert!(log.svg.contains("(cycles)") && !log.svg.contains("µs)</text>\n<text x=\"80\""));
+    let single = drawn("single", &["algorithm=dual-path", "sweep.\"traffic.arrivals.rate\"=[0.003]"], plain);
+    assert!(!single.svg.contains("open markers"));
+    let crowd = drawn("crowd", &["sweep.\"switching.buffer\"=[1, 2, 4]"], plain);
+    assert!(crowd.svg.contains("column-path, buffer 4"));
+}
+
+#[test]
+fn deadlocks_are_crosses() {
+    let run = |point: &Point, replication| match point.spec.algorithm.as_str() {
+        "column-path" if point.index % 12 > 6 => synthetic::deadlocked(point, replication),
+        _ => plain(point, replication),
+    };
+    assert!(drawn("deadlock", &[], run).svg.contains("crosses: deadlocked"));
+}
+
+#[test]
+fn nothing_but_saturation() {
+    let run = |point: &Point, replication| {
+        let mut result = plain(point, replication);
+        result.saturated = true;
+        result
+    };
+    drawn("saturated", &[], run);
+}
+
+#[test]
+fn nothing_to_plot_is_an_error() {
+    let (figure, _) = results(&["sweep.\"traffic.arrivals.rate\"=[0.003]"], plain);
+    assert!(matches!(plot(&figure, &[]), Err(PlotError::Empty { .. })));
+}

@@ -1,0 +1,208 @@
+//! Scheduling, stopping and determinism.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use wormcast_lab::{
+    Experiment, Observer, Outcome, Override, Point, PointRuns, Status, Stop, Store, SweepError, csv, stored, summarise,
+    sweep,
+};
+use wormcast_simulation::{RunResult, SimulationError};
+
+use crate::synthetic;
+
+const SERIES: Option<&str> = Some("algorithm");
+
+fn jobs(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).unwrap()
+}
+
+fn table(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> String {
+    csv(&summarise(points, runs, experiment.stop().confidence, SERIES))
+}
+
+#[test]
+fn results_are_the_same_bytes_on_any_number_of_threads() {
+    let experiment = synthetic::experiment();
+    let points = experiment.points().unwrap();
+    let reference =
+        sweep(&points, experiment.stop(), jobs(1), &mut Store::in_memory().unwrap(), &mut (), synthetic::run).unwrap();
+    let outcomes: BTreeSet<&str> = reference.iter().map(|runs| runs.outcome.name()).collect();
+    assert_eq!(outcomes.into_iter().collect::<Vec<_>>(), ["exhausted", "precise", "saturated"]);
+    for count in [2, 3, 8, 100] {
+        // Replications end in any order.
+        let run = |point: &Point, replication| {
+            let jitter = (point.index as u64 * 31 + u64::from(replication) * 17) % 7;
+            std::thread::sleep(Duration::from_micros(jitter * 60));
+            synthetic::run(point, replication)
+        };
+        let runs =
+            sweep(&points, experiment.stop(), jobs(count), &mut Store::in_memory().unwrap(), &mut (), run).unwrap();
+        assert_eq!(table(&experiment, &points, &runs), table(&experiment, &points, &reference), "{count} threads");
+        assert_eq!(runs, reference);
+    }
+}
+
+#[test]
+fn a_finished_sweep_is_answered_from_the_store() {
+    let experiment = synthetic::experiment();
+    let points = experiment.points().unwrap();
+    let mut store = Store::in_memory().unwrap();
+    let first = sweep(&points, experiment.stop(), jobs(2), &mut store, &mut (), synthetic::run).unwrap();
+    let none = |_: &Point, _: u32| -> Result<RunResult, SimulationError> { panic!("everything is stored") };
+    assert_eq!(sweep(&points, experiment.stop(), jobs(2), &mut store, &mut (), none).unwrap(), first);
+    assert_eq!(stored(&points, experiment.stop(), &store).unwrap(), first);
+
+    // A laxer rule uses less of what is there, as if the rest were not.
+    let lax = Stop { relative_half_width: 0.5, ..experiment.stop().clone() };
+    let used = sweep(&points, &lax, jobs(2), &mut store, &mut (), none).unwrap();
+    let alone = sweep(&points, &lax, jobs(2), &mut Store::in_memory().unwrap(), &mut (), synthetic::run).unwrap();
+    assert_eq!(used, alone);
+    assert!(used.iter().all(|runs| runs.runs.len() == 5));
+
+    // A forgotten point is incomplete, and a sweep computes it alone.
+    store.forget([points[3].spec.config_hash().as_str()]).unwrap();
+    assert_eq!(stored(&points, experiment.stop(), &store).unwrap()[3].outcome, Outcome::Incomplete);
+    let computed = Mutex::new(BTreeSet::new());
+    let note = |point: &Point, replication| {
+        computed.lock().unwrap().insert(point.index);
+        synthetic::run(point, replication)
+    };
+    assert_eq!(sweep(&points, experiment.stop(), jobs(2), &mut store, &mut (), note).unwrap(), first);
+    assert_eq!(computed.into_inner().unwrap().into_iter().collect::<Vec<_>>(), [3]);
+}
+
+#[test]
+fn no_replication_is_computed_in_vain() {
+    let experiment = synthetic::experiment();
+    let points = experiment.points().unwrap();
+    let computed = AtomicU32::new(0);
+    let count = |point: &Point, replication| {
+        computed.fetch_add(1, Ordering::Relaxed);
+        synthetic::run(point, replication)
+    };
+    let runs = sweep(&points, experiment.stop(), jobs(8), &mut Store::in_memory().unwrap(), &mut (), count).unwrap();
+    assert_eq!(computed.into_inner() as usize, runs.iter().map(|runs| runs.runs.len()).sum::<usize>());
+    // Saturated points stop at the least number of replications.
+    assert!(runs.iter().filter(|runs| runs.outcome == Outcome::Saturated).all(|runs| runs.runs.len() == 5));
+}
+
+#[test]
+fn a_deadlock_ends_its_point_alone() {
+    let experiment = synthetic::experiment();
+    let points = experiment.points().unwrap();
+    let run = |point: &Point, replication| match (point.index, replication) {
+        (2, 3 | 4) => Ok(synthetic::deadlocked(point, replication)),
+        (2, _) => {
+            std::thread::sleep(Duration::from_millis(2));
+            synthetic::run(point, replication)
+        }
+        _ => synthetic::run(point, replication),
+    };
+    for count in [1, 4] {
+        let runs =
+            sweep(&points, experiment.stop(), jobs(count), &mut Store::in_memory().unwrap(), &mut (), run).unwrap();
+        assert_eq!((runs[2].outcome, runs[2].runs.len()), (Outcome::Deadlocked, 4));
+        assert!(runs.iter().enumerate().all(|(index, runs)| index == 2 || runs.outcome != Outcome::Deadlocked));
+        let summaries = summarise(&points, &runs, 0.95, SERIES);
+        assert_eq!(
+            summaries[2].deadlock.as_ref().map(|(replication, deadlock)| (*replication, deadlock.at)),
+            Some((3, 1234))
+        );
+        assert!(summaries[2].latency.is_none() && summaries[2].load.is_none());
+        // Nothing is compared with a deadlock, and it with nothing.
+        assert!(summaries[14].difference.is_none() && summaries[13].difference.is_some());
+    }
+}
+
+#[test]
+fn the_first_failure_is_reported_and_what_was_there_is_kept() {
+    let experiment = synthetic::experiment();
+    let points = experiment.points().unwrap();
+    let mut store = Store::in_memory().unwrap();
+    let run = |point: &Point, replication| {
+        if (point.index, replication) == (1, 2) {
+            return Err(SimulationError::Engine { engine: "worm", reason: "it is too hard".to_owned() });
+        }
+        let Ok(result) = synthetic::run(point, replication);
+        Ok(result)
+    };
+    let error = sweep(&points, experiment.stop(), jobs(3), &mut store, &mut (), run).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "replication 2 of point 2 (algorithm=pure-negative-first traffic.arrivals.rate=0.002) failed: the worm engine cannot run this: it is too hard"
+    );
+    assert!(store.load(&points[1].spec.config_hash()).unwrap().contains_key(&1));
+
+    let run = |_: &Point, _: u32| -> Result<RunResult, SimulationError> { panic!("oh {}", "no") };
+    let error = sweep(&points[4..5], experiment.stop(), jobs(3), &mut store, &mut (), run).unwrap_err();
+    assert!(
+        matches!(error, SweepError::Panic { replication: 0..=2, ref message, .. } if message == "oh no"),
+        "{error}"
+    );
+}
+
+#[derive(Default)]
+struct Log(Vec<(usize, u64, u64, u64)>);
+
+impl Observer for Log {
+    fn update(&mut self, status: &Status<'_>) {
+        assert!(status.replications <= status.replications_expected);
+        assert_eq!(self.0.is_empty(), status.point.is_none());
+        self.0.push((status.points_done, status.replications, status.replications_expected, status.computed));
+    }
+}
+
+#[test]
+fn observers_see_every_replication() {
+    let experiment = synthetic::experiment();
+    let points = experiment.points().unwrap();
+    let mut store = Store::in_memory().unwrap();
+    let mut log = Log::default();
+    let runs = sweep(&points, experiment.stop(), jobs(2), &mut store, &mut log, synthetic::run).unwrap();
+    let total: u64 = runs.iter().map(|runs| runs.runs.len() as u64).sum();
+    assert_eq!(log.0.first(), Some(&(0, 0, 48 * 5, 0)));
+    assert_eq!(log.0.last(), Some(&(48, total, total, total)));
+    assert_eq!(log.0.len() as u64, total + 1);
+    let mut again = Log::default();
+    sweep(&points, experiment.stop(), jobs(2), &mut store, &mut again, synthetic::run).unwrap();
+    assert_eq!(again.0, [(48, total, total, 0)]);
+}
+
+#[test]
+fn tables_have_a_line_a_point_and_paired_differences() {
+    let set = Override::set("sweep.\"traffic.arrivals.rate\"=[0.002, 0.008]").unwrap();
+    let experiment = Experiment::parse("x.toml", synthetic::SWEEP, &[set]).unwrap();
+    let points = experiment.points().unwrap();
+    let runs =
+        sweep(&points, experiment.stop(), jobs(2), &mut Store::in_memory().unwrap(), &mut (), synthetic::run).unwrap();
+    let summaries = summarise(&points, &runs, 0.95, SERIES);
+    let text = csv(&summaries);
+    let mut reader = csv_rows(&text);
+    let header = reader.remove(0);
+    assert_eq!(header[..4], ["algorithm", "traffic.arrivals.rate", "outcome", "replications"]);
+    assert_eq!(reader.len(), 8);
+    let column = |name: &str| header.iter().position(|column| column == name).unwrap();
+    let cell = |row: usize, name: &str| reader[row][column(name)].as_str();
+    assert_eq!((cell(0, "algorithm"), cell(0, "traffic.arrivals.rate")), ("pure-negative-first", "0.002"));
+    // The first series is what the others are compared with.
+    assert_eq!((cell(0, "difference_cycles"), cell(1, "difference_cycles")), ("", ""));
+    // dual-path is saturated at the second rate: no mean, no difference, but a load.
+    assert_eq!((cell(5, "saturated"), cell(5, "latency_last_cycles"), cell(5, "difference_cycles")), ("true", "", ""));
+    assert_eq!(cell(5, "accepted_load"), (0.0065f64 * 0.2).to_string());
+    assert_eq!(cell(5, "config_hash"), points[5].spec.config_hash());
+    // Common random numbers: the difference is known better than either mean.
+    let minimal = &summaries[3];
+    let difference = minimal.difference.unwrap();
+    let last = minimal.latency.as_ref().unwrap().last;
+    assert!(difference.half_width.unwrap() < last.half_width.unwrap() / 2.0, "{difference:?} {last:?}");
+    let ns: f64 = cell(3, "latency_last_ns").parse().unwrap();
+    assert!((ns - last.mean * 5.0).abs() < 1e-6);
+}
+
+fn csv_rows(text: &str) -> Vec<Vec<String>> {
+    text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
