@@ -9,8 +9,12 @@ use wormcast::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 use crate::failure::Failure;
 
 mod completions;
+mod experiment;
 mod plan;
 mod routing;
+mod schema;
+mod simulate;
+mod sweep;
 mod topology;
 
 /// A workbench for multicast in wormhole-switched networks.
@@ -31,6 +35,10 @@ pub(crate) enum Command {
     Topology(topology::Arguments),
     Routing(routing::Arguments),
     Plan(plan::Arguments),
+    Simulate(simulate::Arguments),
+    Sweep(sweep::Arguments),
+    Plot(sweep::PlotArguments),
+    Schema(schema::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -41,6 +49,10 @@ impl Command {
             Self::Topology(arguments) => topology::run(&arguments, out),
             Self::Routing(arguments) => routing::run(&arguments, out),
             Self::Plan(arguments) => plan::run(arguments, out),
+            Self::Simulate(arguments) => simulate::run(&arguments, out),
+            Self::Sweep(arguments) => sweep::run(&arguments, out),
+            Self::Plot(arguments) => sweep::run_plot(&arguments, out),
+            Self::Schema(arguments) => schema::run(&arguments, out),
             Self::Completions(arguments) => completions::run(&arguments, out),
         }
     }

@@ -1,8 +1,10 @@
 //! How a command ends if not well, and what the shell learns of it.
 
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+
+use wormcast::lab::Diagnostic;
 
 /// Why a command did not do its work.
 pub(crate) enum Failure {
@@ -12,6 +14,8 @@ pub(crate) enum Failure {
     Failed(String),
     /// The results cannot be written: exit code 1, or silence if nobody reads them any more.
     Output(io::Error),
+    /// An experiment that makes no sense, with the place: exit code 2.
+    Experiment(Box<Diagnostic>),
     /// Usage that has been explained already: exit code 2.
     Usage,
 }
@@ -20,6 +24,16 @@ impl Failure {
     /// The failure for an error in what the user gave.
     pub(crate) fn bad_input(error: impl Display) -> Self {
         Self::BadInput(error.to_string())
+    }
+
+    /// The failure for a mistake in an experiment.
+    pub(crate) fn diagnostic(diagnostic: Diagnostic) -> Self {
+        Self::Experiment(Box::new(diagnostic))
+    }
+
+    /// Tells the user, on standard error, of something that is no failure.
+    pub(crate) fn warn(message: &str) {
+        drop(writeln!(io::stderr(), "warning: {message}"));
     }
 
     /// The failure for work that could not be done.
@@ -45,6 +59,11 @@ impl Failure {
             Self::Output(error) => {
                 tell(&format!("cannot write the results: {error}"));
                 ExitCode::FAILURE
+            }
+            Self::Experiment(diagnostic) => {
+                let color = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+                drop(writeln!(io::stderr(), "{}", diagnostic.render(color)));
+                ExitCode::from(2)
             }
             Self::Usage => ExitCode::from(2),
         }

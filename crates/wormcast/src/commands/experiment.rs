@@ -1,0 +1,42 @@
+//! The arguments that name an experiment, for all subcommands that take one.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use wormcast::lab::{Experiment, Override};
+
+use crate::failure::Failure;
+
+/// An experiment file and settings beside it.
+#[derive(Args)]
+pub(crate) struct ExperimentArguments {
+    /// The experiment file (TOML); without it, the built-in experiment: latency against arrival rate for 10 destinations in a
+    /// 16x16 mesh.
+    #[arg(value_name = "EXPERIMENT.toml")]
+    file: Option<PathBuf>,
+    /// A setting that replaces the file's: `--set switching.buffer=4`; can be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl ExperimentArguments {
+    /// Reads the experiment; `options` are (option, setting, value) of other arguments that stand for settings.
+    pub(crate) fn read(&self, options: &[(&str, &str, String)]) -> Result<Experiment, Failure> {
+        let mut overrides = Vec::new();
+        for assignment in &self.set {
+            overrides.push(Override::set(assignment).map_err(Failure::diagnostic)?);
+        }
+        overrides.extend(options.iter().map(|(option, key, value)| Override::option(option, key, value)));
+        match &self.file {
+            Some(path) => Experiment::read(path, &overrides),
+            None => Experiment::built_in(&overrides),
+        }
+        .map_err(Failure::diagnostic)
+    }
+
+    /// The name for files that are made of it.
+    pub(crate) fn stem(&self) -> String {
+        let stem = self.file.as_deref().and_then(Path::file_stem);
+        stem.map_or_else(|| "mesh-latency-10".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    }
+}

@@ -1,0 +1,231 @@
+//! `wormcast simulate`: one run.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use wormcast::lab::write_file;
+use wormcast::network::ChannelSpace;
+use wormcast::routing::Resource;
+use wormcast::simulation::{DeliveryLog, Distribution, RunResult, Scenario, Timeline, simulate_observed};
+
+use super::experiment::ExperimentArguments;
+use super::{Format, write_figure, write_json};
+use crate::failure::Failure;
+
+/// Simulate one configuration of an experiment file.
+///
+/// Settings that the file sweeps have their plain value, or the one that --set gives them. A deadlock ends the run with exit
+/// code 1; the results so far, and a cycle of worms that wait for each other, are printed all the same.
+#[derive(Args)]
+#[command(after_help = "Example:\n  wormcast simulate experiments/quick.toml --set algorithm=dual-path --format json")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+    /// The seed of the run's random choices.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The engine.
+    #[arg(long, value_enum)]
+    engine: Option<Engine>,
+    /// Write a timeline that Perfetto (ui.perfetto.dev) opens.
+    #[arg(long, value_name = "FILE")]
+    timeline: Option<PathBuf>,
+    /// Write every delivery as CSV: message,source,destination,generated,delivered, times in cycles.
+    #[arg(long, value_name = "FILE")]
+    deliveries: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Engine {
+    /// The fastest that is exact for the configuration.
+    Auto,
+    /// Every flit on every hop.
+    Flit,
+    /// Headers and tails only.
+    Worm,
+}
+
+/// What a run prints for programs.
+#[derive(Serialize)]
+struct Report<'a> {
+    config_hash: String,
+    topology: &'a str,
+    algorithm: &'a str,
+    #[serde(flatten)]
+    result: &'a RunResult,
+    /// What the static analysis says of all worms that the algorithm may send; null if the network is too large for it.
+    static_check: Option<&'a StaticCheck>,
+}
+
+/// Whether worms can block each other for ever, whatever the traffic.
+#[derive(Serialize)]
+struct StaticCheck {
+    deadlock_free: bool,
+    /// The links of a cycle of dependencies.
+    cycle: Option<Vec<[u32; 2]>>,
+}
+
+impl StaticCheck {
+    /// Routers times channels beyond which analysing a routing takes longer than most runs.
+    const LIMIT: usize = 1 << 28;
+
+    fn new(scenario: &Scenario) -> Option<Self> {
+        let network = scenario.network();
+        if network.routers().saturating_mul(network.channels()) > Self::LIMIT {
+            return None;
+        }
+        let ports = scenario.engine_config().ports.consumption;
+        let link = |resource: Resource| match resource {
+            Resource::Channel(channel) => Some([network.from(channel).raw(), network.to(channel).raw()]),
+            Resource::Consumption(_) => None,
+        };
+        let found = scenario.algorithm().dependencies(network).deadlock(ports);
+        Some(Self {
+            deadlock_free: found.is_none(),
+            cycle: found.map(|cycle| cycle.into_iter().filter_map(link).collect()),
+        })
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut overrides = Vec::new();
+    if let Some(seed) = arguments.seed {
+        overrides.push(("--seed", "seed", seed.to_string()));
+    }
+    if let Some(engine) = arguments.engine.and_then(|engine| engine.to_possible_value()) {
+        overrides.push(("--engine", "engine", format!("\"{}\"", engine.get_name())));
+    }
+    let experiment = arguments.experiment.read(&overrides)?;
+    let point = experiment.point().map_err(Failure::diagnostic)?;
+    let scenario = experiment.scenario(&point).map_err(Failure::diagnostic)?;
+    let check = StaticCheck::new(&scenario);
+    if check.as_ref().is_some_and(|check| !check.deadlock_free) {
+        Failure::warn(&format!(
+            "the static analysis finds that worms of `{}` can deadlock here; see `wormcast routing --algorithm`",
+            point.spec.algorithm
+        ));
+    }
+
+    let network = scenario.network();
+    let space = ChannelSpace::new(network, scenario.engine_config().ports);
+    let timeline = || Timeline::new(network, space, scenario.cycle_ns(), scenario.engine_config().startup);
+    let mut observer = (
+        arguments.timeline.as_ref().map(|_| timeline()),
+        arguments.deliveries.as_ref().map(|_| DeliveryLog::default()),
+    );
+    let result = simulate_observed(&scenario, point.spec.engine.into(), point.spec.seed, &mut observer)
+        .map_err(Failure::bad_input)?;
+
+    if let (Some(path), Some(timeline)) = (&arguments.timeline, &observer.0) {
+        let mut json = Vec::new();
+        timeline.write_json(&mut json)?;
+        write_file(path, &json).map_err(Failure::failed)?;
+    }
+    if let (Some(path), Some(log)) = (&arguments.deliveries, &observer.1) {
+        let mut csv = Vec::new();
+        log.write_csv(&mut csv)?;
+        write_file(path, &csv).map_err(Failure::failed)?;
+    }
+    match arguments.format {
+        Format::Json => {
+            let report = Report {
+                config_hash: point.spec.config_hash(),
+                topology: &point.spec.topology,
+                algorithm: &point.spec.algorithm,
+                result: &result,
+                static_check: check.as_ref(),
+            };
+            write_json(out, &report)?;
+        }
+        Format::Text => write_text(out, &point.spec.topology, &point.spec.algorithm, &result, scenario.cycle_ns())?,
+    }
+    out.flush()?;
+    match &result.deadlock {
+        None => Ok(()),
+        Some(deadlock) => Err(Failure::Failed(format!(
+            "deadlock in cycle {}: {} worms wait for each other for ever",
+            deadlock.at, deadlock.dead
+        ))),
+    }
+}
+
+fn write_text(
+    out: &mut dyn Write,
+    topology: &str,
+    algorithm: &str,
+    result: &RunResult,
+    cycle_ns: f64,
+) -> Result<(), Failure> {
+    let messages = result.messages;
+    writeln!(out, "{algorithm} on {topology}, seed {}, {} engine", result.seed, result.engine)?;
+    write_figure(out, "cycles", format!("{}, the first {} as warm-up", result.cycles, result.warmup))?;
+    write_figure(
+        out,
+        "messages",
+        format!(
+            "{} generated, {} delivered, {} in flight, {} measured",
+            messages.generated, messages.delivered, messages.in_flight, messages.measured
+        ),
+    )?;
+    write_figure(out, "deliveries", format!("{}, {} of them duplicates", result.deliveries, result.duplicates))?;
+    if result.saturated {
+        write_figure(out, "saturated", "yes: messages pile up, and the latencies are lower bounds")?;
+    }
+    let latency =
+        |distribution: &Distribution| match (distribution.mean, distribution.p50, distribution.p99, distribution.max) {
+            (Some(mean), Some(p50), Some(p99), Some(max)) => format!(
+                "mean {mean:.1} cycles ({:.3} us), median {p50:.0}, 99% {p99:.0}, largest {max:.0}",
+                mean * cycle_ns / 1000.0
+            ),
+            _ => "nothing was measured".to_owned(),
+        };
+    write_figure(out, "latency, last", latency(&result.latency.last))?;
+    write_figure(out, "latency, mean", latency(&result.latency.mean))?;
+    let parts = result.latency.parts;
+    write_figure(
+        out,
+        "parts of the last",
+        format!(
+            "queueing {:.1}, startup {:.1}, network {:.1}, blocking {:.1}",
+            parts.queueing, parts.startup, parts.network, parts.blocking
+        ),
+    )?;
+    write_figure(
+        out,
+        "load",
+        format!(
+            "{:.4} data flits a node and cycle asked for, {:.4} delivered",
+            result.offered_load, result.delivered_load
+        ),
+    )?;
+    write_figure(
+        out,
+        "links",
+        format!(
+            "{:.1}% busy (the busiest {:.1}%), {:.1}% blocked",
+            result.links.busy * 100.0,
+            result.links.busiest * 100.0,
+            result.links.blocked * 100.0
+        ),
+    )?;
+    if let Some(deadlock) = &result.deadlock {
+        writeln!(out, "  deadlock in cycle {}: {} worms are dead; a cycle of them:", deadlock.at, deadlock.dead)?;
+        for worm in &deadlock.cycle {
+            writeln!(
+                out,
+                "    worm {} (message {}) at router {} holds {} and waits for {}",
+                worm.worm,
+                worm.message,
+                worm.header_at,
+                worm.holds.join(", "),
+                worm.waits_for.join(" or ")
+            )?;
+        }
+    }
+    Ok(())
+}

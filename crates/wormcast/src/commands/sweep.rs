@@ -1,0 +1,201 @@
+//! `wormcast sweep` and `wormcast plot`: an experiment from its points to a table and a plot.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use wormcast::lab::{
+    Experiment, Observer, Outcome, PlotError, PointSummary, RunError, Status, Store, csv, plot, run_sweep,
+    stored_sweep, write_file,
+};
+
+use super::experiment::ExperimentArguments;
+use crate::failure::Failure;
+
+/// Run every point of an experiment until it is precise enough; write a table and plots.
+///
+/// Every replication goes to the store as soon as it is there: a sweep that is interrupted, in whatever way, goes on where it was
+/// when the same command is run again, and one that is done is answered at once. The results do not depend on --jobs.
+#[derive(Args)]
+#[command(after_help = "Example:\n  wormcast sweep experiments/quick.toml --jobs 2")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+    #[command(flatten)]
+    places: Places,
+    /// Threads; by default as many as there are cores.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Forget what the store has of these points.
+    #[arg(long)]
+    fresh: bool,
+}
+
+/// Draw the plots and write the table of an experiment from the store, without running anything.
+#[derive(Args)]
+#[command(after_help = "Example:\n  wormcast plot experiments/quick.toml --out figures")]
+pub(crate) struct PlotArguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+    #[command(flatten)]
+    places: Places,
+}
+
+/// Where results are kept.
+#[derive(Args)]
+struct Places {
+    /// The result store; by default `store.db` in the output folder.
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// The folder for tables and plots; made if it is not there.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+}
+
+impl Places {
+    fn make(&self) -> Result<(), Failure> {
+        fs::create_dir_all(&self.out)
+            .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", self.out.display())))
+    }
+
+    fn store(&self) -> PathBuf {
+        self.store.clone().unwrap_or_else(|| self.out.join("store.db"))
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let experiment = arguments.experiment.read(&[])?;
+    // What makes no sense is said before anything is made.
+    let points = experiment.points().map_err(Failure::diagnostic)?;
+    experiment.scenarios(&points).map_err(Failure::diagnostic)?;
+    let places = &arguments.places;
+    places.make()?;
+    let mut store = Store::open(&places.store()).map_err(Failure::bad_input)?;
+    let jobs = arguments.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let mut progress = Progress::new();
+    let result = run_sweep(&experiment, jobs, &mut store, arguments.fresh, &mut progress);
+    progress.bar.finish_and_clear();
+    let summaries = result.map_err(failure)?;
+    publish(&experiment, &summaries, &places.out, &arguments.experiment.stem(), out)
+}
+
+pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let experiment = arguments.experiment.read(&[])?;
+    let path = arguments.places.store();
+    if !path.exists() {
+        let message = format!("there is no result store `{}`: run `wormcast sweep` first", path.display());
+        return Err(Failure::BadInput(message));
+    }
+    let store = Store::open(&path).map_err(Failure::bad_input)?;
+    let summaries = stored_sweep(&experiment, &store).map_err(failure)?;
+    if summaries.iter().all(|summary| summary.replications == 0) {
+        let message = format!("`{}` has no results of this experiment: run `wormcast sweep` first", path.display());
+        return Err(Failure::BadInput(message));
+    }
+    arguments.places.make()?;
+    publish(&experiment, &summaries, &arguments.places.out, &arguments.experiment.stem(), out)
+}
+
+fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Input(diagnostic) => Failure::diagnostic(*diagnostic),
+        RunError::Simulation(error) => Failure::bad_input(error),
+        other => Failure::failed(other),
+    }
+}
+
+/// Writes the table and the plots, and says what there is to see.
+fn publish(
+    experiment: &Experiment,
+    summaries: &[PointSummary],
+    folder: &Path,
+    stem: &str,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut files = Vec::new();
+    let mut write = |extension: &str, contents: &[u8]| {
+        let path = folder.join(format!("{stem}.{extension}"));
+        files.push(path.display().to_string());
+        write_file(&path, contents).map_err(Failure::failed)
+    };
+    write("csv", csv(summaries).as_bytes())?;
+    if let Some(figure) = experiment.figure() {
+        match plot(&figure, summaries) {
+            Ok(plot) => {
+                write("svg", plot.svg.as_bytes())?;
+                write("png", &plot.png)?;
+            }
+            Err(error @ PlotError::Empty { .. }) => Failure::warn(&error.to_string()),
+            Err(error) => return Err(Failure::failed(error)),
+        }
+    }
+    if !experiment.title().is_empty() {
+        writeln!(out, "{}", experiment.title())?;
+    }
+    for summary in summaries {
+        let point: Vec<String> = summary.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
+        writeln!(out, "  {}: {}", point.join(" "), describe(summary))?;
+    }
+    writeln!(out, "Wrote {}.", files.join(", "))?;
+    out.flush()?;
+    let deadlocked = summaries.iter().filter(|summary| summary.outcome == Outcome::Deadlocked).count();
+    if deadlocked > 0 {
+        let message = format!(
+            "{deadlocked} of {} points end in a deadlock; `wormcast simulate` names its worms",
+            summaries.len()
+        );
+        return Err(Failure::Failed(message));
+    }
+    Ok(())
+}
+
+/// A point's result in words.
+fn describe(summary: &PointSummary) -> String {
+    let replications = summary.replications;
+    match (&summary.latency, summary.outcome) {
+        (Some(latency), outcome) => {
+            let scale = summary.cycle_ns / 1000.0;
+            let interval = latency.last.half_width.map_or_else(String::new, |half| format!(" ± {:.2}", half * scale));
+            let exhausted = if outcome == Outcome::Exhausted { ", not as precise as asked for" } else { "" };
+            format!("{:.2}{interval} µs ({replications} replications{exhausted})", latency.last.mean * scale)
+        }
+        (None, Outcome::Saturated) => {
+            let accepted = summary.load.as_ref().map_or(0.0, |load| load.delivered);
+            format!("saturated: {accepted:.4} data flits delivered a node and cycle ({replications} replications)")
+        }
+        (None, Outcome::Deadlocked) => "deadlocked".to_owned(),
+        (None, _) => "no results".to_owned(),
+    }
+}
+
+/// A bar on standard error, if that is a terminal.
+struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    fn new() -> Self {
+        let bar = if io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3}% {elapsed} left {eta}  {msg}");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar }
+    }
+}
+
+impl Observer for Progress {
+    fn update(&mut self, status: &Status<'_>) {
+        // What the store had costs no time: the estimate is about the rest.
+        let stored = status.replications.saturating_sub(status.computed);
+        self.bar.set_length(status.replications_expected.saturating_sub(stored));
+        self.bar.set_position(status.computed);
+        let point = status.point.as_ref().map_or_else(String::new, |point| point.point.label());
+        self.bar.set_message(format!("{} of {} points  {point}", status.points_done, status.points));
+    }
+}
