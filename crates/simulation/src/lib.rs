@@ -7,7 +7,7 @@
 //! use wormcast_multicast::{Plan, Worm};
 //! use wormcast_network::{NodeId, Ports, TopologySpec};
 //! use wormcast_routing::ECube;
-//! use wormcast_simulation::{Cycle, Delivery, EngineConfig, FlitEngine, Observer, Timing, Switching};
+//! use wormcast_simulation::{Cycle, Delivery, Engine, EngineConfig, FlitEngine, Observer, Timing, Switching};
 //!
 //! #[derive(Default)]
 //! struct Arrivals(Vec<(u32, Cycle)>);
@@ -34,6 +34,7 @@ mod calendar;
 mod config;
 mod contention_free;
 mod deliveries;
+mod engine;
 mod flit;
 mod link_use;
 mod observer;
@@ -54,7 +55,8 @@ pub use config::{
 };
 pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 pub use deliveries::DeliveryLog;
-pub use flit::{EngineConfig, FlitEngine, Progress};
+pub use engine::{Engine, EngineConfig, Progress};
+pub use flit::FlitEngine;
 pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
 pub use result::{DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, Parts, RunResult, Window};
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_multicast::Algorithm;
-use wormcast_network::{MAX_PORTS, Network, Ports};
+use wormcast_network::{MAX_PORTS, Network};
 
 use crate::config::{Header, Mode, Run, Switching, Timing, Traffic};
-use crate::flit::EngineConfig;
+use crate::engine::EngineConfig;
 use crate::traffic::CheckedTraffic;
 
 /// The most data flits of a message.
 pub const MAX_LENGTH: u32 = 1 << 24;
+
+/// The longest delay, in cycles.
+const MAX_DELAY: u32 = 1 << 28;
 
 /// Everything that a run depends on but its seed.
 #[derive(Clone)]
@@ -33,26 +36,6 @@ pub struct ConfigError {
     pub key: String,
     /// What is wrong with it and what would be right.
     pub problem: String,
-}
-
-impl EngineConfig {
-    /// What the settings mean on `network`.
-    pub fn new(switching: &Switching, timing: &Timing, network: &Network) -> Self {
-        Self {
-            ports: Ports { injection: switching.injection_ports, consumption: switching.consumption_ports },
-            buffer: switching.buffer,
-            virtual_channels: switching.virtual_channels,
-            startup: timing.startup,
-            startup_mode: timing.startup_mode,
-            routing_delay: timing.routing_delay,
-            strip_delay: timing.strip_delay.unwrap_or(timing.routing_delay),
-            receive_overhead: timing.receive_overhead,
-            header: switching.header,
-            header_flits: switching.header_flits.unwrap_or_else(|| (network.nodes() as u32).div_ceil(16)),
-            replication: switching.replication,
-            reservation: switching.reservation,
-        }
-    }
 }
 
 impl Scenario {
@@ -95,7 +78,6 @@ impl Scenario {
             }
             within("switching.header_flits", flits, 1, MAX_LENGTH)?;
         }
-        const MAX_DELAY: u32 = 1 << 28;
         within("timing.startup", timing.startup, 0, MAX_DELAY)?;
         within("timing.routing_delay", timing.routing_delay, 0, MAX_DELAY)?;
         within("timing.strip_delay", timing.strip_delay.unwrap_or(0), 0, MAX_DELAY)?;

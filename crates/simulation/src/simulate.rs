@@ -6,7 +6,8 @@ use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
 use crate::config::{Header, Mode, Warmup};
-use crate::flit::{FlitEngine, Progress};
+use crate::engine::{Engine, Progress};
+use crate::flit::FlitEngine;
 use crate::observer::{Cycle, Generated, Observer};
 use crate::recorder::{Goal, Recorder};
 use crate::result::{Deadlock, RunResult};
@@ -102,12 +103,12 @@ fn goal(scenario: &Scenario) -> Goal {
 }
 
 /// Feeds an engine with messages and tells the recorder where its window is.
-struct Driver<'a, O> {
+struct Driver<'a, E> {
     scenario: &'a Scenario,
-    engine: FlitEngine<'a, (Recorder, O)>,
+    engine: E,
 }
 
-impl<O: Observer> Driver<'_, O> {
+impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
     fn run(mut self, seed: u64) -> Result<RunResult, SimulationError> {
         let scenario = self.scenario;
         let goal = goal(scenario);
@@ -210,7 +211,7 @@ impl<O: Observer> Driver<'_, O> {
 
     fn crossing(&self) -> (Cycle, Vec<(ChannelId, u32)>) {
         let mut crossing = Vec::new();
-        self.engine.each_held_link(|channel, flits| crossing.push((channel, flits)));
+        self.engine.each_held_link(&mut |channel, flits| crossing.push((channel, flits)));
         (self.engine.now(), crossing)
     }
 
@@ -244,7 +245,7 @@ impl<O: Observer> Driver<'_, O> {
 
     fn result(self, seed: u64, deadlock: Option<Deadlock>, given_up: bool) -> RunResult {
         let scenario = self.scenario;
-        let (cycles, flit_hops) = (self.engine.now(), self.engine.flit_hops());
+        let (cycles, flit_hops, engine) = (self.engine.now(), self.engine.flit_hops(), self.engine.name().to_owned());
         let (recorder, _) = self.engine.into_observer();
         let (latency, measured, warmup) = recorder.latency(scenario.cycle_ns);
         let window = recorder.window;
@@ -253,7 +254,7 @@ impl<O: Observer> Driver<'_, O> {
         let piles_up = scenario.mode == Mode::Steady && recorder.piles_up(0.05);
         RunResult {
             seed,
-            engine: "flit".to_owned(),
+            engine,
             cycles,
             warmup,
             messages: recorder.messages(measured),

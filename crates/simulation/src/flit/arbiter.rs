@@ -257,12 +257,11 @@ impl Arbiter {
                 self.entries.len() as u32 - 1
             }
         };
-        match tail {
-            NONE => self.queues[queue] = (index, index),
-            _ => {
-                self.entries[tail as usize].next = index;
-                self.queues[queue] = (head, index);
-            }
+        if tail == NONE {
+            self.queues[queue] = (index, index);
+        } else {
+            self.entries[tail as usize].next = index;
+            self.queues[queue] = (head, index);
         }
         index
     }

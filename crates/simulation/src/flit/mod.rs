@@ -12,14 +12,14 @@ mod trees;
 mod worm;
 
 use wormcast_multicast::{Itinerary, Plan};
-use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, Ports, RouterId};
+use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, RouterId};
 use wormcast_routing::RoutingRelation;
 
 use crate::calendar::Calendar;
-use crate::config::{Header, Replication, Reservation, StartupMode};
+use crate::config::{Header, Replication, StartupMode};
 use crate::contention_free::WormTiming;
+use crate::engine::{Engine, EngineConfig, Progress};
 use crate::observer::{Cycle, Delivery, LatencyParts, Observer};
-use crate::result::Deadlock;
 use arbiter::{Arbiter, Grant, Key, NONE, Pool};
 use shared_links::SharedLinks;
 use trees::TreeEvent;
@@ -27,46 +27,6 @@ use worm::{Body, Worm};
 
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
-
-/// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EngineConfig {
-    /// Injection and consumption channels of each node.
-    pub ports: Ports,
-    /// Flits a buffer, at least 1.
-    pub buffer: u32,
-    /// Virtual channels a link, at least 1; more than one for paths only.
-    pub virtual_channels: u32,
-    /// Startup cycles a worm.
-    pub startup: u32,
-    /// What a startup keeps busy.
-    pub startup_mode: StartupMode,
-    /// Routing delay.
-    pub routing_delay: u32,
-    /// Strip delay.
-    pub strip_delay: u32,
-    /// Cycles between a delivery and the readiness of what it triggers.
-    pub receive_overhead: u32,
-    /// What travels in front of the data.
-    pub header: Header,
-    /// Flits of a fixed header.
-    pub header_flits: u32,
-    /// How flits leave a replication point.
-    pub replication: Replication,
-    /// How independent branches are reserved.
-    pub reservation: Reservation,
-}
-
-/// How far a call of [`FlitEngine::run_until`] has come.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Progress {
-    /// To the end that was asked for.
-    Reached,
-    /// To a cycle after which the observer was done.
-    Stopped,
-    /// To a deadlock.
-    Deadlock(Deadlock),
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -150,130 +110,6 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
             strips: Vec::new(),
             tree_events: Vec::new(),
         }
-    }
-
-    /// The first cycle that has not been simulated.
-    pub fn now(&self) -> Cycle {
-        self.now
-    }
-
-    /// The observer.
-    pub fn observer(&self) -> &O {
-        &self.observer
-    }
-
-    /// The observer, to change.
-    pub fn observer_mut(&mut self) -> &mut O {
-        &mut self.observer
-    }
-
-    /// Ends the run and gives the observer back.
-    pub fn into_observer(self) -> O {
-        self.observer
-    }
-
-    /// Flits that have crossed channels between routers that are released again.
-    pub fn flit_hops(&self) -> u64 {
-        self.flit_hops
-    }
-
-    /// Whether no worm is left.
-    pub fn is_empty(&self) -> bool {
-        self.free_worms.len() == self.worms.len()
-    }
-
-    /// Puts the worms of a message's plan into the queue of its source: the message is generated at `at`, a cycle that has not
-    /// been simulated. `length` is its number of data flits, at least 1.
-    pub fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
-        debug_assert!(at >= self.now && length > 0);
-        let first_id = self.next_worm;
-        self.next_worm += plan.worms.len() as u64;
-        let mut slots: Vec<u32> = Vec::with_capacity(plan.worms.len());
-        for (index, planned) in plan.worms.into_iter().enumerate() {
-            let slot = self.free_worms.pop().unwrap_or_else(|| {
-                self.worms.push(Worm::default());
-                self.worms.len() as u32 - 1
-            });
-            slots.push(slot);
-            let router = self.network.router_of(planned.from);
-            let worm = &mut self.worms[slot as usize];
-            debug_assert!(!worm.live && worm.requests == 0 && worm.timers == 0);
-            (worm.id, worm.message, worm.live) = (first_id + index as u64, message, true);
-            (worm.from, worm.class) = (planned.from, planned.consumption_class);
-            (worm.carried, worm.waited) = (LatencyParts::default(), 0);
-            (worm.first_child, worm.sibling, worm.queued_behind) = (NONE, NONE, NONE);
-            worm.header = match (self.config.header, &planned.itinerary) {
-                (Header::BitString, _) => self.config.header_flits,
-                (Header::AllDestinations, Itinerary::Path(path)) => path.stops.len() as u32,
-                (Header::Tree, Itinerary::Tree(tree)) => trees::header_flits(tree),
-                _ => 0,
-            };
-            worm.flits = worm.header + length;
-            match planned.itinerary {
-                Itinerary::Path(path) => {
-                    if !matches!(worm.body, Body::Path(_)) {
-                        worm.body = Body::default();
-                    }
-                    if let Body::Path(body) = &mut worm.body {
-                        body.reset();
-                        (body.stops, body.exit) = (path.stops, path.exit);
-                    }
-                }
-                Itinerary::Tree(tree) => {
-                    let scripted = self.config.header == Header::Tree;
-                    worm.body = Body::Tree(Box::new(trees::body(self.network, router, &tree, worm, length, scripted)));
-                }
-            }
-            let id = worm.id;
-            match planned.after {
-                None => {
-                    worm.ready = at;
-                    self.calendar.push(at, Event::Ready(id, slot));
-                }
-                Some(trigger) => {
-                    let trigger = slots[trigger as usize];
-                    let first = std::mem::replace(&mut self.worms[trigger as usize].first_child, slot);
-                    self.worms[slot as usize].sibling = first;
-                }
-            }
-        }
-    }
-
-    /// Simulates all cycles before `end`, or less if the observer is done or worms are dead. With `Cycle::MAX`, until nothing
-    /// is left to happen.
-    pub fn run_until(&mut self, end: Cycle) -> Progress {
-        while self.now < end {
-            if self.active.is_empty() && !self.arbiter.has_work() {
-                // Nothing happens until the next event.
-                match self.calendar.next(self.now) {
-                    None if self.arbiter.pending() > 0 => {
-                        if let Some(deadlock) = self.find_deadlock() {
-                            return Progress::Deadlock(deadlock);
-                        }
-                        unreachable!("worms wait and nothing can happen, but none is dead");
-                    }
-                    Some(at) if at < end => self.now = at,
-                    _ => {
-                        if end != Cycle::MAX {
-                            self.now = end;
-                        }
-                        break;
-                    }
-                }
-            }
-            self.cycle();
-            self.now += 1;
-            if self.observer.done() {
-                return Progress::Stopped;
-            }
-            if self.now >= self.next_deadlock_search {
-                self.next_deadlock_search = self.now + DEADLOCK_INTERVAL;
-                if let Some(deadlock) = self.find_deadlock() {
-                    return Progress::Deadlock(deadlock);
-                }
-            }
-        }
-        Progress::Reached
     }
 
     /// One cycle.
@@ -570,8 +406,119 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
         self.free_worms.push(slot);
     }
 
-    /// Calls `visit` with every link that a worm holds and the flits that have crossed it so far.
-    pub fn each_held_link(&self, mut visit: impl FnMut(ChannelId, u32)) {
+    /// The router at a vertex of a worm, for reports.
+    fn router_at(&self, worm: &Worm, vertex: u32) -> RouterId {
+        let entered_by = match &worm.body {
+            _ if vertex <= 1 => return self.network.router_of(worm.from),
+            Body::Path(body) => body.entered_by[vertex as usize],
+            Body::Tree(body) => body.vertices[vertex as usize].entered_by,
+        };
+        self.network.to(entered_by)
+    }
+}
+
+impl<O: Observer> Engine for FlitEngine<'_, O> {
+    type Observer = O;
+
+    fn name(&self) -> &'static str {
+        "flit"
+    }
+
+    fn now(&self) -> Cycle {
+        self.now
+    }
+
+    fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
+        debug_assert!(at >= self.now && length > 0);
+        let first_id = self.next_worm;
+        self.next_worm += plan.worms.len() as u64;
+        let mut slots: Vec<u32> = Vec::with_capacity(plan.worms.len());
+        for (index, planned) in plan.worms.into_iter().enumerate() {
+            let slot = self.free_worms.pop().unwrap_or_else(|| {
+                self.worms.push(Worm::default());
+                self.worms.len() as u32 - 1
+            });
+            slots.push(slot);
+            let router = self.network.router_of(planned.from);
+            let worm = &mut self.worms[slot as usize];
+            debug_assert!(!worm.live && worm.requests == 0 && worm.timers == 0);
+            (worm.id, worm.message, worm.live) = (first_id + index as u64, message, true);
+            (worm.from, worm.class) = (planned.from, planned.consumption_class);
+            (worm.carried, worm.waited) = (LatencyParts::default(), 0);
+            (worm.first_child, worm.sibling, worm.queued_behind) = (NONE, NONE, NONE);
+            worm.header = match (self.config.header, &planned.itinerary) {
+                (Header::BitString, _) => self.config.header_flits,
+                (Header::AllDestinations, Itinerary::Path(path)) => path.stops.len() as u32,
+                (Header::Tree, Itinerary::Tree(tree)) => trees::header_flits(tree),
+                _ => 0,
+            };
+            worm.flits = worm.header + length;
+            match planned.itinerary {
+                Itinerary::Path(path) => {
+                    if !matches!(worm.body, Body::Path(_)) {
+                        worm.body = Body::default();
+                    }
+                    if let Body::Path(body) = &mut worm.body {
+                        body.reset();
+                        (body.stops, body.exit) = (path.stops, path.exit);
+                    }
+                }
+                Itinerary::Tree(tree) => {
+                    let scripted = self.config.header == Header::Tree;
+                    worm.body = Body::Tree(Box::new(trees::body(self.network, router, &tree, worm, length, scripted)));
+                }
+            }
+            let id = worm.id;
+            match planned.after {
+                None => {
+                    worm.ready = at;
+                    self.calendar.push(at, Event::Ready(id, slot));
+                }
+                Some(trigger) => {
+                    let trigger = slots[trigger as usize];
+                    let first = std::mem::replace(&mut self.worms[trigger as usize].first_child, slot);
+                    self.worms[slot as usize].sibling = first;
+                }
+            }
+        }
+    }
+
+    fn run_until(&mut self, end: Cycle) -> Progress {
+        while self.now < end {
+            if self.active.is_empty() && !self.arbiter.has_work() {
+                // Nothing happens until the next event.
+                match self.calendar.next(self.now) {
+                    None if self.arbiter.pending() > 0 => {
+                        if let Some(deadlock) = self.find_deadlock() {
+                            return Progress::Deadlock(deadlock);
+                        }
+                        unreachable!("worms wait and nothing can happen, but none is dead");
+                    }
+                    Some(at) if at < end => self.now = at,
+                    _ => {
+                        if end != Cycle::MAX {
+                            self.now = end;
+                        }
+                        break;
+                    }
+                }
+            }
+            self.cycle();
+            self.now += 1;
+            if self.observer.done() {
+                return Progress::Stopped;
+            }
+            if self.now >= self.next_deadlock_search {
+                self.next_deadlock_search = self.now + DEADLOCK_INTERVAL;
+                if let Some(deadlock) = self.find_deadlock() {
+                    return Progress::Deadlock(deadlock);
+                }
+            }
+        }
+        Progress::Reached
+    }
+
+    fn each_held_link(&self, visit: &mut dyn FnMut(ChannelId, u32)) {
         for worm in self.worms.iter().filter(|worm| worm.live) {
             match &worm.body {
                 Body::Path(body) => {
@@ -594,14 +541,24 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
         }
     }
 
-    /// The router at a vertex of a worm, for reports.
-    fn router_at(&self, worm: &Worm, vertex: u32) -> RouterId {
-        let entered_by = match &worm.body {
-            _ if vertex <= 1 => return self.network.router_of(worm.from),
-            Body::Path(body) => body.entered_by[vertex as usize],
-            Body::Tree(body) => body.vertices[vertex as usize].entered_by,
-        };
-        self.network.to(entered_by)
+    fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    fn into_observer(self) -> O {
+        self.observer
+    }
+
+    fn flit_hops(&self) -> u64 {
+        self.flit_hops
+    }
+
+    fn is_empty(&self) -> bool {
+        self.free_worms.len() == self.worms.len()
     }
 }
 

@@ -4,7 +4,9 @@
 use wormcast_multicast::{Algorithm, Multicast, Options, Plan, algorithm_by_name};
 use wormcast_network::{ChannelSpace, Ports};
 use wormcast_routing::NegativeFirst;
-use wormcast_simulation::{Cycle, EngineConfig, FlitEngine, Header, Progress, Replication, Reservation, StartupMode};
+use wormcast_simulation::{
+    Cycle, Engine, EngineConfig, FlitEngine, Header, Progress, Replication, Reservation, StartupMode,
+};
 
 use crate::support::{Log, build, link, node, path, plain, run, run_with, tree, unicast};
 

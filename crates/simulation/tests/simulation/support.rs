@@ -6,7 +6,8 @@ use wormcast_multicast::{Branch, Plan, Worm};
 use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId, TopologySpec};
 use wormcast_routing::{ECube, RoutingRelation};
 use wormcast_simulation::{
-    Cycle, Delivery, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation, StartupMode,
+    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
+    StartupMode,
 };
 
 /// Everything that is reported.

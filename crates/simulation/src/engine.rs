@@ -1,0 +1,108 @@
+//! What every engine is told and what it does.
+
+use wormcast_multicast::Plan;
+use wormcast_network::{ChannelId, Network, Ports};
+
+use crate::config::{Header, Replication, Reservation, StartupMode, Switching, Timing};
+use crate::observer::{Cycle, Observer};
+use crate::result::Deadlock;
+
+/// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EngineConfig {
+    /// Injection and consumption channels of each node.
+    pub ports: Ports,
+    /// Flits a buffer, at least 1.
+    pub buffer: u32,
+    /// Virtual channels a link, at least 1; more than one for paths only.
+    pub virtual_channels: u32,
+    /// Startup cycles a worm.
+    pub startup: u32,
+    /// What a startup keeps busy.
+    pub startup_mode: StartupMode,
+    /// Routing delay.
+    pub routing_delay: u32,
+    /// Strip delay.
+    pub strip_delay: u32,
+    /// Cycles between a delivery and the readiness of what it triggers.
+    pub receive_overhead: u32,
+    /// What travels in front of the data.
+    pub header: Header,
+    /// Flits of a fixed header.
+    pub header_flits: u32,
+    /// How flits leave a replication point.
+    pub replication: Replication,
+    /// How independent branches are reserved.
+    pub reservation: Reservation,
+}
+
+/// How far a call of [`Engine::run_until`] has come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// To the end that was asked for.
+    Reached,
+    /// To a cycle after which the observer was done.
+    Stopped,
+    /// To a deadlock.
+    Deadlock(Deadlock),
+}
+
+/// Takes worms at times and tells an [`Observer`] what happens to them, by the rules of `docs/model.md`.
+pub trait Engine {
+    /// Who watches.
+    type Observer: Observer;
+
+    /// The name in results.
+    fn name(&self) -> &'static str;
+
+    /// The first cycle that has not been simulated.
+    fn now(&self) -> Cycle;
+
+    /// Puts the worms of a message's plan into the queues of their senders: the message is generated at `at`, a cycle that has
+    /// not been simulated. `length` is its number of data flits, at least 1. Worms are numbered in the order of these calls.
+    fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan);
+
+    /// Simulates all cycles before `end`, or less if the observer is done or worms are dead. With `Cycle::MAX`, until nothing is
+    /// left to happen.
+    fn run_until(&mut self, end: Cycle) -> Progress;
+
+    /// Whether no worm is left.
+    fn is_empty(&self) -> bool;
+
+    /// Flits that have crossed channels between routers, counted when the channels are released.
+    fn flit_hops(&self) -> u64;
+
+    /// Calls `visit` with every channel between routers that a worm holds and the flits that have crossed it so far.
+    fn each_held_link(&self, visit: &mut dyn FnMut(ChannelId, u32));
+
+    /// The observer.
+    fn observer(&self) -> &Self::Observer;
+
+    /// The observer, to change.
+    fn observer_mut(&mut self) -> &mut Self::Observer;
+
+    /// Ends the run and gives the observer back.
+    fn into_observer(self) -> Self::Observer
+    where
+        Self: Sized;
+}
+
+impl EngineConfig {
+    /// What the settings mean on `network`.
+    pub fn new(switching: &Switching, timing: &Timing, network: &Network) -> Self {
+        Self {
+            ports: Ports { injection: switching.injection_ports, consumption: switching.consumption_ports },
+            buffer: switching.buffer,
+            virtual_channels: switching.virtual_channels,
+            startup: timing.startup,
+            startup_mode: timing.startup_mode,
+            routing_delay: timing.routing_delay,
+            strip_delay: timing.strip_delay.unwrap_or(timing.routing_delay),
+            receive_overhead: timing.receive_overhead,
+            header: switching.header,
+            header_flits: switching.header_flits.unwrap_or_else(|| (network.nodes() as u32).div_ceil(16)),
+            replication: switching.replication,
+            reservation: switching.reservation,
+        }
+    }
+}
