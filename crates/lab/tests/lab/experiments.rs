@@ -25,7 +25,7 @@ fn the_shipped_experiments_are_good() {
         experiment.scenarios(&points).unwrap_or_else(|error| panic!("{}", error.render(false)));
         assert!(!experiment.title().is_empty() && points.len() > 1 && experiment.figure().is_some());
     }
-    assert_eq!(Experiment::built_in(&[]).unwrap().points().unwrap().len(), 48);
+    assert_eq!(Experiment::built_in(&[]).unwrap().points().unwrap().len(), 40);
 }
 
 /// The schema of a property, through references and alternatives.

@@ -1,5 +1,6 @@
-//! The lab from outside, with made-up runs in place of the engines.
+//! The lab from outside, mostly with made-up runs in place of the engines.
 
+mod engines;
 mod experiments;
 mod interruption;
 mod plots;
