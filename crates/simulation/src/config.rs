@@ -250,8 +250,8 @@ pub struct Run {
     pub mode: Option<Mode>,
     /// Steady: cycles before the first measured message is generated, or `"auto"`: MSER-5 decides from the latencies.
     pub warmup: Warmup,
-    /// Steady: messages measured after warm-up (at least, with `"auto"`). Default 2000. Finite: messages delivered until the
-    /// run ends. Default: all of a trace or burst, else 2000.
+    /// Steady: messages measured after warm-up (at least, with `"auto"`). Finite: messages delivered until the run ends, by
+    /// default all of a trace or of a single burst. Otherwise the default is 20 messages a node, but 2,000 to 100,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
     /// Cycles after which a run is given up as saturated. Default: none.

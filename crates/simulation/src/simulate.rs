@@ -14,8 +14,10 @@ use crate::result::{Deadlock, RunResult};
 use crate::scenario::Scenario;
 use crate::traffic::MessageSource;
 
-/// Messages that a run measures unless it is told otherwise.
-const MESSAGES: u64 = 2000;
+/// Messages that a run measures unless it is told otherwise: twenty a node, within limits.
+fn default_messages(scenario: &Scenario) -> u64 {
+    (20 * scenario.network.nodes() as u64).clamp(2_000, 100_000)
+}
 
 /// Which engine runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -86,11 +88,11 @@ pub fn simulate_observed<O: Observer>(
 
 fn goal(scenario: &Scenario) -> Goal {
     match scenario.mode {
-        Mode::Finite => {
-            Goal::Finite { count: scenario.run.messages.or_else(|| (!scenario.traffic.ends()).then_some(MESSAGES)) }
-        }
+        Mode::Finite => Goal::Finite {
+            count: scenario.run.messages.or_else(|| (!scenario.traffic.ends()).then(|| default_messages(scenario))),
+        },
         Mode::Steady => {
-            let count = scenario.run.messages.unwrap_or(MESSAGES);
+            let count = scenario.run.messages.unwrap_or_else(|| default_messages(scenario));
             match scenario.run.warmup {
                 Warmup::Cycles(_) => Goal::Steady { first: None, count, discard: 0 },
                 // Up to a third of the run may go as warm-up, and as many messages as asked for still count.
