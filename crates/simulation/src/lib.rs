@@ -33,6 +33,7 @@
 mod calendar;
 mod config;
 mod contention_free;
+mod core;
 mod deliveries;
 mod engine;
 mod flit;
