@@ -6,7 +6,7 @@ use wormcast_network::{ChannelId, Network, RouterId};
 
 use super::FlitEngine;
 use super::arbiter::{Grant, Key, NONE, Pool};
-use super::worm::{Body, TreeBody, TreeVertex, Worm};
+use super::worm::{Address, Body, TreeBody, TreeVertex, Worm};
 use crate::config::{Replication, Reservation};
 use crate::observer::Observer;
 
@@ -72,17 +72,19 @@ pub(super) fn body(
     }
     let mut body = TreeBody { open: vertices.len(), vertices };
     if scripted {
+        let mut flit = 0;
         for named in 1..body.vertices.len() {
             let splits = body.children(named).count() > 1;
             if body.vertices[named].delivers.is_none() && !splits {
                 continue;
             }
             // The flit that names a router passes all routers above it.
-            body.vertices[named].script.push(named as u32);
+            flit += 1;
+            body.vertices[named].script.push(Address { flit, to: named as u32 });
             let mut below = named;
             while below > 0 {
                 let parent = body.vertices[below].parent as usize;
-                body.vertices[parent].script.push(below as u32);
+                body.vertices[parent].script.push(Address { flit, to: below as u32 });
                 below = parent;
             }
         }
@@ -112,7 +114,7 @@ pub(super) fn heights_above(body: &TreeBody, vertex: usize) -> Vec<u32> {
 
 impl TreeBody {
     /// Moves every flit that can move, children before parents; `cross` is called with each channel that a flit crosses and the
-    /// flit's place among those that enter the vertex it leaves.
+    /// flit's number.
     fn step(
         &mut self,
         buffer: u32,
@@ -174,26 +176,28 @@ impl TreeBody {
         }
         let flit = self.vertices[v].left + 1;
         match self.vertices[v].script.get(flit as usize - 1).copied() {
-            Some(child) => {
-                let child = child as usize;
+            Some(address) => {
+                let child = address.to as usize;
                 if !self.has_room(child, buffer) {
                     return false;
                 }
-                cross(self.vertices[child].entered_by, flit);
+                cross(self.vertices[child].entered_by, address.flit);
                 self.enter(child, events);
             }
             None => {
                 if !self.children(v).all(|child| self.has_room(child, buffer)) {
                     return false;
                 }
+                // Address flits that do not come here were injected before the data.
+                let number = flit + (self.vertices[0].total - self.vertices[v].total);
                 let mut child = self.vertices[v].first_child;
                 while child != NONE {
-                    cross(self.vertices[child as usize].entered_by, flit);
+                    cross(self.vertices[child as usize].entered_by, number);
                     self.enter(child as usize, events);
                     child = self.vertices[child as usize].sibling;
                 }
                 if self.vertices[v].consumption != NONE {
-                    cross(ChannelId::new(self.vertices[v].consumption), flit);
+                    cross(ChannelId::new(self.vertices[v].consumption), number);
                     if flit == self.vertices[v].total {
                         events.push(TreeEvent::Consumed(v as u32));
                     }
@@ -343,6 +347,6 @@ impl<O: Observer> FlitEngine<'_, O> {
         }
         let at = &mut body.vertices[v];
         at.granted = true;
-        at.strips = at.script.first() == Some(&grant.vertex);
+        at.strips = at.script.first().is_some_and(|address| address.to == grant.vertex);
     }
 }

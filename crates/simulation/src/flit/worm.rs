@@ -130,9 +130,17 @@ pub(super) struct TreeVertex {
     pub(super) reserved: bool,
     /// Whether the flit that names this router is stripped in this cycle.
     pub(super) strips: bool,
-    /// With a header of address flits: for each of those that enter, the child that it goes on to; this vertex itself for the
-    /// one that names it.
-    pub(super) script: Vec<u32>,
+    /// With a header of address flits: what becomes of each of those that enter.
+    pub(super) script: Vec<Address>,
+}
+
+/// An address flit of a tree worm at a vertex.
+#[derive(Clone, Copy)]
+pub(super) struct Address {
+    /// Its number among all flits of the worm.
+    pub(super) flit: u32,
+    /// The child that it goes on to; the vertex itself if the flit names it.
+    pub(super) to: u32,
 }
 
 /// A tree worm: its vertices, parents first.
