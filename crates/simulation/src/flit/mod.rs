@@ -459,24 +459,25 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
         self.activate(grant.worm);
     }
 
-    /// A header flit has entered the router at a vertex.
+    /// A flit has entered the router at a vertex as the header there, or has become the header because the address flit before
+    /// it is stripped.
     fn header_arrived(&mut self, slot: u32, vertex: u32) {
         let worm = &mut self.worms[slot as usize];
         worm.timers += 1;
-        let mut routed = self.now + 1 + Cycle::from(self.config.routing_delay);
         if let Body::Path(body) = &mut worm.body {
             body.arrived = true;
             let names_this_router = self.config.header == Header::AllDestinations
                 && vertex > 1
+                && body.strip_at == Cycle::MAX
                 && self.network.to(body.entered_by[vertex as usize])
                     == self.network.router_of(body.stops[body.next_stop]);
             if names_this_router {
                 body.strip_at = self.now + 1 + Cycle::from(self.config.strip_delay);
-                routed = body.strip_at + 1 + Cycle::from(self.config.routing_delay);
-                worm.timers += 1;
                 self.calendar.push(body.strip_at, Event::Strip(worm.id, slot));
+                return;
             }
         }
+        let routed = self.now + 1 + Cycle::from(self.config.routing_delay);
         self.calendar.push(routed, Event::Routed(worm.id, slot, vertex));
     }
 

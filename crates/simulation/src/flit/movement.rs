@@ -12,7 +12,7 @@ use crate::observer::{Cycle, Observer};
 #[derive(Clone, Copy, Default)]
 pub(super) struct Step {
     pub(super) moved: bool,
-    /// Its header has entered the last vertex.
+    /// Its header has entered the last vertex, or is the header there since the address flit is stripped.
     pub(super) header_arrived: bool,
     /// Its last flit has left this vertex.
     pub(super) tail_left: Option<usize>,
@@ -32,7 +32,7 @@ impl PathBody {
                 cross(self, last, self.left[last]);
             }
         } else if self.strip_at == now {
-            self.left[last] += 1;
+            self.strip();
             moved = true;
         }
         let mut ahead = self.left[last];
@@ -50,6 +50,13 @@ impl PathBody {
         Step { moved, header_arrived: self.header_arrived(), tail_left: self.tail_left(flits) }
     }
 
+    /// Strips the address flit at the last vertex: the next flit is the header there as soon as it is there.
+    pub(super) fn strip(&mut self) {
+        *self.left.last_mut().expect("a worm that moves has vertices") += 1;
+        self.arrived = false;
+    }
+
+    /// Whether there is a header at the last vertex that was not there before.
     pub(super) fn header_arrived(&self) -> bool {
         let last = self.left.len() - 1;
         !self.arrived && self.left[last - 1] > self.left[last]

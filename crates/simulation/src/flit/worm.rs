@@ -73,7 +73,7 @@ pub(super) struct PathBody {
     pub(super) first: usize,
     /// Address flits stripped before `first`.
     pub(super) stripped: u32,
-    /// Whether the header has arrived at the last vertex.
+    /// Whether the header has arrived at the last vertex: the address flit, and once that is stripped the one behind it.
     pub(super) arrived: bool,
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(super) draining: bool,
