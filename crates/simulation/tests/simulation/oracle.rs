@@ -25,6 +25,8 @@ pub(crate) struct Told {
     pub(crate) events: Vec<(Cycle, What)>,
     /// The worms that have not come to their end when nothing can happen any more.
     pub(crate) stuck: BTreeSet<u64>,
+    /// Those among them that ask for channels.
+    pub(crate) asking: BTreeSet<u64>,
 }
 
 /// One thing that a request asks for: any of these channels, the preferred one first.
@@ -171,7 +173,11 @@ pub(crate) fn tell(network: &Network, routing: &dyn RoutingRelation, config: Eng
         }
     }
     let left = oracle.worms.iter().enumerate().filter(|(_, worm)| !worm.finished);
-    Told { stuck: left.map(|(id, _)| id as u64).collect(), events: oracle.events }
+    Told {
+        stuck: left.map(|(id, _)| id as u64).collect(),
+        asking: oracle.requests.iter().map(|request| request.worm as u64).collect(),
+        events: oracle.events,
+    }
 }
 
 impl Oracle<'_> {
