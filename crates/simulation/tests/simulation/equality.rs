@@ -306,7 +306,7 @@ fn cases(about: About) -> impl Strategy<Value = Case> {
         select(&[Reservation::Atomic, Reservation::Separate][..]),
     );
     let timing = (
-        prop_oneof![Just(0u32), 0u32..20],
+        prop_oneof![10 => Just(0u32), 20 => 0u32..20, 1 => 2000u32..5000],
         select(&[StartupMode::Serial, StartupMode::PerPort][..]),
         0u32..5,
         0u32..5,
