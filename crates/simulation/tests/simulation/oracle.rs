@@ -25,8 +25,8 @@ pub(crate) struct Told {
     pub(crate) events: Vec<(Cycle, What)>,
     /// The worms that have not come to their end when nothing can happen any more.
     pub(crate) stuck: BTreeSet<u64>,
-    /// Those among them that ask for channels.
-    pub(crate) asking: BTreeSet<u64>,
+    /// Those among them that ask for channels, and since when.
+    pub(crate) asking: BTreeMap<u64, Cycle>,
 }
 
 /// One thing that a request asks for: any of these channels, the preferred one first.
@@ -175,7 +175,7 @@ pub(crate) fn tell(network: &Network, routing: &dyn RoutingRelation, config: Eng
     let left = oracle.worms.iter().enumerate().filter(|(_, worm)| !worm.finished);
     Told {
         stuck: left.map(|(id, _)| id as u64).collect(),
-        asking: oracle.requests.iter().map(|request| request.worm as u64).collect(),
+        asking: oracle.requests.iter().map(|request| (request.worm as u64, request.cycle)).collect(),
         events: oracle.events,
     }
 }
