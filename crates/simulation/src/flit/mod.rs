@@ -512,17 +512,25 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
             blocking: worm.carried.blocking + (in_network - network),
         };
         self.observer.delivered(&Delivery { message: worm.message, worm: worm.id, node, delivered, parts });
-        let mut child = worm.first_child;
+        // A worm that is triggered leaves the list: it may be gone, and its slot another's, before this one delivers again.
+        let (mut child, mut previous) = (worm.first_child, NONE);
         while child != NONE {
-            let ready = delivered + Cycle::from(self.config.receive_overhead);
             let triggered = &mut self.worms[child as usize];
+            let next = triggered.sibling;
             if triggered.from == node {
+                let ready = delivered + Cycle::from(self.config.receive_overhead);
                 triggered.ready = ready;
                 triggered.carried = parts;
                 triggered.carried.startup += u64::from(self.config.receive_overhead);
                 self.calendar.push(ready, Event::Ready(triggered.id, child));
+                match previous {
+                    NONE => self.worms[slot as usize].first_child = next,
+                    _ => self.worms[previous as usize].sibling = next,
+                }
+            } else {
+                previous = child;
             }
-            child = triggered.sibling;
+            child = next;
         }
     }
 
