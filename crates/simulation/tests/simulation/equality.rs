@@ -14,7 +14,7 @@ use wormcast_simulation::{
 };
 
 use crate::oracle::{What, tell};
-use crate::support::{Sent, build};
+use crate::support::{Sent, build, path, plain};
 
 /// Any minimal way: many candidates, and deadlocks.
 struct Minimal;
@@ -542,4 +542,32 @@ fn virtual_channels() {
 fn virtual_channels_of_algorithms() {
     let headers = &[Bare, BitString, AllDestinations];
     check(About { kind: Kind::Algorithms, headers, replications: &[Lockstep], channels: (2, 3) });
+}
+
+/// Worm 2, triggered by worm 1 at its first stop, is gone and its place taken by worm 3 when worm 1 comes to the node of worm 3.
+#[test]
+fn a_worm_is_triggered_once() {
+    let messages = vec![
+        (0, 40, vec![path(2, &[3])]),
+        (0, 4, vec![path(0, &[1, 3]), path(1, &[5]).after(0)]),
+        (30, 40, vec![path(3, &[7])]),
+    ];
+    let config = EngineConfig { buffer: 8, ..plain() };
+    compare(&Case { topology: "mesh:4x2", routing: "e-cube".to_owned(), config, messages, pause: None }).unwrap();
+}
+
+/// A stripped address leaves the stop without a header for a while: the next flit waits for its turn on the link.
+#[test]
+fn a_header_asks_for_channels_once_it_has_come() {
+    let unicasts = vec![path(0, &[1]), path(0, &[1])];
+    let config = EngineConfig {
+        ports: Ports { injection: 2, consumption: 2 },
+        virtual_channels: 2,
+        routing_delay: 0,
+        strip_delay: 0,
+        header: AllDestinations,
+        ..plain()
+    };
+    let messages = vec![(0, 1, unicasts[..1].to_vec()), (0, 1, unicasts[1..].to_vec())];
+    compare(&Case { topology: "mesh:2", routing: "e-cube".to_owned(), config, messages, pause: None }).unwrap();
 }
