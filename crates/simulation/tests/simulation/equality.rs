@@ -42,7 +42,8 @@ impl RoutingRelation for Minimal {
             let here = grid.coordinate(at.index(), dimension);
             let there = grid.coordinate(target.index(), dimension);
             let extent = grid.extents()[dimension];
-            let up = if network.shape().wraps() { (there + extent - here) % extent } else { there.saturating_sub(here) };
+            let up =
+                if network.shape().wraps() { (there + extent - here) % extent } else { there.saturating_sub(here) };
             let down =
                 if network.shape().wraps() { (here + extent - there) % extent } else { here.saturating_sub(there) };
             if up > 0 && (down == 0 || up <= down) {
@@ -281,8 +282,24 @@ fn case(
 }
 
 const TOPOLOGIES: &[&str] = &[
-    "mesh:2", "mesh:4", "mesh:2x2", "mesh:3x3", "mesh:4x3", "mesh:5x2", "mesh:2x2x2", "mesh:3x2x2", "hypercube:2",
-    "hypercube:3", "torus:3", "torus:5", "torus:2x3", "torus:3x3", "torus:4x3", "mesh:8", "mesh:4x4", "hypercube:4",
+    "mesh:2",
+    "mesh:4",
+    "mesh:2x2",
+    "mesh:3x3",
+    "mesh:4x3",
+    "mesh:5x2",
+    "mesh:2x2x2",
+    "mesh:3x2x2",
+    "hypercube:2",
+    "hypercube:3",
+    "torus:3",
+    "torus:5",
+    "torus:2x3",
+    "torus:3x3",
+    "torus:4x3",
+    "mesh:8",
+    "mesh:4x4",
+    "hypercube:4",
 ];
 
 /// What differs between the properties.
@@ -401,11 +418,7 @@ fn look_at(engine: &FlitEngine<'_, Listener>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn run_until(
-    engine: &mut FlitEngine<'_, Listener>,
-    end: Cycle,
-    pause: Option<u64>,
-) -> Result<Progress, TestCaseError> {
+fn run_until(engine: &mut FlitEngine<'_, Listener>, end: Cycle, pause: Option<u64>) -> Result<Progress, TestCaseError> {
     for _ in 0..100 {
         match pause {
             Some(pause) if engine.now() + pause < end => {
@@ -496,7 +509,8 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
 
 fn check(about: About) {
     let number = std::env::var("WORMCAST_CASES").ok().map_or(150, |number| number.parse().expect("a number of cases"));
-    let config = ProptestConfig { max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::with_cases(number) };
+    let config =
+        ProptestConfig { max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::with_cases(number) };
     proptest!(config, |(case in cases(about))| compare(&case)?);
 }
 

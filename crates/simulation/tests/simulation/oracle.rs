@@ -611,8 +611,7 @@ impl Oracle<'_> {
 
     /// Whether the outputs of a worm move together. Only trees have branches that could be independent.
     fn in_lockstep(&self, id: usize) -> bool {
-        self.config.replication == Replication::Lockstep
-            || matches!(self.worms[id].plan.itinerary, Itinerary::Path(_))
+        self.config.replication == Replication::Lockstep || matches!(self.worms[id].plan.itinerary, Itinerary::Path(_))
     }
 
     /// The channels that a group of outputs would use for its next flit, if that can leave and the group has not moved yet.
@@ -653,7 +652,8 @@ impl Oracle<'_> {
                 let first = self.last_user[link as usize].map_or(0, |last| last + 1);
                 let in_turn = (0..places.len()).map(|i| (first + i) % places.len());
                 let is_ready = |place: usize| {
-                    let wants = |m: &Move| m.links.iter().any(|&(l, to)| l == link && places[place] == Some((m.id, to)));
+                    let wants =
+                        |m: &Move| m.links.iter().any(|&(l, to)| l == link && places[place] == Some((m.id, to)));
                     moves.iter().any(wants)
                 };
                 let chosen = in_turn.into_iter().find(|&place| is_ready(place));
