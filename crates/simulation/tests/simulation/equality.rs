@@ -349,14 +349,16 @@ fn cases(about: About) -> impl Strategy<Value = Case> {
         }
     });
     let spacing = select(&[0u64, 0, 1, 1, 3, 3, 10, 10, 30, 30, 100, 300, 3000][..]);
+    // The engine looks for deadlocks among moving worms after every 8192 cycles.
+    let beginning = prop_oneof![5 => Just(0u64), 1 => 8000u64..8192];
     let pause = prop_oneof![4 => Just(None), 1 => (1u64..40).prop_map(Some)];
     let drafts = prop_oneof![3 => prop::collection::vec(draft(), 1..8), 1 => prop::collection::vec(draft(), 8..24)];
-    (select(TOPOLOGIES), select(ALGORITHMS), select(&ROUTINGS[..]), config, spacing, drafts, pause).prop_map(
-        move |(topology, algorithm, routing, config, spacing, drafts, pause)| {
+    (select(TOPOLOGIES), select(ALGORITHMS), select(&ROUTINGS[..]), config, spacing, drafts, (beginning, pause))
+        .prop_map(move |(topology, algorithm, routing, config, spacing, drafts, (beginning, pause))| {
             let case = case(kind, topology, algorithm, routing, config, spacing, &drafts);
-            Case { pause, ..case }
-        },
-    )
+            let messages = case.messages.into_iter().map(|(at, length, worms)| (beginning + at, length, worms));
+            Case { pause, messages: messages.collect(), ..case }
+        })
 }
 
 /// What the engine says.
@@ -508,7 +510,7 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
 }
 
 fn check(about: About) {
-    let number = std::env::var("WORMCAST_CASES").ok().map_or(150, |number| number.parse().expect("a number of cases"));
+    let number = std::env::var("WORMCAST_CASES").ok().map_or(500, |number| number.parse().expect("a number of cases"));
     let config =
         ProptestConfig { max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::with_cases(number) };
     proptest!(config, |(case in cases(about))| compare(&case)?);
