@@ -397,26 +397,24 @@ impl<'a, O: Observer> Core<'a, O> {
         self.granted.push((grant.worm, grant.vertex));
     }
 
-    /// A header flit enters the router at a vertex in this cycle. Returns when it will be stripped, if it is an address flit that
-    /// names the router.
-    pub(crate) fn header_arrived(&mut self, slot: u32, vertex: u32) -> Option<Cycle> {
+    /// A header flit of a path worm enters the router at a vertex in this cycle: returns when it is stripped, if it is an address
+    /// flit that names the router. The next flit is the header there.
+    pub(crate) fn strip_time(&mut self, slot: u32, vertex: u32) -> Option<Cycle> {
+        let Route::Path(route) = &mut self.worms[slot as usize].route else { return None };
+        let stop = route.stops[route.next_stop];
+        route.named = self.config.header == Header::AllDestinations
+            && vertex > 1
+            && self.network.to(route.entered_by[vertex as usize]) == self.network.router_of(stop);
+        route.named.then(|| self.now + 1 + Cycle::from(self.config.strip_delay))
+    }
+
+    /// A header that enters the router at a vertex in cycle `at`, or is freed there by a flit that is stripped in `at`, spends its
+    /// routing delay and then requests.
+    pub(crate) fn route_header(&mut self, slot: u32, vertex: u32, at: Cycle) {
         let worm = &mut self.worms[slot as usize];
         worm.timers += 1;
-        let mut routed = self.now + 1 + Cycle::from(self.config.routing_delay);
-        let mut strip_at = None;
-        if let Route::Path(route) = &mut worm.route {
-            let stop = route.stops[route.next_stop];
-            route.named = self.config.header == Header::AllDestinations
-                && vertex > 1
-                && self.network.to(route.entered_by[vertex as usize]) == self.network.router_of(stop);
-            if route.named {
-                let strip = self.now + 1 + Cycle::from(self.config.strip_delay);
-                routed = strip + 1 + Cycle::from(self.config.routing_delay);
-                strip_at = Some(strip);
-            }
-        }
+        let routed = at + 1 + Cycle::from(self.config.routing_delay);
         self.calendar.push(routed, Event::Routed(worm.id, slot, vertex));
-        strip_at
     }
 
     /// Asks for a slot to be among `reminded` in a later cycle.
@@ -509,17 +507,25 @@ impl<'a, O: Observer> Core<'a, O> {
             blocking: worm.carried.blocking + (in_network - network),
         };
         self.observer.delivered(&Delivery { message: worm.message, worm: worm.id, node, delivered, parts });
-        let mut child = worm.first_child;
+        // A worm that is triggered leaves the list: it may be gone, and its slot another's, before this one delivers again.
+        let (mut child, mut previous) = (worm.first_child, NONE);
         while child != NONE {
-            let ready = delivered + Cycle::from(self.config.receive_overhead);
             let triggered = &mut self.worms[child as usize];
+            let next = triggered.sibling;
             if triggered.from == node {
+                let ready = delivered + Cycle::from(self.config.receive_overhead);
                 triggered.ready = ready;
                 triggered.carried = parts;
                 triggered.carried.startup += u64::from(self.config.receive_overhead);
                 self.calendar.push(ready, Event::Ready(triggered.id, child));
+                match previous {
+                    NONE => self.worms[slot as usize].first_child = next,
+                    _ => self.worms[previous as usize].sibling = next,
+                }
+            } else {
+                previous = child;
             }
-            child = triggered.sibling;
+            child = next;
         }
     }
 

@@ -4,7 +4,7 @@ use wormcast_multicast::Tree;
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use super::arbiter::NONE;
-use super::worm::{TreeRoute, TreeVertex, Worm};
+use super::worm::{Address, TreeRoute, TreeVertex, Worm};
 
 /// The header flits of a tree that has one for each destination and each router where it splits.
 pub(crate) fn header_flits(tree: &Tree) -> u32 {
@@ -53,17 +53,19 @@ pub(crate) fn route(
     }
     let mut route = TreeRoute { vertices };
     if scripted {
+        let mut flit = 0;
         for named in 1..route.vertices.len() {
             let splits = route.children(named).count() > 1;
             if route.vertices[named].delivers.is_none() && !splits {
                 continue;
             }
             // The flit that names a router passes all routers above it.
-            route.vertices[named].script.push(named as u32);
+            flit += 1;
+            route.vertices[named].script.push(Address { flit, to: named as u32 });
             let mut below = named;
             while below > 0 {
                 let parent = route.vertices[below].parent as usize;
-                route.vertices[parent].script.push(below as u32);
+                route.vertices[parent].script.push(Address { flit, to: below as u32 });
                 below = parent;
             }
         }

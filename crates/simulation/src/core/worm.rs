@@ -136,9 +136,17 @@ pub(crate) struct TreeVertex {
     pub(crate) reserved: bool,
     /// Whether flits may leave (in lockstep: on all branches).
     pub(crate) granted: bool,
-    /// With a header of address flits: for each of those that enter, the child that it goes on to; this vertex itself for the
-    /// one that names it.
-    pub(crate) script: Vec<u32>,
+    /// With a header of address flits: what becomes of each of those that enter.
+    pub(crate) script: Vec<Address>,
+}
+
+/// An address flit of a tree worm at a vertex.
+#[derive(Clone, Copy)]
+pub(crate) struct Address {
+    /// Its number among all flits of the worm.
+    pub(crate) flit: u32,
+    /// The child that it goes on to; the vertex itself if the flit names it.
+    pub(crate) to: u32,
 }
 
 /// The way of a tree worm: its vertices, parents first.

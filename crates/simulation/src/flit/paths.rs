@@ -15,7 +15,7 @@ use crate::observer::{Cycle, Observer};
 #[derive(Default)]
 pub(super) struct PathFlits {
     pub(super) left: Vec<u32>,
-    /// Whether the header has arrived at the last vertex.
+    /// Whether the header has arrived at the last vertex: the address flit, and once that is stripped the one behind it.
     pub(super) arrived: bool,
     /// When the address flit at the last vertex is stripped.
     pub(super) strip_at: Cycle,
@@ -25,7 +25,7 @@ pub(super) struct PathFlits {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Step {
     pub(super) moved: bool,
-    /// Its header has entered the last vertex.
+    /// There is a header at the last vertex that was not there before.
     pub(super) header_arrived: bool,
     /// Its last flit has left the first vertex that it had not left yet.
     pub(super) tail_left: bool,
@@ -73,7 +73,7 @@ impl PathFlits {
                 cross(last, self.left[last]);
             }
         } else if self.strip_at == now {
-            self.left[last] += 1;
+            self.strip();
             moved = true;
         }
         let mut ahead = self.left[last];
@@ -91,6 +91,14 @@ impl PathFlits {
         Step { moved, header_arrived: self.header_arrived(), tail_left: self.left[route.tail] == flits }
     }
 
+    /// Strips the address flit at the last vertex: the next flit is the header there as soon as it is there.
+    pub(super) fn strip(&mut self) {
+        let last = self.left.len() - 1;
+        self.left[last] += 1;
+        self.arrived = false;
+    }
+
+    /// Whether there is a header at the last vertex that was not there before.
     pub(super) fn header_arrived(&self) -> bool {
         let last = self.left.len() - 1;
         !self.arrived && self.left[last - 1] > self.left[last]
@@ -158,9 +166,13 @@ impl<O: Observer> FlitEngine<'_, O> {
         let (tail, last) = (route.tail, route.last());
         if step.header_arrived {
             flits.arrived = true;
-            if let Some(strip_at) = self.core.header_arrived(slot, last as u32) {
-                flits.strip_at = strip_at;
-                self.core.remind(strip_at, slot);
+            let address = if flits.strip_at == Cycle::MAX { self.core.strip_time(slot, last as u32) } else { None };
+            match address {
+                Some(strip_at) => {
+                    flits.strip_at = strip_at;
+                    self.core.remind(strip_at, slot);
+                }
+                None => self.core.route_header(slot, last as u32, self.core.now),
             }
         }
         // At most one vertex a cycle: the next one holds the flit.

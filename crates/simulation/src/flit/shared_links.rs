@@ -5,7 +5,9 @@
 //! it in this cycle. The second condition depends on who is served further on, which may depend on this link in turn. So the
 //! cycle is settled in rounds: first every link serves one of the worms that are ready by themselves; what that frees makes
 //! others ready on links that have not served yet; and so on until nothing changes. Within a round all links decide at the
-//! same time, so the outcome does not depend on the order in which they are looked at.
+//! same time, so the outcome does not depend on the order in which they are looked at. Moves that share no link, those from and
+//! to processors, take part in the rounds: what they free counts from the next round on. Stripped flits have left before the
+//! first round.
 
 use std::collections::HashMap;
 
@@ -44,7 +46,7 @@ impl<O: Observer> FlitEngine<'_, O> {
             if let Flits::Path(flits) = &mut self.flits[slot as usize] {
                 before.extend_from_slice(&flits.left);
                 if !route.complete && flits.strip_at == self.core.now {
-                    flits.left[route.last()] += 1;
+                    flits.strip();
                 }
             }
         }

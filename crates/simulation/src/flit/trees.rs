@@ -44,7 +44,8 @@ impl TreeFlits {
 
     /// The header at a vertex was granted channels: if it names the router, it is stripped.
     pub(super) fn granted(&mut self, route: &TreeRoute, vertex: u32) {
-        self.vertices[vertex as usize].strips = route.vertices[vertex as usize].script.first() == Some(&vertex);
+        self.vertices[vertex as usize].strips =
+            route.vertices[vertex as usize].script.first().is_some_and(|address| address.to == vertex);
     }
 
     pub(super) fn each_held_link(&self, route: &TreeRoute, visit: &mut dyn FnMut(ChannelId, u32)) {
@@ -54,7 +55,7 @@ impl TreeFlits {
     }
 
     /// Moves every flit that can move, children before parents; `cross` is called with each channel that a flit crosses and the
-    /// flit's place among those that enter the vertex it leaves.
+    /// flit's number.
     fn step(
         &mut self,
         route: &TreeRoute,
@@ -119,26 +120,28 @@ impl TreeFlits {
         }
         let flit = self.vertices[v].left + 1;
         match route.vertices[v].script.get(flit as usize - 1).copied() {
-            Some(child) => {
-                let child = child as usize;
+            Some(address) => {
+                let child = address.to as usize;
                 if !self.has_room(child, buffer) {
                     return false;
                 }
-                cross(route.vertices[child].entered_by, flit);
+                cross(route.vertices[child].entered_by, address.flit);
                 self.enter(child, events);
             }
             None => {
                 if !route.children(v).all(|child| self.has_room(child, buffer)) {
                     return false;
                 }
+                // Address flits that do not come here were injected before the data.
+                let number = flit + (route.vertices[0].total - route.vertices[v].total);
                 let mut child = route.vertices[v].first_child;
                 while child != NONE {
-                    cross(route.vertices[child as usize].entered_by, flit);
+                    cross(route.vertices[child as usize].entered_by, number);
                     self.enter(child as usize, events);
                     child = route.vertices[child as usize].sibling;
                 }
                 if route.vertices[v].consumption != NONE {
-                    cross(ChannelId::new(route.vertices[v].consumption), flit);
+                    cross(ChannelId::new(route.vertices[v].consumption), number);
                     if flit == route.vertices[v].total {
                         events.push(TreeEvent::Consumed(v as u32));
                     }
@@ -219,7 +222,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         let done = flits.open == 0;
         for &event in &events {
             match event {
-                TreeEvent::HeaderArrived(vertex) => drop(self.core.header_arrived(slot, vertex)),
+                TreeEvent::HeaderArrived(vertex) => self.core.route_header(slot, vertex, now),
                 TreeEvent::TailLeft(vertex) => self.core.leave_tree(slot, vertex as usize),
                 TreeEvent::Consumed(vertex) => self.core.consume_tree(slot, vertex as usize),
             }

@@ -92,9 +92,10 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 let complete = route.complete;
                 times.header_leaves(now);
                 if !complete {
-                    // It enters the next router, where it may have to be stripped first.
-                    let strip_at = self.core.header_arrived(slot, vertex + 1);
+                    // It enters the next router. If it is stripped there, the next flit is there by then.
+                    let strip_at = self.core.strip_time(slot, vertex + 1);
                     times.header_arrives(strip_at);
+                    self.core.route_header(slot, vertex + 1, strip_at.unwrap_or(now));
                 }
                 times.settle(flits, buffer, complete, &mut self.found);
             }
@@ -102,7 +103,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 times.header_leaves(route, vertex as usize, now, &mut self.found);
                 let mut child = route.vertices[vertex as usize].first_child;
                 while child != crate::core::arbiter::NONE {
-                    self.core.header_arrived(slot, child);
+                    self.core.route_header(slot, child, now);
                     let Route::Tree(route) = &self.core.worms[slot as usize].route else { break };
                     child = route.vertices[child as usize].sibling;
                 }
