@@ -132,8 +132,11 @@ fn tree(network: &Network, source: u32, wanted: &[u32]) -> Vec<Branch> {
     branches.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(branch, _)| renumber(branch)).collect()
 }
 
+/// A message as engines take it: when, how long, and its worms.
+type Planned = (Cycle, u32, Plan);
+
 /// The plans of a case and the routing of their paths.
-fn plans(case: &Case, network: &Network) -> (Vec<(Cycle, u32, Plan)>, Box<dyn RoutingRelation>) {
+fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelation>) {
     let nodes = network.nodes() as u32;
     let mut algorithm = None;
     let mut routing = routing_by_name("e-cube").unwrap();
@@ -190,7 +193,7 @@ fn plans(case: &Case, network: &Network) -> (Vec<(Cycle, u32, Plan)>, Box<dyn Ro
 /// What an engine did: its log, how it ended, and the flits that had entered each held link when messages came.
 type Outcome = (Log<false>, Progress, Vec<Vec<(u32, u32)>>, u64);
 
-fn run<E: Engine<Observer = Log<false>>>(mut engine: E, messages: &[(Cycle, u32, Plan)]) -> Outcome {
+fn run<E: Engine<Observer = Log<false>>>(mut engine: E, messages: &[Planned]) -> Outcome {
     let mut looks = Vec::new();
     let mut progress = Progress::Reached;
     for (id, (at, length, plan)) in (0..).zip(messages) {

@@ -9,9 +9,9 @@ use proptest::sample::select;
 use wormcast_multicast::{ALGORITHMS, Branch, Itinerary, Multicast, Options, Path, Plan, Worm, algorithm_by_name};
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{RoutingRelation, Unsupported, routing_by_name};
-use wormcast_simulation::Engine as _;
 use wormcast_simulation::{
-    Cycle, Delivery, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation, StartupMode,
+    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
+    StartupMode,
 };
 
 use crate::oracle::{What, tell};

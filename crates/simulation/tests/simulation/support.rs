@@ -1,6 +1,7 @@
 //! Small networks, worms and a log of what happens.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use wormcast_multicast::{Branch, Plan, Worm};
 use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId, TopologySpec};
@@ -33,12 +34,12 @@ impl<const FLITS: bool> Observer for Log<FLITS> {
     }
 
     fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
-        let key = (worm, channel.raw());
-        if self.grants.contains_key(&key) {
-            assert!(self.releases.contains_key(&key), "granted twice");
-            self.grants_again.push((at, worm, channel.raw()));
-        } else {
-            self.grants.insert(key, at);
+        match self.grants.entry((worm, channel.raw())) {
+            Entry::Vacant(entry) => drop(entry.insert(at)),
+            Entry::Occupied(entry) => {
+                assert!(self.releases.contains_key(entry.key()), "granted twice");
+                self.grants_again.push((at, worm, channel.raw()));
+            }
         }
     }
 
@@ -53,10 +54,9 @@ impl<const FLITS: bool> Observer for Log<FLITS> {
         assert!(!FLITS || again || crossed == flits as usize, "as many flits as are reported");
         let key = (worm, channel.raw());
         assert!(self.grants.contains_key(&key), "released without a grant");
-        if self.releases.contains_key(&key) {
-            self.releases_again.push((at, worm, channel.raw()));
-        } else {
-            self.releases.insert(key, (at, flits));
+        match self.releases.entry(key) {
+            Entry::Vacant(entry) => drop(entry.insert((at, flits))),
+            Entry::Occupied(_) => self.releases_again.push((at, worm, channel.raw())),
         }
     }
 
