@@ -576,7 +576,7 @@ fn a_worm_is_triggered_once() {
 /// A stripped address leaves the stop without a header for a while: the next flit waits for its turn on the link.
 #[test]
 fn a_header_asks_for_channels_once_it_has_come() {
-    let unicasts = vec![path(0, &[1]), path(0, &[1])];
+    let unicasts = [path(0, &[1]), path(0, &[1])];
     let config = EngineConfig {
         ports: Ports { injection: 2, consumption: 2 },
         virtual_channels: 2,

@@ -120,6 +120,9 @@ struct Request {
     outputs: Vec<usize>,
 }
 
+/// A worm and the vertex for which it holds a channel.
+type Holder = (usize, Option<usize>);
+
 pub(crate) struct Oracle<'a> {
     network: &'a Network,
     routing: &'a dyn RoutingRelation,
@@ -128,7 +131,7 @@ pub(crate) struct Oracle<'a> {
     worms: Vec<Traveller>,
     requests: Vec<Request>,
     /// Who holds each channel: a link has as many places as virtual channels.
-    held: Vec<Vec<Option<(usize, Option<usize>)>>>,
+    held: Vec<Vec<Option<Holder>>>,
     /// The virtual channel that has used each link last.
     last_user: Vec<Option<usize>>,
     /// When each node's processor is free.
@@ -198,10 +201,10 @@ impl Oracle<'_> {
                     parents.push(Some(branch.parent.map_or(0, |parent| parent as usize + 1)));
                 }
                 // Rule 16: one flit a destination or splitting router.
-                for vertex in 0..vertices.len() {
-                    let onward = parents.iter().filter(|&&parent| parent == Some(vertex)).count();
-                    if vertices[vertex].delivers || onward > 1 {
-                        names.push(vertex);
+                for (position, vertex) in vertices.iter().enumerate() {
+                    let onward = parents.iter().filter(|&&parent| parent == Some(position)).count();
+                    if vertex.delivers || onward > 1 {
+                        names.push(position);
                     }
                 }
             }
@@ -541,7 +544,7 @@ impl Oracle<'_> {
         let place = places.iter().position(|&place| place == Some((id, vertex))).expect("it holds the channel");
         places[place] = None;
         self.log(now, What::Release { worm: id as u64, channel, flits });
-        let id_held = |place: &Option<(usize, Option<usize>)>| place.is_some_and(|(worm, _)| worm == id);
+        let id_held = |place: &Option<Holder>| place.is_some_and(|(worm, _)| worm == id);
         let holds = self.held.iter().flatten().any(id_held);
         let asks = self.requests.iter().any(|request| request.worm == id);
         if !holds && !asks {
