@@ -79,12 +79,13 @@ impl StaticCheck {
         if network.routers().saturating_mul(network.channels()) > Self::LIMIT {
             return None;
         }
-        let ports = scenario.engine_config().ports.consumption;
+        let config = scenario.engine_config();
         let link = |resource: Resource| match resource {
             Resource::Channel(channel) => Some([network.from(channel).raw(), network.to(channel).raw()]),
             Resource::Consumption(_) => None,
         };
-        let found = scenario.algorithm().dependencies(network).deadlock(ports);
+        let dependencies = scenario.algorithm().dependencies(network).with_virtual_channels(config.virtual_channels);
+        let found = dependencies.deadlock(config.ports.consumption);
         Some(Self {
             deadlock_free: found.is_none(),
             cycle: found.map(|cycle| cycle.into_iter().filter_map(link).collect()),
