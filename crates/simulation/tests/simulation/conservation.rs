@@ -380,3 +380,43 @@ fn a_torus_deadlocks_and_a_hypercube_does_not() {
     assert_eq!(dead("torus:5x5"), (true, true));
     assert_eq!(dead("hypercube:4"), (false, false));
 }
+
+/// A few messages of many nodes come sooner than the first arrives: that is no saturation.
+#[test]
+fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
+    for (algorithm, warmup) in
+        [("dual-path", Warmup::Auto), ("dual-path", Warmup::Cycles(50)), ("separate", Warmup::Cycles(0))]
+    {
+        let network = Arc::new(build("mesh:32x32"));
+        let algorithm: Arc<dyn Algorithm> =
+            Arc::from(algorithm_by_name(algorithm, &network, &Options::default()).unwrap());
+        // One message of the whole network in 100 cycles, a startup of 1000.
+        let arrivals =
+            Arrivals { process: Process::Poisson, rate: Some(0.002), successes: None, sources: None, interval: None };
+        let multicast = Some(MulticastTraffic { destinations: Count::fixed(4), fraction: 1.0 });
+        let traffic = Traffic { arrivals: Some(arrivals), multicast, ..Traffic::default() };
+        let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None };
+        let (switching, timing) = (Switching::default(), Timing::default());
+        let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &run).unwrap();
+        let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
+        assert!(!result.saturated && result.messages.measured >= 5, "{result:?}");
+    }
+}
+
+/// Zero is printed without a sign.
+#[test]
+fn what_was_not_measured_is_nothing() {
+    let network = Arc::new(build("mesh:2x2"));
+    let algorithm: Arc<dyn Algorithm> =
+        Arc::from(algorithm_by_name("separate", &network, &Options::default()).unwrap());
+    let arrivals =
+        Arrivals { process: Process::Poisson, rate: Some(0.02), successes: None, sources: None, interval: None };
+    let traffic = Traffic { arrivals: Some(arrivals), ..Traffic::default() };
+    let run = Run { max_cycles: Some(1), ..Run::default() };
+    let (switching, timing) = (Switching::default(), Timing::default());
+    let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &run).unwrap();
+    let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
+    assert_eq!(result.latency.last.mean, None);
+    let parts = result.latency.parts;
+    assert!([parts.queueing, parts.startup, parts.network, parts.blocking].iter().all(|part| part.is_sign_positive()));
+}
