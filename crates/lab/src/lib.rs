@@ -47,7 +47,7 @@ pub use document::Override;
 pub use experiment::Experiment;
 pub use figure::Figure;
 pub use file::{Engine, Quantity, Stop, TimeUnit, schema};
-pub use output::{OutputError, csv, write_file};
+pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
 pub use run::{RunError, run_point, run_sweep, stored_sweep};

@@ -1,6 +1,6 @@
 //! Results as files: tables, and writing that leaves the old file or the new one, never half of it.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -17,21 +17,74 @@ pub struct OutputError {
     pub reason: std::io::Error,
 }
 
-/// Writes a file: first under another name beside it, which then takes its place.
+/// Writes a file: first under another name beside it, which then takes its place. What a link points to is replaced, not the
+/// link; a device or a pipe is written to directly.
 ///
 /// # Errors
 /// If the directory is not there or may not be written, or there is no space; the file is then what it was.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), OutputError> {
+    let written = match Target::of(path) {
+        Ok(Target::File(file)) => {
+            let temporary = beside(&file);
+            let written = std::fs::File::create(&temporary)
+                .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()))
+                .and_then(|()| std::fs::rename(&temporary, &file));
+            if written.is_err() {
+                // It may not even be there.
+                let _ = std::fs::remove_file(&temporary);
+            }
+            written
+        }
+        Ok(Target::Stream) => {
+            std::fs::OpenOptions::new().write(true).open(path).and_then(|mut stream| stream.write_all(contents))
+        }
+        Err(reason) => Err(reason),
+    };
+    written.map_err(|reason| OutputError { path: path.to_owned(), reason })
+}
+
+/// Finds out whether [`write_file`] can write a file, as far as can be known before there are contents. Leaves everything as it is.
+///
+/// # Errors
+/// If the directory is not there or may not be written, or the file is a directory.
+pub fn check_file(path: &Path) -> Result<(), OutputError> {
+    let checked = Target::of(path).and_then(|target| match target {
+        Target::File(file) => {
+            let temporary = beside(&file);
+            std::fs::File::create(&temporary).and_then(|_| std::fs::remove_file(&temporary))
+        }
+        Target::Stream => Ok(()),
+    });
+    checked.map_err(|reason| OutputError { path: path.to_owned(), reason })
+}
+
+/// What a path leads to.
+enum Target {
+    /// A file of this name, there or not.
+    File(PathBuf),
+    /// A device or a pipe.
+    Stream,
+}
+
+impl Target {
+    fn of(path: &Path) -> std::io::Result<Self> {
+        match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => Err(ErrorKind::IsADirectory.into()),
+            Ok(metadata) if metadata.is_file() => path.canonicalize().map(Self::File),
+            Ok(_) => Ok(Self::Stream),
+            Err(_) => match std::fs::read_link(path) {
+                // A link to a file that is not there yet; of a chain of them, the first is followed.
+                Ok(target) => Ok(Self::File(path.parent().unwrap_or(Path::new("")).join(target))),
+                Err(_) => Ok(Self::File(path.to_owned())),
+            },
+        }
+    }
+}
+
+/// The name under which a file is written at first.
+fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let written = std::fs::File::create(&temporary)
-        .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&temporary, path));
-    written.map_err(|reason| {
-        // It may not even be there.
-        let _ = std::fs::remove_file(&temporary);
-        OutputError { path: path.to_owned(), reason }
-    })
+    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
 /// The measured columns of a table, behind those of the swept settings.

@@ -1,6 +1,8 @@
 //! Results on disk: one row a replication, written as soon as it is there.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,7 +14,7 @@ use crate::point::PointSpec;
 
 /// The version of the simulation model. Stored results of another version are ignored; raise it with every change after which
 /// the same description and seed may give another result.
-pub const MODEL_VERSION: u32 = 1;
+pub const MODEL_VERSION: u32 = 2;
 
 /// The layout of the database.
 const SCHEMA_VERSION: u32 = 1;
@@ -22,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `wcst`, which marks the file as a result store.
 const APPLICATION_ID: i32 = 0x7763_7374;
+
+/// How a database file starts.
+const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// A database of results, by description and replication. Several processes may use one at the same time, and one that is killed
 /// loses no replication that was finished.
@@ -124,6 +129,12 @@ impl Store {
     }
 
     fn try_open(path: &Path) -> Result<Self, StoreError> {
+        // The database takes a file that is shorter than its header for an empty one, and would overwrite it.
+        let mut header = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut header));
+        if read.is_ok_and(|length| length > 0) && header != MAGIC {
+            return Err(StoreError::Foreign { path: path.to_owned(), reason: "it is not a database".to_owned() });
+        }
         let fail = |error| failure(path, error);
         let connection = Connection::open(path).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
@@ -369,6 +380,12 @@ mod tests {
             message(&at("text.db"))
                 .ends_with("text.db` is not a result store: it is not a database; choose another file with --store")
         );
+
+        std::fs::write(at("short.db"), "notes").unwrap();
+        assert!(message(&at("short.db")).contains("short.db` is not a result store: it is not a database"));
+        assert_eq!(std::fs::read(at("short.db")).unwrap(), b"notes", "it is left alone");
+        std::fs::write(at("empty.db"), "").unwrap();
+        Store::open(&at("empty.db")).unwrap();
 
         Connection::open(at("other.db"))
             .unwrap()

@@ -49,12 +49,22 @@ pub struct Dependencies<'n> {
     stops: Vec<Stop>,
     /// Channels that trees request together: whoever queues for one may have to wait for the others.
     together: Vec<(u32, u32)>,
+    /// Worms that can hold a channel between routers at the same time.
+    virtual_channels: usize,
 }
 
 impl<'n> Dependencies<'n> {
     /// No dependencies: add worms to it.
     pub fn new(network: &'n Network) -> Self {
-        Self { network, waits: Vec::new(), stops: Vec::new(), together: Vec::new() }
+        Self { network, waits: Vec::new(), stops: Vec::new(), together: Vec::new(), virtual_channels: 1 }
+    }
+
+    /// The same with so many virtual channels on every link, any of which a worm may take: more worms then hold consumption
+    /// channels of the same router. Without this, there is one.
+    #[must_use]
+    pub fn with_virtual_channels(mut self, count: u32) -> Self {
+        self.virtual_channels = count as usize;
+        self
     }
 
     /// The dependencies of unicast worms that follow `relation` from any node to any other.
@@ -149,7 +159,7 @@ impl<'n> Dependencies<'n> {
     ///
     /// A channel is suspect if its holder may request a suspect channel, or a consumption channel at a router where at least
     /// `consumption_ports` others may be held by worms that hold suspect channels. Worms that share a router hold different
-    /// input and output channels, which bounds their number. The greatest set of suspects is what remains after everything
+    /// input and output channels (or virtual channels of one), which bounds their number. The greatest set of suspects is what remains after everything
     /// that cannot be blocked is struck out; O(dependencies x degree).
     pub fn deadlock(&self, consumption_ports: u32) -> Option<Vec<Resource>> {
         Check::new(self, consumption_ports as usize).run()
@@ -168,6 +178,7 @@ fn routers(network: &Network) -> impl Iterator<Item = RouterId> + use<> {
 struct Check<'a> {
     network: &'a Network,
     ports: usize,
+    virtual_channels: usize,
     suspect: FixedBitSet,
     /// Requested channels by held channel, and the reverse.
     requested: Rows,
@@ -220,6 +231,7 @@ impl<'a> Check<'a> {
         Self {
             network,
             ports,
+            virtual_channels: dependencies.virtual_channels,
             suspect,
             requested: Rows::new(channels, waits.iter().copied()),
             holders: Rows::new(channels, waits.iter().map(|&(held, next)| (next, held))),
@@ -244,7 +256,9 @@ impl<'a> Check<'a> {
         for &stop in self.stops_at.row(router.index()) {
             let stop = self.stops[stop as usize];
             let held = stop.leaving.unwrap_or(stop.arriving).raw();
-            if stop.arriving != arriving && self.suspect.contains(held as usize) {
+            // The worm that waits has one virtual channel of `arriving` to itself.
+            let others = self.virtual_channels > 1 || stop.arriving != arriving;
+            if others && self.suspect.contains(held as usize) {
                 inputs.push(stop.arriving.raw());
                 outputs.push(held);
             }
@@ -253,7 +267,9 @@ impl<'a> Check<'a> {
             side.sort_unstable();
             side.dedup();
         }
-        if inputs.len().min(outputs.len()) >= self.ports { outputs } else { Vec::new() }
+        let own = usize::from(inputs.contains(&arriving.raw()));
+        let worms = (inputs.len() * self.virtual_channels - own).min(outputs.len() * self.virtual_channels);
+        if worms >= self.ports { outputs } else { Vec::new() }
     }
 
     fn may_block(&self, channel: ChannelId) -> bool {
@@ -456,5 +472,9 @@ mod tests {
         let cycle = dependencies.deadlock(1).expect("two worms that deliver to each other's stops");
         assert!(cycle.iter().any(|r| matches!(r, Resource::Consumption(_))));
         assert_eq!(dependencies.deadlock(2), None);
+        // With two virtual channels, two worms each way.
+        let dependencies = dependencies.with_virtual_channels(2);
+        assert!(dependencies.deadlock(2).is_some());
+        assert_eq!(dependencies.deadlock(3), None);
     }
 }

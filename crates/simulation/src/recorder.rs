@@ -126,11 +126,13 @@ impl Recorder {
     }
 
     /// Whether messages piled up in the measured window: more than `share` of those generated in it, and more than chance
-    /// explains (three standard deviations of a Poisson count). A window shorter than twice the mean latency tells nothing.
+    /// explains (three standard deviations of a Poisson count). A window shorter than twice the mean latency tells nothing, nor
+    /// does one while no message is complete.
     pub(crate) fn piles_up(&self, share: f64) -> bool {
         let generated = self.window.generated as f64;
         let backlog = generated - self.window.completed as f64;
-        let telling = (self.window.to - self.window.from) as f64 >= 2.0 * self.mean_latency();
+        let mean = self.mean_latency();
+        let telling = mean > 0.0 && (self.window.to - self.window.from) as f64 >= 2.0 * mean;
         telling && backlog > (share * generated).max(3.0 * generated.sqrt())
     }
 
@@ -162,7 +164,7 @@ impl Recorder {
     pub(crate) fn latency(&self, cycle_ns: f64) -> (Latency, u64, Cycle) {
         let measured = self.measured();
         let share = |part: fn(&LatencyParts) -> u64| {
-            measured.iter().map(|r| part(&r.parts) as f64).sum::<f64>() / measured.len().max(1) as f64
+            measured.iter().map(|r| part(&r.parts)).sum::<u64>() as f64 / measured.len().max(1) as f64
         };
         let latency = Latency {
             last: distribution(measured.iter().map(|record| record.latency() as f64).collect(), cycle_ns),

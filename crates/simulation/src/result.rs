@@ -129,7 +129,7 @@ pub struct Deadlock {
     pub at: u64,
     /// How many worms are dead.
     pub dead: usize,
-    /// A cycle of worms: each waits for what the next one holds, and the last for the first.
+    /// A cycle of worms: each waits for what the next one holds, or is before it in the queue for, and the last for the first.
     pub cycle: Vec<DeadWorm>,
 }
 

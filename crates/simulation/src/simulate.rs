@@ -1,7 +1,7 @@
 //! Runs a scenario: traffic into plans, plans into an engine, what it reports into a result.
 
 use thiserror::Error;
-use wormcast_multicast::{Itinerary, Multicast, Plan};
+use wormcast_multicast::{Itinerary, Multicast, Plan, Worm};
 use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
@@ -88,9 +88,9 @@ pub fn simulate_observed<O: Observer>(
     let (network, routing) = (&*scenario.network, scenario.algorithm.routing());
     let observer = (Recorder::new(goal(scenario), network.channels()), observer);
     if exact {
-        Driver { scenario, engine: WormEngine::new(network, routing, scenario.engine, observer) }.run(seed)
+        Driver { scenario, engine: WormEngine::new(network, routing, scenario.engine, observer), slowest: 0 }.run(seed)
     } else {
-        Driver { scenario, engine: FlitEngine::new(network, routing, scenario.engine, observer) }.run(seed)
+        Driver { scenario, engine: FlitEngine::new(network, routing, scenario.engine, observer), slowest: 0 }.run(seed)
     }
 }
 
@@ -116,6 +116,8 @@ fn goal(scenario: &Scenario) -> Goal {
 struct Driver<'a, E> {
     scenario: &'a Scenario,
     engine: E,
+    /// What a message may take in an empty network, for the slowest so far.
+    slowest: Cycle,
 }
 
 impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
@@ -151,6 +153,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
             let multicast = Multicast::new(message.source, &message.destinations);
             let plan = scenario.algorithm.plan(&scenario.network, &multicast);
             self.check(&plan)?;
+            self.slowest = self.slowest.max(self.alone(message.length, &plan));
             let generated = Generated {
                 message: id,
                 at: message.at,
@@ -199,14 +202,35 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
     /// How many cycles after the window to wait for its last messages; `None` if that is hopeless.
     ///
     /// Beyond saturation some nodes hardly get a worm into the network, and their messages take for ever. A run is given up if
-    /// messages are missing after as many cycles again as the run had until then and 20 times the mean latency so far, or at
-    /// once if a quarter of the window's messages have piled up.
+    /// messages are missing after as many cycles again as the run had until then, 20 times the mean latency so far and twice what
+    /// the slowest message takes alone, or at once if a quarter of the window's messages have piled up.
     fn patience(&self) -> Option<Cycle> {
         let recorder = &self.engine.observer().0;
         if recorder.piles_up(0.25) {
             return None;
         }
-        Some(self.engine.now().max((20.0 * recorder.mean_latency()) as Cycle))
+        Some(self.engine.now().max((20.0 * recorder.mean_latency()) as Cycle).max(2 * self.slowest))
+    }
+
+    /// A bound on the cycles until a message has arrived in an empty network.
+    fn alone(&self, length: u32, plan: &Plan) -> Cycle {
+        let config = self.scenario.engine;
+        let network = &self.scenario.network;
+        let across = network
+            .shape()
+            .grid()
+            .map_or(network.routers(), |grid| grid.extents().iter().map(|&extent| extent as usize).sum());
+        let worm = |worm: &Worm| {
+            let stops = match &worm.itinerary {
+                Itinerary::Path(path) => path.stops.len(),
+                Itinerary::Tree(tree) => tree.branches.len(),
+            };
+            let hops = (stops * across + 1) as Cycle * Cycle::from(config.routing_delay + 1);
+            let headers = stops as Cycle * Cycle::from(config.strip_delay + 1) + Cycle::from(config.header_flits);
+            let overheads = Cycle::from(config.startup) + Cycle::from(config.receive_overhead);
+            overheads + hops + headers + Cycle::from(length)
+        };
+        plan.worms.iter().map(worm).sum()
     }
 
     fn open_window(&mut self) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId};
 
 use crate::observer::{Cycle, Delivery, Observer};
@@ -62,40 +62,40 @@ impl Timeline {
         let tracks: BTreeSet<ChannelId> = held.iter().map(|&(channel, ..)| channel).collect();
         let nodes: BTreeSet<NodeId> =
             self.startups.iter().map(|s| s.0).chain(self.deliveries.iter().map(|d| d.node)).collect();
-        let mut lines = vec![
-            json!({"ph": "M", "pid": CHANNELS, "name": "process_name", "args": {"name": "channels"}}),
-            json!({"ph": "M", "pid": NODES, "name": "process_name", "args": {"name": "nodes"}}),
-        ];
+        writeln!(out, "{{\"displayTimeUnit\": \"ns\", \"traceEvents\": [")?;
+        let named = |pid: u32, name| json!({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}});
+        write!(out, "{}", named(CHANNELS, "channels"))?;
+        let mut write = |event: Value| write!(out, ",\n{event}");
+        write(named(NODES, "nodes"))?;
         let track = |pid: u32, tid: u32, name: String| json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}});
-        lines.extend(tracks.iter().map(|&channel| track(CHANNELS, channel.raw(), self.name(channel))));
-        lines.extend(nodes.iter().map(|node| track(NODES, node.raw(), format!("node {node}"))));
+        for channel in tracks {
+            write(track(CHANNELS, channel.raw(), self.name(channel)))?;
+        }
+        for node in nodes {
+            write(track(NODES, node.raw(), format!("node {node}")))?;
+        }
         for (channel, worm, from, to, flits) in held {
-            lines.push(json!({
+            write(json!({
                 "ph": "X", "pid": CHANNELS, "tid": channel.raw(), "name": format!("worm {worm}"),
                 "ts": microseconds(from), "dur": microseconds(to - from),
                 "args": {"worm": worm, "from_cycle": from, "to_cycle": to, "flits": flits},
-            }));
+            }))?;
         }
         for &(node, worm, message, at) in &self.startups {
-            lines.push(json!({
+            write(json!({
                 "ph": "X", "pid": NODES, "tid": node.raw(), "name": format!("startup of worm {worm}"),
                 "ts": microseconds(at), "dur": microseconds(Cycle::from(self.startup)),
                 "args": {"worm": worm, "message": message, "cycle": at},
-            }));
+            }))?;
         }
         for delivery in &self.deliveries {
-            lines.push(json!({
+            write(json!({
                 "ph": "i", "s": "t", "pid": NODES, "tid": delivery.node.raw(),
                 "name": format!("message {} delivered", delivery.message), "ts": microseconds(delivery.delivered),
                 "args": {"message": delivery.message, "worm": delivery.worm, "cycle": delivery.delivered},
-            }));
+            }))?;
         }
-        writeln!(out, "{{\"displayTimeUnit\": \"ns\", \"traceEvents\": [")?;
-        for (position, line) in lines.iter().enumerate() {
-            let end = if position + 1 < lines.len() { "," } else { "" };
-            writeln!(out, "{line}{end}")?;
-        }
-        writeln!(out, "]}}")?;
+        writeln!(out, "\n]}}")?;
         out.flush()
     }
 

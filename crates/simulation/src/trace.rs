@@ -13,6 +13,9 @@ pub(crate) struct TraceMessage {
     pub(crate) destinations: Vec<NodeId>,
 }
 
+/// The last cycle of a trace: later ones could not be told apart in floating-point results.
+const MAX_CYCLE: Cycle = 1 << 53;
+
 const FORM: &str = "expected `cycle source length destinations`, as in `120 4,3 32 1,4;7,2`";
 
 /// Reads a trace: one message a line, `cycle source length destinations`, destinations separated by `;`, nodes as numbers or
@@ -30,6 +33,9 @@ pub(crate) fn parse(path: &str, text: &str, network: &Network) -> Result<Vec<Tra
             return Err(fail(format!("{} of 4 fields; {FORM}", words.len())));
         };
         let at: Cycle = at.parse().map_err(|_| fail(format!("`{at}` is not a cycle; {FORM}")))?;
+        if at > MAX_CYCLE {
+            return Err(fail(format!("cycle {at} is beyond the last one, {MAX_CYCLE}")));
+        }
         if let Some(previous) = messages.last().filter(|previous| previous.at > at) {
             return Err(fail(format!("cycle {at} comes after cycle {}; cycles must not decrease", previous.at)));
         }
@@ -41,7 +47,8 @@ pub(crate) fn parse(path: &str, text: &str, network: &Network) -> Result<Vec<Tra
                 return Err(fail(format!("`{length}` is not a length: expected 1 to {most} data flits")));
             }
         };
-        let destinations = parse_node_list(network, &destinations.concat()).map_err(|error| fail(error.to_string()))?;
+        let destinations =
+            parse_node_list(network, &destinations.join(" ")).map_err(|error| fail(error.to_string()))?;
         if destinations.iter().all(|&destination| destination == source) {
             return Err(fail(format!("no destination but the source; {FORM}")));
         }
@@ -72,6 +79,8 @@ mod tests {
         assert!(error("x 1 2 3").starts_with("t:1: `x` is not a cycle"));
         assert!(error("0 16 2 3").starts_with("t:1: node 16 is out of range"));
         assert!(error("0 1 2 3;4;99").starts_with("t:1: node 99 is out of range"));
+        assert!(error("0 1 2 3 5").starts_with("t:1: "), "not node 35");
+        assert!(error("9007199254740993 1 2 3").contains("is beyond the last one, 9007199254740992"));
         assert!(error("# nothing").starts_with("t: no messages"));
     }
 }

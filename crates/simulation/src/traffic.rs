@@ -16,6 +16,12 @@ use crate::rng::{Purpose, generator};
 use crate::scenario::{ConfigError, MAX_LENGTH};
 use crate::trace::{self, TraceMessage};
 
+/// The longest mean gap between a node's messages, in cycles: sums of many of them still fit.
+const MAX_GAP: u64 = 1 << 40;
+
+/// The most successes of a negative binomial: each takes a random number a message.
+const MAX_SUCCESSES: u32 = 1 << 16;
+
 /// Traffic that has been checked against the network.
 #[derive(Clone)]
 pub(crate) enum CheckedTraffic {
@@ -139,8 +145,8 @@ impl CheckedArrivals {
             if sources == 0 || sources > nodes {
                 return Err(error("arrivals.sources", format!("expected 1 to {nodes} nodes")));
             }
-            if arrivals.interval == Some(0) {
-                return Err(error("arrivals.interval", "expected at least 1 cycle"));
+            if arrivals.interval.is_some_and(|interval| !(1..=MAX_GAP).contains(&interval)) {
+                return Err(error("arrivals.interval", format!("expected 1 to {MAX_GAP} cycles")));
             }
             return Ok(Self::Burst { sources, interval: arrivals.interval });
         }
@@ -155,8 +161,8 @@ impl CheckedArrivals {
             ));
         }
         let successes = arrivals.successes.unwrap_or(1);
-        if successes == 0 {
-            return Err(error("arrivals.successes", "expected at least 1"));
+        if !(1..=MAX_SUCCESSES).contains(&successes) {
+            return Err(error("arrivals.successes", format!("expected 1 to {MAX_SUCCESSES}")));
         }
         let most = if arrivals.process == Process::NegativeBinomial { 1.0 / f64::from(successes) } else { 1.0 };
         if arrivals.process != Process::Poisson && per_cycle > most {
@@ -167,6 +173,12 @@ impl CheckedArrivals {
                     "{rate} is impossible: at most {limit} messages per node per microsecond, one in {} cycles",
                     1.0 / most
                 ),
+            ));
+        }
+        if per_cycle * (MAX_GAP as f64) < 1.0 {
+            return Err(error(
+                "arrivals.rate",
+                format!("{rate} is impossible: less than one message in {MAX_GAP} cycles from each node"),
             ));
         }
         if per_cycle > 1000.0 {

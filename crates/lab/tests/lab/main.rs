@@ -3,6 +3,7 @@
 mod engines;
 mod experiments;
 mod interruption;
+mod parsers;
 mod plots;
 mod sweeps;
 mod synthetic;

@@ -1,5 +1,6 @@
 //! The engine against the rules of the model, closed forms and invariants.
 
+mod conservation;
 mod engines;
 mod equality;
 mod oracle;

@@ -1,11 +1,11 @@
 //! `wormcast simulate`: one run.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use wormcast::lab::write_file;
+use wormcast::lab::{check_file, write_file};
 use wormcast::network::ChannelSpace;
 use wormcast::routing::Resource;
 use wormcast::simulation::{DeliveryLog, Distribution, RunResult, Scenario, Timeline, simulate_observed};
@@ -29,10 +29,10 @@ pub(crate) struct Arguments {
     /// The engine.
     #[arg(long, value_enum)]
     engine: Option<Engine>,
-    /// Write a timeline that Perfetto (ui.perfetto.dev) opens.
+    /// Write a timeline that Perfetto (ui.perfetto.dev) opens; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
-    /// Write every delivery as CSV: message,source,destination,generated,delivered, times in cycles.
+    /// Write every delivery as CSV: message,source,destination,generated,delivered, times in cycles; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     deliveries: Option<PathBuf>,
     /// What to print.
@@ -79,12 +79,13 @@ impl StaticCheck {
         if network.routers().saturating_mul(network.channels()) > Self::LIMIT {
             return None;
         }
-        let ports = scenario.engine_config().ports.consumption;
+        let config = scenario.engine_config();
         let link = |resource: Resource| match resource {
             Resource::Channel(channel) => Some([network.from(channel).raw(), network.to(channel).raw()]),
             Resource::Consumption(_) => None,
         };
-        let found = scenario.algorithm().dependencies(network).deadlock(ports);
+        let dependencies = scenario.algorithm().dependencies(network).with_virtual_channels(config.virtual_channels);
+        let found = dependencies.deadlock(config.ports.consumption);
         Some(Self {
             deadlock_free: found.is_none(),
             cycle: found.map(|cycle| cycle.into_iter().filter_map(link).collect()),
@@ -111,6 +112,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         ));
     }
 
+    // Said before the run, which may take long.
+    for path in [&arguments.timeline, &arguments.deliveries].into_iter().flatten() {
+        if !is_output(path) {
+            check_file(path).map_err(Failure::bad_input)?;
+        }
+    }
+
     let network = scenario.network();
     let space = ChannelSpace::new(network, scenario.engine_config().ports);
     let timeline = || Timeline::new(network, space, scenario.cycle_ns(), scenario.engine_config().startup);
@@ -124,12 +132,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     if let (Some(path), Some(timeline)) = (&arguments.timeline, &observer.0) {
         let mut json = Vec::new();
         timeline.write_json(&mut json)?;
-        write_file(path, &json).map_err(Failure::failed)?;
+        write_to(path, &json, out)?;
     }
     if let (Some(path), Some(log)) = (&arguments.deliveries, &observer.1) {
         let mut csv = Vec::new();
         log.write_csv(&mut csv)?;
-        write_file(path, &csv).map_err(Failure::failed)?;
+        write_to(path, &csv, out)?;
     }
     match arguments.format {
         Format::Json => {
@@ -152,6 +160,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             deadlock.at, deadlock.dead
         ))),
     }
+}
+
+/// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.
+fn is_output(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+fn write_to(path: &Path, contents: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+    if is_output(path) {
+        return Ok(out.write_all(contents)?);
+    }
+    write_file(path, contents).map_err(Failure::failed)
 }
 
 fn write_text(

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use wormcast::lab::{
-    Experiment, Observer, Outcome, PlotError, PointSummary, RunError, Status, Store, csv, plot, run_sweep,
-    stored_sweep, write_file,
+    Experiment, Observer, Outcome, PlotError, PointSummary, RunError, Status, Store, StoreError, SweepError, csv, plot,
+    run_sweep, stored_sweep, write_file,
 };
 
 use super::experiment::ExperimentArguments;
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     experiment.scenarios(&points).map_err(Failure::diagnostic)?;
     let places = &arguments.places;
     places.make()?;
-    let mut store = Store::open(&places.store()).map_err(Failure::bad_input)?;
+    let mut store = Store::open(&places.store()).map_err(unusable)?;
     let jobs = arguments.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let mut progress = Progress::new();
     let result = run_sweep(&experiment, jobs, &mut store, arguments.fresh, &mut progress);
@@ -90,7 +90,7 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
         let message = format!("there is no result store `{}`: run `wormcast sweep` first", path.display());
         return Err(Failure::BadInput(message));
     }
-    let store = Store::open(&path).map_err(Failure::bad_input)?;
+    let store = Store::open(&path).map_err(unusable)?;
     let summaries = stored_sweep(&experiment, &store).map_err(failure)?;
     if summaries.iter().all(|summary| summary.replications == 0) {
         let message = format!("`{}` has no results of this experiment: run `wormcast sweep` first", path.display());
@@ -100,10 +100,20 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
     publish(&experiment, &summaries, &arguments.places.out, &arguments.experiment.stem(), out)
 }
 
+/// A store that cannot be opened is the wrong choice, unless it is only the disk that is full.
+fn unusable(error: StoreError) -> Failure {
+    match error {
+        StoreError::Full { .. } => Failure::failed(error),
+        _ => Failure::bad_input(error),
+    }
+}
+
 fn failure(error: RunError) -> Failure {
     match error {
         RunError::Input(diagnostic) => Failure::diagnostic(*diagnostic),
         RunError::Simulation(error) => Failure::bad_input(error),
+        // A run fails if the engine or the switching that is asked for cannot carry what the algorithm sends.
+        RunError::Sweep(error @ SweepError::Run { .. }) => Failure::bad_input(error),
         other => Failure::failed(other),
     }
 }

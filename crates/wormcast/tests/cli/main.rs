@@ -1,9 +1,14 @@
 //! The command as a shell sees it: standard output, standard error, exit code.
 
 mod batch;
+mod experiment;
+mod folder;
 mod output;
 mod plan;
 mod routing;
+mod schema;
+mod simulate;
+mod sweep;
 mod topology;
 mod usage;
 

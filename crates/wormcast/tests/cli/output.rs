@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
 
+use crate::folder::Folder;
 use crate::{command, outcome};
 
 /// As in `wormcast topology mesh:200x200 --format dot | head -1`.
@@ -20,7 +21,21 @@ fn a_reader_that_leaves_ends_the_command_quietly() {
 #[test]
 fn a_full_disk_is_an_error() {
     let plan = ["plan", "--topology", "mesh:4x4", "--algorithm", "separate", "--source", "0", "--destinations", "1"];
-    let commands = [&plan[..], &["topology", "mesh:4x4"], &["completions", "bash"], &["--help"], &["--version"]];
+    let folder = Folder::with(&[
+        ("x.toml", "topology = 'mesh:2x2'\nalgorithm = 'separate'\ntraffic.trace = 't'\n"),
+        ("t", "0 0 8 3"),
+    ]);
+    let file = folder.path().join("x.toml").display().to_string();
+    let commands = [
+        &plan[..],
+        &["topology", "mesh:4x4"],
+        &["simulate", &file],
+        &["simulate", &file, "--format", "json"],
+        &["schema"],
+        &["completions", "bash"],
+        &["--help"],
+        &["--version"],
+    ];
     for arguments in commands {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let outcome = outcome(command(arguments).stdout(full).spawn().unwrap());

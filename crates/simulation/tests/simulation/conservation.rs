@@ -1,0 +1,422 @@
+//! Whole runs: nothing is lost, nothing comes twice, the figures agree with an own count, and only what the static check warns
+//! of can deadlock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use wormcast_multicast::{ALGORITHMS, Algorithm, Options, algorithm_by_name};
+use wormcast_network::{Network, NodeId};
+use wormcast_simulation::{
+    Arrivals, Count, Cycle, Delivery, EngineChoice, Generated, Header, Mode, MulticastTraffic, Observer, Process, Run,
+    RunResult, Scenario, StartupMode, Switching, Timing, Traffic, Warmup, simulate, simulate_observed,
+};
+
+use crate::support::build;
+
+/// A message as it was generated: when, from where, to whom, how long.
+type Message = (Cycle, NodeId, Vec<NodeId>, u32);
+
+/// Its own account of a run.
+#[derive(Default)]
+struct Ledger {
+    messages: Vec<Message>,
+    deliveries: Vec<Delivery>,
+}
+
+impl Observer for Ledger {
+    fn generated(&mut self, message: &Generated<'_>) {
+        assert_eq!(message.message, self.messages.len() as u64, "messages are numbered in order");
+        assert!(self.messages.last().is_none_or(|last| last.0 <= message.at), "in the order of time");
+        self.messages.push((message.at, message.source, message.destinations.to_vec(), message.length));
+    }
+
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.deliveries.push(*delivery);
+    }
+}
+
+/// What a run is told, small and random.
+#[derive(Clone, Debug)]
+struct Case {
+    mesh: String,
+    algorithm: &'static str,
+    routing: Option<&'static str>,
+    switching: Switching,
+    /// Consumption channels beyond the least number that is safe.
+    spare: u32,
+    timing: Timing,
+    traffic: Traffic,
+    run: Run,
+    seed: u64,
+}
+
+impl Case {
+    fn algorithm(&self, network: &Network, name: &str) -> Option<Arc<dyn Algorithm>> {
+        let routing = if name == "separate" { self.routing.map(str::to_owned) } else { None };
+        algorithm_by_name(name, network, &Options { routing, seed: 0 }).ok().map(Arc::from)
+    }
+
+    /// The scenario with as few consumption channels as are safe, and some to spare.
+    fn scenario(&self, name: &str) -> Option<Scenario> {
+        let network = Arc::new(build(&self.mesh));
+        let algorithm = self.algorithm(&network, name)?;
+        let mut switching = self.switching.clone();
+        switching.consumption_ports =
+            safe_ports(&network, &*algorithm, switching.virtual_channels).expect("safe with some number") + self.spare;
+        let mut traffic = self.traffic.clone();
+        if let Some(multicast) = &mut traffic.multicast {
+            let most = network.nodes() as u32 - 1;
+            multicast.destinations.most = multicast.destinations.most.min(most);
+            multicast.destinations.least = multicast.destinations.least.min(most);
+        }
+        if let Some(arrivals) = &mut traffic.arrivals {
+            arrivals.sources = arrivals.sources.map(|sources| sources.min(network.nodes() as u32));
+        }
+        let scenario = Scenario::new(network, algorithm, &switching, &self.timing, &traffic, &self.run);
+        Some(scenario.unwrap_or_else(|error| panic!("{error}")))
+    }
+}
+
+/// The least number of consumption channels with which the static check finds no deadlock.
+fn safe_ports(network: &Network, algorithm: &dyn Algorithm, virtual_channels: u32) -> Option<u32> {
+    let dependencies = algorithm.dependencies(network).with_virtual_channels(virtual_channels);
+    (1..=32).find(|&ports| dependencies.deadlock(ports).is_none())
+}
+
+fn meshes() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (2u32..10).prop_map(|a| format!("mesh:{a}")),
+        (1u32..6, 2u32..6).prop_map(|(a, b)| format!("mesh:{a}x{b}")),
+        (2u32..4, 1u32..4, 1u32..3).prop_map(|(a, b, c)| format!("mesh:{a}x{b}x{c}")),
+    ]
+}
+
+fn switching() -> impl Strategy<Value = Switching> {
+    let header = prop::sample::select(vec![Header::None, Header::None, Header::BitString, Header::AllDestinations]);
+    (1u32..12, header, 1u32..4, 1u32..4, prop_oneof![3 => Just(1u32), 1 => 2u32..4]).prop_map(
+        |(buffer, header, header_flits, injection_ports, virtual_channels)| Switching {
+            buffer,
+            virtual_channels,
+            injection_ports,
+            header,
+            header_flits: (header == Header::BitString).then_some(header_flits),
+            ..Switching::default()
+        },
+    )
+}
+
+fn timing() -> impl Strategy<Value = Timing> {
+    let mode = prop_oneof![Just(StartupMode::Serial), Just(StartupMode::PerPort)];
+    (0u32..40, mode, 0u32..5, prop::option::of(0u32..5)).prop_map(
+        |(startup, startup_mode, routing_delay, strip_delay)| Timing {
+            startup,
+            startup_mode,
+            routing_delay,
+            strip_delay,
+            ..Timing::default()
+        },
+    )
+}
+
+/// Arrivals from idle to far beyond saturation; with whether they come to an end.
+fn arrivals() -> impl Strategy<Value = (Arrivals, bool)> {
+    let process = prop::sample::select(vec![
+        Process::Poisson,
+        Process::Bernoulli,
+        Process::Exponential,
+        Process::NegativeBinomial,
+    ]);
+    let load = prop::sample::select(vec![1e-5, 1e-3, 0.01, 0.2]);
+    let random = (process, load, 1u32..4).prop_map(|(process, per_cycle, successes)| {
+        let successes = (process == Process::NegativeBinomial).then_some(successes);
+        // 5 ns a cycle: 200 cycles a microsecond.
+        (Arrivals { process, rate: Some(per_cycle * 200.0), successes, sources: None, interval: None }, false)
+    });
+    let burst = (1u32..20, prop::option::of(1u64..2000)).prop_map(|(sources, interval)| {
+        let arrivals =
+            Arrivals { process: Process::Burst, rate: None, successes: None, sources: Some(sources), interval };
+        (arrivals, interval.is_none())
+    });
+    prop_oneof![4 => random, 1 => burst]
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let destinations = (1u32..8, 0u32..4, prop::sample::select(vec![1.0, 1.0, 0.3, 0.0]));
+    let traffic = (arrivals(), prop::option::of(destinations), 1u32..12, 0u32..30).prop_map(
+        |((arrivals, ends), multicast, length, more)| {
+            let multicast = multicast.map(|(least, more, fraction)| MulticastTraffic {
+                destinations: Count { least, most: least + more },
+                fraction,
+            });
+            let length = Some(Count { least: length, most: length + more });
+            (Traffic { arrivals: Some(arrivals), length, multicast, unicast: None, trace: None }, ends)
+        },
+    );
+    let warmup = prop_oneof![Just(Warmup::Auto), (0u64..3000).prop_map(Warmup::Cycles)];
+    let run = (prop::bool::ANY, warmup, 1u64..60);
+    let algorithm = prop::sample::select(ALGORITHMS);
+    let routing = prop::sample::select(vec![None, Some("e-cube"), Some("negative-first")]);
+    (meshes(), algorithm, routing, switching(), 0u32..2, timing(), traffic, run, any::<u64>()).prop_map(
+        |(mesh, algorithm, routing, switching, spare, timing, (traffic, ends), (steady, warmup, messages), seed)| {
+            let mode = if ends {
+                None
+            } else if steady {
+                Some(Mode::Steady)
+            } else {
+                Some(Mode::Finite)
+            };
+            // All of a burst, or as many messages as asked for.
+            let messages = (!ends).then_some(messages);
+            let run = Run { mode, warmup, messages, max_cycles: None };
+            Case { mesh, algorithm, routing, switching, spare, timing, traffic, run, seed }
+        },
+    )
+}
+
+fn observed(scenario: &Scenario, seed: u64) -> (RunResult, Ledger) {
+    let mut own = Ledger::default();
+    let result = simulate_observed(scenario, EngineChoice::Auto, seed, &mut own).expect("the engine can run it");
+    (result, own)
+}
+
+fn close(left: f64, right: f64) -> bool {
+    (left - right).abs() <= 1e-9 * left.abs().max(right.abs()).max(1.0)
+}
+
+/// The ids of the messages that a run measures the loads of, as far as they are generated.
+fn window(case: &Case, own: &Ledger) -> std::ops::Range<usize> {
+    let all = own.messages.len();
+    let count = case.run.messages.unwrap_or(u64::MAX / 4) as usize;
+    let range = match (case.run.mode, case.run.warmup) {
+        (Some(Mode::Steady), Warmup::Auto) => count.div_ceil(2)..count + count.div_ceil(2),
+        (Some(Mode::Steady), Warmup::Cycles(cycles)) => {
+            let first = own.messages.iter().position(|message| message.0 >= cycles).unwrap_or(all);
+            first..first + count
+        }
+        _ => 0..all,
+    };
+    range.start.min(all)..range.end.min(all)
+}
+
+fn check(case: &Case, scenario: &Scenario, result: &RunResult, own: &Ledger) -> Result<(), TestCaseError> {
+    prop_assert_eq!(&result.deadlock, &None, "the static check promised that there is none");
+
+    // Every delivery goes to a destination, once, in time, and its parts add up.
+    let mut arrived: BTreeMap<(u64, NodeId), Cycle> = BTreeMap::new();
+    for delivery in &own.deliveries {
+        let (at, _, destinations, _) = &own.messages[delivery.message as usize];
+        prop_assert!(destinations.contains(&delivery.node), "{:?} was not asked for", delivery);
+        prop_assert_eq!(arrived.insert((delivery.message, delivery.node), delivery.delivered), None, "twice");
+        let parts = delivery.parts;
+        prop_assert_eq!(
+            parts.queueing + parts.startup + parts.network + parts.blocking,
+            delivery.delivered - at,
+            "{:?}",
+            delivery
+        );
+        prop_assert_eq!(parts.startup, u64::from(case.timing.startup));
+        prop_assert!(delivery.delivered <= result.cycles);
+    }
+    prop_assert_eq!((result.deliveries, result.duplicates), (own.deliveries.len() as u64, 0));
+
+    // Messages are delivered or in flight.
+    let last = |id: usize| -> Option<Cycle> {
+        let destinations = &own.messages[id].2;
+        let times: Option<Vec<Cycle>> =
+            destinations.iter().map(|&node| arrived.get(&(id as u64, node)).copied()).collect();
+        times.and_then(|times| times.into_iter().max())
+    };
+    let delivered = (0..own.messages.len()).filter(|&id| last(id).is_some()).count() as u64;
+    let messages = result.messages;
+    prop_assert_eq!((messages.generated, messages.delivered), (own.messages.len() as u64, delivered));
+    prop_assert_eq!(messages.in_flight, messages.generated - delivered);
+    let finite = case.run.mode != Some(Mode::Steady);
+    if finite && !result.saturated {
+        prop_assert!(delivered >= case.run.messages.unwrap_or(messages.generated));
+    }
+
+    // Loads.
+    let ids = window(case, own);
+    let nodes = scenario.network().nodes() as f64;
+    let span = (result.window.to - result.window.from).max(1) as f64;
+    let load = |flits: u64| flits as f64 / (nodes * span);
+    let flits = |message: &Message| u64::from(message.3);
+    prop_assert_eq!(result.window.generated, ids.len() as u64);
+    let injected: u64 = own.messages[ids.clone()].iter().map(flits).sum();
+    let offered: u64 = own.messages[ids.clone()].iter().map(|message| flits(message) * message.2.len() as u64).sum();
+    prop_assert!(close(result.injected_load, load(injected)));
+    prop_assert!(close(result.offered_load, load(offered)));
+    let within = |at: Cycle| !ids.is_empty() && result.window.from < at && at <= result.window.to;
+    let now = own.deliveries.iter().filter(|delivery| within(delivery.delivered));
+    let carried: u64 = now.map(|delivery| flits(&own.messages[delivery.message as usize])).sum();
+    prop_assert!(close(result.delivered_load, load(carried)), "{} {}", result.delivered_load, load(carried));
+    let completed = (0..own.messages.len()).filter(|&id| last(id).is_some_and(within));
+    let completed: Vec<usize> = completed.collect();
+    prop_assert_eq!(result.window.completed, completed.len() as u64);
+    prop_assert!(close(result.accepted_load, load(completed.iter().map(|&id| flits(&own.messages[id])).sum())));
+
+    // Latencies: those of the delivered messages among the measured ones.
+    let distribution = &result.latency.last;
+    let parts = result.latency.parts;
+    let sum = parts.queueing + parts.startup + parts.network + parts.blocking;
+    prop_assert!(close(sum, distribution.mean.unwrap_or(0.0)), "{:?} {:?}", parts, distribution);
+    if finite || case.run.warmup != Warmup::Auto {
+        let mut latencies: Vec<f64> =
+            ids.filter_map(|id| last(id).map(|at| (at - own.messages[id].0) as f64)).collect();
+        latencies.sort_by(f64::total_cmp);
+        prop_assert_eq!(messages.measured, latencies.len() as u64);
+        prop_assert_eq!(distribution.max, latencies.last().copied());
+        let mean = latencies.iter().sum::<f64>() / latencies.len().max(1) as f64;
+        prop_assert!(close(distribution.mean.unwrap_or(0.0), mean));
+        prop_assert!(distribution.mean_ns.is_none_or(|ns| close(ns, mean * 5.0)));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn nothing_is_lost_and_nothing_comes_twice(case in cases()) {
+        let Some(scenario) = case.scenario(case.algorithm) else { return Ok(()) };
+        let (result, own) = observed(&scenario, case.seed);
+        check(&case, &scenario, &result, &own)?;
+        // The seed alone decides, watched or not.
+        prop_assert_eq!(simulate(&scenario, EngineChoice::Flit, case.seed).unwrap(), result);
+    }
+
+    /// Common random numbers: what is sent does not depend on how.
+    #[test]
+    fn all_algorithms_see_the_same_messages(case in cases()) {
+        let sent = ALGORITHMS.iter().filter_map(|name| case.scenario(name));
+        let sent: Vec<Vec<Message>> = sent.map(|scenario| observed(&scenario, case.seed).1.messages).collect();
+        for pair in sent.windows(2) {
+            let both = pair[0].len().min(pair[1].len());
+            prop_assert_eq!(&pair[0][..both], &pair[1][..both]);
+        }
+    }
+}
+
+/// Bursts from every node, without rest.
+fn heavy(mesh: &str, algorithm: &str, switching: &Switching, seed: u64) -> RunResult {
+    let network = Arc::new(build(mesh));
+    let algorithm: Arc<dyn Algorithm> = Arc::from(algorithm_by_name(algorithm, &network, &Options::default()).unwrap());
+    let nodes = network.nodes() as u32;
+    let timing = Timing { startup: 0, routing_delay: 1, ..Timing::default() };
+    let arrivals = Arrivals { process: Process::Burst, rate: None, successes: None, sources: None, interval: Some(20) };
+    let destinations = Count { least: 1, most: (nodes - 1).min(8) };
+    let traffic = Traffic {
+        arrivals: Some(arrivals),
+        length: Some(Count { least: 4, most: 60 }),
+        multicast: Some(MulticastTraffic { destinations, fraction: 0.9 }),
+        unicast: None,
+        trace: None,
+    };
+    let run = Run { mode: Some(Mode::Finite), messages: Some(8 * u64::from(nodes)), ..Run::default() };
+    let scenario = Scenario::new(network, algorithm, switching, &timing, &traffic, &run).unwrap();
+    simulate(&scenario, EngineChoice::Auto, seed).unwrap()
+}
+
+/// What the simulator finds dead, the static check called possible; and it does not cry wolf at everything.
+#[test]
+fn only_what_the_static_check_warns_of_deadlocks() {
+    let mut dead: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut seed = 0;
+    for mesh in ["mesh:6", "mesh:2x5", "mesh:4x4", "mesh:5x3", "mesh:3x3x2", "mesh:2x2x2x2", "mesh:1x7"] {
+        let network = build(mesh);
+        for &name in ALGORITHMS {
+            let Ok(algorithm) = algorithm_by_name(name, &network, &Options::default()) else { continue };
+            for (virtual_channels, buffer, header) in [
+                (1, 1, Header::None),
+                (1, 3, Header::AllDestinations),
+                (1, 8, Header::BitString),
+                (2, 1, Header::None),
+                (3, 2, Header::AllDestinations),
+            ] {
+                let safe = safe_ports(&network, &*algorithm, virtual_channels).expect("safe with some number");
+                for consumption_ports in 1..=safe {
+                    seed += 1;
+                    let switching =
+                        Switching { virtual_channels, buffer, header, consumption_ports, ..Switching::default() };
+                    let result = heavy(mesh, name, &switching, seed);
+                    let Some(deadlock) = result.deadlock else {
+                        assert_eq!(result.messages.in_flight, result.messages.generated - result.messages.delivered);
+                        continue;
+                    };
+                    assert!(consumption_ports < safe, "{name} on {mesh} with {switching:?}: {deadlock:?}");
+                    *dead.entry(name).or_default() += 1;
+                    // The witness is a cycle: each member waits for something that the next one has or gets first.
+                    for (i, worm) in deadlock.cycle.iter().enumerate() {
+                        let next = &deadlock.cycle[(i + 1) % deadlock.cycle.len()];
+                        // Holds it, or is before it in the queue for a link.
+                        let held = |wanted: &String| {
+                            let port = format!("{wanted}.");
+                            next.holds.iter().any(|held| held == wanted || held.starts_with(&port))
+                                || next.waits_for.contains(wanted) && wanted.contains("->")
+                        };
+                        assert!(worm.waits_for.iter().any(held), "{name} on {mesh}: {deadlock:?}");
+                    }
+                }
+            }
+        }
+    }
+    for name in ["pure-negative-first", "dual-path", "multi-path", "column-path"] {
+        assert!(dead.get(name).is_some_and(|&count| count > 0), "no run of {name} deadlocks: {dead:?}");
+    }
+    assert_eq!(dead.get("separate"), None);
+}
+
+/// E-cube on a ring needs virtual channels, which it does not use: the simulator finds the deadlock that the check warns of.
+#[test]
+fn a_torus_deadlocks_and_a_hypercube_does_not() {
+    let dead = |spec| {
+        let network = build(spec);
+        let algorithm = algorithm_by_name("separate", &network, &Options::default()).unwrap();
+        let warned = safe_ports(&network, &*algorithm, 1).is_none();
+        let found = (0..4).any(|seed| heavy(spec, "separate", &Switching::default(), seed).deadlock.is_some());
+        (warned, found)
+    };
+    assert_eq!(dead("torus:5x5"), (true, true));
+    assert_eq!(dead("hypercube:4"), (false, false));
+}
+
+/// A few messages of many nodes come sooner than the first arrives: that is no saturation.
+#[test]
+fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
+    for (algorithm, warmup) in
+        [("dual-path", Warmup::Auto), ("dual-path", Warmup::Cycles(50)), ("separate", Warmup::Cycles(0))]
+    {
+        let network = Arc::new(build("mesh:32x32"));
+        let algorithm: Arc<dyn Algorithm> =
+            Arc::from(algorithm_by_name(algorithm, &network, &Options::default()).unwrap());
+        // One message of the whole network in 100 cycles, a startup of 1000.
+        let arrivals =
+            Arrivals { process: Process::Poisson, rate: Some(0.002), successes: None, sources: None, interval: None };
+        let multicast = Some(MulticastTraffic { destinations: Count::fixed(4), fraction: 1.0 });
+        let traffic = Traffic { arrivals: Some(arrivals), multicast, ..Traffic::default() };
+        let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None };
+        let (switching, timing) = (Switching::default(), Timing::default());
+        let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &run).unwrap();
+        let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
+        assert!(!result.saturated && result.messages.measured >= 5, "{result:?}");
+    }
+}
+
+/// Zero is printed without a sign.
+#[test]
+fn what_was_not_measured_is_nothing() {
+    let network = Arc::new(build("mesh:2x2"));
+    let algorithm: Arc<dyn Algorithm> =
+        Arc::from(algorithm_by_name("separate", &network, &Options::default()).unwrap());
+    let arrivals =
+        Arrivals { process: Process::Poisson, rate: Some(0.02), successes: None, sources: None, interval: None };
+    let traffic = Traffic { arrivals: Some(arrivals), ..Traffic::default() };
+    let run = Run { max_cycles: Some(1), ..Run::default() };
+    let (switching, timing) = (Switching::default(), Timing::default());
+    let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &run).unwrap();
+    let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
+    assert_eq!(result.latency.last.mean, None);
+    let parts = result.latency.parts;
+    assert!([parts.queueing, parts.startup, parts.network, parts.blocking].iter().all(|part| part.is_sign_positive()));
+}

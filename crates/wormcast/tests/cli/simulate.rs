@@ -1,0 +1,270 @@
+//! `wormcast simulate`.
+
+use serde_json::{Value, json};
+
+use crate::folder::Folder;
+use crate::wormcast;
+
+/// Small numbers to work by hand: 10 cycles of startup, a routing delay of 2, one port each, one-flit buffers.
+const BY_HAND: &str = r#"
+topology = "mesh:4x4"
+algorithm = "separate"
+traffic.trace = "messages.txt"
+[switching]
+buffer = 1
+injection_ports = 1
+consumption_ports = 1
+[timing]
+cycle_ns = 5.0
+startup = 10
+routing_delay = 2
+"#;
+
+/// A lone unicast; two worms of one message; two messages that want the same link.
+const MESSAGES: &str = "\
+# cycle source length destinations
+0   0   8 3
+100 1,1 8 2,1;1,3
+
+200 0   8 2   # waits for the next one
+200 1   8 2
+";
+
+fn by_hand() -> Folder {
+    Folder::with(&[("x.toml", BY_HAND), ("messages.txt", MESSAGES)])
+}
+
+#[test]
+fn deliveries_are_those_worked_out_by_hand() {
+    let folder = by_hand();
+    folder.run(&["simulate", "x.toml", "--deliveries", "out.csv"]).success();
+    // Rule 4, S + (D + 1)(r + 1) + L: 10 + 4 * 3 + 8 = 30 and 10 + 2 * 3 + 8 = 24.
+    // The second worm of message 1 is prepared in 120. The injection channel is its own from 123 on: the first worm's header
+    // crosses the consumption channel in 116, so its eighth flit leaves the injection buffer in 122. 123 + 3 * 3 + 8 = 140.
+    // Message 3 takes the link from 1 to 2 in 213 and crosses the consumption channel until 223. Message 2 asked for the link
+    // in 216, gets it in 224, and the consumption channel three cycles later: 227 + 8 = 235.
+    let expected = "\
+message,source,destination,generated,delivered
+0,0,3,0,30
+1,5,6,100,124
+1,5,13,100,140
+2,0,2,200,235
+3,1,2,200,224
+";
+    assert_eq!(folder.read("out.csv"), expected);
+}
+
+#[test]
+fn json_has_every_documented_field() {
+    let report = by_hand().run(&["simulate", "x.toml", "--seed", "7", "--format", "json"]).json();
+    assert_eq!((&report["seed"], &report["engine"], &report["deadlock"]), (&json!(7), &json!("flit"), &Value::Null));
+    assert_eq!(report["config_hash"].as_str().unwrap().len(), 64);
+    assert_eq!(report["cycles"], 235);
+    let messages = json!({"generated": 4, "delivered": 4, "in_flight": 0, "measured": 4});
+    assert_eq!(report["messages"], messages);
+    assert_eq!((&report["deliveries"], &report["duplicates"]), (&json!(5), &json!(0)));
+    assert_eq!(report["saturated"], false);
+    // Latencies to the last destination: 30, 40, 35, 24; the mean over destinations of message 1 is 32.
+    let last = &report["latency"]["last"];
+    assert_eq!((&last["mean"], &last["mean_ns"]), (&json!(129.0 / 4.0), &json!(129.0 / 4.0 * 5.0)));
+    assert_eq!((&last["p50"], &last["p99"], &last["max"]), (&json!(30.0), &json!(40.0), &json!(40.0)));
+    let mean = &report["latency"]["mean"];
+    assert_eq!((&mean["mean"], &mean["mean_ns"]), (&json!(121.0 / 4.0), &json!(121.0 / 4.0 * 5.0)));
+    assert_eq!((&mean["p50"], &mean["p99"], &mean["max"]), (&json!(30.0), &json!(35.0), &json!(35.0)));
+    // Message 1's last worm waits 10 cycles for the processor and 3 for the injection channel, message 2's 8 for a link.
+    let parts = json!({"queueing": 10.0 / 4.0, "startup": 10.0, "network": (20.0 + 17.0 + 17.0 + 14.0) / 4.0, "blocking": 11.0 / 4.0});
+    assert_eq!(report["latency"]["parts"], parts);
+    // 5 deliveries of 8 flits in 235 cycles at 16 nodes.
+    for load in ["offered_load", "delivered_load"] {
+        assert_eq!(report[load], json!(40.0 / (16.0 * 235.0)), "{load}");
+    }
+}
+
+/// Lockstep holds a stop's flits back until those behind it move: 4 data flits over 0, 1, 2, 3 with a routing delay of 1.
+#[test]
+fn a_path_delivers_on_its_way() {
+    let folder = Folder::with(&[("x.toml", BY_HAND), ("messages.txt", "0 0 4 1;2;3\n")]);
+    let set = [
+        "topology=mesh:4",
+        "algorithm=dual-path",
+        "timing.startup=0",
+        "timing.routing_delay=1",
+        "switching.consumption_ports=2",
+    ];
+    let arguments: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+    folder.run(&[&["simulate", "x.toml", "--deliveries", "out.csv"], &arguments[..]].concat()).success();
+    // The header crosses the links in 2, 4, 6 and the last consumption channel in 8; the last flit leaves router 1 in
+    // 8 + 3 - 2 = 9, router 2 in 8 + 3 - 1 = 10, router 3 in 8 + 3 = 11.
+    let expected = "message,source,destination,generated,delivered\n0,0,1,0,10\n0,0,2,0,11\n0,0,3,0,12\n";
+    assert_eq!(folder.read("out.csv"), expected);
+}
+
+#[test]
+fn text_is_for_people() {
+    let text = by_hand().run(&["simulate", "x.toml"]).success();
+    assert!(text.starts_with("separate on mesh:4x4, seed 0, flit engine\n"), "{text}");
+    assert!(text.contains("4 generated, 4 delivered, 0 in flight, 4 measured"), "{text}");
+    assert!(text.contains("mean 32.2 cycles (0.161 us), median 30, 99% 40, largest 40"), "{text}");
+}
+
+#[test]
+fn the_timeline_is_a_trace_event_file() {
+    let folder = by_hand();
+    folder.run(&["simulate", "x.toml", "--timeline", "out.json"]).success();
+    let timeline: Value = serde_json::from_str(&folder.read("out.json")).expect("valid JSON");
+    let events = timeline["traceEvents"].as_array().expect("events");
+    let number = |event: &Value, key: &str| event[key].as_f64().unwrap_or_else(|| panic!("{key} of {event}"));
+    let named = |phase: &str| -> Vec<&Value> { events.iter().filter(|event| event["ph"] == phase).collect() };
+    let mut tracks = std::collections::HashSet::new();
+    for name in named("M") {
+        assert!(name["args"]["name"].as_str().is_some_and(|name| !name.is_empty()), "{name}");
+        tracks.insert((name["pid"].as_u64(), name["tid"].as_u64()));
+    }
+    assert_eq!(named("M").len() + named("X").len() + named("i").len(), events.len());
+    let mut slices: Vec<(u64, u64, f64, f64)> = Vec::new();
+    for slice in named("X") {
+        assert!(number(slice, "ts") >= 0.0 && number(slice, "dur") > 0.0, "{slice}");
+        // 235 cycles of 5 ns are 1.175 us.
+        assert!(number(slice, "ts") + number(slice, "dur") <= 1.175 + 1e-9, "{slice}");
+        assert!(tracks.contains(&(slice["pid"].as_u64(), slice["tid"].as_u64())), "{slice} has a named track");
+        let end = number(slice, "ts") + number(slice, "dur");
+        slices.push((slice["pid"].as_u64().unwrap(), slice["tid"].as_u64().unwrap(), number(slice, "ts"), end));
+    }
+    // A channel has one holder at a time, a processor one startup.
+    slices.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    for pair in slices.windows(2) {
+        assert!((pair[0].0, pair[0].1) != (pair[1].0, pair[1].1) || pair[0].3 <= pair[1].2 + 1e-9, "{pair:?}");
+    }
+    // 5 startups; links 3 + 1 + 2 + 2 + 1; an injection and a consumption channel a worm.
+    assert_eq!(slices.len(), 5 + 9 + 10);
+    let held = named("X").into_iter().find(|s| s["args"]["from_cycle"] == 213 && s["name"] == "worm 4").unwrap();
+    assert_eq!((&held["args"]["to_cycle"], &held["args"]["flits"]), (&json!(224), &json!(8)));
+    assert_eq!(named("i").len(), 5);
+    let delivered: Vec<_> = named("i").iter().map(|event| event["args"]["cycle"].as_u64().unwrap()).collect();
+    assert_eq!(delivered.iter().max(), Some(&235));
+}
+
+/// Two worms in one column, up and down, each stopping where the other must.
+const DEADLOCK: &str = "0 0,0 40 0,1;0,2\n0 0,3 40 0,2;0,1\n";
+
+#[test]
+fn a_deadlock_is_reported_with_its_cycle_and_a_warning() {
+    let folder = Folder::with(&[("x.toml", BY_HAND), ("messages.txt", DEADLOCK)]);
+    let simulate = |ports: &str| {
+        let ports = format!("switching.consumption_ports={ports}");
+        folder.run(&["simulate", "x.toml", "--set", "algorithm=column-path", "--set", &ports, "--format", "json"])
+    };
+    let outcome = simulate("1");
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    let report: Value = serde_json::from_str(&outcome.stdout).expect("valid JSON");
+    let deadlock = &report["deadlock"];
+    assert_eq!(deadlock["dead"], 2);
+    let member = |id: usize| deadlock["cycle"].as_array().unwrap().iter().find(|worm| worm["worm"] == id).unwrap();
+    assert_eq!((&member(0)["header_at"], &member(0)["waits_for"]), (&json!(8), &json!(["consumption 8"])));
+    assert_eq!((&member(1)["header_at"], &member(1)["waits_for"]), (&json!(4), &json!(["consumption 4"])));
+    let holds = |id: usize, channel: &str| member(id)["holds"].as_array().unwrap().contains(&json!(channel));
+    assert!(holds(0, "consumption 4.0") && holds(0, "4->8") && holds(1, "consumption 8.0") && holds(1, "8->4"));
+    assert_eq!(report["messages"], json!({"generated": 2, "delivered": 0, "in_flight": 2, "measured": 0}));
+    assert_eq!((&report["latency"]["last"]["mean"], &report["latency"]["last"]["max"]), (&Value::Null, &Value::Null));
+    assert_eq!(report["static_check"]["deadlock_free"], false);
+    assert!(outcome.stderr.starts_with("warning: the static analysis finds that worms of `column-path` can deadlock"));
+    assert!(outcome.stderr.contains("\nerror: deadlock in cycle "), "{outcome:?}");
+
+    let report = simulate("2").json();
+    assert_eq!((&report["deadlock"], &report["messages"]["delivered"]), (&Value::Null, &json!(2)));
+    assert_eq!(report["static_check"], json!({"deadlock_free": true, "cycle": null}));
+}
+
+/// What was delivered before a deadlock is written all the same.
+#[test]
+fn a_deadlock_keeps_the_results_so_far() {
+    let messages = format!("{DEADLOCK}\n").replace("0 0,", "50 0,");
+    let folder = Folder::with(&[("x.toml", BY_HAND), ("messages.txt", &format!("0 15 8 14\n{messages}"))]);
+    let files = ["--timeline", "t.json", "--deliveries", "d.csv"];
+    let outcome = folder.run(&[&["simulate", "x.toml", "--set", "algorithm=column-path"], &files[..]].concat());
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.stdout.contains("deadlock in cycle "), "{outcome:?}");
+    assert_eq!(folder.read("d.csv").lines().count(), 2);
+    serde_json::from_str::<Value>(&folder.read("t.json")).expect("valid JSON");
+}
+
+#[test]
+fn the_seed_alone_decides() {
+    let toml = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\nrun.messages = 200\n[traffic]\nmulticast.destinations = 3\narrivals = { process = 'poisson', rate = 0.1 }\n";
+    let folder = Folder::with(&[("x.toml", toml)]);
+    let run = |seed: &str| {
+        let text =
+            folder.run(&["simulate", "x.toml", "--seed", seed, "--format", "json", "--deliveries", "d.csv"]).success();
+        (text, folder.read("d.csv"))
+    };
+    assert_eq!(run("1"), run("1"));
+    assert_ne!(run("1").1, run("2").1);
+    let set = folder.run(&["simulate", "x.toml", "--set", "seed=1", "--format", "json"]).success();
+    assert_eq!(set, run("1").0, "--seed is --set seed");
+}
+
+/// Every engine that runs a configuration gives the same result; one that cannot says so and names one that can.
+#[test]
+fn engines_agree_or_decline() {
+    let folder = by_hand();
+    let run = |engine: &str| folder.run(&["simulate", "x.toml", "--engine", engine, "--deliveries", "d.csv"]);
+    run("flit").success();
+    let reference = folder.read("d.csv");
+    run("auto").success();
+    assert_eq!(folder.read("d.csv"), reference);
+    let worm = run("worm");
+    if worm.code == 0 {
+        assert_eq!(folder.read("d.csv"), reference);
+    } else {
+        let message = worm.bad_input();
+        assert!(message.starts_with("error: ") && message.contains("worm engine") && message.contains("`auto`"));
+    }
+}
+
+#[test]
+fn settings_on_the_command_line_replace_the_files() {
+    let folder = by_hand();
+    let cycles =
+        |set: &str| folder.run(&["simulate", "x.toml", "--format", "json", "--set", set]).json()["cycles"].clone();
+    // The last message waits for nobody else's link on a routing without the shared one, and for less with less startup.
+    assert_eq!(cycles("timing.startup=0"), 225);
+    assert_eq!(cycles("traffic.trace=messages.txt"), 235);
+    let both = ["--set", "timing.startup=20", "--set", "timing.startup=0"];
+    let last_wins = folder.run(&[&["simulate", "x.toml", "--format", "json"], &both[..]].concat()).json();
+    assert_eq!(last_wins["cycles"], 225);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_may_be_streams() {
+    let folder = by_hand();
+    let out = folder.run(&["simulate", "x.toml", "--deliveries", "/dev/stdout", "--format", "json"]).success();
+    let (csv, json) = out.split_at(out.find('{').expect("JSON after the table"));
+    assert!(csv.starts_with("message,source,destination,generated,delivered\n0,0,3,0,30\n"), "{out}");
+    serde_json::from_str::<Value>(json).expect("valid JSON");
+    folder.run(&["simulate", "x.toml", "--timeline", "/dev/null"]).success();
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file(), "a device stays one");
+}
+
+/// A link keeps being one: what it points to is written.
+#[cfg(unix)]
+#[test]
+fn links_are_followed() {
+    let folder = by_hand();
+    std::os::unix::fs::symlink(folder.path().join("target.csv"), folder.path().join("link.csv")).unwrap();
+    for _ in 0..2 {
+        folder.run(&["simulate", "x.toml", "--deliveries", "link.csv"]).success();
+        assert!(folder.path().join("link.csv").is_symlink());
+        assert_eq!(folder.read("target.csv").lines().count(), 6);
+    }
+}
+
+#[test]
+fn the_built_in_experiment_needs_an_algorithm() {
+    let message = wormcast(&["simulate"]).bad_input();
+    assert!(
+        message.contains("`algorithm` is swept: choose one with `--set algorithm=pure-negative-first`"),
+        "{message}"
+    );
+    assert!(message.contains("(built-in experiment):"), "{message}");
+}

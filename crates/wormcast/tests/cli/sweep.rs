@@ -1,0 +1,244 @@
+//! `wormcast sweep` and `wormcast plot`.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::folder::Folder;
+use crate::{command, outcome};
+
+/// Two algorithms at three rates on a small mesh: milliseconds a replication. The last rate is beyond saturation.
+const SMALL: &str = r#"
+title = "Latency on a small mesh"
+topology = "mesh:4x4"
+seed = 5
+[timing]
+startup = 100
+[traffic]
+arrivals = { process = "poisson", rate = 0.1 }
+length = { uniform = [5, 20] }
+multicast = { destinations = 4 }
+[run]
+warmup = 2000
+messages = 150
+[stop]
+relative_half_width = 0.08
+min_replications = 4
+max_replications = 12
+[sweep]
+algorithm = ["dual-path", "column-path"]
+"traffic.arrivals.rate" = [0.05, 0.2, 8.0]
+"#;
+
+const OUTPUTS: [&str; 3] = ["small.csv", "small.svg", "small.png"];
+
+fn small() -> Folder {
+    Folder::with(&[("small.toml", SMALL)])
+}
+
+fn outputs(folder: &Folder, below: &str) -> Vec<Vec<u8>> {
+    OUTPUTS.iter().map(|name| folder.bytes(&format!("{below}/{name}"))).collect()
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let folder = small();
+    for jobs in ["1", "2", "4"] {
+        folder.run(&["sweep", "small.toml", "--jobs", jobs, "--out", jobs]).success();
+    }
+    let reference = outputs(&folder, "1");
+    assert!(reference[1].starts_with(b"<svg ") && reference[2].starts_with(b"\x89PNG"));
+    for jobs in ["2", "4"] {
+        assert!(outputs(&folder, jobs) == reference, "--jobs {jobs}");
+    }
+}
+
+#[test]
+fn a_sweep_leaves_a_table_two_plots_and_a_store() {
+    let folder = small();
+    let said = folder.run(&["sweep", "small.toml"]).success();
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("Latency on a small mesh"));
+    let first = lines.next().unwrap();
+    assert!(first.starts_with("  algorithm=dual-path traffic.arrivals.rate=0.05: "), "{said}");
+    assert!(said.contains("rate=8.0: saturated: "), "{said}");
+    assert!(said.ends_with("Wrote results/small.csv, results/small.svg, results/small.png.\n"), "{said}");
+    assert_eq!(folder.files("results"), ["small.csv", "small.png", "small.svg", "store.db"]);
+    let table = folder.read("results/small.csv");
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 7);
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()));
+    assert_eq!(rows[0][..4], ["algorithm", "traffic.arrivals.rate", "outcome", "replications"]);
+    assert_eq!((rows[3][1], rows[3][2], rows[3][4]), ("8.0", "saturated", ""), "no mean beyond saturation");
+}
+
+#[test]
+fn a_store_answers_again_and_fresh_forgets() {
+    let folder = small();
+    folder.run(&["sweep", "small.toml"]).success();
+    let first = outputs(&folder, "results");
+    // A replication more would be a longer table: the store does not grow when there is nothing to compute.
+    let store = folder.bytes("results/store.db");
+    let lax = folder.run(&["sweep", "small.toml", "--set", "stop.relative_half_width=0.5", "--out", "lax"]);
+    assert_eq!(lax.code, 0);
+    folder.run(&["sweep", "small.toml", "--jobs", "1"]).success();
+    assert!(outputs(&folder, "results") == first && folder.bytes("results/store.db") == store);
+    folder.run(&["sweep", "small.toml", "--fresh"]).success();
+    assert!(outputs(&folder, "results") == first, "the same seed gives the same bytes");
+}
+
+#[test]
+fn plot_redraws_from_the_store_without_running() {
+    let folder = small();
+    let none = folder.run(&["plot", "small.toml"]).bad_input();
+    assert_eq!(none, "error: there is no result store `results/store.db`: run `wormcast sweep` first\n");
+    assert!(!folder.path().join("results").exists(), "nothing is made for nothing");
+    folder.run(&["sweep", "small.toml"]).success();
+    let first = outputs(&folder, "results");
+    for name in OUTPUTS {
+        std::fs::remove_file(folder.path().join("results").join(name)).unwrap();
+    }
+    folder.run(&["plot", "small.toml"]).success();
+    assert!(outputs(&folder, "results") == first);
+    folder.run(&["plot", "small.toml", "--store", "results/store.db", "--out", "figures"]).success();
+    assert!(outputs(&folder, "figures") == first);
+    // Another quantity of the same results.
+    folder.run(&["plot", "small.toml", "--set", "plot.y=latency.mean"]).success();
+    assert!(outputs(&folder, "results")[1] != first[1] && outputs(&folder, "results")[0] == first[0]);
+    let other = folder.run(&["plot", "small.toml", "--set", "seed=6"]).bad_input();
+    assert_eq!(other, "error: `results/store.db` has no results of this experiment: run `wormcast sweep` first\n");
+}
+
+/// SIGKILL at several moments, then the same command to the end: the bytes of a sweep that was left alone.
+#[test]
+fn a_killed_sweep_goes_on_to_the_same_bytes() {
+    let folder = small();
+    let sweep = |out: &'static str| {
+        // Replications that take long enough to be interrupted.
+        let set = ["--set", "run.messages=1500", "--set", "sweep.\"traffic.arrivals.rate\"=[0.05, 0.2]"];
+        [&["sweep", "small.toml", "--jobs", "2", "--out", out], &set[..]].concat()
+    };
+    folder.run(&sweep("whole")).success();
+    let mut killed = 0;
+    for size in [30_000, 60_000, 100_000] {
+        let mut victim = command(&sweep("killed"));
+        let mut victim = victim.current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
+        // The write-ahead log grows with every result.
+        let log = folder.path().join("killed/store.db-wal");
+        let start = Instant::now();
+        while std::fs::metadata(&log).map_or(0, |data| data.len()) < size
+            && victim.try_wait().unwrap().is_none()
+            && start.elapsed() < Duration::from_secs(20)
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        victim.kill().unwrap();
+        killed += u32::from(!victim.wait().unwrap().success());
+    }
+    assert!(killed > 0, "the sweep was over before it could be killed");
+    folder.run(&sweep("killed")).success();
+    assert!(outputs(&folder, "killed") == outputs(&folder, "whole"));
+    let left = folder.files("killed");
+    assert_eq!(left, ["small.csv", "small.png", "small.svg", "store.db"]);
+}
+
+#[test]
+fn deadlocked_points_end_with_exit_code_1_and_their_row() {
+    let folder = small();
+    let set = ["switching.consumption_ports=1", "algorithm=column-path", "timing.startup=0", "run.messages=2000"];
+    let set: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+    let outcome = folder.run(&[&["sweep", "small.toml"], &set[..]].concat());
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(outcome.stdout.contains("rate=8.0: deadlocked\n"), "{outcome:?}");
+    assert!(outcome.stderr.contains("points end in a deadlock; `wormcast simulate` names its worms"), "{outcome:?}");
+    let table = folder.read("results/small.csv");
+    assert!(table.lines().any(|line| line.starts_with("8.0,deadlocked,")), "{table}");
+}
+
+#[test]
+fn what_a_sweep_cannot_use_is_said_before_it_runs() {
+    let folder = small();
+    let refused = |arguments: &[&str]| folder.run(&[&["sweep", "small.toml"], arguments].concat()).bad_input();
+    assert!(refused(&["--jobs", "0"]).contains("invalid value '0' for '--jobs <N>'"));
+    assert!(refused(&["--jobs", "many"]).contains("invalid value 'many' for '--jobs <N>'"));
+    assert!(
+        refused(&["--set", "sweep.algorithm=[\"dual-path\", \"colum-path\"]"]).contains("did you mean `column-path`?")
+    );
+    assert!(!folder.path().join("results").exists());
+
+    folder.write("file", b"not a folder");
+    let message = refused(&["--out", "file"]);
+    assert!(message.starts_with("error: cannot make the folder `file`: "), "{message}");
+    let message = refused(&["--out", "file/below"]);
+    assert!(message.starts_with("error: cannot make the folder `file/below`: "), "{message}");
+
+    folder.write("text.db", "this is no database, whatever its name says\n".repeat(100).as_bytes());
+    let message = refused(&["--store", "text.db"]);
+    assert_eq!(
+        message,
+        "error: `text.db` is not a result store: it is not a database; choose another file with --store\n"
+    );
+    assert_eq!(folder.bytes("text.db").len(), 4400, "it is left alone");
+    folder.write("short.db", b"x");
+    let message = refused(&["--store", "short.db"]);
+    assert!(message.contains("`short.db` is not a result store"), "{message}");
+    let message = refused(&["--store", "."]);
+    assert!(message.contains("it is a directory"), "{message}");
+    let message = refused(&["--store", "no/such/store.db"]);
+    assert!(message.contains("there is no directory `no/such`"), "{message}");
+}
+
+/// What there is to say about points comes from the simulation as well: a header that no path can carry.
+#[test]
+fn a_sweep_that_the_engine_cannot_run_is_bad_input() {
+    let folder = small();
+    for command in ["sweep", "simulate"] {
+        let set = ["--set", "switching.header=tree", "--set", "algorithm=dual-path"];
+        let message = folder.run(&[&[command, "small.toml"], &set[..]].concat()).bad_input();
+        assert!(message.contains("`dual-path` sends paths, which have no tree header"), "{message}");
+    }
+}
+
+/// Linux lets a small file system be made only for root: where it cannot be had, the test says nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_reported_and_the_sweep_goes_on_later() {
+    let folder = small();
+    let disk = folder.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mount = |arguments: &[&str]| {
+        let status = std::process::Command::new(arguments[0])
+            .args(&arguments[1..])
+            .arg(&disk)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs"]) {
+        return;
+    }
+    let full = folder.run(&["sweep", "small.toml", "--out", "disk"]);
+    let grown = mount(&["mount", "-o", "remount,size=8m"]);
+    let resumed = folder.run(&["sweep", "small.toml", "--out", "disk"]);
+    let files = folder.files("disk");
+    assert!(mount(&["umount"]) && grown);
+    assert_eq!(full.code, 1, "{full:?}");
+    let message = full.stderr.as_str();
+    let explained = message.contains("no space left for the result store `disk/store.db`")
+        || message.starts_with("error: cannot write `disk/small.") && message.contains("No space left");
+    assert!(explained && message.lines().count() == 1, "{message}");
+    assert_eq!(resumed.code, 0, "{resumed:?}");
+    assert_eq!(files, ["small.csv", "small.png", "small.svg", "store.db"]);
+}
+
+/// A reader that leaves while results are printed changes nothing.
+#[test]
+fn a_reader_that_leaves_loses_nothing() {
+    let folder = small();
+    let mut sweep = command(&["sweep", "small.toml"]);
+    let mut child = sweep.current_dir(folder.path()).spawn().unwrap();
+    drop(child.stdout.take());
+    let outcome = outcome(child);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    assert_eq!(folder.files("results").len(), 4);
+}
