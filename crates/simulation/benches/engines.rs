@@ -1,4 +1,4 @@
-//! Flit-hops a second of the flit engine: `cargo bench -p wormcast-simulation`.
+//! Flit-hops a second of both engines: `cargo bench -p wormcast-simulation`.
 //!
 //! One element is a flit that crosses a channel between two routers, as in the figures that other simulators publish.
 
@@ -51,9 +51,11 @@ fn flit_hops(criterion: &mut Criterion) {
         let result = simulate(&scenario, EngineChoice::Flit, 1).unwrap();
         assert!(!result.saturated && result.deadlock.is_none(), "{name} is meant to run at medium load");
         group.throughput(Throughput::Elements(result.flit_hops));
-        group.bench_with_input(BenchmarkId::from_parameter(name), &scenario, |bencher, scenario| {
-            bencher.iter(|| simulate(black_box(scenario), EngineChoice::Flit, 1));
-        });
+        for (engine, choice) in [("flit", EngineChoice::Flit), ("worm", EngineChoice::Worm)] {
+            group.bench_with_input(BenchmarkId::new(engine, name), &scenario, |bencher, scenario| {
+                bencher.iter(|| simulate(black_box(scenario), choice, 1));
+            });
+        }
         println!(
             "{name}: links busy {:.1}%, latency {:.0?} cycles",
             result.links.busy * 100.0,
