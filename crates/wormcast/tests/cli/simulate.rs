@@ -167,12 +167,38 @@ fn a_deadlock_is_reported_with_its_cycle_and_a_warning() {
     assert_eq!(report["messages"], json!({"generated": 2, "delivered": 0, "in_flight": 2, "measured": 0}));
     assert_eq!((&report["latency"]["last"]["mean"], &report["latency"]["last"]["max"]), (&Value::Null, &Value::Null));
     assert_eq!(report["static_check"]["deadlock_free"], false);
-    assert!(outcome.stderr.starts_with("warning: the static analysis finds that worms of `column-path` can deadlock"));
+    let warning = "warning: the static analysis finds that worms of `column-path` can deadlock here: see `wormcast routing --topology mesh:4x4 --algorithm column-path --consumption-ports 1`\n";
+    assert!(outcome.stderr.starts_with(warning), "{outcome:?}");
     assert!(outcome.stderr.contains("\nerror: deadlock in cycle "), "{outcome:?}");
 
     let report = simulate("2").json();
     assert_eq!((&report["deadlock"], &report["messages"]["delivered"]), (&Value::Null, &json!(2)));
     assert_eq!(report["static_check"], json!({"deadlock_free": true, "cycle": null}));
+}
+
+/// With virtual channels, more worms meet at a router: what is safe without them need not be with them.
+#[test]
+fn virtual_channels_count_in_the_static_check() {
+    let folder = Folder::with(&[("x.toml", BY_HAND), ("messages.txt", "0 0 8 3\n")]);
+    let free = |ports: u32, virtual_channels: u32| {
+        let (ports, count) = (ports.to_string(), virtual_channels.to_string());
+        let set = [
+            format!("--set=switching.consumption_ports={ports}"),
+            format!("--set=switching.virtual_channels={count}"),
+            "--set=algorithm=column-path".to_owned(),
+        ];
+        let arguments: Vec<&str> = set.iter().map(String::as_str).collect();
+        let outcome = folder.run(&[&["simulate", "x.toml", "--format", "json"], &arguments[..]].concat());
+        let report: Value = serde_json::from_str(&outcome.stdout).expect("valid JSON");
+        let free = report["static_check"]["deadlock_free"].clone();
+        assert_eq!(free == false, outcome.stderr.contains("can deadlock here"), "{outcome:?}");
+        let routing = ["routing", "--topology", "mesh:4x4", "--algorithm", "column-path", "--format", "json"];
+        let options = ["--consumption-ports", &ports, "--virtual-channels", &count];
+        assert_eq!(wormcast(&[&routing[..], &options].concat()).json()["deadlock_free"], free);
+        free
+    };
+    assert_eq!((free(1, 1), free(2, 1)), (json!(false), json!(true)));
+    assert_eq!((free(2, 2), free(4, 2)), (json!(false), json!(true)));
 }
 
 /// What was delivered before a deadlock is written all the same.
