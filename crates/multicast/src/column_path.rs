@@ -14,7 +14,7 @@ use crate::plan::{Plan, Worm};
 ///
 /// Source: Boppana, Chalasani and Raghavendra 1994, as seed 000 uses it. Every worm runs along the source's row to its column
 /// and then along the column. A destination on the source's row rides the worm of its column that goes up, or the one that
-/// goes down if nothing lies above (resolved.md). Columns are served from the west, upwards before downwards.
+/// goes down if nothing lies above. Columns are served from the west, upwards before downwards.
 ///
 /// Needs a 2-D mesh. At most two worms a column; O(destinations x log destinations).
 ///

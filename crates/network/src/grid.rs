@@ -17,12 +17,14 @@ pub enum Direction {
 pub struct Grid {
     extents: Box<[u32]>,
     strides: Box<[u32]>,
+    /// For each dimension whose extent and stride are powers of two, the stride's exponent: coordinates need no division then.
+    shifts: Box<[Option<u32>]>,
 }
 
 impl Grid {
     /// A grid with these extents, all at least 1.
     pub(crate) fn new(extents: &[u32]) -> Self {
-        let strides = extents
+        let strides: Box<[u32]> = extents
             .iter()
             .scan(1u32, |stride, &extent| {
                 let this = *stride;
@@ -30,7 +32,11 @@ impl Grid {
                 Some(this)
             })
             .collect();
-        Self { extents: extents.into(), strides }
+        let shift = |(extent, stride): (&u32, &u32)| {
+            (extent.is_power_of_two() && stride.is_power_of_two()).then(|| stride.trailing_zeros())
+        };
+        let shifts = extents.iter().zip(&strides).map(shift).collect();
+        Self { extents: extents.into(), strides, shifts }
     }
 
     /// The number of dimensions.
@@ -64,7 +70,11 @@ impl Grid {
     /// One coordinate of the router with this index.
     #[inline]
     pub fn coordinate(&self, index: usize, dimension: usize) -> u32 {
-        index as u32 / self.strides[dimension] % self.extents[dimension]
+        let (index, extent) = (index as u32, self.extents[dimension]);
+        match self.shifts[dimension] {
+            Some(shift) => index >> shift & (extent - 1),
+            None => index / self.strides[dimension] % extent,
+        }
     }
 
     /// All coordinates of the router with this index, dimension 0 first.

@@ -243,6 +243,12 @@ impl Network {
     pub fn channel_along(&self, router: RouterId, dimension: usize, direction: Direction) -> Option<ChannelId> {
         let grid = self.shape.grid()?;
         let wraps = self.shape.wraps();
+        let outputs = self.output_range(router);
+        if outputs.len() == 2 * grid.dimensions() {
+            // Away from all borders there is a channel each way along each dimension.
+            let position = 2 * dimension as u32 + u32::from(direction == Direction::Positive);
+            return (dimension < grid.dimensions()).then(|| ChannelId::new(outputs.start + position));
+        }
         let mut skip = 0;
         for d in 0..=dimension {
             let (c, k) = (grid.coordinate(router.index(), d), grid.extents()[d]);

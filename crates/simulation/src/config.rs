@@ -69,7 +69,7 @@ pub enum Header {
     Tree,
 }
 
-/// How flits leave a replication point (rule 17).
+/// How flits leave a replication point of a tree (rule 17). Paths always deliver in lockstep with what goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replication {

@@ -33,6 +33,7 @@
 mod calendar;
 mod config;
 mod contention_free;
+mod core;
 mod deliveries;
 mod engine;
 mod flit;
@@ -48,6 +49,7 @@ mod timeline;
 mod trace;
 mod traffic;
 mod warmup;
+mod worm;
 
 pub use config::{
     Arrivals, Count, Header, Mode, Model, MulticastTraffic, Pattern, Process, Replication, Reservation, Run,
@@ -62,3 +64,4 @@ pub use result::{DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, P
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
 pub use timeline::Timeline;
+pub use worm::WormEngine;

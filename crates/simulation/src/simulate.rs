@@ -13,6 +13,7 @@ use crate::recorder::{Goal, Recorder};
 use crate::result::{Deadlock, RunResult};
 use crate::scenario::Scenario;
 use crate::traffic::MessageSource;
+use crate::worm::WormEngine;
 
 /// Messages that a run measures unless it is told otherwise: twenty a node, within limits.
 fn default_messages(scenario: &Scenario) -> u64 {
@@ -36,7 +37,7 @@ pub enum EngineChoice {
 #[non_exhaustive]
 pub enum SimulationError {
     /// The engine that was asked for cannot run the scenario.
-    #[error("the {engine} engine cannot run this: {reason}")]
+    #[error("the {engine} engine is not exact here: {reason}; use `flit` or `auto`")]
     Engine {
         /// The engine.
         engine: &'static str,
@@ -76,14 +77,21 @@ pub fn simulate_observed<O: Observer>(
     seed: u64,
     observer: &mut O,
 ) -> Result<RunResult, SimulationError> {
-    if engine == EngineChoice::Worm {
-        let reason = "this version has only the flit engine; use `flit` or `auto`".to_owned();
-        return Err(SimulationError::Engine { engine: "worm", reason });
+    let objection = WormEngine::<(Recorder, &mut O)>::objection(&scenario.engine);
+    let exact = match (engine, objection) {
+        (EngineChoice::Worm, Some(reason)) => {
+            return Err(SimulationError::Engine { engine: "worm", reason: reason.to_owned() });
+        }
+        (EngineChoice::Flit, _) => false,
+        (_, objection) => objection.is_none(),
+    };
+    let (network, routing) = (&*scenario.network, scenario.algorithm.routing());
+    let observer = (Recorder::new(goal(scenario), network.channels()), observer);
+    if exact {
+        Driver { scenario, engine: WormEngine::new(network, routing, scenario.engine, observer), slowest: 0 }.run(seed)
+    } else {
+        Driver { scenario, engine: FlitEngine::new(network, routing, scenario.engine, observer), slowest: 0 }.run(seed)
     }
-    let routing = scenario.algorithm.routing();
-    let recorder = Recorder::new(goal(scenario), scenario.network.channels());
-    let flit = FlitEngine::new(&scenario.network, routing, scenario.engine, (recorder, observer));
-    Driver { scenario, engine: flit, slowest: 0 }.run(seed)
 }
 
 fn goal(scenario: &Scenario) -> Goal {

@@ -5,16 +5,18 @@
 //! it in this cycle. The second condition depends on who is served further on, which may depend on this link in turn. So the
 //! cycle is settled in rounds: first every link serves one of the worms that are ready by themselves; what that frees makes
 //! others ready on links that have not served yet; and so on until nothing changes. Within a round all links decide at the
-//! same time, so the outcome does not depend on the order in which they are looked at.
+//! same time, so the outcome does not depend on the order in which they are looked at. Moves that share no link, those from and
+//! to processors, take part in the rounds: what they free counts from the next round on. Stripped flits have left before the
+//! first round.
 
 use std::collections::HashMap;
 
 use wormcast_network::ChannelId;
 
-use super::FlitEngine;
-use super::movement::{Step, report_crossing};
-use super::worm::Body;
+use super::paths::{Step, report_crossing};
+use super::{FlitEngine, Flits};
 use crate::config::Header;
+use crate::core::worm::Route;
 use crate::observer::Observer;
 
 /// Which virtual channel each link served last, and this cycle's bookkeeping.
@@ -35,15 +37,16 @@ impl<O: Observer> FlitEngine<'_, O> {
     pub(super) fn move_on_shared_links(&mut self) {
         let mut shared = std::mem::take(&mut self.shared_links);
         let mut active = std::mem::take(&mut self.active);
-        let virtual_channels = self.config.virtual_channels;
+        let virtual_channels = self.core.config.virtual_channels;
         shared.served.clear();
         shared.before.resize_with(active.len().max(shared.before.len()), Vec::new);
         for (before, &slot) in shared.before.iter_mut().zip(&active) {
             before.clear();
-            if let Body::Path(body) = &mut self.worms[slot as usize].body {
-                before.extend_from_slice(&body.left);
-                if !body.draining && body.strip_at == self.now {
-                    *body.left.last_mut().expect("a worm that moves has vertices") += 1;
+            let Route::Path(route) = &self.core.worms[slot as usize].route else { continue };
+            if let Flits::Path(flits) = &mut self.flits[slot as usize] {
+                before.extend_from_slice(&flits.left);
+                if !route.complete && flits.strip_at == self.core.now {
+                    flits.strip();
                 }
             }
         }
@@ -51,23 +54,25 @@ impl<O: Observer> FlitEngine<'_, O> {
             shared.offers.clear();
             shared.free.clear();
             for (before, &slot) in shared.before.iter().zip(&active) {
-                let worm = &self.worms[slot as usize];
-                let Body::Path(body) = &worm.body else { continue };
-                let last = body.left.len() - 1;
-                for vertex in body.first..=last {
-                    if body.left[vertex] > before[vertex] || (vertex == last && !body.draining) {
+                let worm = &self.core.worms[slot as usize];
+                let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else {
+                    continue;
+                };
+                let last = route.last();
+                for vertex in route.tail..=last {
+                    if flits.left[vertex] > before[vertex] || (vertex == last && !route.complete) {
                         continue;
                     }
                     let supply = if vertex == 0 { worm.flits } else { before[vertex - 1] };
-                    let room = vertex == last || body.left[vertex] - body.left[vertex + 1] < self.config.buffer;
-                    if supply <= body.left[vertex] || !room {
+                    let room = vertex == last || flits.left[vertex] - flits.left[vertex + 1] < self.core.config.buffer;
+                    if supply <= flits.left[vertex] || !room {
                         continue;
                     }
                     if vertex == 0 || vertex == last {
                         shared.free.push((slot, vertex));
                         continue;
                     }
-                    let (link, virtual_channel) = (body.entered_by[vertex + 1], body.virtual_channel[vertex + 1]);
+                    let (link, virtual_channel) = (route.entered_by[vertex + 1], route.virtual_channel[vertex + 1]);
                     if shared.served.contains_key(&link) {
                         continue;
                     }
@@ -85,8 +90,8 @@ impl<O: Observer> FlitEngine<'_, O> {
             }
             let winners = shared.offers.values().map(|&(_, _, slot, vertex)| (slot, vertex));
             for (slot, vertex) in winners.chain(shared.free.iter().copied()) {
-                if let Body::Path(body) = &mut self.worms[slot as usize].body {
-                    body.left[vertex] += 1;
+                if let Flits::Path(flits) = &mut self.flits[slot as usize] {
+                    flits.left[vertex] += 1;
                 }
             }
         }
@@ -96,30 +101,33 @@ impl<O: Observer> FlitEngine<'_, O> {
         active.retain(|&slot| {
             let before = &shared.before[position];
             position += 1;
-            let now = self.now;
-            let worm = &mut self.worms[slot as usize];
-            let (id, flits) = (worm.id, worm.flits);
-            let data_from = if self.config.header == Header::AllDestinations { worm.header } else { 0 };
-            let Body::Path(body) = &mut worm.body else { return false };
+            let (now, config) = (self.core.now, self.core.config);
+            let worm = &self.core.worms[slot as usize];
+            let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
+            let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else {
+                return false;
+            };
             if O::FLITS {
-                let last = body.left.len() - 1;
-                for vertex in (body.first..=last).filter(|&v| body.left[v] > before[v]) {
-                    if vertex < last || body.draining {
-                        report_crossing(&mut self.observer, now, id, body, vertex, body.left[vertex], data_from);
+                let last = route.last();
+                for vertex in (route.tail..=last).filter(|&v| flits.left[v] > before[v]) {
+                    if vertex < last || route.complete {
+                        let observer = &mut self.core.observer;
+                        report_crossing(observer, now, worm.id, route, vertex, flits.left[vertex], addresses);
                     }
                 }
             }
-            let moved = body.left != *before;
-            let step = Step { moved, header_arrived: body.header_arrived(), tail_left: body.tail_left(flits) };
+            let step = Step {
+                moved: flits.left != *before,
+                header_arrived: flits.header_arrived(),
+                tail_left: flits.left[route.tail] == worm.flits,
+            };
             if cfg!(debug_assertions) {
-                body.check(flits, self.config.buffer);
+                flits.check(worm.flits, config.buffer);
             }
             let goes_on = self.settle_path(slot, step);
             // A worm that lost every link may win one in the next cycle: it goes on until it is done or stuck.
-            let waits_for_turn = !goes_on && self.worms[slot as usize].live && self.has_ready_flit(slot);
-            if !goes_on && !waits_for_turn {
-                self.worms[slot as usize].active = false;
-            }
+            let waits_for_turn = !goes_on && self.core.worms[slot as usize].live && self.has_ready_flit(slot);
+            self.is_active[slot as usize] = goes_on || waits_for_turn;
             goes_on || waits_for_turn
         });
         self.active = active;
@@ -128,12 +136,11 @@ impl<O: Observer> FlitEngine<'_, O> {
 
     /// Whether a flit of a path worm could cross if its link served it.
     fn has_ready_flit(&self, slot: u32) -> bool {
-        let worm = &self.worms[slot as usize];
-        let Body::Path(body) = &worm.body else { return false };
-        let last = body.left.len() - 1;
-        (body.first..last).any(|vertex| {
-            let supply = if vertex == 0 { worm.flits } else { body.left[vertex - 1] };
-            supply > body.left[vertex] && body.left[vertex] - body.left[vertex + 1] < self.config.buffer
+        let worm = &self.core.worms[slot as usize];
+        let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else { return false };
+        (route.tail..route.last()).any(|vertex| {
+            let supply = if vertex == 0 { worm.flits } else { flits.left[vertex - 1] };
+            supply > flits.left[vertex] && flits.left[vertex] - flits.left[vertex + 1] < self.core.config.buffer
         })
     }
 }

@@ -1,6 +1,9 @@
 //! The engine against the rules of the model, closed forms and invariants.
 
 mod conservation;
+mod engines;
+mod equality;
+mod oracle;
 mod rules;
 mod support;
 mod zero_load;

@@ -435,7 +435,7 @@ fn deadlock_is_reported_with_its_cycle_and_was_predicted() {
 /// All nodes broadcast at once.
 fn deadlock_of(mesh: &wormcast_network::Network, algorithm: &dyn Algorithm, consumption: u32) -> Progress {
     let config = EngineConfig { ports: ports(4, consumption), ..plain() };
-    let mut engine = FlitEngine::new(mesh, algorithm.routing(), config, Log::default());
+    let mut engine = FlitEngine::new(mesh, algorithm.routing(), config, Log::<true>::default());
     let all: Vec<_> = (0..mesh.nodes() as u32).map(node).collect();
     for (message, &source) in (0..).zip(&all) {
         let multicast = Multicast::new(source, &all);

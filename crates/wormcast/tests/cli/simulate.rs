@@ -56,7 +56,7 @@ message,source,destination,generated,delivered
 
 #[test]
 fn json_has_every_documented_field() {
-    let report = by_hand().run(&["simulate", "x.toml", "--seed", "7", "--format", "json"]).json();
+    let report = by_hand().run(&["simulate", "x.toml", "--seed", "7", "--engine", "flit", "--format", "json"]).json();
     assert_eq!((&report["seed"], &report["engine"], &report["deadlock"]), (&json!(7), &json!("flit"), &Value::Null));
     assert_eq!(report["config_hash"].as_str().unwrap().len(), 64);
     assert_eq!(report["cycles"], 235);
@@ -101,7 +101,7 @@ fn a_path_delivers_on_its_way() {
 
 #[test]
 fn text_is_for_people() {
-    let text = by_hand().run(&["simulate", "x.toml"]).success();
+    let text = by_hand().run(&["simulate", "x.toml", "--engine", "flit"]).success();
     assert!(text.starts_with("separate on mesh:4x4, seed 0, flit engine\n"), "{text}");
     assert!(text.contains("4 generated, 4 delivered, 0 in flight, 4 measured"), "{text}");
     assert!(text.contains("mean 32.2 cycles (0.161 us), median 30, 99% 40, largest 40"), "{text}");

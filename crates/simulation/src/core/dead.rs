@@ -4,19 +4,19 @@ use std::collections::HashSet;
 
 use wormcast_network::{ChannelId, ChannelKind};
 
-use super::FlitEngine;
+use super::Core;
 use super::arbiter::{NONE, Request};
-use super::worm::{Body, Worm};
+use super::worm::{Route, Worm};
 use crate::observer::Observer;
 use crate::result::{DeadWorm, Deadlock};
 
-impl<O: Observer> FlitEngine<'_, O> {
+impl<O: Observer> Core<'_, O> {
     /// Finds dead worms, if there are any, and a cycle among them.
     ///
-    /// Only worms that are asleep with nothing but requests ahead of them can be dead: as long as a worm moves up behind a header
-    /// that waits, it may still give channels back. Of these, one is struck out if any of its requests has, for each of its
+    /// Only worms with nothing but requests ahead of them can be dead, and only those that are `stuck`: while flits still move up
+    /// behind a header that waits, the worm may give channels back. Of these, one is struck out if any of its requests has, for each of its
     /// parts, a candidate that is neither held by nor queued behind a worm that remains; the rest is dead.
-    pub(super) fn find_deadlock(&self) -> Option<Deadlock> {
+    pub(crate) fn find_deadlock(&self, stuck: impl Fn(u32) -> bool) -> Option<Deadlock> {
         let mut requests: Vec<Vec<u32>> = vec![Vec::new(); self.worms.len()];
         for (index, request) in self.arbiter.requests() {
             requests[request.worm as usize].push(index);
@@ -24,7 +24,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         let mut suspects: Vec<u32> = (0..self.worms.len() as u32)
             .filter(|&slot| {
                 let worm = &self.worms[slot as usize];
-                worm.live && !worm.active && worm.timers == 0 && worm.requests > 0
+                worm.live && worm.timers == 0 && worm.requests > 0 && stuck(slot)
             })
             .collect();
         let mut dead: Vec<bool> = vec![false; self.worms.len()];
@@ -112,7 +112,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         DeadWorm {
             worm: worm.id,
             message: worm.message,
-            header_at: self.router_at(worm, requests.first().map_or(0, |request| request.vertex)).raw(),
+            header_at: self.router_at(slot, requests.first().map_or(0, |request| request.vertex)).raw(),
             holds: held(worm).into_iter().map(|channel| self.name(channel)).collect(),
             waits_for,
         }
@@ -131,18 +131,17 @@ impl<O: Observer> FlitEngine<'_, O> {
 /// The channels that a worm holds, from its tail on.
 fn held(worm: &Worm) -> Vec<ChannelId> {
     let mut held = Vec::new();
-    match &worm.body {
-        Body::Path(body) => {
-            for vertex in body.first.max(1)..body.left.len() {
-                held.push(body.entered_by[vertex]);
-                held.extend(Some(body.consumption[vertex]).filter(|&c| c != NONE).map(ChannelId::new));
+    match &worm.route {
+        Route::Path(route) => {
+            for vertex in route.tail.max(1)..=route.last() {
+                held.push(route.entered_by[vertex]);
+                held.extend(Some(route.consumption[vertex]).filter(|&c| c != NONE).map(ChannelId::new));
             }
         }
-        Body::Tree(body) => {
-            for vertex in body.vertices.iter().skip(1).filter(|v| v.reserved) {
-                held.extend((vertex.left < vertex.total).then_some(vertex.entered_by));
-                let consuming = vertex.consumption != NONE && vertex.consumed.max(vertex.left) < vertex.total;
-                held.extend(consuming.then(|| ChannelId::new(vertex.consumption)));
+        Route::Tree(route) => {
+            for vertex in route.vertices.iter().skip(1) {
+                held.extend(vertex.reserved.then_some(vertex.entered_by));
+                held.extend((vertex.consumption != NONE).then(|| ChannelId::new(vertex.consumption)));
             }
         }
     }

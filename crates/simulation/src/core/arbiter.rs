@@ -8,29 +8,29 @@ use wormcast_network::{ChannelId, ChannelSpace, NodeId};
 use crate::observer::Cycle;
 
 /// No worm, no entry.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// The order of requests: by cycle, then worm id, then place in the worm.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Key {
-    pub(super) cycle: Cycle,
-    pub(super) worm: u64,
-    pub(super) part: u32,
+pub(crate) struct Key {
+    pub(crate) cycle: Cycle,
+    pub(crate) worm: u64,
+    pub(crate) part: u32,
 }
 
 /// What a request asks for: all of its parts at once.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
-    pub(super) key: Key,
+pub(crate) struct Request {
+    pub(crate) key: Key,
     /// The slot of the worm.
-    pub(super) worm: u32,
+    pub(crate) worm: u32,
     /// The vertex of the worm at which it was made.
-    pub(super) vertex: u32,
+    pub(crate) vertex: u32,
     /// One channel of this pool.
-    pub(super) pool: Option<Pool>,
+    pub(crate) pool: Option<Pool>,
     /// Links: any one of them, in order of preference, or all of them.
-    pub(super) links: Vec<ChannelId>,
-    pub(super) all_links: bool,
+    pub(crate) links: Vec<ChannelId>,
+    pub(crate) all_links: bool,
     /// The places in the queues: those of the links, then that of the pool.
     entries: Vec<u32>,
     live: bool,
@@ -38,7 +38,7 @@ pub(super) struct Request {
 
 /// Equal channels of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Pool {
+pub(crate) enum Pool {
     Injection(NodeId),
     /// With the one channel that a worm is bound to, if it is.
     Consumption(NodeId, Option<u8>),
@@ -46,15 +46,15 @@ pub(super) enum Pool {
 
 /// A granted request.
 #[derive(Debug, Default)]
-pub(super) struct Grant {
-    pub(super) worm: u32,
-    pub(super) vertex: u32,
+pub(crate) struct Grant {
+    pub(crate) worm: u32,
+    pub(crate) vertex: u32,
     /// When it was requested.
-    pub(super) requested: Cycle,
+    pub(crate) requested: Cycle,
     /// The channel of the pool, if one was asked for.
-    pub(super) pooled: Option<ChannelId>,
+    pub(crate) pooled: Option<ChannelId>,
     /// The links, with the virtual channel that was given of each.
-    pub(super) links: Vec<(ChannelId, u32)>,
+    pub(crate) links: Vec<(ChannelId, u32)>,
 }
 
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ struct Entry {
 ///
 /// Queues of links are first come, first served, and only their heads can be granted; pools keep their waiters in order and
 /// serve the first that can be granted in full. Memory: 4 bytes a virtual channel and port, 8 a link and pool.
-pub(super) struct Arbiter {
+pub(crate) struct Arbiter {
     space: ChannelSpace,
     virtual_channels: u32,
     /// The slots of the worms that hold virtual channels (link by link), then ports.
@@ -85,7 +85,7 @@ pub(super) struct Arbiter {
 }
 
 impl Arbiter {
-    pub(super) fn new(space: ChannelSpace, nodes: usize, virtual_channels: u32) -> Self {
+    pub(crate) fn new(space: ChannelSpace, nodes: usize, virtual_channels: u32) -> Self {
         let ports = space.len() - space.links();
         Self {
             space,
@@ -102,21 +102,21 @@ impl Arbiter {
     }
 
     /// Requests that wait.
-    pub(super) fn pending(&self) -> usize {
+    pub(crate) fn pending(&self) -> usize {
         self.pending
     }
 
     /// Whether a pass would look at any request.
-    pub(super) fn has_work(&self) -> bool {
+    pub(crate) fn has_work(&self) -> bool {
         !self.work.is_empty()
     }
 
-    pub(super) fn request(&self, index: u32) -> Option<&Request> {
+    pub(crate) fn request(&self, index: u32) -> Option<&Request> {
         self.requests.get(index as usize).filter(|request| request.live)
     }
 
     /// The live requests with their indices.
-    pub(super) fn requests(&self) -> impl Iterator<Item = (u32, &Request)> {
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (u32, &Request)> {
         self.requests
             .iter()
             .enumerate()
@@ -133,7 +133,7 @@ impl Arbiter {
         }
     }
 
-    pub(super) fn holder(&self, channel: ChannelId, virtual_channel: u32) -> u32 {
+    pub(crate) fn holder(&self, channel: ChannelId, virtual_channel: u32) -> u32 {
         self.holders[self.holder_index(channel, virtual_channel)]
     }
 
@@ -150,7 +150,7 @@ impl Arbiter {
     }
 
     /// The channels that would satisfy a pool request.
-    pub(super) fn members(&self, pool: Pool) -> impl Iterator<Item = ChannelId> + use<> {
+    pub(crate) fn members(&self, pool: Pool) -> impl Iterator<Item = ChannelId> + use<> {
         let (node, class) = match pool {
             Pool::Injection(node) => (node, None),
             Pool::Consumption(node, class) => (node, class),
@@ -164,19 +164,19 @@ impl Arbiter {
         (first + skip..first + skip + take).map(ChannelId::new)
     }
 
-    pub(super) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
+    pub(crate) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
         self.members(pool).find(|&channel| self.holder(channel, 0) == NONE)
     }
 
     /// Takes a channel without a request (injection in per-port mode).
-    pub(super) fn hold(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
+    pub(crate) fn hold(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
         let index = self.holder_index(channel, virtual_channel);
         debug_assert_eq!(self.holders[index], NONE, "a channel has one holder");
         self.holders[index] = worm;
     }
 
     /// Gives a channel back; whoever it may be granted to is looked at in the next pass.
-    pub(super) fn release(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
+    pub(crate) fn release(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
         let index = self.holder_index(channel, virtual_channel);
         debug_assert_eq!(self.holders[index], worm, "only the holder releases");
         self.holders[index] = NONE;
@@ -206,9 +206,10 @@ impl Arbiter {
         }
     }
 
-    /// Puts a request at the end of the queues of everything that it asks for. Requests have to come in the order of their
-    /// keys. `links` is copied.
-    pub(super) fn submit(
+    /// Makes a request: grants it at once if nothing could change the outcome, or puts it at the end of the queues of everything
+    /// that it asks for. Returns whether `grant` describes it as granted. Requests have to come in the order of their keys.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn ask(
         &mut self,
         key: Key,
         worm: u32,
@@ -216,7 +217,18 @@ impl Arbiter {
         pool: Option<Pool>,
         links: &[ChannelId],
         all_links: bool,
-    ) {
+        grant: &mut Grant,
+    ) -> bool {
+        if self.undisputed(pool, links, all_links, grant) {
+            (grant.worm, grant.vertex, grant.requested) = (worm, vertex, key.cycle);
+            for &(link, vc) in &grant.links {
+                self.hold(link, vc, worm);
+            }
+            if let Some(channel) = grant.pooled {
+                self.hold(channel, 0, worm);
+            }
+            return true;
+        }
         let index = self.free_requests.pop().unwrap_or_else(|| {
             self.requests.push(Request {
                 key,
@@ -242,6 +254,33 @@ impl Arbiter {
         (request.all_links, request.entries, request.live) = (all_links, entries, true);
         self.pending += 1;
         self.work.push(Reverse((key, index)));
+        false
+    }
+
+    /// Whether a new request can be granted before this cycle's pass: what it gets is free and nobody else has asked for it, so
+    /// no request before it in the pass can take it; and any link that it would have preferred is held, so none can become free.
+    fn undisputed(&self, pool: Option<Pool>, links: &[ChannelId], all_links: bool, grant: &mut Grant) -> bool {
+        grant.links.clear();
+        grant.pooled = None;
+        if let Some(pool) = pool {
+            grant.pooled = self.free_member(pool);
+            if grant.pooled.is_none() || self.queues[self.queue_of(pool)].0 != NONE {
+                return false;
+            }
+        }
+        for &link in links {
+            match self.free_virtual_channel(link) {
+                Some(vc) if self.queues[link.index()].0 == NONE => {
+                    grant.links.push((link, vc));
+                    if !all_links {
+                        return true;
+                    }
+                }
+                None if !all_links => {}
+                _ => return false,
+            }
+        }
+        all_links || links.is_empty()
     }
 
     fn enqueue(&mut self, queue: usize, request: u32) -> u32 {
@@ -283,7 +322,7 @@ impl Arbiter {
 
     /// Goes on with the cycle's pass, in the order of keys, until a request can be granted; grants it and describes it in
     /// `grant`. Returns whether there was one.
-    pub(super) fn next_grant(&mut self, grant: &mut Grant) -> bool {
+    pub(crate) fn next_grant(&mut self, grant: &mut Grant) -> bool {
         while let Some(Reverse((key, index))) = self.work.pop() {
             let request = &self.requests[index as usize];
             // The slot may have been granted, and used again, since it was put up.
@@ -346,7 +385,7 @@ impl Arbiter {
     }
 
     /// The requests that stand before this one in the queue of its `position`-th link.
-    pub(super) fn ahead(&self, request: &Request, position: usize) -> impl Iterator<Item = u32> {
+    pub(crate) fn ahead(&self, request: &Request, position: usize) -> impl Iterator<Item = u32> {
         let start = self.entries[request.entries[position] as usize].previous;
         std::iter::successors((start != NONE).then_some(start), |&entry| {
             let previous = self.entries[entry as usize].previous;
@@ -356,7 +395,7 @@ impl Arbiter {
     }
 
     /// The holders of all virtual channels of a link; `NONE` for those that are free.
-    pub(super) fn link_holders(&self, link: ChannelId) -> impl Iterator<Item = u32> {
+    pub(crate) fn link_holders(&self, link: ChannelId) -> impl Iterator<Item = u32> {
         (0..self.virtual_channels).map(move |vc| self.holder(link, vc))
     }
 }

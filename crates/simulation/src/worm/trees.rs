@@ -1,0 +1,136 @@
+//! The closed form for lockstep tree worms whose branches carry the same flits.
+//!
+//! Let h(v) be the cycle in which the first of F flits leaves vertex v, on all branches, and D(v) the maximum, over the
+//! descendants m of v (v included) at depth k with kB <= F - 1, of h(m) + (F - 1) - kB. The last flit leaves the processor in
+//! D and any other vertex v in max(D(v), 1 + the cycle in which it leaves v's parent): a branch is held back by its ancestors'
+//! other branches too.
+
+use crate::core::arbiter::NONE;
+use crate::core::worm::TreeRoute;
+use crate::observer::Cycle;
+
+/// When a tree worm's header has left its vertices, and what follows from it.
+pub(super) struct TreeTimes {
+    vertices: Vec<VertexTimes>,
+    /// The depth to which a vertex is held back by those below it: the greatest k with kB <= F - 1.
+    reach: u32,
+    flits: u32,
+    buffer: u32,
+    /// Departures that are known and have not happened.
+    ahead: u32,
+    /// Vertices that flits have still to leave.
+    open: usize,
+}
+
+#[derive(Clone, Copy)]
+struct VertexTimes {
+    /// h(v).
+    leaves: Option<Cycle>,
+    /// D(v) over the descendants that the header has left.
+    held_until: Cycle,
+    /// Descendants within reach that the header has still to leave, v included.
+    unknown: u32,
+    /// When the last flit leaves.
+    departs: Option<Cycle>,
+}
+
+impl TreeTimes {
+    pub(super) fn new(route: &TreeRoute, flits: u32, buffer: u32) -> Self {
+        let reach = (flits - 1) / buffer;
+        let vertex = VertexTimes { leaves: None, held_until: 0, unknown: 0, departs: None };
+        let mut vertices = vec![vertex; route.vertices.len()];
+        for start in 0..vertices.len() {
+            let mut at = start as u32;
+            for _ in 0..=reach {
+                vertices[at as usize].unknown += 1;
+                at = route.vertices[at as usize].parent;
+                if at == NONE {
+                    break;
+                }
+            }
+        }
+        Self { open: vertices.len(), vertices, reach, flits, buffer, ahead: 0 }
+    }
+
+    /// The header leaves a vertex on all branches: appends the departures (cycle, vertex) that are determined by that.
+    /// O(depth), and O(1) for each departure.
+    pub(super) fn header_leaves(
+        &mut self,
+        route: &TreeRoute,
+        vertex: usize,
+        now: Cycle,
+        found: &mut Vec<(Cycle, u32)>,
+    ) {
+        self.vertices[vertex].leaves = Some(now);
+        let mut at = vertex as u32;
+        let mut highest = vertex;
+        for k in 0..=self.reach {
+            let ancestor = &mut self.vertices[at as usize];
+            let held = now + Cycle::from(self.flits - 1 - k * self.buffer);
+            ancestor.held_until = ancestor.held_until.max(held);
+            ancestor.unknown -= 1;
+            highest = at as usize;
+            at = route.vertices[at as usize].parent;
+            if at == NONE {
+                break;
+            }
+        }
+        // Only on the way down from there can anything new be determined.
+        let mut work = vec![highest];
+        while let Some(v) = work.pop() {
+            let parent = route.vertices[v].parent;
+            let after = if parent == NONE { Some(0) } else { self.vertices[parent as usize].departs.map(|at| at + 1) };
+            let at = &mut self.vertices[v];
+            if let (Some(after), 0, None) = (after, at.unknown, at.departs) {
+                let departs = at.held_until.max(after);
+                at.departs = Some(departs);
+                self.ahead += 1;
+                found.push((departs, v as u32));
+            }
+            if self.vertices[v].departs.is_some() {
+                work.extend(route.children(v));
+            }
+        }
+    }
+
+    /// A departure has happened; returns whether it was the last.
+    pub(super) fn left(&mut self) -> bool {
+        self.ahead -= 1;
+        self.open -= 1;
+        self.open == 0
+    }
+
+    /// Whether no departure is to come before a header gets on.
+    pub(super) fn holds_on(&self) -> bool {
+        self.ahead == 0
+    }
+
+    /// Flits that have entered a vertex in cycles before `now`.
+    pub(super) fn entered(&self, route: &TreeRoute, vertex: usize, now: Cycle, flits: u32, buffer: u32) -> u32 {
+        // A flit enters when it leaves the parent: after it has left all ancestors, each held back by all below it.
+        let mut count = u64::from(flits);
+        let mut ancestor = route.vertices[vertex].parent;
+        let mut distance = 0;
+        while ancestor != NONE {
+            count = count.min(self.passed(route, ancestor as usize, (now - 1).checked_sub(distance), buffer));
+            ancestor = route.vertices[ancestor as usize].parent;
+            distance += 1;
+        }
+        count as u32
+    }
+
+    /// The flits that the vertices below `v`, and `v` itself, have let leave `v` up to and including a cycle.
+    fn passed(&self, route: &TreeRoute, v: usize, until: Option<Cycle>, buffer: u32) -> u64 {
+        let mut count = u64::MAX;
+        let mut work = vec![(v, 0u64)];
+        while let Some((m, room)) = work.pop() {
+            let own = match (self.vertices[m].leaves, until) {
+                (Some(leaves), Some(until)) if leaves <= until => until - leaves + 1,
+                _ => 0,
+            };
+            count = count.min(own + room);
+            work.extend(route.children(m).map(|child| (child, room + u64::from(buffer))));
+        }
+        count
+    }
+}

@@ -1,0 +1,295 @@
+//! The worm engine against the flit engine: every start, grant, release and delivery of every worm in the same cycle, and the same
+//! use of links whenever one looks.
+//!
+//! `WORMCAST_CASES=20000 cargo test --release -p wormcast-simulation --test simulation engines` runs the long mode.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_name};
+use wormcast_network::{Network, Ports, RouterId};
+use wormcast_routing::{RoutingRelation, routing_by_name};
+use wormcast_simulation::{
+    Cycle, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, StartupMode, WormEngine,
+};
+
+use crate::support::{Log, build, node, plain};
+
+/// A random case, as small numbers that shrink.
+#[derive(Clone, Debug)]
+struct Case {
+    topology: &'static str,
+    scheme: Scheme,
+    config: EngineConfig,
+    messages: Vec<Message>,
+}
+
+/// How messages become worms.
+#[derive(Clone, Copy, Debug)]
+enum Scheme {
+    /// By an algorithm, if it is defined for the topology; else as unicasts.
+    Algorithm(&'static str),
+    /// Stops in the order in which they come, over this routing.
+    Stops(&'static str),
+    /// Every stop but the first forwarded by the one before.
+    Forwarded(&'static str),
+    /// A breadth-first tree.
+    Tree,
+}
+
+#[derive(Clone, Debug)]
+struct Message {
+    gap: u32,
+    length: u32,
+    source: u32,
+    destinations: Vec<u32>,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let topology = prop::sample::select(vec![
+        "mesh:5",
+        "mesh:4x4",
+        "mesh:3x5",
+        "mesh:2x3x3",
+        "torus:4x4",
+        "torus:2x3",
+        "torus:5",
+        "hypercube:3",
+        "hypercube:4",
+    ]);
+    let scheme = prop_oneof![
+        prop::sample::select(vec![
+            "separate",
+            "pure-negative-first",
+            "minimal-negative-first",
+            "minimal-negative-first-optimal",
+            "dual-path",
+            "multi-path",
+            "column-path",
+        ])
+        .prop_map(Scheme::Algorithm),
+        prop::sample::select(vec!["e-cube", "negative-first"]).prop_map(Scheme::Stops),
+        prop::sample::select(vec!["e-cube", "negative-first"]).prop_map(Scheme::Forwarded),
+        Just(Scheme::Tree),
+    ];
+    let header = prop::sample::select(vec![Header::None, Header::BitString, Header::AllDestinations]);
+    let mode = prop::sample::select(vec![StartupMode::Serial, StartupMode::PerPort]);
+    let config = (1u32..=16, 1u32..4, 1u32..5, 0u32..20, 0u32..6, 0u32..6, (header, 1u32..5), (mode, 0u32..4))
+        .prop_map(|(buffer, injection, consumption, startup, routing_delay, strip_delay, header, mode)| EngineConfig {
+            ports: Ports { injection, consumption },
+            buffer,
+            startup,
+            routing_delay,
+            strip_delay,
+            header: header.0,
+            header_flits: header.1,
+            startup_mode: mode.0,
+            receive_overhead: mode.1,
+            ..plain()
+        });
+    let message = |most: u32| {
+        (0..most, 1u32..=200, any::<u32>(), prop::collection::vec(any::<u32>(), 1..8))
+            .prop_map(|(gap, length, source, destinations)| Message { gap, length, source, destinations })
+    };
+    // From idle to deep saturation.
+    let messages = prop_oneof![
+        prop::collection::vec(message(400), 1..12),
+        prop::collection::vec(message(40), 1..40),
+        prop::collection::vec(message(3), 1..60),
+    ];
+    (topology, scheme, config, messages).prop_map(|(topology, scheme, mut config, messages)| {
+        if matches!(scheme, Scheme::Tree) && config.header == Header::AllDestinations {
+            config.header = Header::None;
+        }
+        Case { topology, scheme, config, messages }
+    })
+}
+
+/// A breadth-first tree from a router to others, without the branches that lead to none of them.
+fn tree(network: &Network, source: u32, wanted: &[u32]) -> Vec<Branch> {
+    let mut branches: Vec<Branch> = Vec::new();
+    let mut reached = BTreeMap::from([(source, None)]);
+    let mut queue = std::collections::VecDeque::from([source]);
+    while let Some(router) = queue.pop_front() {
+        for channel in network.outputs(RouterId::new(router)) {
+            let to = network.to(channel).raw();
+            if !reached.contains_key(&to) {
+                branches.push(Branch { channel, parent: reached[&router], delivers: wanted.contains(&to) });
+                reached.insert(to, Some(branches.len() as u32 - 1));
+                queue.push_back(to);
+            }
+        }
+    }
+    let mut kept: Vec<bool> = branches.iter().map(|branch| branch.delivers).collect();
+    for i in (0..branches.len()).rev() {
+        if let (true, Some(parent)) = (kept[i], branches[i].parent) {
+            kept[parent as usize] = true;
+        }
+    }
+    let position: Vec<u32> =
+        kept.iter().scan(0, |next, &kept| Some(std::mem::replace(next, *next + u32::from(kept)))).collect();
+    let renumber = |branch: &Branch| Branch { parent: branch.parent.map(|p| position[p as usize]), ..*branch };
+    branches.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(branch, _)| renumber(branch)).collect()
+}
+
+/// A message as engines take it: when, how long, and its worms.
+type Planned = (Cycle, u32, Plan);
+
+/// The plans of a case and the routing of their paths.
+fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelation>) {
+    let nodes = network.nodes() as u32;
+    let mut algorithm = None;
+    let mut routing = routing_by_name("e-cube").unwrap();
+    match case.scheme {
+        Scheme::Algorithm(name) => {
+            let made = algorithm_by_name(name, network, &Options::default())
+                .or_else(|_| algorithm_by_name("separate", network, &Options::default()))
+                .unwrap();
+            routing = routing_by_name(made.routing().name()).unwrap();
+            algorithm = Some(made);
+        }
+        Scheme::Stops(name) | Scheme::Forwarded(name) => {
+            let wanted = routing_by_name(name).unwrap();
+            if wanted.supports(network).is_ok() {
+                routing = wanted;
+            }
+        }
+        Scheme::Tree => {}
+    }
+    let mut at = 0;
+    let plan = |message: &Message| {
+        let source = message.source % nodes;
+        let destinations: Vec<_> = message.destinations.iter().map(|d| node(d % nodes)).collect();
+        let multicast = Multicast::new(node(source), &destinations);
+        let stops = multicast.destinations().to_vec();
+        let worms = match (&algorithm, case.scheme) {
+            _ if stops.is_empty() => Vec::new(),
+            (Some(algorithm), _) => algorithm.plan(network, &multicast).worms,
+            (None, Scheme::Forwarded(_)) => {
+                let chain = std::iter::once(node(source)).chain(stops.iter().copied());
+                let hop = |(i, (from, &to)): (usize, (_, _))| {
+                    let worm = Worm::path(from, vec![to]);
+                    if i == 0 { worm } else { worm.after(i as u32 - 1) }
+                };
+                chain.zip(&stops).enumerate().map(hop).collect()
+            }
+            (None, Scheme::Tree) => {
+                let wanted: Vec<u32> = stops.iter().map(|stop| stop.raw()).collect();
+                vec![Worm::tree(node(source), tree(network, source, &wanted))]
+            }
+            (None, _) => vec![Worm::path(node(source), stops)],
+        };
+        let plan = Plan { worms };
+        plan.check(network, &multicast).unwrap();
+        plan
+    };
+    let timed = case.messages.iter().map(|message| {
+        at += Cycle::from(message.gap);
+        (at, message.length, plan(message))
+    });
+    (timed.collect(), routing)
+}
+
+/// What an engine did: its log, how it ended, and the flits that had entered each held link when messages came.
+type Outcome = (Log<false>, Progress, Vec<Vec<(u32, u32)>>, u64);
+
+fn run<E: Engine<Observer = Log<false>>>(mut engine: E, messages: &[Planned]) -> Outcome {
+    let mut looks = Vec::new();
+    let mut progress = Progress::Reached;
+    for (id, (at, length, plan)) in (0..).zip(messages) {
+        progress = engine.run_until(*at);
+        if progress != Progress::Reached {
+            break;
+        }
+        let mut look = Vec::new();
+        engine.each_held_link(&mut |channel, flits| look.push((channel.raw(), flits)));
+        look.sort_unstable();
+        looks.push(look);
+        engine.submit(*at, id, *length, plan.clone());
+    }
+    if progress == Progress::Reached {
+        progress = engine.run_until(Cycle::MAX);
+    }
+    if progress == Progress::Reached {
+        assert!(engine.is_empty(), "everything arrives");
+    }
+    let hops = engine.flit_hops();
+    (engine.into_observer(), progress, looks, hops)
+}
+
+fn number_of_cases() -> u32 {
+    std::env::var("WORMCAST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: number_of_cases(), max_shrink_iters: 20_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_worm_engine_equals_the_flit_engine(case in cases()) {
+        let network = build(case.topology);
+        let (messages, routing) = plans(&case, &network);
+        prop_assert_eq!(WormEngine::<Log<false>>::objection(&case.config), None);
+        let log = Log::<false>::default;
+        let flit = run(FlitEngine::new(&network, routing.as_ref(), case.config, log()), &messages);
+        let worm = run(WormEngine::new(&network, routing.as_ref(), case.config, log()), &messages);
+        let dead = |progress: &Progress| matches!(progress, Progress::Deadlock(_));
+        prop_assert_eq!(dead(&flit.1), dead(&worm.1));
+        if dead(&flit.1) {
+            // Found at different times, perhaps: one engine's log is a part of the other's, and dead worms are.
+            compare_until_the_end_of_the_shorter(&flit.0, &worm.0)?;
+            return Ok(());
+        }
+        prop_assert_eq!(&flit.0.starts, &worm.0.starts);
+        prop_assert_eq!(&flit.0.grants, &worm.0.grants);
+        prop_assert_eq!(&flit.0.releases, &worm.0.releases);
+        prop_assert_eq!(in_order(&flit.0.grants_again), in_order(&worm.0.grants_again));
+        prop_assert_eq!(in_order(&flit.0.releases_again), in_order(&worm.0.releases_again));
+        prop_assert_eq!(sorted(&flit.0), sorted(&worm.0));
+        prop_assert_eq!(&flit.2, &worm.2);
+        prop_assert_eq!(flit.3, worm.3);
+    }
+}
+
+fn in_order(events: &[(Cycle, u64, u32)]) -> Vec<(Cycle, u64, u32)> {
+    let mut events = events.to_vec();
+    events.sort_unstable();
+    events
+}
+
+/// Deliveries with their parts, by worm and node.
+fn sorted(log: &Log<false>) -> Vec<String> {
+    let mut all: Vec<_> = log.deliveries.clone();
+    all.sort_by_key(|d| (d.worm, d.node));
+    all.iter().map(|delivery| format!("{delivery:?}")).collect()
+}
+
+fn compare_until_the_end_of_the_shorter(a: &Log<false>, b: &Log<false>) -> Result<(), TestCaseError> {
+    let end =
+        |log: &Log<false>| log.grants.values().copied().chain(log.releases.values().map(|r| r.0)).max().unwrap_or(0);
+    let until = end(a).min(end(b));
+    let grants =
+        |log: &Log<false>| log.grants.iter().filter(|g| *g.1 <= until).map(|(k, v)| (*k, *v)).collect::<Vec<_>>();
+    let releases =
+        |log: &Log<false>| log.releases.iter().filter(|r| r.1.0 <= until).map(|(k, v)| (*k, *v)).collect::<Vec<_>>();
+    prop_assert_eq!(grants(a), grants(b));
+    prop_assert_eq!(releases(a), releases(b));
+    Ok(())
+}
+
+/// An observer of the kind that the worm engine cannot serve.
+struct Flits;
+
+impl Observer for Flits {
+    const FLITS: bool = true;
+}
+
+#[test]
+fn the_worm_engine_says_where_it_is_not_exact() {
+    use wormcast_simulation::Replication;
+    let objection = WormEngine::<()>::objection;
+    assert_eq!(objection(&plain()), None);
+    assert!(objection(&EngineConfig { virtual_channels: 2, ..plain() }).unwrap().contains("virtual channels"));
+    assert!(objection(&EngineConfig { header: Header::Tree, ..plain() }).unwrap().contains("header flits"));
+    assert!(objection(&EngineConfig { replication: Replication::Independent, ..plain() }).is_some());
+    assert!(WormEngine::<Flits>::objection(&plain()).unwrap().contains("single flits"));
+}

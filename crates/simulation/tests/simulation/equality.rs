@@ -1,0 +1,590 @@
+//! The engine and the [`oracle`](crate::oracle) on random small runs: every start, grant, flit, release and delivery in the same
+//! cycle, and the same worms stuck. `WORMCAST_CASES` sets the number of runs of each property.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use wormcast_multicast::{ALGORITHMS, Branch, Itinerary, Multicast, Options, Path, Plan, Worm, algorithm_by_name};
+use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
+use wormcast_routing::{RoutingRelation, Unsupported, routing_by_name};
+use wormcast_simulation::{
+    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
+    StartupMode,
+};
+
+use crate::oracle::{What, tell};
+use crate::support::{Sent, build, path, plain};
+
+/// Any minimal way: many candidates, and deadlocks.
+struct Minimal;
+
+impl RoutingRelation for Minimal {
+    fn name(&self) -> &'static str {
+        "minimal"
+    }
+
+    fn supports(&self, _: &Network) -> Result<(), Unsupported> {
+        Ok(())
+    }
+
+    fn candidates(
+        &self,
+        network: &Network,
+        at: RouterId,
+        _: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        let grid = network.shape().grid().unwrap();
+        for dimension in (0..grid.dimensions()).rev() {
+            let here = grid.coordinate(at.index(), dimension);
+            let there = grid.coordinate(target.index(), dimension);
+            let extent = grid.extents()[dimension];
+            let up =
+                if network.shape().wraps() { (there + extent - here) % extent } else { there.saturating_sub(here) };
+            let down =
+                if network.shape().wraps() { (here + extent - there) % extent } else { here.saturating_sub(there) };
+            if up > 0 && (down == 0 || up <= down) {
+                out.extend(network.channel_along(at, dimension, Direction::Positive));
+            }
+            if down > 0 && (up == 0 || down <= up) {
+                out.extend(network.channel_along(at, dimension, Direction::Negative));
+            }
+        }
+    }
+}
+
+const ROUTINGS: [&str; 4] = ["e-cube", "negative-first", "hamiltonian", "minimal"];
+
+/// The routing of this name, or another one if the network does not know it.
+fn routing_on(network: &Network, name: &str) -> Box<dyn RoutingRelation> {
+    if name == "minimal" {
+        return Box::new(Minimal);
+    }
+    let routing = routing_by_name(name).unwrap();
+    if routing.supports(network).is_ok() { routing } else { routing_by_name("e-cube").unwrap() }
+}
+
+/// A run, in the form in which a failure is printed.
+#[derive(Clone)]
+struct Case {
+    topology: &'static str,
+    /// The routing of path worms.
+    routing: String,
+    config: EngineConfig,
+    messages: Vec<Sent>,
+    /// The engine pauses after so many cycles, to be looked at.
+    pause: Option<u64>,
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let network = build(self.topology);
+        writeln!(f, "{} {} pause {:?}\n{:?}", self.topology, self.routing, self.pause, self.config)?;
+        let mut id = 0;
+        for (at, length, worms) in &self.messages {
+            for worm in worms {
+                write!(f, "worm {id}: cycle {at}, {length} flits, from {}, after {:?}, ", worm.from, worm.after)?;
+                match &worm.itinerary {
+                    Itinerary::Path(path) => write!(f, "exit {:?} stops {:?}", path.exit, path.stops)?,
+                    Itinerary::Tree(tree) => {
+                        for b in &tree.branches {
+                            let (from, to) = (network.from(b.channel), network.to(b.channel));
+                            let mark = if b.delivers { "!" } else { "" };
+                            write!(f, "{}: {from}->{to}{mark} under {:?}; ", b.channel, b.parent)?;
+                        }
+                    }
+                }
+                writeln!(f, " class {:?}", worm.consumption_class)?;
+                id += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What worms a property is about.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kind {
+    Algorithms,
+    Paths,
+    Trees,
+    Mixed,
+}
+
+/// A message before it has worms.
+#[derive(Clone, Debug)]
+struct Draft {
+    gap: u64,
+    length: u32,
+    source: u32,
+    destinations: Vec<u32>,
+    dice: Vec<u16>,
+}
+
+fn draft() -> impl Strategy<Value = Draft> {
+    let destinations = prop::collection::vec(0u32..64, 1..7);
+    let dice = prop::collection::vec(any::<u16>(), 1..24);
+    (0u64..10_000, prop_oneof![1u32..6, 1u32..=40], 0u32..64, destinations, dice)
+        .prop_map(|(gap, length, source, destinations, dice)| Draft { gap, length, source, destinations, dice })
+}
+
+/// Random choices that shrink.
+struct Dice<'a> {
+    rolls: &'a [u16],
+    next: usize,
+}
+
+impl Dice<'_> {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.next += 1;
+        // The same numbers again are not the same choices.
+        let again = (self.next - 1) / self.rolls.len();
+        (usize::from(self.rolls[(self.next - 1) % self.rolls.len()]) + 7 * again) % sides
+    }
+}
+
+fn random_tree(network: &Network, from: NodeId, group: &[NodeId], dice: &mut Dice<'_>) -> Worm {
+    let wild = dice.roll(4) == 3;
+    let mut missing: BTreeSet<NodeId> = group.iter().copied().collect();
+    let mut branches: Vec<Branch> = Vec::new();
+    let mut routers = vec![network.router_of(from)];
+    while !missing.is_empty() {
+        let mut open = Vec::new();
+        for (vertex, &router) in routers.iter().enumerate() {
+            for channel in network.outputs(router) {
+                let used = branches.iter().any(|branch| branch.channel == channel);
+                if !used && (wild || !routers.contains(&network.to(channel))) {
+                    open.push((vertex, channel));
+                }
+            }
+        }
+        let (vertex, channel) = open[dice.roll(open.len())];
+        let router = network.to(channel);
+        let delivers = missing.remove(&network.node_of(router));
+        branches.push(Branch { channel, parent: vertex.checked_sub(1).map(|p| p as u32), delivers });
+        routers.push(router);
+    }
+    // Cut off what leads nowhere.
+    let mut keep: Vec<bool> = branches.iter().map(|branch| branch.delivers).collect();
+    for position in (0..branches.len()).rev() {
+        if let (true, Some(parent)) = (keep[position], branches[position].parent) {
+            keep[parent as usize] = true;
+        }
+    }
+    let mut renamed = BTreeMap::new();
+    let mut kept: Vec<Branch> = Vec::new();
+    for (position, branch) in branches.iter().enumerate().filter(|&(position, _)| keep[position]) {
+        renamed.insert(position as u32, kept.len() as u32);
+        kept.push(Branch { parent: branch.parent.map(|parent| renamed[&parent]), ..*branch });
+    }
+    Worm::tree(from, kept)
+}
+
+fn plan_by_hand(
+    network: &Network,
+    routing: &dyn RoutingRelation,
+    ports: Ports,
+    kind: Kind,
+    multicast: &Multicast,
+    dice: &mut Dice<'_>,
+) -> Plan {
+    let mut plan = Plan::default();
+    // Who has the message by which worm.
+    let mut reached: Vec<(NodeId, u32)> = Vec::new();
+    let mut left = multicast.destinations();
+    while !left.is_empty() {
+        let size = if dice.roll(2) == 0 { left.len() } else { 1 + dice.roll(left.len()) };
+        let (group, rest) = left.split_at(size);
+        left = rest;
+        let (from, after) = match reached.len() {
+            n if n > 0 && dice.roll(2) == 1 => {
+                let (node, worm) = reached[dice.roll(n)];
+                (node, Some(worm))
+            }
+            _ => (multicast.source(), None),
+        };
+        let tree = match kind {
+            Kind::Trees => true,
+            Kind::Mixed => dice.roll(2) == 1,
+            _ => false,
+        };
+        let mut worms = if tree {
+            vec![random_tree(network, from, group, dice)]
+        } else {
+            let mut worm = Worm::path(from, group.to_vec());
+            if dice.roll(4) == 3 {
+                let outputs: Vec<ChannelId> = network.outputs(network.router_of(from)).collect();
+                let exit = Some(outputs[dice.roll(outputs.len())]);
+                worm.itinerary = Itinerary::Path(Path { exit, stops: group.to_vec() });
+            }
+            if worm.channels(network, routing).is_ok() {
+                vec![worm]
+            } else {
+                group.iter().map(|&node| Worm::path(from, vec![node])).collect()
+            }
+        };
+        for worm in &mut worms {
+            worm.after = after;
+            if dice.roll(4) == 3 {
+                worm.consumption_class = Some(dice.roll(ports.consumption as usize) as u8);
+            }
+            let id = plan.worms.len() as u32;
+            reached.extend(worm.visits(network).into_iter().map(|node| (node, id)));
+            plan.worms.push(worm.clone());
+        }
+    }
+    plan
+}
+
+fn case(
+    kind: Kind,
+    topology: &'static str,
+    algorithm: &str,
+    routing: &str,
+    config: EngineConfig,
+    spacing: u64,
+    drafts: &[Draft],
+) -> Case {
+    let network = build(topology);
+    let options = Options { routing: None, seed: 7 };
+    let mut own = algorithm_by_name(algorithm, &network, &options).ok();
+    if algorithm == "separate" || own.is_none() {
+        let name = routing_on(&network, if routing == "minimal" { "e-cube" } else { routing }).name().to_owned();
+        let options = Options { routing: Some(name), seed: 7 };
+        own = algorithm_by_name("separate", &network, &options).ok();
+    }
+    let own = own.expect("`separate` exists everywhere");
+    let by_hand = routing_on(&network, routing);
+    let routing = if kind == Kind::Algorithms { own.routing() } else { by_hand.as_ref() };
+    let nodes = network.nodes() as u32;
+    let mut at = 0;
+    let mut messages = Vec::new();
+    for draft in drafts {
+        at += draft.gap % (spacing + 1);
+        let source = NodeId::new(draft.source % nodes);
+        let destinations: Vec<NodeId> = draft.destinations.iter().map(|&node| NodeId::new(node % nodes)).collect();
+        let multicast = Multicast::new(source, &destinations);
+        if multicast.destinations().is_empty() {
+            continue;
+        }
+        let mut dice = Dice { rolls: &draft.dice, next: 0 };
+        let plan = match kind {
+            Kind::Algorithms => own.plan(&network, &multicast),
+            _ => plan_by_hand(&network, routing, config.ports, kind, &multicast, &mut dice),
+        };
+        plan.check(&network, &multicast).expect("a good plan");
+        messages.push((at, draft.length, plan.worms));
+    }
+    Case { topology, routing: routing.name().to_owned(), config, messages, pause: None }
+}
+
+const TOPOLOGIES: &[&str] = &[
+    "mesh:2",
+    "mesh:4",
+    "mesh:2x2",
+    "mesh:3x3",
+    "mesh:4x3",
+    "mesh:5x2",
+    "mesh:2x2x2",
+    "mesh:3x2x2",
+    "hypercube:2",
+    "hypercube:3",
+    "torus:3",
+    "torus:5",
+    "torus:2x3",
+    "torus:3x3",
+    "torus:4x3",
+    "mesh:8",
+    "mesh:4x4",
+    "hypercube:4",
+];
+
+/// What differs between the properties.
+#[derive(Clone, Copy)]
+struct About {
+    kind: Kind,
+    headers: &'static [Header],
+    replications: &'static [Replication],
+    channels: (u32, u32),
+}
+
+fn cases(about: About) -> impl Strategy<Value = Case> {
+    let About { kind, headers, replications, channels } = about;
+    let switching = (
+        prop_oneof![Just(1u32), Just(2), 1u32..=8],
+        channels.0..=channels.1,
+        (1u32..=3, 1u32..=4),
+        select(headers),
+        1u32..4,
+        select(replications),
+        select(&[Reservation::Atomic, Reservation::Separate][..]),
+    );
+    let timing = (
+        prop_oneof![10 => Just(0u32), 20 => 0u32..20, 1 => 2000u32..5000],
+        select(&[StartupMode::Serial, StartupMode::PerPort][..]),
+        0u32..5,
+        0u32..5,
+        prop_oneof![Just(0u32), 0u32..8],
+    );
+    let config = (switching, timing).prop_map(|(switching, timing)| {
+        let (buffer, virtual_channels, (injection, consumption), header, header_flits, replication, reservation) =
+            switching;
+        let (startup, startup_mode, routing_delay, strip_delay, receive_overhead) = timing;
+        EngineConfig {
+            ports: Ports { injection, consumption },
+            buffer,
+            virtual_channels,
+            startup,
+            startup_mode,
+            routing_delay,
+            strip_delay,
+            receive_overhead,
+            header,
+            header_flits,
+            replication,
+            reservation,
+        }
+    });
+    let spacing = select(&[0u64, 0, 1, 1, 3, 3, 10, 10, 30, 30, 100, 300, 3000][..]);
+    // The engine looks for deadlocks among moving worms after every 8192 cycles.
+    let beginning = prop_oneof![5 => Just(0u64), 1 => 8000u64..8192];
+    let pause = prop_oneof![4 => Just(None), 1 => (1u64..40).prop_map(Some)];
+    let drafts = prop_oneof![3 => prop::collection::vec(draft(), 1..8), 1 => prop::collection::vec(draft(), 8..24)];
+    (select(TOPOLOGIES), select(ALGORITHMS), select(&ROUTINGS[..]), config, spacing, drafts, (beginning, pause))
+        .prop_map(move |(topology, algorithm, routing, config, spacing, drafts, (beginning, pause))| {
+            let case = case(kind, topology, algorithm, routing, config, spacing, &drafts);
+            let messages = case.messages.into_iter().map(|(at, length, worms)| (beginning + at, length, worms));
+            Case { pause, messages: messages.collect(), ..case }
+        })
+}
+
+/// What the engine says.
+#[derive(Default)]
+struct Listener {
+    space: Option<ChannelSpace>,
+    events: Vec<(Cycle, What)>,
+    parts: Vec<Delivery>,
+}
+
+impl Observer for Listener {
+    const FLITS: bool = true;
+
+    fn started(&mut self, at: Cycle, _message: u64, worm: u64, node: NodeId) {
+        self.events.push((at, What::Start { worm, node: node.raw() }));
+    }
+
+    fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
+        self.events.push((at, What::Grant { worm, channel: channel.raw() }));
+    }
+
+    fn flit(&mut self, at: Cycle, worm: u64, channel: ChannelId, flit: u32) {
+        self.events.push((at, What::Flit { worm, channel: channel.raw(), flit }));
+    }
+
+    fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
+        self.events.push((at, What::Release { worm, channel: channel.raw(), flits }));
+    }
+
+    fn delivered(&mut self, delivery: &Delivery) {
+        let Delivery { worm, node, delivered, .. } = *delivery;
+        self.events.push((delivered - 1, What::Delivery { worm, node: node.raw(), delivered }));
+        self.parts.push(*delivery);
+    }
+}
+
+/// What is known of links that are held and of flits that have left them agrees with what was reported.
+fn look_at(engine: &FlitEngine<'_, Listener>) -> Result<(), TestCaseError> {
+    let (mut held, mut hops) = (BTreeMap::new(), 0);
+    let space = engine.observer().space.unwrap();
+    for &(_, what) in &engine.observer().events {
+        match what {
+            What::Flit { channel, .. } => *held.entry(channel).or_insert(0) += 1,
+            What::Release { channel, flits, .. } => {
+                *held.entry(channel).or_insert(0) -= i64::from(flits);
+                if (channel as usize) < space.links() {
+                    hops += u64::from(flits);
+                }
+            }
+            _ => {}
+        }
+    }
+    held.retain(|&channel, &mut flits| (channel as usize) < space.links() && flits != 0);
+    let mut said = BTreeMap::new();
+    engine.each_held_link(&mut |channel, flits| *said.entry(channel.raw()).or_insert(0) += i64::from(flits));
+    said.retain(|_, &mut flits| flits != 0);
+    prop_assert_eq!(said, held, "flits on held links in {}", engine.now());
+    prop_assert_eq!(engine.flit_hops(), hops);
+    Ok(())
+}
+
+fn run_until(engine: &mut FlitEngine<'_, Listener>, end: Cycle, pause: Option<u64>) -> Result<Progress, TestCaseError> {
+    for _ in 0..100 {
+        match pause {
+            Some(pause) if engine.now() + pause < end => {
+                let progress = engine.run_until(engine.now() + pause);
+                look_at(engine)?;
+                if progress != Progress::Reached {
+                    return Ok(progress);
+                }
+            }
+            _ => break,
+        }
+    }
+    Ok(engine.run_until(end))
+}
+
+fn compare(case: &Case) -> Result<(), TestCaseError> {
+    let network = build(case.topology);
+    let routing = routing_on(&network, &case.routing);
+    let space = Some(ChannelSpace::new(&network, case.config.ports));
+    let listener = Listener { space, ..Listener::default() };
+    let mut engine = FlitEngine::new(&network, routing.as_ref(), case.config, listener);
+    let mut progress = Progress::Reached;
+    let mut submitted = 0;
+    for (message, (at, length, worms)) in (0..).zip(&case.messages) {
+        progress = run_until(&mut engine, *at, case.pause)?;
+        if progress != Progress::Reached {
+            break;
+        }
+        engine.submit(*at, message, *length, Plan { worms: worms.clone() });
+        submitted += 1;
+    }
+    if progress == Progress::Reached {
+        progress = run_until(&mut engine, Cycle::MAX, case.pause)?;
+    }
+    // Up to where both have come.
+    let end = if progress == Progress::Reached { Cycle::MAX } else { engine.now() };
+    let empty = engine.is_empty();
+    let heard = engine.into_observer();
+    let told = tell(&network, routing.as_ref(), case.config, &case.messages[..submitted]);
+
+    let in_order = |events: &[(Cycle, What)]| {
+        let mut events: Vec<_> = events.iter().copied().filter(|&(at, _)| at < end).collect();
+        events.sort_unstable();
+        events
+    };
+    let (engine_events, oracle_events) = (in_order(&heard.events), in_order(&told.events));
+    if engine_events != oracle_events {
+        let same = engine_events.iter().zip(&oracle_events).take_while(|(a, b)| a == b).count();
+        let some = |events: &[(Cycle, What)]| {
+            let lines = events[same..].iter().take(8).map(|(at, what)| format!("\n    {at}: {what:?}"));
+            lines.collect::<String>()
+        };
+        let before = same.saturating_sub(6);
+        let last = oracle_events[before..same].iter().map(|(at, what)| format!("\n    {at}: {what:?}"));
+        return Err(TestCaseError::fail(format!(
+            "after{}\n  the engine has{}\n  the oracle has{}\n  {progress:?}",
+            last.collect::<String>(),
+            some(&engine_events),
+            some(&oracle_events)
+        )));
+    }
+    match progress {
+        Progress::Reached => {
+            prop_assert!(empty, "the engine stops with worms left");
+            prop_assert!(told.stuck.is_empty(), "the engine sees no deadlock of {:?}", told.stuck);
+        }
+        Progress::Deadlock(deadlock) => {
+            prop_assert_eq!(deadlock.at, end);
+            // When nothing moves any more, whoever asks for a channel is dead; a search meanwhile may find less.
+            let all = told.asking.values().filter(|&&since| since < end).count();
+            let over = all == told.asking.len() && told.events.iter().all(|&(at, _)| at + 1 < end);
+            let found_all = deadlock.dead == all || (!over && deadlock.dead < all);
+            prop_assert!(found_all, "{:?} are dead: {deadlock:?}", told.asking);
+            prop_assert!(!deadlock.cycle.is_empty());
+            for worm in &deadlock.cycle {
+                prop_assert!(told.asking.contains_key(&worm.worm), "worm {} gets on, but {deadlock:?}", worm.worm);
+            }
+        }
+        Progress::Stopped => unreachable!("the listener is never done"),
+    }
+    for delivery in &heard.parts {
+        let parts = delivery.parts;
+        let sum = parts.queueing + parts.startup + parts.network + parts.blocking;
+        prop_assert_eq!(case.messages[delivery.message as usize].0 + sum, delivery.delivered, "{:?}", delivery);
+    }
+    Ok(())
+}
+
+fn check(about: About) {
+    let number = std::env::var("WORMCAST_CASES").ok().map_or(500, |number| number.parse().expect("a number of cases"));
+    let config =
+        ProptestConfig { max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::with_cases(number) };
+    proptest!(config, |(case in cases(about))| compare(&case)?);
+}
+
+use Header::{AllDestinations, BitString, None as Bare};
+use Replication::{Independent, Lockstep};
+
+#[test]
+fn plans_of_algorithms() {
+    let headers = &[Bare, BitString, AllDestinations];
+    check(About { kind: Kind::Algorithms, headers, replications: &[Lockstep], channels: (1, 1) });
+}
+
+#[test]
+fn paths_by_hand() {
+    let headers = &[Bare, BitString, AllDestinations];
+    check(About { kind: Kind::Paths, headers, replications: &[Lockstep, Independent], channels: (1, 1) });
+}
+
+#[test]
+fn lockstep_trees() {
+    let headers = &[Bare, BitString, Header::Tree];
+    check(About { kind: Kind::Trees, headers, replications: &[Lockstep], channels: (1, 1) });
+}
+
+#[test]
+fn independent_trees() {
+    check(About { kind: Kind::Trees, headers: &[Bare, BitString], replications: &[Independent], channels: (1, 1) });
+}
+
+#[test]
+fn paths_and_trees() {
+    let replications = &[Lockstep, Independent];
+    check(About { kind: Kind::Mixed, headers: &[Bare, BitString], replications, channels: (1, 1) });
+}
+
+#[test]
+fn virtual_channels() {
+    let headers = &[Bare, BitString, AllDestinations];
+    check(About { kind: Kind::Paths, headers, replications: &[Lockstep], channels: (2, 4) });
+}
+
+#[test]
+fn virtual_channels_of_algorithms() {
+    let headers = &[Bare, BitString, AllDestinations];
+    check(About { kind: Kind::Algorithms, headers, replications: &[Lockstep], channels: (2, 3) });
+}
+
+/// Worm 2, triggered by worm 1 at its first stop, is gone and its place taken by worm 3 when worm 1 comes to the node of worm 3.
+#[test]
+fn a_worm_is_triggered_once() {
+    let messages = vec![
+        (0, 40, vec![path(2, &[3])]),
+        (0, 4, vec![path(0, &[1, 3]), path(1, &[5]).after(0)]),
+        (30, 40, vec![path(3, &[7])]),
+    ];
+    let config = EngineConfig { buffer: 8, ..plain() };
+    compare(&Case { topology: "mesh:4x2", routing: "e-cube".to_owned(), config, messages, pause: None }).unwrap();
+}
+
+/// A stripped address leaves the stop without a header for a while: the next flit waits for its turn on the link.
+#[test]
+fn a_header_asks_for_channels_once_it_has_come() {
+    let unicasts = [path(0, &[1]), path(0, &[1])];
+    let config = EngineConfig {
+        ports: Ports { injection: 2, consumption: 2 },
+        virtual_channels: 2,
+        routing_delay: 0,
+        strip_delay: 0,
+        header: AllDestinations,
+        ..plain()
+    };
+    let messages = vec![(0, 1, unicasts[..1].to_vec()), (0, 1, unicasts[1..].to_vec())];
+    compare(&Case { topology: "mesh:2", routing: "e-cube".to_owned(), config, messages, pause: None }).unwrap();
+}
