@@ -23,6 +23,9 @@ pub struct PointRuns {
     pub runs: Vec<RunResult>,
 }
 
+/// The most threads of a sweep, whatever is asked for.
+const MAX_THREADS: usize = 1024;
+
 /// Who watches a sweep.
 pub trait Observer {
     /// Called once before the first replication starts, and after each that ends, on the thread that called the sweep.
@@ -216,6 +219,9 @@ where
     let mut tally = Tally::new(&progress);
     observer.update(&tally.status(None));
 
+    // More threads than replications are idle, and the system cannot start any number of them.
+    let replications = points.len().saturating_mul(stop.most() as usize);
+    let threads = jobs.get().min(replications).min(MAX_THREADS);
     let (task_sender, task_receiver) = mpsc::channel::<Task>();
     let (result_sender, result_receiver) = mpsc::channel::<(Task, Result<Box<RunResult>, Failure<E>>)>();
     let tasks = Mutex::new(task_receiver);
@@ -223,7 +229,7 @@ where
         // Both channels close when this closure ends, however it ends, and with them the threads.
         let task_sender = task_sender;
         let result_receiver = result_receiver;
-        for _ in 0..jobs.get() {
+        for _ in 0..threads {
             let (results, tasks, run) = (result_sender.clone(), &tasks, &run);
             scope.spawn(move || {
                 loop {
@@ -244,7 +250,7 @@ where
         let mut running = 0;
         let mut first_open = 0;
         loop {
-            while running < jobs.get() && failed.is_none() {
+            while running < threads && failed.is_none() {
                 while progress.get(first_open).is_some_and(|point| point.outcome.is_some()) {
                     first_open += 1;
                 }

@@ -282,8 +282,10 @@ proptest! {
         let Some(scenario) = case.scenario(case.algorithm) else { return Ok(()) };
         let (result, own) = observed(&scenario, case.seed);
         check(&case, &scenario, &result, &own)?;
-        // The seed alone decides, watched or not.
-        prop_assert_eq!(simulate(&scenario, EngineChoice::Flit, case.seed).unwrap(), result);
+        // The seed alone decides, watched or not, on any engine.
+        prop_assert_eq!(&simulate(&scenario, EngineChoice::Auto, case.seed).unwrap(), &result);
+        let flit = simulate(&scenario, EngineChoice::Flit, case.seed).unwrap();
+        prop_assert_eq!(RunResult { engine: result.engine.clone(), ..flit }, result);
     }
 
     /// Common random numbers: what is sent does not depend on how.

@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// Consumption channels at every node: worms that deliver on their way hold one.
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]
     consumption_ports: u32,
+    /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
+    #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    virtual_channels: u32,
     /// The seed of routings and algorithms that make random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -112,7 +115,8 @@ fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure
     if let Some(name) = &arguments.algorithm {
         let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
         let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-        let deadlock = algorithm.dependencies(network).deadlock(ports);
+        let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
+        let deadlock = dependencies.deadlock(ports);
         Ok(analysis(algorithm.routing().name(), deadlock, survey(network, algorithm.routing())))
     } else {
         // Usage requires one of the two.

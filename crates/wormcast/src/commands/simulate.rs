@@ -106,9 +106,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let scenario = experiment.scenario(&point).map_err(Failure::diagnostic)?;
     let check = StaticCheck::new(&scenario);
     if check.as_ref().is_some_and(|check| !check.deadlock_free) {
+        let config = scenario.engine_config();
+        let virtual_channels = match config.virtual_channels {
+            1 => String::new(),
+            count => format!(" --virtual-channels {count}"),
+        };
         Failure::warn(&format!(
-            "the static analysis finds that worms of `{}` can deadlock here; see `wormcast routing --algorithm`",
-            point.spec.algorithm
+            "the static analysis finds that worms of `{0}` can deadlock here: see `wormcast routing --topology {1} --algorithm {0} --consumption-ports {2}{virtual_channels}`",
+            point.spec.algorithm, point.spec.topology, config.ports.consumption
         ));
     }
 

@@ -148,7 +148,8 @@ fn publish(
     }
     for summary in summaries {
         let point: Vec<String> = summary.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
-        writeln!(out, "  {}: {}", point.join(" "), describe(summary))?;
+        let label = if point.is_empty() { String::new() } else { format!("{}: ", point.join(" ")) };
+        writeln!(out, "  {label}{}", describe(summary))?;
     }
     writeln!(out, "Wrote {}.", files.join(", "))?;
     out.flush()?;

@@ -100,3 +100,45 @@ fn answers_do_not_wait_for_more_requests() {
     drop(requests);
     assert!(child.wait().unwrap().success());
 }
+
+/// Thousands of broken requests: each gets one line of JSON, and those that still make sense a plan.
+#[test]
+fn mutated_requests_are_answered_one_by_one() {
+    const REQUESTS: [&str; 3] = [
+        r#"{"topology":"mesh:4x4","algorithm":"dual-path","source":5,"destinations":[1,7,"3,3"]}"#,
+        r#"{"topology":"hypercube:4","algorithm":"separate","source":"5","destinations":"1;7;11","ports":"all","seed":3}"#,
+        r#"{"topology":"torus:3x3","algorithm":"separate","routing":"e-cube","source":"2,2","destinations":[]}"#,
+    ];
+    // No digits: a network of a thousand times the size is legal, and slow.
+    const SIGNS: [&str; 20] = [
+        "", "", "", "", "{", "}", "[", "]", "\"", "\\", ":", ",", ";", "x", "-", " ", "null", "\\u00e9", "\u{e9}",
+        "\u{7f}",
+    ];
+    let mut state = 7u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let mut input = String::new();
+    for _ in 0..4000 {
+        let mut request: Vec<char> = REQUESTS[random(3)].chars().collect();
+        for _ in 0..=random(2) {
+            let from = random(request.len());
+            let to = (from + random(4)).min(request.len());
+            request.splice(from..to, SIGNS[random(SIGNS.len())].chars());
+        }
+        input.extend(request);
+        input.push('\n');
+    }
+    let answers = answers(&input);
+    assert_eq!(answers.len(), 4000);
+    let (mut plans, mut refusals) = (0, 0);
+    for (number, answer) in (1u64..).zip(&answers) {
+        match &answer["error"] {
+            Value::Null => plans += u64::from(answer["worms"].is_array()),
+            Value::String(error) => refusals += u64::from(!error.is_empty() && answer["line"] == number),
+            other => panic!("{other}"),
+        }
+    }
+    assert!(plans + refusals == 4000 && plans > 100 && refusals > 1000, "{plans} plans, {refusals} refusals");
+}

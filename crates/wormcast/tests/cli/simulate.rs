@@ -56,8 +56,8 @@ message,source,destination,generated,delivered
 
 #[test]
 fn json_has_every_documented_field() {
-    let report = by_hand().run(&["simulate", "x.toml", "--seed", "7", "--format", "json"]).json();
-    assert_eq!((&report["seed"], &report["engine"], &report["deadlock"]), (&json!(7), &json!("worm"), &Value::Null));
+    let report = by_hand().run(&["simulate", "x.toml", "--seed", "7", "--engine", "flit", "--format", "json"]).json();
+    assert_eq!((&report["seed"], &report["engine"], &report["deadlock"]), (&json!(7), &json!("flit"), &Value::Null));
     assert_eq!(report["config_hash"].as_str().unwrap().len(), 64);
     assert_eq!(report["cycles"], 235);
     let messages = json!({"generated": 4, "delivered": 4, "in_flight": 0, "measured": 4});
@@ -101,8 +101,8 @@ fn a_path_delivers_on_its_way() {
 
 #[test]
 fn text_is_for_people() {
-    let text = by_hand().run(&["simulate", "x.toml"]).success();
-    assert!(text.starts_with("separate on mesh:4x4, seed 0, worm engine\n"), "{text}");
+    let text = by_hand().run(&["simulate", "x.toml", "--engine", "flit"]).success();
+    assert!(text.starts_with("separate on mesh:4x4, seed 0, flit engine\n"), "{text}");
     assert!(text.contains("4 generated, 4 delivered, 0 in flight, 4 measured"), "{text}");
     assert!(text.contains("mean 32.2 cycles (0.161 us), median 30, 99% 40, largest 40"), "{text}");
 }
@@ -167,12 +167,38 @@ fn a_deadlock_is_reported_with_its_cycle_and_a_warning() {
     assert_eq!(report["messages"], json!({"generated": 2, "delivered": 0, "in_flight": 2, "measured": 0}));
     assert_eq!((&report["latency"]["last"]["mean"], &report["latency"]["last"]["max"]), (&Value::Null, &Value::Null));
     assert_eq!(report["static_check"]["deadlock_free"], false);
-    assert!(outcome.stderr.starts_with("warning: the static analysis finds that worms of `column-path` can deadlock"));
+    let warning = "warning: the static analysis finds that worms of `column-path` can deadlock here: see `wormcast routing --topology mesh:4x4 --algorithm column-path --consumption-ports 1`\n";
+    assert!(outcome.stderr.starts_with(warning), "{outcome:?}");
     assert!(outcome.stderr.contains("\nerror: deadlock in cycle "), "{outcome:?}");
 
     let report = simulate("2").json();
     assert_eq!((&report["deadlock"], &report["messages"]["delivered"]), (&Value::Null, &json!(2)));
     assert_eq!(report["static_check"], json!({"deadlock_free": true, "cycle": null}));
+}
+
+/// With virtual channels, more worms meet at a router: what is safe without them need not be with them.
+#[test]
+fn virtual_channels_count_in_the_static_check() {
+    let folder = Folder::with(&[("x.toml", BY_HAND), ("messages.txt", "0 0 8 3\n")]);
+    let free = |ports: u32, virtual_channels: u32| {
+        let (ports, count) = (ports.to_string(), virtual_channels.to_string());
+        let set = [
+            format!("--set=switching.consumption_ports={ports}"),
+            format!("--set=switching.virtual_channels={count}"),
+            "--set=algorithm=column-path".to_owned(),
+        ];
+        let arguments: Vec<&str> = set.iter().map(String::as_str).collect();
+        let outcome = folder.run(&[&["simulate", "x.toml", "--format", "json"], &arguments[..]].concat());
+        let report: Value = serde_json::from_str(&outcome.stdout).expect("valid JSON");
+        let free = report["static_check"]["deadlock_free"].clone();
+        assert_eq!(free == false, outcome.stderr.contains("can deadlock here"), "{outcome:?}");
+        let routing = ["routing", "--topology", "mesh:4x4", "--algorithm", "column-path", "--format", "json"];
+        let options = ["--consumption-ports", &ports, "--virtual-channels", &count];
+        assert_eq!(wormcast(&[&routing[..], &options].concat()).json()["deadlock_free"], free);
+        free
+    };
+    assert_eq!((free(1, 1), free(2, 1)), (json!(false), json!(true)));
+    assert_eq!((free(2, 2), free(4, 2)), (json!(false), json!(true)));
 }
 
 /// What was delivered before a deadlock is written all the same.

@@ -42,12 +42,12 @@ fn outputs(folder: &Folder, below: &str) -> Vec<Vec<u8>> {
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let folder = small();
-    for jobs in ["1", "2", "4"] {
+    for jobs in ["1", "2", "4", "100000"] {
         folder.run(&["sweep", "small.toml", "--jobs", jobs, "--out", jobs]).success();
     }
     let reference = outputs(&folder, "1");
     assert!(reference[1].starts_with(b"<svg ") && reference[2].starts_with(b"\x89PNG"));
-    for jobs in ["2", "4"] {
+    for jobs in ["2", "4", "100000"] {
         assert!(outputs(&folder, jobs) == reference, "--jobs {jobs}");
     }
 }
@@ -229,6 +229,17 @@ fn a_full_disk_is_reported_and_the_sweep_goes_on_later() {
     assert!(explained && message.lines().count() == 1, "{message}");
     assert_eq!(resumed.code, 0, "{resumed:?}");
     assert_eq!(files, ["small.csv", "small.png", "small.svg", "store.db"]);
+}
+
+#[test]
+fn an_experiment_without_a_sweep_has_one_point() {
+    let one = SMALL.split("[sweep]").next().unwrap().replace("topology", "algorithm = \"dual-path\"\ntopology");
+    let folder = Folder::with(&[("one.toml", &one)]);
+    let said = folder.run(&["sweep", "one.toml"]).success();
+    let point = said.lines().nth(1).unwrap();
+    assert!(point.starts_with("  ") && point.contains(" µs (") && !point.contains(':'), "{said}");
+    assert!(said.ends_with("Wrote results/one.csv.\n"), "there is nothing to plot against: {said}");
+    assert!(folder.read("results/one.csv").starts_with("outcome,replications,"));
 }
 
 /// A reader that leaves while results are printed changes nothing.
