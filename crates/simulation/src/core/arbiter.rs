@@ -257,6 +257,26 @@ impl Arbiter {
         false
     }
 
+    /// Grants a request for any one of some links at once, if nothing could change the outcome; returns the link.
+    ///
+    /// The same as [`ask`](Self::ask), for what headers of paths ask for on nearly every hop.
+    #[inline]
+    pub(crate) fn take_link(&mut self, candidates: &[ChannelId], worm: u32) -> Option<ChannelId> {
+        if self.virtual_channels > 1 {
+            return None;
+        }
+        for &link in candidates {
+            if self.holders[link.index()] == NONE {
+                let undisputed = self.queues[link.index()].0 == NONE;
+                if undisputed {
+                    self.holders[link.index()] = worm;
+                }
+                return undisputed.then_some(link);
+            }
+        }
+        None
+    }
+
     /// Whether a new request can be granted before this cycle's pass: what it gets is free and nobody else has asked for it, so
     /// no request before it in the pass can take it; and any link that it would have preferred is held, so none can become free.
     fn undisputed(&self, pool: Option<Pool>, links: &[ChannelId], all_links: bool, grant: &mut Grant) -> bool {

@@ -117,7 +117,8 @@ impl<'a, O: Observer> Core<'a, O> {
 
     /// The first cycle, from now on, that has something to do before its movement phase.
     pub(crate) fn next_event(&self) -> Option<Cycle> {
-        if self.arbiter.has_work() { Some(self.now) } else { self.calendar.next(self.now) }
+        let due = self.arbiter.has_work() || self.calendar.is_due(self.now);
+        if due { Some(self.now) } else { self.calendar.next(self.now) }
     }
 
     /// Whether it is time to look for deadlocks; asked after each cycle.
@@ -319,8 +320,12 @@ impl<'a, O: Observer> Core<'a, O> {
                         self.routing.candidates(self.network, at, arrived, target, &mut candidates);
                     }
                 }
-                let pool = delivers.then_some(Pool::Consumption(stop, class));
-                self.ask(key(vertex), slot, vertex, pool, &candidates, false);
+                if !delivers && let Some(link) = self.arbiter.take_link(&candidates, slot) {
+                    self.granted_link(slot, vertex, link);
+                } else {
+                    let pool = delivers.then_some(Pool::Consumption(stop, class));
+                    self.ask(key(vertex), slot, vertex, pool, &candidates, false);
+                }
             }
             Route::Tree(route) => {
                 let pool = route.vertices[vertex as usize].delivers.map(|node| Pool::Consumption(node, class));
@@ -352,6 +357,16 @@ impl<'a, O: Observer> Core<'a, O> {
             self.worms[slot as usize].requests += 1;
         }
         self.grant = grant;
+    }
+
+    /// Hands a path worm a link.
+    fn granted_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
+        let worm = &mut self.worms[slot as usize];
+        self.observer.granted(self.now, worm.id, link);
+        if let Route::Path(route) = &mut worm.route {
+            route.push(link, 0);
+        }
+        self.granted.push((slot, vertex));
     }
 
     /// Hands a worm what it was granted.

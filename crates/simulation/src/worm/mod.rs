@@ -171,7 +171,15 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
 
     fn run_until(&mut self, end: Cycle) -> Progress {
         while self.core.now < end {
-            let event = self.core.next_event().into_iter().chain(self.departures.next(self.core.now)).min();
+            let now = self.core.now;
+            let event = if self.departures.is_due(now) {
+                Some(now)
+            } else {
+                match self.core.next_event() {
+                    Some(at) if at == now => Some(now),
+                    event => event.into_iter().chain(self.departures.next(now)).min(),
+                }
+            };
             match event {
                 Some(at) if at < end => self.core.now = at,
                 None if self.core.arbiter.pending() > 0 => {

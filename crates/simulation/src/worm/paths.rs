@@ -77,6 +77,10 @@ impl PathTimes {
     pub(super) fn settle(&mut self, flits: u32, buffer: u32, complete: bool, found: &mut Vec<(Cycle, u32)>) {
         let known = self.leaves.len();
         let passed = self.first[known - 1];
+        if complete && passed == 1 && Self::paced(known - 1, self.settled, flits, buffer) >= 1 {
+            self.settle_rest(flits, buffer, found);
+            return;
+        }
         while self.settled < known {
             let v = self.settled;
             let mut last = i64::MIN;
@@ -119,6 +123,20 @@ impl PathTimes {
             self.ahead += 1;
             self.settled += 1;
         }
+    }
+
+    /// The same where nothing is stripped and all windows reach to the path's end: running maxima from there.
+    fn settle_rest(&mut self, flits: u32, buffer: u32, found: &mut Vec<(Cycle, u32)>) {
+        let mut held_until = 0;
+        // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
+        for v in (self.settled..self.leaves.len()).rev() {
+            let own = self.leaves[v] + Cycle::from(flits - 1);
+            held_until = own.max(held_until);
+            found.push((held_until, v as u32));
+            self.ahead += 1;
+            held_until = held_until.saturating_sub(Cycle::from(buffer));
+        }
+        self.settled = self.leaves.len();
     }
 
     /// Flits that have entered a vertex in cycles before `now`; `complete` says whether the last vertex is the worm's last stop.
