@@ -12,7 +12,7 @@ use crate::plan::{Plan, Worm};
 
 /// Column-path multicast: for each column with destinations, at most one worm up and one down, all on e-cube paths.
 ///
-/// Source: Boppana, Chalasani and Raghavendra 1994, as seed 000 uses it. Every worm runs along the source's row to its column
+/// Source: Boppana, Chalasani and Raghavendra 1994, as paper 1 uses it. Every worm runs along the source's row to its column
 /// and then along the column. A destination on the source's row rides the worm of its column that goes up, or the one that
 /// goes down if nothing lies above. Columns are served from the west, upwards before downwards.
 ///

@@ -1,4 +1,4 @@
-//! Containment order in two dimensions and the greedy chains of seed 000, Figures 2 and 3.
+//! Containment order in two dimensions and the greedy chains of paper 1, Figures 2 and 3.
 
 use wormcast_network::{Grid, NodeId};
 

@@ -8,7 +8,7 @@ use crate::plan::{Plan, Worm};
 
 /// Dual-path multicast: one worm through the destinations with labels above the source's, one through those below.
 ///
-/// Source: Lin, McKinley and Ni 1994; seed 000's "Hamiltonian" algorithm. Labels follow the boustrophedon Hamiltonian path
+/// Source: Lin, McKinley and Ni 1994; paper 1's "Hamiltonian" algorithm. Labels follow the boustrophedon Hamiltonian path
 /// of the mesh ([`hamiltonian_label`]); each worm visits its destinations in label order and takes short cuts between them.
 /// At most two startups, but long worms.
 ///

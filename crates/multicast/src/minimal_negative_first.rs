@@ -13,7 +13,7 @@ use crate::plan::{Plan, Worm};
 
 /// Minimal negative-first multicast as printed: negative-first worms that reach every destination on a shortest path.
 ///
-/// Source: seed 000, section 3.3, Figure 7. One worm for each column with destinations to the northwest, one for each row
+/// Source: paper 1, section 3.3, Figure 7. One worm for each column with destinations to the northwest, one for each row
 /// with destinations to the southeast, and greedy containment-ordered lists for the southwest (reversed) and the northeast.
 /// Theorem 2 claims that this makes the fewest such worms, which is false: from (1,0) in a 2x2 mesh to (0,0) and (0,1) it
 /// sends two, where (0,0) then (0,1) needs one. [`MinimalNegativeFirstOptimal`](crate::MinimalNegativeFirstOptimal) mends

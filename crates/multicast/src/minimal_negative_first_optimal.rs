@@ -9,10 +9,10 @@ use crate::minimal_negative_first::Quadrants;
 use crate::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Plan, Worm};
 
-/// Minimal negative-first multicast that meets seed 000's Definition 2: the fewest negative-first worms that reach every
+/// Minimal negative-first multicast that meets paper 1's Definition 2: the fewest negative-first worms that reach every
 /// destination on a shortest path.
 ///
-/// Source: seed 000, Definition 2 and Figure 7, corrected. A worm to a northwest column first runs west along
+/// Source: paper 1, Definition 2 and Figure 7, corrected. A worm to a northwest column first runs west along
 /// the source's row: the one to the westernmost such column can deliver to every southwest destination on that row up to
 /// its column. Likewise the worm to the southernmost southeast row serves the source's column. This is optimal: two
 /// northwest columns, or a column and a row, never share a worm; only southwest destinations on the source's row or column

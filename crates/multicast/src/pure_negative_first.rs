@@ -11,7 +11,7 @@ use crate::plan::{Plan, Worm};
 
 /// Pure negative-first multicast: the fewest worms that negative-first paths allow, however long.
 ///
-/// Source: seed 000, section 3.2, Figure 4. A worm's list is a containment-ordered list of nodes southwest of the source,
+/// Source: paper 1, section 3.2, Figure 4. A worm's list is a containment-ordered list of nodes southwest of the source,
 /// reversed, then any containment-ordered list: first down, then up. Lists are made greedily, first for the northwest, then
 /// the southeast, the northeast and the southwest; the southwest's ride in front of others, or in front of each other.
 ///
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use wormcast_network::{TopologySpec, parse_node, parse_node_list};
 
-    /// Seed 000, section 3.2, Figures 5 and 6: the lists A, B and C.
+    /// Paper 1, section 3.2, Figures 5 and 6: the lists A, B and C.
     #[test]
     fn example_of_section_3_2() {
         let mesh = "mesh:8x8".parse::<TopologySpec>().unwrap().build().unwrap();

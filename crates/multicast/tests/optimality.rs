@@ -1,6 +1,6 @@
 //! The negative-first algorithms against exhaustive search: no plan with fewer worms exists.
 //!
-//! The search knows meshes only as boxes of integer points and negative-first paths only by their definition (seed 000,
+//! The search knows meshes only as boxes of integer points and negative-first paths only by their definition (paper 1,
 //! Definition 3); it shares nothing with the algorithms.
 
 use std::collections::{BTreeSet, HashSet};
@@ -180,7 +180,7 @@ proptest! {
     }
 }
 
-/// Seed 000, Theorem 2 is false for Figure 7 as printed: (0,0) lies on the way from (1,0) to (0,1).
+/// Paper 1, Theorem 2 is false for Figure 7 as printed: (0,0) lies on the way from (1,0) to (0,1).
 #[test]
 fn counterexample_to_theorem_2() {
     let instance = Instance { extents: vec![2, 2], source: vec![1, 0], destinations: vec![vec![0, 0], vec![0, 1]] };

@@ -1,4 +1,4 @@
-//! Seed 000, Table 1: startups of all-to-all broadcast on an n x n mesh, as exact closed forms.
+//! Paper 1, Table 1: startups of all-to-all broadcast on an n x n mesh, as exact closed forms.
 //!
 //! No algorithm of the table forwards in software, so a source's startups are the worms of its broadcast. The printed forms
 //! and what they differ in are in docs/algorithms.md.

@@ -130,7 +130,7 @@ impl<'n> Dependencies<'n> {
     /// the source's router) and whether the worm delivers at the router that it enters.
     ///
     /// A flit leaves a replication point on all branches or on none, and buffers are small: whoever holds a channel of the
-    /// tree may wait for any other that is not granted by then, on other branches too (seed 004, Figure 1).
+    /// tree may wait for any other that is not granted by then, on other branches too (paper 5, Figure 1).
     pub fn add_lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
         for (i, &(held, parent, delivers)) in tree.iter().enumerate() {
             // What leaves the routers on the way to `held` was granted before it, or together with it.
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(Dependencies::of_relation(&build("torus:3x3"), &ECube).deadlock(1), None);
     }
 
-    /// Seed 004, Figure 1: two lockstep trees, each of which holds what the other's sibling branch needs.
+    /// Paper 5, Figure 1: two lockstep trees, each of which holds what the other's sibling branch needs.
     #[test]
     fn sibling_branches_can_deadlock_where_paths_cannot() {
         let mesh = build("mesh:3x2");

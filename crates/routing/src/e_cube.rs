@@ -6,7 +6,7 @@ use crate::relation::{RoutingRelation, Unsupported};
 
 /// E-cube routing: one dimension after the other, always along a shortest path.
 ///
-/// Meshes and tori resolve dimension 0 (x) first, hypercubes their highest dimension first, as every example of seed 001
+/// Meshes and tori resolve dimension 0 (x) first, hypercubes their highest dimension first, as every example of paper 2
 /// does. In a torus the shorter way round is taken, the positive one if both are equal; without virtual
 /// channels this is *not* free of deadlock, which the dependency analysis shows.
 ///

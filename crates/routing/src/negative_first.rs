@@ -9,7 +9,7 @@ use crate::relation::{RoutingRelation, Unsupported};
 /// While the target lies in a negative direction, every such direction is a candidate, x first; only then are the
 /// positive ones (model.md, rule 12). On hypercubes this is p-cube routing.
 ///
-/// Source: Glass and Ni 1992; seed 000, section 3.1. O(dimensions) a hop.
+/// Source: Glass and Ni 1992; paper 1, section 3.1. O(dimensions) a hop.
 ///
 /// ```
 /// use wormcast_network::{RouterId, TopologySpec};

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// How routers and nodes switch flits. The defaults are those of seed 000.
+/// How routers and nodes switch flits. The defaults are those of paper 1.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case", default)]
 pub struct Switching {
@@ -89,7 +89,7 @@ pub enum Reservation {
     Separate,
 }
 
-/// How long things take. The defaults are those of seed 000.
+/// How long things take. The defaults are those of paper 1.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timing {
@@ -180,7 +180,7 @@ pub enum Process {
     Poisson,
     /// In each cycle with the same probability, at most one.
     Bernoulli,
-    /// Whole gaps of at least one cycle, from an exponential distribution rounded up.
+    /// As Poisson, but at most one message a cycle: one that would fall into a cycle with another comes in the next.
     Exponential,
     /// Gaps that are the number of Bernoulli trials until a number of successes; with one success the same as `bernoulli`.
     NegativeBinomial,

@@ -29,7 +29,7 @@ pub struct LatencyParts {
     pub startup: u64,
     /// What the worms take in an empty network.
     pub network: u64,
-    /// Waiting for channels.
+    /// Waiting for channels; in serial mode, for an injection channel too.
     pub blocking: u64,
 }
 

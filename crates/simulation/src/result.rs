@@ -92,7 +92,7 @@ pub struct Parts {
     pub startup: f64,
     /// What the worm would take in an empty network.
     pub network: f64,
-    /// The rest: waiting for channels.
+    /// The rest: waiting for channels; in serial mode, for an injection channel too.
     pub blocking: f64,
 }
 

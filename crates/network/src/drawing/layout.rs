@@ -37,7 +37,7 @@ pub struct Caption {
 
 /// A network's plane embedding.
 ///
-/// Grids have x to the right and y upwards with the origin at the bottom left, as in seed 000; those of more dimensions are
+/// Grids have x to the right and y upwards with the origin at the bottom left, as in paper 1; those of more dimensions are
 /// tiled plane by plane, the third dimension to the right, the fourth upwards, and so on. Other networks lie on a circle,
 /// clockwise from the top.
 pub struct Layout<'n> {

@@ -28,7 +28,7 @@ fn coordinates_and_numbers_give_the_same_plan() {
     assert_eq!(wormcast(&numbers).success(), wormcast(&coordinates).success());
 }
 
-/// The example of seed 000, section 3.2.
+/// The example of paper 1, section 3.2.
 #[test]
 fn text_lists_the_worms() {
     let destinations = "1,4;1,5;2,7;5,4;6,5;6,7;7,4;0,2;2,0;2,2;2,3;3,1;3,2;4,2;5,0;5,1;5,2;7,2";
