@@ -133,7 +133,7 @@ fn the_first_failure_is_reported_and_what_was_there_is_kept() {
     let error = sweep(&points, experiment.stop(), jobs(3), &mut store, &mut (), run).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "replication 2 of point 2 (algorithm=pure-negative-first traffic.arrivals.rate=0.002) failed: the worm engine cannot run this: it is too hard"
+        "replication 2 of point 2 (algorithm=pure-negative-first traffic.arrivals.rate=0.002) failed: the worm engine is not exact here: it is too hard; use `flit` or `auto`"
     );
     assert!(store.load(&points[1].spec.config_hash()).unwrap().contains_key(&1));
 
