@@ -180,7 +180,7 @@ pub enum Process {
     Poisson,
     /// In each cycle with the same probability, at most one.
     Bernoulli,
-    /// Whole gaps of at least one cycle, from an exponential distribution rounded up.
+    /// A Poisson process, but at most one in each cycle: an arrival that finds its cycle taken moves to the next.
     Exponential,
     /// Gaps that are the number of Bernoulli trials until a number of successes; with one success the same as `bernoulli`.
     NegativeBinomial,

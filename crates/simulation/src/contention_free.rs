@@ -60,7 +60,7 @@ pub fn path_delivery(timing: WormTiming, strips: &[bool], stop: usize) -> u64 {
 ///
 /// `heights[d]` is the height of the router's ancestor at depth d below the sender's router (depth 0), itself last: the longest
 /// way down from it in hops. A flit leaves a router on all branches together, so each ancestor is held back by everything below
-/// it (model.md, "Exact acceleration"). O(depth x flits / buffer).
+/// it (model.md, "An empty network"). O(depth x flits / buffer).
 pub fn lockstep_tree_delivery(timing: WormTiming, heights: &[u32]) -> u64 {
     let hop = u64::from(timing.routing_delay) + 1;
     let (flits, buffer) = (u64::from(timing.flits), u64::from(timing.buffer));
