@@ -63,7 +63,7 @@ pub trait Engine {
 
     /// Puts the worms of a message's plan into the queues of their senders: the message is generated at `at`, a cycle that has
     /// not been simulated. `length` is its number of data flits, at least 1. The plan is one that
-    /// [`Plan::check`](wormcast_multicast::Plan::check) finds nothing wrong with, and binds worms to existing channels only. Worms are numbered in the order of these calls.
+    /// [`Plan::check`] finds nothing wrong with, and binds worms to existing channels only. Worms are numbered in the order of these calls.
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan);
 
     /// Simulates all cycles before `end`, or less if the observer is done, worms are dead or a header is stranded. With `Cycle::MAX`, until nothing is
