@@ -319,9 +319,12 @@ fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
             let reason = match std::fs::metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => "it is a directory".to_owned(),
                 Ok(_) => std::fs::File::open(&path).err().map_or(reason, |error| error.to_string()),
-                Err(_) => match path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
-                    Some(parent) => format!("there is no directory `{}`", parent.display()),
-                    None => reason,
+                Err(_) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                    Some(parent) if !parent.exists() => format!("there is no directory `{}`", parent.display()),
+                    Some(parent) => {
+                        format!("there is none, and the directory `{}` takes no new file", parent.display())
+                    }
+                    None => "there is none, and the current directory takes no new file".to_owned(),
                 },
             };
             StoreError::Unreadable { path, reason }

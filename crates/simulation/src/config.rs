@@ -180,7 +180,7 @@ pub enum Process {
     Poisson,
     /// In each cycle with the same probability, at most one.
     Bernoulli,
-    /// As Poisson, but at most one message a cycle: one that would fall into a cycle with another comes in the next.
+    /// A Poisson process, but at most one in each cycle: an arrival that finds its cycle taken moves to the next.
     Exponential,
     /// Gaps that are the number of Bernoulli trials until a number of successes; with one success the same as `bernoulli`.
     NegativeBinomial,

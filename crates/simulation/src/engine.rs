@@ -2,6 +2,7 @@
 
 use wormcast_multicast::Plan;
 use wormcast_network::{ChannelId, Network, Ports};
+use wormcast_routing::NoRoute;
 
 use crate::config::{Header, Replication, Reservation, StartupMode, Switching, Timing};
 use crate::observer::{Cycle, Observer};
@@ -45,6 +46,8 @@ pub enum Progress {
     Stopped,
     /// To a deadlock.
     Deadlock(Deadlock),
+    /// To a header that may go nowhere from where it is: the routing does not lead to its next stop.
+    Stranded(NoRoute),
 }
 
 /// Takes worms at times and tells an [`Observer`] what happens to them, by the rules of `docs/model.md`.
@@ -59,10 +62,11 @@ pub trait Engine {
     fn now(&self) -> Cycle;
 
     /// Puts the worms of a message's plan into the queues of their senders: the message is generated at `at`, a cycle that has
-    /// not been simulated. `length` is its number of data flits, at least 1. Worms are numbered in the order of these calls.
+    /// not been simulated. `length` is its number of data flits, at least 1. The plan is one that
+    /// [`Plan::check`] finds nothing wrong with, and binds worms to existing channels only. Worms are numbered in the order of these calls.
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan);
 
-    /// Simulates all cycles before `end`, or less if the observer is done or worms are dead. With `Cycle::MAX`, until nothing is
+    /// Simulates all cycles before `end`, or less if the observer is done, worms are dead or a header is stranded. With `Cycle::MAX`, until nothing is
     /// left to happen.
     fn run_until(&mut self, end: Cycle) -> Progress;
 

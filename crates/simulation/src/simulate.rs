@@ -1,7 +1,7 @@
 //! Runs a scenario: traffic into plans, plans into an engine, what it reports into a result.
 
 use thiserror::Error;
-use wormcast_multicast::{Itinerary, Multicast, Plan, Worm};
+use wormcast_multicast::{Itinerary, Multicast, Plan, PlanError, Worm};
 use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
@@ -54,7 +54,15 @@ pub enum SimulationError {
         /// What does not fit, and what would.
         problem: &'static str,
     },
-    /// A plan whose routing leads nowhere.
+    /// A plan that breaks the contract of [`Algorithm`](wormcast_multicast::Algorithm).
+    #[error("`{algorithm}` makes a wrong plan: {error}")]
+    Plan {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// What is wrong.
+        error: PlanError,
+    },
+    /// A worm got to where its routing leads no further.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
 }
@@ -62,7 +70,7 @@ pub enum SimulationError {
 /// Runs a scenario; the result is a function of the scenario and the seed alone. A deadlock is a result, not an error.
 ///
 /// # Errors
-/// If the engine asked for, or the switching, cannot carry what the algorithm sends.
+/// If the engine asked for, or the switching, cannot carry what the algorithm sends, or that is no correct plan or has no route.
 pub fn simulate(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Result<RunResult, SimulationError> {
     simulate_observed(scenario, engine, seed, &mut ())
 }
@@ -140,6 +148,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
                     deadlock = Some(found);
                     break;
                 }
+                Progress::Stranded(no_route) => return Err(no_route.into()),
             }
             if self.move_window(goal, id, message.at) {
                 match self.patience() {
@@ -152,7 +161,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
             }
             let multicast = Multicast::new(message.source, &message.destinations);
             let plan = scenario.algorithm.plan(&scenario.network, &multicast);
-            self.check(&plan)?;
+            self.check(&plan, &multicast)?;
             self.slowest = self.slowest.max(self.alone(message.length, &plan));
             let generated = Generated {
                 message: id,
@@ -170,6 +179,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
                 Progress::Deadlock(found) => deadlock = Some(found),
                 Progress::Reached => given_up = !self.engine.is_empty(),
                 Progress::Stopped => {}
+                Progress::Stranded(no_route) => return Err(no_route.into()),
             }
         }
         self.close_window();
@@ -249,12 +259,21 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
         (self.engine.now(), crossing)
     }
 
-    /// Whether the switching can carry the plan.
-    fn check(&self, plan: &Plan) -> Result<(), SimulationError> {
+    /// Whether the plan is right and the switching can carry it.
+    fn check(&self, plan: &Plan, multicast: &Multicast) -> Result<(), SimulationError> {
         let config = self.scenario.engine;
         let algorithm = self.scenario.algorithm.name();
+        let wrong = |error| SimulationError::Plan { algorithm, error };
+        plan.check(&self.scenario.network, multicast).map_err(wrong)?;
         let fail = |worms, problem| Err(SimulationError::Switching { algorithm, worms, problem });
         for worm in &plan.worms {
+            if worm.consumption_class.is_some_and(|class| u32::from(class) >= config.ports.consumption) {
+                let worms = if matches!(worm.itinerary, Itinerary::Path(_)) { "paths" } else { "trees" };
+                return fail(
+                    worms,
+                    "are bound to consumption channels that the nodes do not have: set more `consumption_ports`",
+                );
+            }
             match (&worm.itinerary, config.header) {
                 (Itinerary::Path(_), Header::Tree) => {
                     return fail("paths", "have no tree header: use `header = \"all-destinations\"` or another");

@@ -10,7 +10,7 @@ pub(crate) mod worm;
 
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId, RouterId};
-use wormcast_routing::RoutingRelation;
+use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::calendar::Calendar;
 use crate::config::{Header, Replication, Reservation, StartupMode};
@@ -68,6 +68,8 @@ pub(crate) struct Core<'a, O> {
     /// Slots whose reminder has come in this cycle.
     pub(crate) reminded: Vec<u32>,
     pub(crate) flit_hops: u64,
+    /// A header that found no channel to go on by: the run makes no sense from then on.
+    pub(crate) stranded: Option<NoRoute>,
     next_deadlock_search: Cycle,
     // Scratch, kept for its memory.
     due: Vec<Event>,
@@ -102,6 +104,7 @@ impl<'a, O: Observer> Core<'a, O> {
             granted: Vec::new(),
             reminded: Vec::new(),
             flit_hops: 0,
+            stranded: None,
             next_deadlock_search: DEADLOCK_INTERVAL,
             due: Vec::new(),
             grant: Grant::default(),
@@ -318,6 +321,11 @@ impl<'a, O: Observer> Core<'a, O> {
                         let arrived = (!at_source).then_some(arrived);
                         let target = self.network.router_of(target);
                         self.routing.candidates(self.network, at, arrived, target, &mut candidates);
+                        if candidates.is_empty() {
+                            self.stranded = Some(NoRoute { routing: self.routing.name(), from: at, to: target });
+                            self.candidates = candidates;
+                            return;
+                        }
                     }
                 }
                 if !delivers && let Some(link) = self.arbiter.take_link(&candidates, slot) {

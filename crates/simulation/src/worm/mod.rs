@@ -192,6 +192,9 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
                 }
             }
             self.cycle();
+            if let Some(no_route) = self.core.stranded.take() {
+                return Progress::Stranded(no_route);
+            }
             if self.core.observer.done() {
                 return Progress::Stopped;
             }

@@ -501,6 +501,7 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
             }
         }
         Progress::Stopped => unreachable!("the listener is never done"),
+        Progress::Stranded(no_route) => unreachable!("all routings lead everywhere: {no_route}"),
     }
     for delivery in &heard.parts {
         let parts = delivery.parts;

@@ -4,6 +4,7 @@ mod conservation;
 mod engines;
 mod equality;
 mod oracle;
+mod refusals;
 mod rules;
 mod support;
 mod zero_load;

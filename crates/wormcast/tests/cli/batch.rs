@@ -47,6 +47,8 @@ fn a_bad_line_does_not_stop_the_rest() {
     let answers = answers(&format!("{good}\nnonsense\n\n{good}\n{{}}\n{good}"));
     let lines: Vec<_> = answers.iter().map(|answer| answer.get("line").and_then(Value::as_u64)).collect();
     assert_eq!(lines, [None, Some(2), None, Some(5), None]);
+    let not_json = answers[1]["error"].as_str().unwrap();
+    assert!(not_json.contains("at column 2; expected a JSON object, as in `{\"topology\":"), "{not_json}");
     assert_eq!(answers[3]["error"], "missing field `topology` at column 2");
 }
 

@@ -72,12 +72,16 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     write_json(out, &Answer { network, algorithm: algorithm.name(), multicast: &multicast, summary: &summary })
 }
 
+const EXAMPLE: &str = r#"{"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41]}"#;
+
 /// The failure for a request that is not understood. The parser saw one line only: which one, it cannot know.
 fn malformed(error: &serde_json::Error) -> Failure {
     let (message, column) = (error.to_string(), error.column());
     let position = format!(" at line {} column {column}", error.line());
     let problem = message.strip_suffix(&position).unwrap_or(&message);
-    Failure::BadInput(format!("{problem} at column {column}"))
+    let not_json = error.is_syntax() || error.is_eof();
+    let expected = if not_json { format!("; expected a JSON object, as in `{EXAMPLE}`") } else { String::new() };
+    Failure::BadInput(format!("{problem} at column {column}{expected}"))
 }
 
 /// Networks and algorithms made so far.

@@ -1,0 +1,147 @@
+//! Plans that no engine should run, and routings that lead nowhere, are errors of a run and not results.
+
+use std::sync::Arc;
+
+use wormcast_multicast::{Algorithm, Multicast, Plan};
+use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_routing::{Dependencies, ECube, NoRoute, RoutingRelation, Unsupported};
+use wormcast_simulation::{
+    Arrivals, Count, Cycle, Engine, EngineChoice, FlitEngine, MulticastTraffic, Process, Progress, Run, Scenario,
+    SimulationError, Switching, Timing, Traffic, WormEngine, simulate,
+};
+
+use crate::support::{Log, build, node, path, plain};
+
+/// E-cube that does not know the way to one router.
+struct Gap(u32);
+
+impl RoutingRelation for Gap {
+    fn name(&self) -> &'static str {
+        "gap"
+    }
+
+    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
+        ECube.supports(network)
+    }
+
+    fn candidates(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        if target.raw() != self.0 {
+            ECube.candidates(network, at, arrived, target, out);
+        }
+    }
+}
+
+/// An algorithm made of a function.
+struct Made<R, F>(R, F);
+
+impl<R: RoutingRelation, F: Fn(&Multicast) -> Plan + Send + Sync> Algorithm for Made<R, F> {
+    fn name(&self) -> &'static str {
+        "made"
+    }
+
+    fn routing(&self) -> &dyn RoutingRelation {
+        &self.0
+    }
+
+    fn plan(&self, _: &Network, multicast: &Multicast) -> Plan {
+        (self.1)(multicast)
+    }
+
+    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+        Dependencies::of_relation(network, &self.0)
+    }
+}
+
+/// One broadcast from every node of a line of four, by either engine.
+fn refused(algorithm: impl Algorithm + 'static) -> String {
+    let traffic = Traffic {
+        arrivals: Some(Arrivals {
+            process: Process::Burst,
+            rate: None,
+            successes: None,
+            sources: None,
+            interval: None,
+        }),
+        multicast: Some(MulticastTraffic { destinations: Count::fixed(3), fraction: 1.0 }),
+        ..Traffic::default()
+    };
+    let (network, algorithm) = (Arc::new(build("mesh:4")), Arc::new(algorithm));
+    let (switching, timing) = (Switching::default(), Timing::default());
+    let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &Run::default()).unwrap();
+    let error = |engine| -> SimulationError { simulate(&scenario, engine, 0).unwrap_err() };
+    assert_eq!(error(EngineChoice::Flit), error(EngineChoice::Worm));
+    error(EngineChoice::Flit).to_string()
+}
+
+fn unicasts(multicast: &Multicast) -> Plan {
+    Plan { worms: multicast.destinations().iter().map(|to| path(multicast.source().raw(), &[to.raw()])).collect() }
+}
+
+#[test]
+fn a_plan_that_leaves_somebody_out() {
+    let forgetful = |multicast: &Multicast| {
+        let mut plan = unicasts(multicast);
+        plan.worms.retain(|worm| worm.visits(&build("mesh:4")) != [node(3)]);
+        plan
+    };
+    let message = refused(Made(ECube, forgetful));
+    assert_eq!(message, "`made` makes a wrong plan: no worm delivers to destination 3");
+}
+
+#[test]
+fn a_plan_with_a_worm_that_waits_for_itself() {
+    let circular = |multicast: &Multicast| {
+        let mut plan = unicasts(multicast);
+        plan.worms[0].after = Some(0);
+        plan
+    };
+    assert!(refused(Made(ECube, circular)).starts_with("`made` makes a wrong plan: worm 0 starts at node"));
+}
+
+#[test]
+fn a_worm_that_is_bound_to_a_consumption_channel_beyond_the_last() {
+    let bound = |multicast: &Multicast| {
+        let mut plan = unicasts(multicast);
+        for worm in &mut plan.worms {
+            worm.consumption_class = Some(4);
+        }
+        plan
+    };
+    assert_eq!(
+        refused(Made(ECube, bound)),
+        "`made` sends paths, which are bound to consumption channels that the nodes do not have: set more `consumption_ports`"
+    );
+}
+
+#[test]
+fn a_routing_that_leads_nowhere() {
+    let message = refused(Made(Gap(2), unicasts));
+    assert!(message.starts_with("`gap` has no route from router ") && message.ends_with(" to router 2"), "{message}");
+}
+
+/// The engines by themselves: a worm that delivers to node 1 and knows no way on to node 2.
+#[test]
+fn an_engine_says_where_a_header_is_stranded() {
+    let line = build("mesh:4");
+    let stranded = |engine: &mut dyn FnMut(Plan) -> Progress| engine(Plan { worms: vec![path(0, &[1, 2])] });
+    let no_route = NoRoute { routing: "gap", from: RouterId::new(1), to: RouterId::new(2) };
+    let mut flit = FlitEngine::new(&line, &Gap(2), plain(), Log::<false>::default());
+    let mut worm = WormEngine::new(&line, &Gap(2), plain(), Log::<false>::default());
+    let by_flit = stranded(&mut |plan| {
+        flit.submit(0, 0, 8, plan);
+        flit.run_until(Cycle::MAX)
+    });
+    let by_worm = stranded(&mut |plan| {
+        worm.submit(0, 0, 8, plan);
+        worm.run_until(Cycle::MAX)
+    });
+    assert_eq!((by_flit, by_worm), (Progress::Stranded(no_route.clone()), Progress::Stranded(no_route)));
+}
