@@ -13,6 +13,9 @@ use crate::traffic::CheckedTraffic;
 /// The most data flits of a message.
 pub const MAX_LENGTH: u32 = 1 << 24;
 
+/// The longest cycle, in nanoseconds: a second.
+const MAX_CYCLE_NS: f64 = 1e9;
+
 /// The longest delay, in cycles.
 const MAX_DELAY: u32 = 1 << 28;
 
@@ -82,8 +85,9 @@ impl Scenario {
         within("timing.routing_delay", timing.routing_delay, 0, MAX_DELAY)?;
         within("timing.strip_delay", timing.strip_delay.unwrap_or(0), 0, MAX_DELAY)?;
         within("timing.receive_overhead", timing.receive_overhead, 0, MAX_DELAY)?;
-        if !(timing.cycle_ns > 0.0 && timing.cycle_ns.is_finite()) {
-            let problem = format!("{} is not a positive number of nanoseconds", timing.cycle_ns);
+        if !(timing.cycle_ns > 0.0 && timing.cycle_ns <= MAX_CYCLE_NS) {
+            let problem =
+                format!("{} is out of range: expected more than 0 and at most {MAX_CYCLE_NS} ns", timing.cycle_ns);
             return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
         }
         let checked = CheckedTraffic::new(traffic, timing, &network)?;

@@ -118,6 +118,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
 
     // Said before the run, which may take long.
+    if let (Some(timeline), Some(deliveries)) = (&arguments.timeline, &arguments.deliveries)
+        && timeline == deliveries
+        && !is_output(timeline)
+    {
+        let message = format!("`--timeline` and `--deliveries` both name `{}`: choose two files", timeline.display());
+        return Err(Failure::BadInput(message));
+    }
     for path in [&arguments.timeline, &arguments.deliveries].into_iter().flatten() {
         if !is_output(path) {
             check_file(path).map_err(Failure::bad_input)?;

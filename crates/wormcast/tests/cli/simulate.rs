@@ -294,3 +294,10 @@ fn the_built_in_experiment_needs_an_algorithm() {
     );
     assert!(message.contains("(built-in experiment):"), "{message}");
 }
+
+#[test]
+fn one_file_cannot_take_two_outputs() {
+    let folder = by_hand();
+    let run = folder.run(&["simulate", "x.toml", "--timeline", "out", "--deliveries", "out"]);
+    assert!(run.bad_input().contains("`--timeline` and `--deliveries` both name `out`"));
+}
