@@ -15,8 +15,9 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 use crate::calendar::Calendar;
 use crate::config::{Header, Replication, Reservation, StartupMode};
 use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
-use crate::engine::EngineConfig;
+use crate::engine::{EngineConfig, Progress};
 use crate::observer::{Cycle, Delivery, LatencyParts, Observer};
+use crate::result::Deadlock;
 use arbiter::{Arbiter, Grant, Key, NONE, Pool};
 use worm::{PathRoute, Route, Worm};
 
@@ -607,6 +608,57 @@ impl<'a, O: Observer> Core<'a, O> {
         };
         self.network.to(entered_by)
     }
+}
+
+/// How an engine goes from cycle to cycle.
+pub(crate) trait Steps<'a> {
+    /// Who watches.
+    type Observer: Observer;
+
+    /// What it stands on.
+    fn core(&mut self) -> &mut Core<'a, Self::Observer>;
+
+    /// The first cycle, from now on, in which anything happens.
+    fn next_event(&self) -> Option<Cycle>;
+
+    /// Simulates cycle `now` and makes the next one `now`.
+    fn cycle(&mut self);
+
+    /// Worms that wait for each other for ever.
+    fn find_deadlock(&self) -> Option<Deadlock>;
+}
+
+/// Runs an engine: see [`Engine::run_until`](crate::Engine::run_until).
+pub(crate) fn run_until<'a>(engine: &mut impl Steps<'a>, end: Cycle) -> Progress {
+    while engine.core().now < end {
+        match engine.next_event() {
+            Some(at) if at < end => engine.core().now = at,
+            None if engine.core().arbiter.pending() > 0 => {
+                let dead = engine.find_deadlock();
+                return Progress::Deadlock(dead.unwrap_or_else(|| unreachable!("worms wait for nothing")));
+            }
+            _ => {
+                if end != Cycle::MAX {
+                    engine.core().now = end;
+                }
+                break;
+            }
+        }
+        engine.cycle();
+        let core = engine.core();
+        if let Some(no_route) = core.stranded.take() {
+            return Progress::Stranded(no_route);
+        }
+        if core.observer.done() {
+            return Progress::Stopped;
+        }
+        if core.deadlock_search_is_due()
+            && let Some(deadlock) = engine.find_deadlock()
+        {
+            return Progress::Deadlock(deadlock);
+        }
+    }
+    Progress::Reached
 }
 
 impl Worm {

@@ -12,10 +12,11 @@ use wormcast_multicast::Plan;
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::RoutingRelation;
 
-use crate::core::Core;
 use crate::core::worm::Route;
+use crate::core::{Core, Steps, run_until};
 use crate::engine::{Engine, EngineConfig, Progress};
 use crate::observer::{Cycle, Observer};
+use crate::result::Deadlock;
 use paths::PathFlits;
 use shared_links::SharedLinks;
 use trees::{TreeEvent, TreeFlits};
@@ -51,6 +52,40 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
         }
     }
 
+    /// A worm that may move from this cycle's movement phase on.
+    fn activate(&mut self, slot: u32) {
+        if !std::mem::replace(&mut self.is_active[slot as usize], true) {
+            self.active.push(slot);
+        }
+    }
+
+    /// Moves every worm that may move; those that cannot fall asleep.
+    fn move_worms(&mut self) {
+        // Nothing that happens in this phase wakes a worm before the next cycle: the list does not grow meanwhile.
+        let mut active = std::mem::take(&mut self.active);
+        active.retain(|&slot| {
+            let goes_on = match self.flits[slot as usize] {
+                Flits::Path(_) => self.move_path(slot),
+                Flits::Tree(_) => self.move_tree(slot),
+            };
+            self.is_active[slot as usize] = goes_on;
+            goes_on
+        });
+        self.active = active;
+    }
+}
+
+impl<'a, O: Observer> Steps<'a> for FlitEngine<'a, O> {
+    type Observer = O;
+
+    fn core(&mut self) -> &mut Core<'a, O> {
+        &mut self.core
+    }
+
+    fn next_event(&self) -> Option<Cycle> {
+        if self.active.is_empty() { self.core.next_event() } else { Some(self.core.now) }
+    }
+
     fn cycle(&mut self) {
         self.core.begin_cycle();
         for position in 0..self.core.granted.len() {
@@ -74,37 +109,14 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
         self.core.now += 1;
     }
 
-    /// A worm that may move from this cycle's movement phase on.
-    fn activate(&mut self, slot: u32) {
-        if !std::mem::replace(&mut self.is_active[slot as usize], true) {
-            self.active.push(slot);
-        }
-    }
-
-    /// Moves every worm that may move; those that cannot fall asleep.
-    fn move_worms(&mut self) {
-        // Nothing that happens in this phase wakes a worm before the next cycle: the list does not grow meanwhile.
-        let mut active = std::mem::take(&mut self.active);
-        active.retain(|&slot| {
-            let goes_on = match self.flits[slot as usize] {
-                Flits::Path(_) => self.move_path(slot),
-                Flits::Tree(_) => self.move_tree(slot),
-            };
-            self.is_active[slot as usize] = goes_on;
-            goes_on
-        });
-        self.active = active;
-    }
-
-    fn find_deadlock(&self) -> Option<Progress> {
-        let found =
-            self.core.find_deadlock(|slot| match (&self.flits[slot as usize], &self.core.worms[slot as usize].route) {
-                (Flits::Path(flits), Route::Path(route)) => {
-                    flits.holds_on(route, self.core.worms[slot as usize].flits, self.core.config.buffer)
-                }
+    fn find_deadlock(&self) -> Option<Deadlock> {
+        self.core.find_deadlock(|slot| {
+            let worm = &self.core.worms[slot as usize];
+            match (&self.flits[slot as usize], &worm.route) {
+                (Flits::Path(flits), Route::Path(route)) => flits.holds_on(route, worm.flits, self.core.config.buffer),
                 _ => !self.is_active[slot as usize],
-            });
-        found.map(Progress::Deadlock)
+            }
+        })
     }
 }
 
@@ -135,36 +147,7 @@ impl<O: Observer> Engine for FlitEngine<'_, O> {
     }
 
     fn run_until(&mut self, end: Cycle) -> Progress {
-        while self.core.now < end {
-            if self.active.is_empty() {
-                // Nothing happens until the next event.
-                match self.core.next_event() {
-                    Some(at) if at < end => self.core.now = at,
-                    None if self.core.arbiter.pending() > 0 => {
-                        return self.find_deadlock().unwrap_or_else(|| unreachable!("worms wait for nothing"));
-                    }
-                    _ => {
-                        if end != Cycle::MAX {
-                            self.core.now = end;
-                        }
-                        break;
-                    }
-                }
-            }
-            self.cycle();
-            if let Some(no_route) = self.core.stranded.take() {
-                return Progress::Stranded(no_route);
-            }
-            if self.core.observer.done() {
-                return Progress::Stopped;
-            }
-            if self.core.deadlock_search_is_due()
-                && let Some(deadlock) = self.find_deadlock()
-            {
-                return deadlock;
-            }
-        }
-        Progress::Reached
+        run_until(self, end)
     }
 
     fn is_empty(&self) -> bool {

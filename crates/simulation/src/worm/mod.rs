@@ -13,10 +13,11 @@ use wormcast_routing::RoutingRelation;
 
 use crate::calendar::Calendar;
 use crate::config::{Header, Replication};
-use crate::core::Core;
 use crate::core::worm::Route;
+use crate::core::{Core, Steps, run_until};
 use crate::engine::{Engine, EngineConfig, Progress};
 use crate::observer::{Cycle, Observer};
+use crate::result::Deadlock;
 use paths::PathTimes;
 use trees::TreeTimes;
 
@@ -64,21 +65,6 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             leaving: Vec::new(),
             found: Vec::new(),
         }
-    }
-
-    fn cycle(&mut self) {
-        self.core.begin_cycle();
-        for position in 0..self.core.granted.len() {
-            let (slot, vertex) = self.core.granted[position];
-            self.header_leaves(slot, vertex);
-        }
-        let mut leaving = std::mem::take(&mut self.leaving);
-        self.departures.take(self.core.now, &mut leaving);
-        for (_, vertex, slot) in leaving.drain(..) {
-            self.tail_leaves(slot, vertex);
-        }
-        self.leaving = leaving;
-        self.core.now += 1;
     }
 
     /// A header crosses what it was granted at a vertex, in this same cycle.
@@ -131,13 +117,46 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             }
         }
     }
+}
 
-    fn find_deadlock(&self) -> Option<Progress> {
-        let found = self.core.find_deadlock(|slot| match &self.times[slot as usize] {
+impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
+    type Observer = O;
+
+    fn core(&mut self) -> &mut Core<'a, O> {
+        &mut self.core
+    }
+
+    fn next_event(&self) -> Option<Cycle> {
+        let now = self.core.now;
+        if self.departures.is_due(now) {
+            return Some(now);
+        }
+        match self.core.next_event() {
+            Some(at) if at == now => Some(now),
+            event => event.into_iter().chain(self.departures.next(now)).min(),
+        }
+    }
+
+    fn cycle(&mut self) {
+        self.core.begin_cycle();
+        for position in 0..self.core.granted.len() {
+            let (slot, vertex) = self.core.granted[position];
+            self.header_leaves(slot, vertex);
+        }
+        let mut leaving = std::mem::take(&mut self.leaving);
+        self.departures.take(self.core.now, &mut leaving);
+        for (_, vertex, slot) in leaving.drain(..) {
+            self.tail_leaves(slot, vertex);
+        }
+        self.leaving = leaving;
+        self.core.now += 1;
+    }
+
+    fn find_deadlock(&self) -> Option<Deadlock> {
+        self.core.find_deadlock(|slot| match &self.times[slot as usize] {
             Times::Path(times) => times.holds_on(),
             Times::Tree(times) => times.holds_on(),
-        });
-        found.map(Progress::Deadlock)
+        })
     }
 }
 
@@ -169,42 +188,7 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
     }
 
     fn run_until(&mut self, end: Cycle) -> Progress {
-        while self.core.now < end {
-            let now = self.core.now;
-            let event = if self.departures.is_due(now) {
-                Some(now)
-            } else {
-                match self.core.next_event() {
-                    Some(at) if at == now => Some(now),
-                    event => event.into_iter().chain(self.departures.next(now)).min(),
-                }
-            };
-            match event {
-                Some(at) if at < end => self.core.now = at,
-                None if self.core.arbiter.pending() > 0 => {
-                    return self.find_deadlock().unwrap_or_else(|| unreachable!("worms wait for nothing"));
-                }
-                _ => {
-                    if end != Cycle::MAX {
-                        self.core.now = end;
-                    }
-                    break;
-                }
-            }
-            self.cycle();
-            if let Some(no_route) = self.core.stranded.take() {
-                return Progress::Stranded(no_route);
-            }
-            if self.core.observer.done() {
-                return Progress::Stopped;
-            }
-            if self.core.deadlock_search_is_due()
-                && let Some(deadlock) = self.find_deadlock()
-            {
-                return deadlock;
-            }
-        }
-        Progress::Reached
+        run_until(self, end)
     }
 
     fn is_empty(&self) -> bool {
