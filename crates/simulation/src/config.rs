@@ -29,6 +29,9 @@ pub struct Switching {
     pub replication: Replication,
     /// How independent branches are reserved.
     pub reservation: Reservation,
+    /// The same as `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub startup_mode: Option<StartupMode>,
 }
 
 impl Default for Switching {
@@ -43,6 +46,7 @@ impl Default for Switching {
             header_flits: None,
             replication: Replication::Lockstep,
             reservation: Reservation::Atomic,
+            startup_mode: None,
         }
     }
 }
@@ -97,8 +101,9 @@ pub struct Timing {
     pub cycle_ns: f64,
     /// Cycles that a node spends to prepare each worm.
     pub startup: u32,
-    /// What is busy during a startup.
-    pub startup_mode: StartupMode,
+    /// What is busy during a startup. Default serial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub startup_mode: Option<StartupMode>,
     /// Cycles that a header spends in each router before it requests channels.
     pub routing_delay: u32,
     /// Cycles until an address flit is stripped, after the one in which it could have moved; by default the routing delay.
@@ -113,7 +118,7 @@ impl Default for Timing {
         Self {
             cycle_ns: 5.0,
             startup: 1000,
-            startup_mode: StartupMode::Serial,
+            startup_mode: None,
             routing_delay: 4,
             strip_delay: None,
             receive_overhead: 0,
@@ -122,10 +127,11 @@ impl Default for Timing {
 }
 
 /// What a startup keeps busy (rules 5 and 6).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartupMode {
     /// The node's processor: one worm at a time.
+    #[default]
     Serial,
     /// An injection channel, which stays held through the transmission.
     PerPort,
@@ -248,7 +254,8 @@ pub struct Run {
     /// The kind of run; a trace or a single burst is finite by default, everything else steady.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Steady: cycles before the first measured message is generated, or `"auto"`: MSER-5 decides from the latencies.
+    /// Steady: cycles before the first measured message is generated, or `"auto"`: MSER-5 decides from the latencies (0 with
+    /// traffic that comes to an end).
     pub warmup: Warmup,
     /// Steady: messages measured after warm-up (at least, with `"auto"`). Finite: messages delivered until the run ends, by
     /// default all of a trace or of a single burst. Otherwise the default is 20 messages a node, but 2,000 to 100,000.

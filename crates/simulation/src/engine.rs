@@ -99,7 +99,7 @@ impl EngineConfig {
             buffer: switching.buffer,
             virtual_channels: switching.virtual_channels,
             startup: timing.startup,
-            startup_mode: timing.startup_mode,
+            startup_mode: timing.startup_mode.or(switching.startup_mode).unwrap_or_default(),
             routing_delay: timing.routing_delay,
             strip_delay: timing.strip_delay.unwrap_or(timing.routing_delay),
             receive_overhead: timing.receive_overhead,

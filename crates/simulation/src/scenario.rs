@@ -81,6 +81,10 @@ impl Scenario {
             }
             within("switching.header_flits", flits, 1, MAX_LENGTH)?;
         }
+        if switching.startup_mode.is_some_and(|mode| timing.startup_mode.is_some_and(|other| other != mode)) {
+            let problem = "contradicts `timing.startup_mode`: give one of the two".to_owned();
+            return Err(ConfigError { key: "switching.startup_mode".to_owned(), problem });
+        }
         within("timing.startup", timing.startup, 0, MAX_DELAY)?;
         within("timing.routing_delay", timing.routing_delay, 0, MAX_DELAY)?;
         within("timing.strip_delay", timing.strip_delay.unwrap_or(0), 0, MAX_DELAY)?;
@@ -92,12 +96,9 @@ impl Scenario {
         }
         let checked = CheckedTraffic::new(traffic, timing, &network)?;
         let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
-        let problem = match (mode, run.messages, run.max_cycles) {
-            (Mode::Steady, ..) if checked.ends() => {
-                Some(("mode", "a trace, and a burst without `interval`, come to an end: use `mode = \"finite\"`"))
-            }
-            (_, Some(0), _) => Some(("messages", "expected at least 1 message")),
-            (_, _, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
+        let problem = match (run.messages, run.max_cycles) {
+            (Some(0), _) => Some(("messages", "expected at least 1 message")),
+            (_, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
             _ => None,
         };
         if let Some((key, problem)) = problem {

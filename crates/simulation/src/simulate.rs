@@ -108,8 +108,12 @@ fn goal(scenario: &Scenario) -> Goal {
             count: scenario.run.messages.or_else(|| (!scenario.traffic.ends()).then(|| default_messages(scenario))),
         },
         Mode::Steady => {
-            let count = scenario.run.messages.unwrap_or_else(|| default_messages(scenario));
+            let ends = scenario.traffic.ends();
+            let all = u64::MAX / 4;
+            let default = || if ends { all } else { default_messages(scenario) };
+            let count = scenario.run.messages.unwrap_or_else(default);
             match scenario.run.warmup {
+                Warmup::Auto if ends => Goal::Steady { first: Some(0), count, discard: 0 },
                 Warmup::Cycles(_) => Goal::Steady { first: None, count, discard: 0 },
                 // Up to a third of the run may go as warm-up, and as many messages as asked for still count.
                 Warmup::Auto => {

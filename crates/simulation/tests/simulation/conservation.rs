@@ -111,7 +111,7 @@ fn timing() -> impl Strategy<Value = Timing> {
     (0u32..40, mode, 0u32..5, prop::option::of(0u32..5)).prop_map(
         |(startup, startup_mode, routing_delay, strip_delay)| Timing {
             startup,
-            startup_mode,
+            startup_mode: Some(startup_mode),
             routing_delay,
             strip_delay,
             ..Timing::default()

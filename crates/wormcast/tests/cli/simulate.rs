@@ -301,3 +301,36 @@ fn one_file_cannot_take_two_outputs() {
     let run = folder.run(&["simulate", "x.toml", "--timeline", "out", "--deliveries", "out"]);
     assert!(run.bad_input().contains("`--timeline` and `--deliveries` both name `out`"));
 }
+
+/// A trace that is run as a steady one is measured from the first message on, or from the end of the warm-up.
+#[test]
+fn a_trace_can_be_steady() {
+    let folder = by_hand();
+    let measured = |warmup: &str| {
+        let set = ["simulate", "x.toml", "--set", "run.mode=steady", "--set", warmup, "--format", "json"];
+        let report = folder.run(&set).json();
+        assert_eq!(report["messages"]["delivered"], 4);
+        assert_eq!(report["saturated"], false);
+        report["messages"]["measured"].as_u64().unwrap()
+    };
+    assert_eq!(measured("run.warmup=auto"), 4);
+    // Two of the four are generated in cycle 200.
+    assert_eq!(measured("run.warmup=150"), 2);
+}
+
+/// What a startup keeps busy may be said with the switching or with the timing, but not in two ways.
+#[test]
+fn the_startup_mode_has_two_places() {
+    let folder = by_hand();
+    let run = |assignments: &[&str]| {
+        let mut arguments = vec!["simulate", "x.toml", "--deliveries", "out.csv"];
+        arguments.extend(assignments.iter().flat_map(|assignment| ["--set", assignment]));
+        folder.run(&arguments)
+    };
+    run(&["timing.startup_mode=per-port"]).success();
+    let expected = folder.read("out.csv");
+    run(&["switching.startup_mode=per-port"]).success();
+    assert_eq!(folder.read("out.csv"), expected);
+    let refused = run(&["switching.startup_mode=per-port", "timing.startup_mode=serial"]).bad_input();
+    assert!(refused.contains("contradicts `timing.startup_mode`"), "{refused}");
+}
