@@ -19,6 +19,8 @@ use crate::support::{Log, build, node, plain};
 #[derive(Clone, Debug)]
 struct Case {
     topology: &'static str,
+    /// With any, an irregular network instead: a line of routers and these links besides, parallel ones among them.
+    chords: Vec<(u32, u32)>,
     scheme: Scheme,
     config: EngineConfig,
     messages: Vec<Message>,
@@ -97,12 +99,33 @@ fn cases() -> impl Strategy<Value = Case> {
         prop::collection::vec(message(40), 1..40),
         prop::collection::vec(message(3), 1..60),
     ];
-    (topology, scheme, config, messages).prop_map(|(topology, scheme, mut config, messages)| {
+    let chords = prop_oneof![
+        3 => Just(Vec::new()),
+        1 => prop::collection::vec((0u32..IRREGULAR, 0u32..IRREGULAR), 1..20),
+    ];
+    (topology, chords, scheme, config, messages).prop_map(|(topology, chords, mut scheme, mut config, messages)| {
+        if !chords.is_empty() {
+            // No routing is defined there: trees bring their channels.
+            scheme = Scheme::Tree;
+        }
         if matches!(scheme, Scheme::Tree) && config.header == Header::AllDestinations {
             config.header = Header::None;
         }
-        Case { topology, scheme, config, messages }
+        Case { topology, chords, scheme, config, messages }
     })
+}
+
+/// Routers of an irregular network.
+const IRREGULAR: u32 = 12;
+
+fn network(case: &Case) -> Network {
+    if case.chords.is_empty() {
+        return build(case.topology);
+    }
+    let line = (1..IRREGULAR).map(|router| (router - 1, router));
+    let chords = case.chords.iter().copied().filter(|(u, v)| u != v);
+    let links: Vec<_> = line.chain(chords).collect();
+    Network::from_links("irregular", IRREGULAR as usize, &links)
 }
 
 /// A breadth-first tree from a router to others, without the branches that lead to none of them.
@@ -226,7 +249,7 @@ proptest! {
 
     #[test]
     fn the_worm_engine_equals_the_flit_engine(case in cases()) {
-        let network = build(case.topology);
+        let network = network(&case);
         let (messages, routing) = plans(&case, &network);
         prop_assert_eq!(WormEngine::<Log<false>>::objection(&case.config), None);
         let log = Log::<false>::default;
