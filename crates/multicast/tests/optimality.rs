@@ -180,6 +180,33 @@ proptest! {
     }
 }
 
+/// Every mesh up to 5x5 and every source in it, with ten sets of up to seven destinations each: 2,250 cases.
+#[test]
+fn every_source_of_every_mesh_up_to_5x5() {
+    let mut state = 1u32;
+    let mut draw = |below: u32| {
+        // The generator of Numerical Recipes: its high bits will do.
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) % below
+    };
+    let mut cases = 0;
+    for (width, height) in (1..=5).flat_map(|width| (1..=5).map(move |height| (width, height))) {
+        for index in 0..width * height {
+            let source = vec![index % width, index / width];
+            for _ in 0..10 {
+                let count = draw(8);
+                let drawn: BTreeSet<Vec<u32>> = (0..count).map(|_| vec![draw(width), draw(height)]).collect();
+                let destinations = drawn.into_iter().filter(|point| *point != source).collect();
+                let instance = Instance { extents: vec![width, height], source: source.clone(), destinations };
+                let checked = instance.check_pure().and_then(|()| instance.check_minimal());
+                assert!(checked.is_ok(), "{instance:?}: {checked:?}");
+                cases += 1;
+            }
+        }
+    }
+    assert_eq!(cases, 2250);
+}
+
 /// Paper 1, Theorem 2 is false for Figure 7 as printed: (0,0) lies on the way from (1,0) to (0,1).
 #[test]
 fn counterexample_to_theorem_2() {

@@ -37,7 +37,7 @@ fn scenario(algorithm: &str, rate: f64, length: Count, destinations: Option<u32>
 fn flit_hops(criterion: &mut Criterion) {
     let paper = Count { least: 10, most: 100 };
     let cases = [
-        // About two thirds of saturation each.
+        // Medium loads: busy, and below saturation, as is asserted.
         ("unicast-64", scenario("separate", 0.15, Count::fixed(64), None, 0)),
         ("unicast-20", scenario("separate", 0.3, Count::fixed(20), None, 0)),
         ("pure-negative-first-10", scenario("pure-negative-first", 0.009, paper, Some(10), 1000)),

@@ -44,6 +44,16 @@ pub(crate) enum Pool {
     Consumption(NodeId, Option<u8>),
 }
 
+/// What a request asks for, all at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// One channel of this pool.
+    pub(crate) pool: Option<Pool>,
+    /// Links: any one of them, in order of preference, or all of them.
+    pub(crate) links: &'a [ChannelId],
+    pub(crate) all_links: bool,
+}
+
 /// A granted request.
 #[derive(Debug, Default)]
 pub(crate) struct Grant {
@@ -208,18 +218,9 @@ impl Arbiter {
 
     /// Makes a request: grants it at once if nothing could change the outcome, or puts it at the end of the queues of everything
     /// that it asks for. Returns whether `grant` describes it as granted. Requests have to come in the order of their keys.
-    #[allow(clippy::too_many_arguments)]
-    pub(crate) fn ask(
-        &mut self,
-        key: Key,
-        worm: u32,
-        vertex: u32,
-        pool: Option<Pool>,
-        links: &[ChannelId],
-        all_links: bool,
-        grant: &mut Grant,
-    ) -> bool {
-        if self.undisputed(pool, links, all_links, grant) {
+    pub(crate) fn ask(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>, grant: &mut Grant) -> bool {
+        let Wanted { pool, links, all_links } = wanted;
+        if self.undisputed(wanted, grant) {
             (grant.worm, grant.vertex, grant.requested) = (worm, vertex, key.cycle);
             for &(link, vc) in &grant.links {
                 self.hold(link, vc, worm);
@@ -279,7 +280,7 @@ impl Arbiter {
 
     /// Whether a new request can be granted before this cycle's pass: what it gets is free and nobody else has asked for it, so
     /// no request before it in the pass can take it; and any link that it would have preferred is held, so none can become free.
-    fn undisputed(&self, pool: Option<Pool>, links: &[ChannelId], all_links: bool, grant: &mut Grant) -> bool {
+    fn undisputed(&self, Wanted { pool, links, all_links }: Wanted<'_>, grant: &mut Grant) -> bool {
         grant.links.clear();
         grant.pooled = None;
         if let Some(pool) = pool {

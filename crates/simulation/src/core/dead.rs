@@ -13,9 +13,9 @@ use crate::result::{DeadWorm, Deadlock};
 impl<O: Observer> Core<'_, O> {
     /// Finds dead worms, if there are any, and a cycle among them.
     ///
-    /// Only worms with nothing but requests ahead of them can be dead, and only those that are `stuck`: while flits still move up
-    /// behind a header that waits, the worm may give channels back. Of these, one is struck out if any of its requests has, for each of its
-    /// parts, a candidate that is neither held by nor queued behind a worm that remains; the rest is dead.
+    /// Only worms with nothing but requests ahead of them can be dead, and only those that are `stuck`: that will give nothing
+    /// back before a request is granted. Of these, one is struck out if any of its requests has, for each of its parts, a
+    /// candidate that is neither held by nor queued behind a worm that remains; the rest is dead.
     pub(crate) fn find_deadlock(&self, stuck: impl Fn(u32) -> bool) -> Option<Deadlock> {
         let mut requests: Vec<Vec<u32>> = vec![Vec::new(); self.worms.len()];
         for (index, request) in self.arbiter.requests() {

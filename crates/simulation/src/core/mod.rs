@@ -18,7 +18,7 @@ use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 use crate::engine::{EngineConfig, Progress};
 use crate::observer::{Cycle, Delivery, LatencyParts, Observer};
 use crate::result::Deadlock;
-use arbiter::{Arbiter, Grant, Key, NONE, Pool};
+use arbiter::{Arbiter, Grant, Key, NONE, Pool, Wanted};
 use worm::{PathRoute, Route, Worm};
 
 /// Cycles between searches for deadlocks among worms while others still move.
@@ -295,7 +295,12 @@ impl<'a, O: Observer> Core<'a, O> {
             StartupMode::PerPort => self.granted.push((slot, 0)),
             StartupMode::Serial => {
                 let pool = Pool::Injection(self.worms[slot as usize].from);
-                self.ask(Key { cycle: self.now, worm: id, part: 0 }, slot, 0, Some(pool), &[], true);
+                self.ask(
+                    Key { cycle: self.now, worm: id, part: 0 },
+                    slot,
+                    0,
+                    Wanted { pool: Some(pool), links: &[], all_links: true },
+                );
             }
         }
     }
@@ -333,7 +338,7 @@ impl<'a, O: Observer> Core<'a, O> {
                     self.granted_link(slot, vertex, link);
                 } else {
                     let pool = delivers.then_some(Pool::Consumption(stop, class));
-                    self.ask(key(vertex), slot, vertex, pool, &candidates, false);
+                    self.ask(key(vertex), slot, vertex, Wanted { pool, links: &candidates, all_links: false });
                 }
             }
             Route::Tree(route) => {
@@ -344,13 +349,14 @@ impl<'a, O: Observer> Core<'a, O> {
                     && self.config.reservation == Reservation::Separate;
                 if apart {
                     if pool.is_some() {
-                        self.ask(key(vertex), slot, vertex, pool, &[], true);
+                        self.ask(key(vertex), slot, vertex, Wanted { pool, links: &[], all_links: true });
                     }
                     for (&child, link) in children.iter().zip(&candidates) {
-                        self.ask(key(child as u32), slot, vertex, None, std::slice::from_ref(link), true);
+                        let wanted = Wanted { pool: None, links: std::slice::from_ref(link), all_links: true };
+                        self.ask(key(child as u32), slot, vertex, wanted);
                     }
                 } else {
-                    self.ask(key(vertex), slot, vertex, pool, &candidates, true);
+                    self.ask(key(vertex), slot, vertex, Wanted { pool, links: &candidates, all_links: true });
                 }
             }
         }
@@ -358,9 +364,9 @@ impl<'a, O: Observer> Core<'a, O> {
     }
 
     /// Makes a request; it may be granted at once.
-    fn ask(&mut self, key: Key, slot: u32, vertex: u32, pool: Option<Pool>, links: &[ChannelId], all_links: bool) {
+    fn ask(&mut self, key: Key, slot: u32, vertex: u32, wanted: Wanted<'_>) {
         let mut grant = std::mem::take(&mut self.grant);
-        if self.arbiter.ask(key, slot, vertex, pool, links, all_links, &mut grant) {
+        if self.arbiter.ask(key, slot, vertex, wanted, &mut grant) {
             self.apply(&grant);
         } else {
             self.worms[slot as usize].requests += 1;
