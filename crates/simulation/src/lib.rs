@@ -31,6 +31,7 @@
 //! ```
 
 mod calendar;
+mod channel_use;
 mod config;
 mod contention_free;
 mod core;
@@ -51,6 +52,7 @@ mod traffic;
 mod warmup;
 mod worm;
 
+pub use channel_use::ChannelUse;
 pub use config::{
     Arrivals, Count, Header, Mode, Model, MulticastTraffic, Pattern, Process, Replication, Reservation, Run,
     StartupMode, Switching, Timing, Traffic, UnicastTraffic, Warmup,

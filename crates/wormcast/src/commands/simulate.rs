@@ -8,7 +8,7 @@ use serde::Serialize;
 use wormcast::lab::{check_file, write_file};
 use wormcast::network::ChannelSpace;
 use wormcast::routing::Resource;
-use wormcast::simulation::{DeliveryLog, Distribution, RunResult, Scenario, Timeline, simulate_observed};
+use wormcast::simulation::{ChannelUse, DeliveryLog, Distribution, RunResult, Scenario, Timeline, simulate_observed};
 
 use super::experiment::ExperimentArguments;
 use super::{Format, write_figure, write_json};
@@ -35,6 +35,10 @@ pub(crate) struct Arguments {
     /// Write every delivery as CSV: message,source,destination,generated,delivered, times in cycles; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     deliveries: Option<PathBuf>,
+    /// Write the cycles in which each channel was busy, held and blocked as CSV: kind,from,to,port,busy,held,blocked; `-`: to
+    /// standard output.
+    #[arg(long, value_name = "FILE")]
+    channels: Option<PathBuf>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -118,17 +122,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
 
     // Said before the run, which may take long.
-    if let (Some(timeline), Some(deliveries)) = (&arguments.timeline, &arguments.deliveries)
-        && timeline == deliveries
-        && !is_output(timeline)
-    {
-        let message = format!("`--timeline` and `--deliveries` both name `{}`: choose two files", timeline.display());
-        return Err(Failure::BadInput(message));
-    }
-    for path in [&arguments.timeline, &arguments.deliveries].into_iter().flatten() {
-        if !is_output(path) {
-            check_file(path).map_err(Failure::bad_input)?;
+    let outputs = [
+        ("--timeline", &arguments.timeline),
+        ("--deliveries", &arguments.deliveries),
+        ("--channels", &arguments.channels),
+    ];
+    for (position, (option, path)) in outputs.iter().enumerate() {
+        let Some(path) = path.as_ref().filter(|path| !is_output(path)) else { continue };
+        if let Some((other, _)) = outputs[..position].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
+            let message = format!("`{other}` and `{option}` both name `{}`: choose two files", path.display());
+            return Err(Failure::BadInput(message));
         }
+        check_file(path).map_err(Failure::bad_input)?;
     }
 
     let network = scenario.network();
@@ -136,7 +141,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let timeline = || Timeline::new(network, space, scenario.cycle_ns(), scenario.engine_config().startup);
     let mut observer = (
         arguments.timeline.as_ref().map(|_| timeline()),
-        arguments.deliveries.as_ref().map(|_| DeliveryLog::default()),
+        (
+            arguments.deliveries.as_ref().map(|_| DeliveryLog::default()),
+            arguments.channels.as_ref().map(|_| ChannelUse::new(network, space)),
+        ),
     );
     let result = simulate_observed(&scenario, point.spec.engine.into(), point.spec.seed, &mut observer)
         .map_err(Failure::bad_input)?;
@@ -146,9 +154,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         timeline.write_json(&mut json)?;
         write_to(path, &json, out)?;
     }
-    if let (Some(path), Some(log)) = (&arguments.deliveries, &observer.1) {
+    if let (Some(path), Some(log)) = (&arguments.deliveries, &observer.1.0) {
         let mut csv = Vec::new();
         log.write_csv(&mut csv)?;
+        write_to(path, &csv, out)?;
+    }
+    if let (Some(path), Some(channels)) = (&arguments.channels, &observer.1.1) {
+        let mut csv = Vec::new();
+        channels.write_csv(&mut csv)?;
         write_to(path, &csv, out)?;
     }
     match arguments.format {

@@ -334,3 +334,28 @@ fn the_startup_mode_has_two_places() {
     let refused = run(&["switching.startup_mode=per-port", "timing.startup_mode=serial"]).bad_input();
     assert!(refused.contains("contradicts `timing.startup_mode`"), "{refused}");
 }
+
+/// Two worms of 6 flits for node 2 of a line of three, r = 1 and one-flit buffers: worm 0 holds link 1->2 from 2 to 9, worm 1
+/// requests it in 4 and holds it from 10 to 17 (the hand-worked case of rule 8).
+#[test]
+fn channels_are_busy_held_and_blocked() {
+    let folder = Folder::with(&[
+        (
+            "x.toml",
+            "topology = \"mesh:3\"\nalgorithm = \"separate\"\n[switching]\ninjection_ports = 1\nconsumption_ports = 1\n\
+             [timing]\nstartup = 0\nrouting_delay = 1\n[traffic]\ntrace = \"t\"\n",
+        ),
+        ("t", "0 1 6 2\n0 0 6 2\n"),
+    ]);
+    for engine in ["flit", "worm"] {
+        folder.run(&["simulate", "x.toml", "--engine", engine, "--channels", "use.csv"]).success();
+        let csv = folder.read("use.csv");
+        let line = |start: &str| csv.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{csv}"));
+        assert_eq!(line("link,1,2,"), "link,1,2,,12,16,4", "{engine}");
+        assert_eq!(line("link,2,1,"), "link,2,1,,0,0,0");
+        // Granted in 4 and 12, six flits each.
+        assert_eq!(line("consumption,2,2,0"), "consumption,2,2,0,12,12,0");
+        // Links both ways, then a port each way at three nodes.
+        assert_eq!(csv.lines().count(), 1 + 4 + 3 + 3);
+    }
+}

@@ -1,0 +1,77 @@
+//! The use of each channel: busy, held, blocked.
+
+use std::io::{self, Write};
+
+use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network};
+
+use crate::observer::{Cycle, Observer};
+
+/// Counts, for every channel, the cycles in which a worm held it and in which a flit crossed it, over a whole run.
+///
+/// A hold that has not ended when the run does is not counted. Memory: 32 bytes a channel.
+#[derive(Debug)]
+pub struct ChannelUse {
+    space: ChannelSpace,
+    /// The routers of links.
+    links: Vec<(u32, u32)>,
+    /// Cycles held, by completed holds.
+    held: Vec<u64>,
+    /// Cycles in which a flit crossed, by completed holds.
+    busy: Vec<u64>,
+    /// Worms that hold each channel, and the sum of their grant times (several hold one with virtual channels).
+    holding: Vec<(u64, Cycle)>,
+}
+
+impl ChannelUse {
+    /// No use yet of the channels of `space`, which belong to `network`.
+    pub fn new(network: &Network, space: ChannelSpace) -> Self {
+        let link = |c| (network.from(ChannelId::new(c)).raw(), network.to(ChannelId::new(c)).raw());
+        let channels = space.len();
+        Self {
+            space,
+            links: (0..network.channels() as u32).map(link).collect(),
+            held: vec![0; channels],
+            busy: vec![0; channels],
+            holding: vec![(0, 0); channels],
+        }
+    }
+
+    /// Writes `kind,from,to,port,busy,held,blocked`, one line a channel in the order of their ids. `kind` is `link`,
+    /// `injection` or `consumption`; `from` and `to` are routers for links and the node on both sides of ports; `port` numbers
+    /// a node's ports and is empty for links. `busy` is the number of cycles in which a flit crossed, `held` that in which a
+    /// worm held the channel (each virtual channel counts), `blocked` the difference.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn write_csv(&self, mut out: impl Write) -> io::Result<()> {
+        writeln!(out, "kind,from,to,port,busy,held,blocked")?;
+        for (index, (&busy, &held)) in self.busy.iter().zip(&self.held).enumerate() {
+            match self.space.kind(ChannelId::new(index as u32)) {
+                ChannelKind::Link => write!(out, "link,{},{},", self.links[index].0, self.links[index].1)?,
+                ChannelKind::Injection(node, port) => write!(out, "injection,{node},{node},{port}")?,
+                ChannelKind::Consumption(node, port) => write!(out, "consumption,{node},{node},{port}")?,
+            }
+            writeln!(out, ",{busy},{held},{}", held.saturating_sub(busy))?;
+        }
+        out.flush()
+    }
+}
+
+impl Observer for ChannelUse {
+    fn granted(&mut self, at: Cycle, _worm: u64, channel: ChannelId) {
+        let (worms, since) = &mut self.holding[channel.index()];
+        *worms += 1;
+        *since += at;
+    }
+
+    fn released(&mut self, at: Cycle, _worm: u64, channel: ChannelId, flits: u32) {
+        let index = channel.index();
+        let (worms, since) = &mut self.holding[index];
+        // With several holders it does not matter which of them leaves: the sum of their times is the same in the end.
+        let granted = *since / *worms;
+        *worms -= 1;
+        *since -= granted;
+        self.held[index] += at + 1 - granted;
+        self.busy[index] += u64::from(flits);
+    }
+}
