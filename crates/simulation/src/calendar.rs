@@ -53,12 +53,13 @@ impl<E: Ord> Calendar<E> {
         let bucket = self.bucket(now);
         if self.occupied[bucket / 64] >> (bucket % 64) & 1 == 1 {
             self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-            due.append(&mut self.buckets[bucket]);
-        }
-        while self.far.peek().is_some_and(|Reverse((at, _))| *at == now) {
-            due.extend(self.far.pop().map(|Reverse((_, event))| event));
+            std::mem::swap(due, &mut self.buckets[bucket]);
         }
         self.len -= due.len();
+        while self.far.peek().is_some_and(|Reverse((at, _))| *at == now) {
+            due.extend(self.far.pop().map(|Reverse((_, event))| event));
+            self.len -= 1;
+        }
         due.sort_unstable();
     }
 

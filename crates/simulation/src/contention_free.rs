@@ -16,59 +16,75 @@ pub struct WormTiming {
 
 /// Cycles from the end of the startup until a path worm has delivered at a stop.
 ///
-/// `strips[i]` says whether the i-th router of the path (the sender's is the first) strips an address flit; the stop is router
-/// `stop`, and `strips` reaches at least as far as the worm's flits fit into buffers beyond it, or to the end of the path.
+/// Routers are counted from 0, the sender's. `strips` lists, in increasing order, those that strip an address flit; the stop is
+/// router `stop`; and `routers` are known of: to the end of the path, or at least as far as the worm's flits fit into buffers
+/// beyond the stop.
 ///
 /// Let flit numbers count from 1, `h(i)` be the cycle in which the first flit leaves router i and `f(i)` its number. The last
 /// flit, F, leaves the stop's router s in the maximum over k >= 0 of `h(s+k) + (F - kB) - f(s+k)`, for as long as flit `F - kB`
 /// passes that router: with kB flits between them, it cannot be further behind than the buffers allow. Where a router strips,
-/// the stripped flit counts like one that leaves. O(flits / buffer).
+/// the stripped flit counts like one that leaves. Between two routers that strip, the terms rise or fall evenly with k, so the
+/// first and the last of them are enough: O(strips).
 ///
 /// ```
 /// use wormcast_simulation::{WormTiming, path_delivery};
 ///
 /// // Rule 4 of the model: (D + 1)(r + 1) + L over D = 3 links.
 /// let timing = WormTiming { routing_delay: 4, strip_delay: 4, buffer: 1, flits: 20 };
-/// assert_eq!(path_delivery(timing, &[false; 4], 3), 4 * 5 + 20);
+/// assert_eq!(path_delivery(timing, &[], 4, 3), 4 * 5 + 20);
 /// ```
-pub fn path_delivery(timing: WormTiming, strips: &[bool], stop: usize) -> u64 {
-    let hop = u64::from(timing.routing_delay) + 1;
-    let strip = u64::from(timing.strip_delay) + 1;
-    let (mut leaves, mut first) = (0, 1u64);
+pub fn path_delivery(timing: WormTiming, strips: &[u32], routers: u32, stop: u32) -> u64 {
+    let hop = i64::from(timing.routing_delay) + 1;
+    let strip = i64::from(timing.strip_delay) + 1;
+    let (flits, buffer) = (i64::from(timing.flits), i64::from(timing.buffer));
     let mut last = 0;
-    for (router, &stripped) in strips.iter().enumerate() {
-        // The header arrives, is stripped if it names this router, and the next flit is routed.
-        let arrives = leaves;
-        leaves = arrives + hop + if stripped { strip } else { 0 };
-        first += u64::from(stripped);
-        let Some(behind) = router.checked_sub(stop) else { continue };
-        let Some(flit) = u64::from(timing.flits).checked_sub(behind as u64 * u64::from(timing.buffer)) else { break };
-        if flit >= first {
-            last = last.max(leaves + flit - first);
-        } else {
-            if stripped && flit + 1 == first {
-                last = last.max(arrives + strip);
+    // A stretch of routers with as many strips up to each of them.
+    let mut stripped = strips.partition_point(|&router| router <= stop);
+    let mut begin = stop;
+    while begin < routers {
+        let end = strips.get(stripped).map_or(routers, |&router| router.min(routers));
+        let first = 1 + stripped as i64;
+        let (nearest, furthest) = (i64::from(begin - stop), i64::from(end - 1 - stop));
+        let within = (flits - first).div_euclid(buffer).min(furthest);
+        if within < nearest {
+            // Flit `flits - nearest * buffer` does not pass the first router: it may be the one that is stripped there.
+            if stripped > 0 && strips[stripped - 1] == begin && flits - nearest * buffer == first - 1 {
+                last = last.max(i64::from(begin) * hop + stripped as i64 * strip);
             }
             break;
         }
+        for k in [nearest, within] {
+            let leaves = (i64::from(stop) + k + 1) * hop + stripped as i64 * strip;
+            last = last.max(leaves + flits - k * buffer - first);
+        }
+        if within < furthest {
+            break;
+        }
+        begin = end;
+        stripped += 1;
     }
-    last + 1
+    last as u64 + 1
 }
 
 /// Cycles from the end of the startup until a lockstep tree worm, whose branches all carry the same flits, has delivered at a
 /// router.
 ///
-/// `heights[d]` is the height of the router's ancestor at depth d below the sender's router (depth 0), itself last: the longest
-/// way down from it in hops. A flit leaves a router on all branches together, so each ancestor is held back by everything below
-/// it (docs/worm-engine.md). O(depth x flits / buffer).
-pub fn lockstep_tree_delivery(timing: WormTiming, heights: &[u32]) -> u64 {
+/// `heights` are those of the router and its ancestors, the router's own first, that of the sender's router last: the longest
+/// ways down in hops. A flit leaves a router on all branches together, so each ancestor is held back by everything below it
+/// (docs/worm-engine.md). O(depth).
+pub fn lockstep_tree_delivery<I>(timing: WormTiming, heights: I) -> u64
+where
+    I: IntoIterator<Item = u32, IntoIter: Clone>,
+{
     let hop = u64::from(timing.routing_delay) + 1;
     let (flits, buffer) = (u64::from(timing.flits), u64::from(timing.buffer));
-    let depth = heights.len() - 1;
-    let held_back = |(d, &height): (usize, &u32)| {
-        let leaves = |k: u64| (d as u64 + k + 1) * hop + (flits - 1) - k * buffer;
-        let last = (0..=u64::from(height)).take_while(|k| k * buffer < flits).map(leaves).max().unwrap_or(0);
-        last + (depth - d) as u64
+    let heights = heights.into_iter();
+    let depth = (heights.clone().count() - 1) as u64;
+    let held_back = |(up, height): (u64, u32)| {
+        // The terms rise or fall evenly with k.
+        let leaves = |k: u64| (depth - up + k + 1) * hop + (flits - 1) - k * buffer;
+        let furthest = u64::from(height).min((flits - 1) / buffer);
+        leaves(0).max(leaves(furthest)) + up
     };
-    heights.iter().enumerate().map(held_back).max().unwrap_or(0) + 1
+    (0..).zip(heights).map(held_back).max().unwrap_or(0) + 1
 }

@@ -74,10 +74,11 @@ pub trait Engine {
     fn is_empty(&self) -> bool;
 
     /// Flits that have crossed channels between routers, counted when the channels are released.
-    fn flit_hops(&self) -> u64;
+    fn flit_hops(&mut self) -> u64;
 
-    /// Calls `visit` with every channel between routers that a worm holds and the flits that have crossed it so far.
-    fn each_held_link(&self, visit: &mut dyn FnMut(ChannelId, u32));
+    /// Calls `visit` with every channel between routers that a worm holds and the flits that have crossed it so far, after all
+    /// earlier releases have been reported.
+    fn each_held_link(&mut self, visit: &mut dyn FnMut(ChannelId, u32));
 
     /// The observer.
     fn observer(&self) -> &Self::Observer;

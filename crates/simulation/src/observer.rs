@@ -51,7 +51,9 @@ pub struct Delivery {
 /// Watches a run. Every method has an empty default, and engines are compiled for each observer: what an observer does not
 /// ask for costs nothing.
 ///
-/// Within a cycle, events of different worms come in no particular order.
+/// Within a cycle, events of different worms come in no particular order. A release may be reported later than what other worms
+/// do after it: it says itself when it was; those of one worm come in order, before it is granted anything new, and all of them
+/// before [`Engine::each_held_link`](crate::Engine::each_held_link) visits or the observer is given back.
 pub trait Observer {
     /// Whether [`flit`](Self::flit) is called.
     const FLITS: bool = false;

@@ -257,7 +257,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
         self.engine.observer_mut().0.close_window(now, &crossing);
     }
 
-    fn crossing(&self) -> (Cycle, Vec<(ChannelId, u32)>) {
+    fn crossing(&mut self) -> (Cycle, Vec<(ChannelId, u32)>) {
         let mut crossing = Vec::new();
         self.engine.each_held_link(&mut |channel, flits| crossing.push((channel, flits)));
         (self.engine.now(), crossing)
@@ -300,7 +300,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
         Ok(())
     }
 
-    fn result(self, seed: u64, deadlock: Option<Deadlock>, given_up: bool) -> RunResult {
+    fn result(mut self, seed: u64, deadlock: Option<Deadlock>, given_up: bool) -> RunResult {
         let scenario = self.scenario;
         let (cycles, flit_hops, engine) = (self.engine.now(), self.engine.flit_hops(), self.engine.name().to_owned());
         let (recorder, _) = self.engine.into_observer();

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wormcast_network::{ChannelId, ChannelSpace, NodeId};
+use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, NodeId};
 
 use crate::observer::Cycle;
 
@@ -74,15 +74,53 @@ struct Entry {
     next: u32,
 }
 
+/// Who has a channel: a worm that nobody knows the end of, or nobody from a cycle on.
+///
+/// One number, so that the question of every hop is one comparison: cycles are small, worms have the top bit.
+#[derive(Clone, Copy)]
+struct Hold(u64);
+
+impl Hold {
+    const FREE: Self = Self(0);
+    const WORM: u64 = 1 << 63;
+
+    fn by(slot: u32) -> Self {
+        Self(Self::WORM | u64::from(slot))
+    }
+
+    fn until(cycle: Cycle) -> Self {
+        debug_assert!(cycle < Self::WORM);
+        Self(cycle)
+    }
+
+    #[inline]
+    fn is_free(self, now: Cycle) -> bool {
+        self.0 <= now
+    }
+
+    /// The slot of the worm that holds the channel and has not said until when, or `NONE`.
+    fn worm(self) -> u32 {
+        if self.0 & Self::WORM == 0 { NONE } else { self.0 as u32 }
+    }
+
+    /// When the channel becomes free, if that is known and still to come.
+    fn ends(self, now: Cycle) -> Option<Cycle> {
+        (self.0 > now && self.0 & Self::WORM == 0).then_some(self.0)
+    }
+}
+
 /// All channels of a network with their holders and queues.
 ///
 /// Queues of links are first come, first served, and only their heads can be granted; pools keep their waiters in order and
-/// serve the first that can be granted in full. Memory: 4 bytes a virtual channel and port, 8 a link and pool.
+/// serve the first that can be granted in full. Worms give channels back with effect from a later cycle, so nothing has to
+/// happen in that cycle unless somebody waits: then there is a wake-up. Memory: 8 bytes a virtual channel and port, 8 a link
+/// and pool.
 pub(crate) struct Arbiter {
     space: ChannelSpace,
     virtual_channels: u32,
-    /// The slots of the worms that hold virtual channels (link by link), then ports.
-    holders: Vec<u32>,
+    now: Cycle,
+    /// Who has each virtual channel (link by link), then each port.
+    holds: Vec<Hold>,
     /// First and last entry of each queue: links, then injection pools, then consumption pools.
     queues: Vec<(u32, u32)>,
     entries: Vec<Entry>,
@@ -91,6 +129,8 @@ pub(crate) struct Arbiter {
     free_requests: Vec<u32>,
     /// Requests that something has changed for: the only ones that a pass has to look at.
     work: BinaryHeap<Reverse<(Key, u32)>>,
+    /// Queues that have to be woken in a later cycle, because one of their channels becomes free then.
+    wakes: Vec<(Cycle, u32)>,
     pending: usize,
 }
 
@@ -100,13 +140,15 @@ impl Arbiter {
         Self {
             space,
             virtual_channels,
-            holders: vec![NONE; space.links() * virtual_channels as usize + ports],
+            now: 0,
+            holds: vec![Hold::FREE; space.links() * virtual_channels as usize + ports],
             queues: vec![(NONE, NONE); space.links() + 2 * nodes],
             entries: Vec::new(),
             free_entries: Vec::new(),
             requests: Vec::new(),
             free_requests: Vec::new(),
             work: BinaryHeap::new(),
+            wakes: Vec::new(),
             pending: 0,
         }
     }
@@ -116,9 +158,9 @@ impl Arbiter {
         self.pending
     }
 
-    /// Whether a pass would look at any request.
-    pub(crate) fn has_work(&self) -> bool {
-        !self.work.is_empty()
+    /// Goes on to a cycle; they must not decrease.
+    pub(crate) fn begin(&mut self, now: Cycle) {
+        self.now = now;
     }
 
     pub(crate) fn request(&self, index: u32) -> Option<&Request> {
@@ -134,7 +176,7 @@ impl Arbiter {
             .map(|(index, request)| (index as u32, request))
     }
 
-    fn holder_index(&self, channel: ChannelId, virtual_channel: u32) -> usize {
+    fn index(&self, channel: ChannelId, virtual_channel: u32) -> usize {
         let links = self.space.links();
         if channel.index() < links {
             channel.index() * self.virtual_channels as usize + virtual_channel as usize
@@ -143,12 +185,17 @@ impl Arbiter {
         }
     }
 
+    /// The slot of the worm that holds a channel and has not said until when, or `NONE`.
     pub(crate) fn holder(&self, channel: ChannelId, virtual_channel: u32) -> u32 {
-        self.holders[self.holder_index(channel, virtual_channel)]
+        self.holds[self.index(channel, virtual_channel)].worm()
+    }
+
+    fn is_free(&self, channel: ChannelId, virtual_channel: u32) -> bool {
+        self.holds[self.index(channel, virtual_channel)].is_free(self.now)
     }
 
     fn free_virtual_channel(&self, link: ChannelId) -> Option<u32> {
-        (0..self.virtual_channels).find(|&vc| self.holder(link, vc) == NONE)
+        (0..self.virtual_channels).find(|&vc| self.is_free(link, vc))
     }
 
     fn queue_of(&self, pool: Pool) -> usize {
@@ -175,28 +222,51 @@ impl Arbiter {
     }
 
     pub(crate) fn free_member(&self, pool: Pool) -> Option<ChannelId> {
-        self.members(pool).find(|&channel| self.holder(channel, 0) == NONE)
+        self.members(pool).find(|&channel| self.is_free(channel, 0))
+    }
+
+    /// The first cycle in which a channel of the pool is known to become free, now excluded.
+    pub(crate) fn next_free_member(&self, pool: Pool) -> Option<Cycle> {
+        self.members(pool).filter_map(|channel| self.holds[self.index(channel, 0)].ends(self.now)).min()
     }
 
     /// Takes a channel without a request (injection in per-port mode).
     pub(crate) fn hold(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
-        let index = self.holder_index(channel, virtual_channel);
-        debug_assert_eq!(self.holders[index], NONE, "a channel has one holder");
-        self.holders[index] = worm;
+        let index = self.index(channel, virtual_channel);
+        debug_assert!(self.holds[index].is_free(self.now), "a channel has one holder");
+        self.holds[index] = Hold::by(worm);
     }
 
-    /// Gives a channel back; whoever it may be granted to is looked at in the next pass.
-    pub(crate) fn release(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
-        let index = self.holder_index(channel, virtual_channel);
-        debug_assert_eq!(self.holders[index], worm, "only the holder releases");
-        self.holders[index] = NONE;
-        match self.space.kind(channel) {
-            wormcast_network::ChannelKind::Link => self.wake_head(channel.index()),
-            wormcast_network::ChannelKind::Injection(node, _) => self.wake_all(self.queue_of(Pool::Injection(node))),
-            wormcast_network::ChannelKind::Consumption(node, _) => {
-                self.wake_all(self.queue_of(Pool::Consumption(node, None)));
+    /// Gives a channel back: it can be granted from cycle `at` on. If anybody waits for it, returns the queue to wake then.
+    pub(crate) fn free_from(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> Option<u32> {
+        let index = self.index(channel, virtual_channel);
+        debug_assert_eq!(self.holds[index].worm(), worm, "only the holder releases");
+        self.holds[index] = Hold::until(at);
+        let queue = if channel.index() < self.space.links() {
+            channel.index()
+        } else {
+            match self.space.kind(channel) {
+                ChannelKind::Injection(node, _) => self.queue_of(Pool::Injection(node)),
+                ChannelKind::Consumption(node, _) => self.queue_of(Pool::Consumption(node, None)),
+                ChannelKind::Link => channel.index(),
             }
+        };
+        (self.queues[queue].0 != NONE).then_some(queue as u32)
+    }
+
+    /// Puts whoever may be granted a channel of a queue that became free among those that the next pass looks at.
+    pub(crate) fn wake(&mut self, queue: u32) {
+        let queue = queue as usize;
+        if queue < self.space.links() {
+            self.wake_head(queue);
+        } else {
+            self.wake_all(queue);
         }
+    }
+
+    /// The wake-ups, (cycle, queue), that the requests since the last call need.
+    pub(crate) fn take_wakes(&mut self) -> impl Iterator<Item = (Cycle, u32)> {
+        self.wakes.drain(..)
     }
 
     fn wake_head(&mut self, queue: usize) {
@@ -244,8 +314,30 @@ impl Arbiter {
             self.requests.len() as u32 - 1
         });
         let mut entries = std::mem::take(&mut self.requests[index as usize].entries);
-        let queues = links.iter().map(|link| link.index());
-        for queue in queues.chain(pool.map(|pool| self.queue_of(pool))) {
+        for &link in links {
+            // The first in a queue looks ahead: whoever holds the channel will wake those that are in it by then, if it has
+            // still to say until when.
+            if self.queues[link.index()].0 == NONE {
+                for vc in 0..self.virtual_channels {
+                    let ends = self.holds[self.index(link, vc)].ends(self.now);
+                    self.wakes.extend(ends.map(|at| (at, link.raw())));
+                }
+            }
+            entries.push(self.enqueue(link.index(), index));
+        }
+        if let Some(pool) = pool {
+            let queue = self.queue_of(pool);
+            // Worms bound to classes share the queue: every member counts.
+            let all = match pool {
+                Pool::Consumption(node, _) => Pool::Consumption(node, None),
+                injection @ Pool::Injection(_) => injection,
+            };
+            if self.queues[queue].0 == NONE {
+                for channel in self.members(all) {
+                    let ends = self.holds[self.index(channel, 0)].ends(self.now);
+                    self.wakes.extend(ends.map(|at| (at, queue as u32)));
+                }
+            }
             entries.push(self.enqueue(queue, index));
         }
         let request = &mut self.requests[index as usize];
@@ -267,10 +359,10 @@ impl Arbiter {
             return None;
         }
         for &link in candidates {
-            if self.holders[link.index()] == NONE {
+            if self.holds[link.index()].is_free(self.now) {
                 let undisputed = self.queues[link.index()].0 == NONE;
                 if undisputed {
-                    self.holders[link.index()] = worm;
+                    self.holds[link.index()] = Hold::by(worm);
                 }
                 return undisputed.then_some(link);
             }
@@ -415,7 +507,7 @@ impl Arbiter {
         .map(|entry| self.entries[entry as usize].request)
     }
 
-    /// The holders of all virtual channels of a link; `NONE` for those that are free.
+    /// The holders of all virtual channels of a link; `NONE` for those that are free or have an end that is known.
     pub(crate) fn link_holders(&self, link: ChannelId) -> impl Iterator<Item = u32> {
         (0..self.virtual_channels).map(move |vc| self.holder(link, vc))
     }

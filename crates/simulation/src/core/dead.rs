@@ -133,9 +133,9 @@ fn held(worm: &Worm) -> Vec<ChannelId> {
     let mut held = Vec::new();
     match &worm.route {
         Route::Path(route) => {
-            for vertex in route.tail.max(1)..=route.last() {
-                held.push(route.entered_by[vertex]);
-                held.extend(Some(route.consumption[vertex]).filter(|&c| c != NONE).map(ChannelId::new));
+            for (_, hop) in route.hops() {
+                held.extend(Some(hop.entered_by).filter(|channel| channel.raw() != NONE));
+                held.extend(Some(hop.consumption).filter(|&c| c != NONE).map(ChannelId::new));
             }
         }
         Route::Tree(route) => {

@@ -4,7 +4,7 @@ use wormcast_multicast::Tree;
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use super::arbiter::NONE;
-use super::worm::{Address, TreeRoute, TreeVertex, Worm};
+use super::worm::{Address, TreeRoute, TreeVertex, UNKNOWN, Worm};
 
 /// The header flits of a tree that has one for each destination and each router where it splits.
 pub(crate) fn header_flits(tree: &Tree) -> u32 {
@@ -22,13 +22,14 @@ pub(crate) fn route(
     length: u32,
     scripted: bool,
 ) -> TreeRoute {
-    let vertex = |parent, depth, entered_by, delivers| TreeVertex {
+    let vertex = |parent, entered_by, delivers| TreeVertex {
+        departs: UNKNOWN,
         parent,
         first_child: NONE,
         sibling: NONE,
         entered_by,
         virtual_channel: 0,
-        depth,
+        height: 0,
         delivers,
         consumption: NONE,
         total: worm.flits,
@@ -37,19 +38,19 @@ pub(crate) fn route(
         script: Vec::new(),
     };
     // Vertex 0 is the processor, 1 the source's router, 2 + i the router that branch i enters.
-    let mut vertices = vec![vertex(NONE, 0, ChannelId::new(NONE), None), vertex(0, 0, ChannelId::new(NONE), None)];
+    let mut vertices = vec![vertex(NONE, ChannelId::new(NONE), None), vertex(0, ChannelId::new(NONE), None)];
     debug_assert_eq!(source, network.router_of(worm.from));
     for branch in &tree.branches {
         let parent = branch.parent.map_or(1, |parent| parent + 2);
-        let depth = vertices[parent as usize].depth + 1;
         let node = network.node_of(network.to(branch.channel));
-        vertices.push(vertex(parent, depth, branch.channel, branch.delivers.then_some(node)));
+        vertices.push(vertex(parent, branch.channel, branch.delivers.then_some(node)));
     }
     // Children in the order of the branches.
     for child in (1..vertices.len()).rev() {
         let parent = vertices[child].parent as usize;
         vertices[child].sibling = vertices[parent].first_child;
         vertices[parent].first_child = child as u32;
+        vertices[parent].height = vertices[parent].height.max(vertices[child].height + 1);
     }
     let mut route = TreeRoute { vertices };
     if scripted {

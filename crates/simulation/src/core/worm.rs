@@ -3,42 +3,47 @@
 //! Vertex 0 is the sender's processor, vertex 1 its router, the others are the routers that the worm has entered or reserved
 //! a channel to, each entered by one channel. Between two vertices lies a channel with its buffer.
 
-use wormcast_network::{ChannelId, NodeId};
+use std::collections::VecDeque;
+
+use wormcast_network::{ChannelId, NodeId, RouterId};
 
 use super::arbiter::NONE;
 use crate::observer::{Cycle, LatencyParts};
+
+/// A departure that nobody knows yet.
+pub(crate) const UNKNOWN: Cycle = Cycle::MAX;
 
 /// A worm in an engine.
 pub(crate) struct Worm {
     pub(crate) id: u64,
     pub(crate) message: u64,
+    pub(crate) route: Route,
     pub(crate) from: NodeId,
     /// The one consumption channel that it may use at each node.
     pub(crate) class: Option<u8>,
+    /// Whether the slot is in use.
+    pub(crate) live: bool,
     /// Header and data flits that its sender injects.
     pub(crate) flits: u32,
     /// Header flits among them.
     pub(crate) header: u32,
-    /// When it was ready for its startup, when that began and when it ended.
-    pub(crate) ready: Cycle,
-    pub(crate) started: Cycle,
-    pub(crate) prepared: Cycle,
-    /// The parts of the latency until it was ready.
-    pub(crate) carried: LatencyParts,
-    /// Cycles that its requests have waited so far (see `Core::network_time`).
-    pub(crate) waited: u64,
+    /// Headers that are spending their routing delay.
+    pub(crate) timers: u32,
+    /// Requests that wait.
+    pub(crate) requests: u32,
     /// Worms that its deliveries trigger, as a list through `sibling`.
     pub(crate) first_child: u32,
     pub(crate) sibling: u32,
     /// The next worm in its sender's startup queue.
     pub(crate) queued_behind: u32,
-    /// Headers that are spending their routing delay.
-    pub(crate) timers: u32,
-    /// Requests that wait.
-    pub(crate) requests: u32,
-    /// Whether the slot is in use.
-    pub(crate) live: bool,
-    pub(crate) route: Route,
+    /// When it was ready for its startup, when that began and when it ended.
+    pub(crate) ready: Cycle,
+    pub(crate) started: Cycle,
+    pub(crate) prepared: Cycle,
+    /// Cycles that its requests have waited so far (see `Core::network_time`).
+    pub(crate) waited: u64,
+    /// The parts of the latency until it was ready.
+    pub(crate) carried: LatencyParts,
 }
 
 impl Default for Worm {
@@ -72,60 +77,120 @@ pub(crate) enum Route {
     Tree(TreeRoute),
 }
 
-/// The way of a path worm; vectors are indexed by vertex.
-#[derive(Default)]
+/// The way of a path worm, as far as it holds anything there: memory is that of its length in the network, not of its way.
 pub(crate) struct PathRoute {
-    /// The channel by which each vertex is entered; nothing for vertex 0.
-    pub(crate) entered_by: Vec<ChannelId>,
-    /// The virtual channel of it.
-    pub(crate) virtual_channel: Vec<u32>,
-    /// The consumption channel held at each vertex, or `NONE`.
-    pub(crate) consumption: Vec<u32>,
-    /// The first vertex that flits have still to leave.
-    pub(crate) tail: usize,
+    /// The vertices from `tail` to the one where the header is, or is heading for.
+    hops: VecDeque<Hop>,
+    /// The first vertex that flits have still to leave, or whose release has still to be reported.
+    pub(crate) tail: u32,
+    /// The router of the last vertex.
+    pub(crate) at: RouterId,
     /// Address flits stripped at vertices before `tail`.
     pub(crate) stripped: u32,
+    /// The position in `stops` of the next stop.
+    pub(crate) next_stop: u32,
     /// Whether the address flit that has arrived at the last vertex names it.
     pub(crate) named: bool,
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
-    pub(crate) stops: Vec<NodeId>,
-    pub(crate) next_stop: usize,
     pub(crate) exit: Option<ChannelId>,
+    pub(crate) stops: Vec<NodeId>,
+    /// The routers, counted from the sender's, where address flits were stripped so far.
+    pub(crate) strips: Vec<u32>,
+}
+
+/// A vertex of a path worm.
+#[derive(Clone, Copy)]
+pub(crate) struct Hop {
+    /// When the last flit leaves, or `UNKNOWN`.
+    pub(crate) departs: Cycle,
+    /// The channel by which it is entered; `NONE` for vertex 0.
+    pub(crate) entered_by: ChannelId,
+    /// The virtual channel of it.
+    pub(crate) virtual_channel: u32,
+    /// The consumption channel held here, or `NONE`.
+    pub(crate) consumption: u32,
+}
+
+impl Default for PathRoute {
+    fn default() -> Self {
+        Self {
+            hops: VecDeque::new(),
+            tail: 0,
+            at: RouterId::new(0),
+            stripped: 0,
+            next_stop: 0,
+            named: false,
+            complete: false,
+            exit: None,
+            stops: Vec::new(),
+            strips: Vec::new(),
+        }
+    }
 }
 
 impl PathRoute {
-    /// Starts over, keeping memory.
-    pub(crate) fn reset(&mut self) {
-        self.entered_by.clear();
-        self.virtual_channel.clear();
-        self.consumption.clear();
+    /// Starts over at the sender's processor, keeping memory.
+    pub(crate) fn reset(&mut self, sender: RouterId) {
+        self.hops.clear();
+        self.strips.clear();
         (self.tail, self.stripped, self.complete, self.next_stop) = (0, 0, false, 0);
-        self.push(ChannelId::new(NONE), 0);
+        self.push(ChannelId::new(NONE), 0, sender);
     }
 
-    /// Adds a vertex behind a channel that was granted.
-    pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32) {
-        self.entered_by.push(entered_by);
-        self.virtual_channel.push(virtual_channel);
-        self.consumption.push(NONE);
+    /// Adds a vertex behind a channel that was granted, which leads to router `at`.
+    #[inline]
+    pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId) {
+        self.hops.push_back(Hop { departs: UNKNOWN, entered_by, virtual_channel, consumption: NONE });
+        self.at = at;
         self.named = false;
     }
 
     /// The vertex where the header is, or is heading for.
-    pub(crate) fn last(&self) -> usize {
-        self.entered_by.len() - 1
+    #[inline]
+    pub(crate) fn last(&self) -> u32 {
+        self.tail + self.hops.len() as u32 - 1
+    }
+
+    /// A vertex from `tail` on.
+    #[inline]
+    pub(crate) fn hop(&self, vertex: u32) -> &Hop {
+        &self.hops[(vertex - self.tail) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn hop_mut(&mut self, vertex: u32) -> &mut Hop {
+        &mut self.hops[(vertex - self.tail) as usize]
+    }
+
+    /// The vertices from `tail` on.
+    pub(crate) fn hops(&self) -> impl Iterator<Item = (u32, &Hop)> {
+        (self.tail..).zip(&self.hops)
+    }
+
+    /// Takes the first vertex away, if its last flit leaves before a cycle.
+    #[inline]
+    pub(crate) fn pop_before(&mut self, cycle: Cycle) -> Option<Hop> {
+        let hop = *self.hops.front()?;
+        (hop.departs < cycle).then(|| {
+            self.hops.pop_front();
+            self.tail += 1;
+            hop
+        })
     }
 }
 
 /// A vertex of a tree worm.
 pub(crate) struct TreeVertex {
+    /// When the last flit leaves on all branches, or `UNKNOWN`.
+    pub(crate) departs: Cycle,
     pub(crate) parent: u32,
     pub(crate) first_child: u32,
     pub(crate) sibling: u32,
     pub(crate) entered_by: ChannelId,
     pub(crate) virtual_channel: u32,
-    pub(crate) depth: u32,
+    /// The longest way down from here, in hops.
+    pub(crate) height: u32,
     /// The node that wants the message here.
     pub(crate) delivers: Option<NodeId>,
     /// The consumption channel held here, or `NONE`.
@@ -163,20 +228,9 @@ impl TreeRoute {
         })
     }
 
-    /// The heights of a vertex's ancestors, from the sender's router down to the vertex itself: the longest ways down, in hops.
-    pub(crate) fn heights_above(&self, vertex: usize) -> Vec<u32> {
-        let mut deepest: Vec<u32> = self.vertices.iter().map(|v| v.depth).collect();
-        for child in (2..self.vertices.len()).rev() {
-            let parent = self.vertices[child].parent as usize;
-            deepest[parent] = deepest[parent].max(deepest[child]);
-        }
-        let mut heights = Vec::new();
-        let mut at = vertex;
-        while at > 0 {
-            heights.push(deepest[at] - self.vertices[at].depth);
-            at = self.vertices[at].parent as usize;
-        }
-        heights.reverse();
-        heights
+    /// The heights of a vertex and its ancestors, the vertex first and the sender's router last.
+    pub(crate) fn heights_above(&self, vertex: usize) -> impl Iterator<Item = u32> + Clone {
+        let up = |&at: &usize| Some(self.vertices[at].parent as usize).filter(|&parent| parent > 0);
+        std::iter::successors(Some(vertex), up).map(|at| self.vertices[at].height)
     }
 }

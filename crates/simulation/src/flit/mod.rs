@@ -86,6 +86,10 @@ impl<'a, O: Observer> Steps<'a> for FlitEngine<'a, O> {
         if self.active.is_empty() { self.core.next_event() } else { Some(self.core.now) }
     }
 
+    fn quiet_from(&self) -> Cycle {
+        self.core.now
+    }
+
     fn cycle(&mut self) {
         self.core.begin_cycle();
         for position in 0..self.core.granted.len() {
@@ -109,7 +113,7 @@ impl<'a, O: Observer> Steps<'a> for FlitEngine<'a, O> {
         self.core.now += 1;
     }
 
-    fn find_deadlock(&self) -> Option<Deadlock> {
+    fn find_deadlock(&mut self) -> Option<Deadlock> {
         self.core.find_deadlock(|slot| {
             let worm = &self.core.worms[slot as usize];
             match (&self.flits[slot as usize], &worm.route) {
@@ -132,7 +136,8 @@ impl<O: Observer> Engine for FlitEngine<'_, O> {
     }
 
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
-        for slot in self.core.submit(at, message, length, plan) {
+        self.core.submit(at, message, length, plan);
+        for &slot in &self.core.submitted {
             let slot = slot as usize;
             if self.flits.len() <= slot {
                 self.flits.resize_with(slot + 1, || Flits::Path(PathFlits::default()));
@@ -154,11 +159,11 @@ impl<O: Observer> Engine for FlitEngine<'_, O> {
         self.core.is_empty()
     }
 
-    fn flit_hops(&self) -> u64 {
+    fn flit_hops(&mut self) -> u64 {
         self.core.flit_hops
     }
 
-    fn each_held_link(&self, visit: &mut dyn FnMut(ChannelId, u32)) {
+    fn each_held_link(&mut self, visit: &mut dyn FnMut(ChannelId, u32)) {
         for (worm, flits) in self.core.worms.iter().zip(&self.flits).filter(|(worm, _)| worm.live) {
             match (flits, &worm.route) {
                 (Flits::Path(flits), Route::Path(route)) => flits.each_held_link(route, self.core.config.header, visit),

@@ -47,7 +47,7 @@ impl PathFlits {
 
     /// The worm was granted channels: there may be a new last vertex.
     pub(super) fn granted(&mut self, route: &PathRoute) {
-        while self.left.len() <= route.last() {
+        while self.left.len() <= route.last() as usize {
             self.left.push(self.left.last().copied().unwrap_or(0));
             (self.arrived, self.strip_at) = (false, Cycle::MAX);
         }
@@ -78,7 +78,7 @@ impl PathFlits {
         }
         let mut ahead = self.left[last];
         let mut here = self.left[last - 1];
-        for vertex in (route.tail..last).rev() {
+        for vertex in (route.tail as usize..last).rev() {
             let supply = if vertex == 0 { flits } else { self.left[vertex - 1] };
             if supply > here && here - ahead < buffer {
                 here += 1;
@@ -88,7 +88,7 @@ impl PathFlits {
             }
             (ahead, here) = (here, supply);
         }
-        Step { moved, header_arrived: self.header_arrived(), tail_left: self.left[route.tail] == flits }
+        Step { moved, header_arrived: self.header_arrived(), tail_left: self.left[route.tail as usize] == flits }
     }
 
     /// Strips the address flit at the last vertex: the next flit is the header there as soon as it is there.
@@ -108,18 +108,19 @@ impl PathFlits {
     /// tail have no room for all that is left of it.
     pub(super) fn holds_on(&self, route: &PathRoute, flits: u32, buffer: u32) -> bool {
         let last = self.left.len() - 1;
-        let ahead = u64::from(self.left[last]) + (last - route.tail) as u64 * u64::from(buffer);
+        let ahead = u64::from(self.left[last]) + (last as u64 - u64::from(route.tail)) * u64::from(buffer);
         ahead < u64::from(flits)
     }
 
     pub(super) fn each_held_link(&self, route: &PathRoute, header: Header, visit: &mut dyn FnMut(ChannelId, u32)) {
         let mut stripped = route.stripped;
-        for vertex in route.tail.max(1)..self.left.len() {
+        // The last vertex's channel may just have been granted: no flit of it is counted yet.
+        for (vertex, hop) in route.hops().take_while(|&(vertex, _)| (vertex as usize) < self.left.len()) {
             if vertex > 1 {
-                visit(route.entered_by[vertex], self.left[vertex - 1] - stripped);
+                visit(hop.entered_by, self.left[vertex as usize - 1] - stripped);
             }
             // Only the last vertex can still have its address flit, and nothing is counted behind it.
-            stripped += u32::from(header == Header::AllDestinations && route.consumption[vertex] != NONE);
+            stripped += u32::from(header == Header::AllDestinations && hop.consumption != NONE);
         }
     }
 
@@ -166,18 +167,33 @@ impl<O: Observer> FlitEngine<'_, O> {
         let (tail, last) = (route.tail, route.last());
         if step.header_arrived {
             flits.arrived = true;
-            let address = if flits.strip_at == Cycle::MAX { self.core.strip_time(slot, last as u32) } else { None };
+            let address = if flits.strip_at == Cycle::MAX { self.core.strip_time(slot, last) } else { None };
             match address {
                 Some(strip_at) => {
                     flits.strip_at = strip_at;
                     self.core.remind(strip_at, slot);
                 }
-                None => self.core.route_header(slot, last as u32, self.core.now),
+                None => self.core.route_header(slot, last, self.core.now),
             }
         }
         // At most one vertex a cycle: the next one holds the flit.
-        let gone = step.tail_left && self.core.leave_path(slot, tail);
+        let gone = step.tail_left && self.tail_leaves(slot, tail);
         step.moved && !gone
+    }
+
+    /// The last flit of a path worm leaves a vertex in this cycle; returns whether that was the last vertex.
+    fn tail_leaves(&mut self, slot: u32, vertex: u32) -> bool {
+        let now = self.core.now;
+        if self.core.departs(slot, vertex, now) {
+            self.core.deliver(slot, vertex);
+        }
+        let Route::Path(route) = &self.core.worms[slot as usize].route else { return false };
+        let done = route.complete && vertex == route.last();
+        self.core.report_departures(slot, now + 1);
+        if done {
+            self.core.finish(slot);
+        }
+        done
     }
 }
 
@@ -192,10 +208,12 @@ pub(super) fn report_crossing<O: Observer>(
     flit: u32,
     addresses: u32,
 ) {
-    if let Some(&channel) = route.entered_by.get(vertex + 1) {
-        observer.flit(now, worm, channel, flit);
+    let vertex = vertex as u32;
+    if vertex < route.last() {
+        observer.flit(now, worm, route.hop(vertex + 1).entered_by, flit);
     }
-    if route.consumption[vertex] != NONE && flit > addresses {
-        observer.flit(now, worm, ChannelId::new(route.consumption[vertex]), flit);
+    let consumption = route.hop(vertex).consumption;
+    if consumption != NONE && flit > addresses {
+        observer.flit(now, worm, ChannelId::new(consumption), flit);
     }
 }

@@ -58,8 +58,8 @@ impl<O: Observer> FlitEngine<'_, O> {
                 let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else {
                     continue;
                 };
-                let last = route.last();
-                for vertex in route.tail..=last {
+                let last = route.last() as usize;
+                for vertex in route.tail as usize..=last {
                     if flits.left[vertex] > before[vertex] || (vertex == last && !route.complete) {
                         continue;
                     }
@@ -72,7 +72,10 @@ impl<O: Observer> FlitEngine<'_, O> {
                         shared.free.push((slot, vertex));
                         continue;
                     }
-                    let (link, virtual_channel) = (route.entered_by[vertex + 1], route.virtual_channel[vertex + 1]);
+                    let (link, virtual_channel) = {
+                        let hop = route.hop(vertex as u32 + 1);
+                        (hop.entered_by, hop.virtual_channel)
+                    };
                     if shared.served.contains_key(&link) {
                         continue;
                     }
@@ -108,8 +111,8 @@ impl<O: Observer> FlitEngine<'_, O> {
                 return false;
             };
             if O::FLITS {
-                let last = route.last();
-                for vertex in (route.tail..=last).filter(|&v| flits.left[v] > before[v]) {
+                let last = route.last() as usize;
+                for vertex in (route.tail as usize..=last).filter(|&v| flits.left[v] > before[v]) {
                     if vertex < last || route.complete {
                         let observer = &mut self.core.observer;
                         report_crossing(observer, now, worm.id, route, vertex, flits.left[vertex], addresses);
@@ -119,7 +122,7 @@ impl<O: Observer> FlitEngine<'_, O> {
             let step = Step {
                 moved: flits.left != *before,
                 header_arrived: flits.header_arrived(),
-                tail_left: flits.left[route.tail] == worm.flits,
+                tail_left: flits.left[route.tail as usize] == worm.flits,
             };
             if cfg!(debug_assertions) {
                 flits.check(worm.flits, config.buffer);
@@ -138,7 +141,7 @@ impl<O: Observer> FlitEngine<'_, O> {
     fn has_ready_flit(&self, slot: u32) -> bool {
         let worm = &self.core.worms[slot as usize];
         let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else { return false };
-        (route.tail..route.last()).any(|vertex| {
+        (route.tail as usize..route.last() as usize).any(|vertex| {
             let supply = if vertex == 0 { worm.flits } else { flits.left[vertex - 1] };
             supply > flits.left[vertex] && flits.left[vertex] - flits.left[vertex + 1] < self.core.config.buffer
         })

@@ -223,8 +223,16 @@ impl<O: Observer> FlitEngine<'_, O> {
         for &event in &events {
             match event {
                 TreeEvent::HeaderArrived(vertex) => self.core.route_header(slot, vertex, now),
-                TreeEvent::TailLeft(vertex) => self.core.leave_tree(slot, vertex as usize),
-                TreeEvent::Consumed(vertex) => self.core.consume_tree(slot, vertex as usize),
+                TreeEvent::TailLeft(vertex) => {
+                    self.core.tree_departs(slot, vertex, now);
+                    self.core.report_tree_departure(slot, vertex, now + 1);
+                }
+                TreeEvent::Consumed(vertex) => {
+                    if self.core.tree_consumes(slot, vertex, now) {
+                        self.core.report_consumed(slot, vertex, now);
+                        self.core.deliver(slot, vertex);
+                    }
+                }
             }
         }
         events.clear();

@@ -13,6 +13,7 @@ use wormcast_routing::RoutingRelation;
 
 use crate::calendar::Calendar;
 use crate::config::{Header, Replication};
+use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
 use crate::core::{Core, Steps, run_until};
 use crate::engine::{Engine, EngineConfig, Progress};
@@ -21,16 +22,16 @@ use crate::result::Deadlock;
 use paths::PathTimes;
 use trees::TreeTimes;
 
-/// The worm engine. Memory: that of the core, and 20 bytes a hop of the worms in the network.
+/// The worm engine. Memory: that of the core, 24 bytes a channel that path worms hold and 32 a vertex of tree worms.
 pub struct WormEngine<'a, O> {
     core: Core<'a, O>,
     /// What is known of each worm's flits, by slot.
     times: Vec<Times>,
-    /// Tails that leave vertices: (worm id, vertex, slot).
-    departures: Calendar<(u64, u32, u32)>,
-    leaving: Vec<(u64, u32, u32)>,
-    /// Departures found by the step at hand: (cycle, vertex).
-    found: Vec<(Cycle, u32)>,
+    /// Last flits that cross consumption channels: (worm id, vertex, slot).
+    deliveries: Calendar<(u64, u32, u32)>,
+    delivering: Vec<(u64, u32, u32)>,
+    /// Departures found by the step at hand: (vertex, cycle).
+    found: Vec<(u32, Cycle)>,
 }
 
 /// What is known of a worm's flits.
@@ -61,59 +62,84 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         Self {
             core: Core::new(network, routing, config, observer),
             times: Vec::new(),
-            departures: Calendar::new(1 << 10),
-            leaving: Vec::new(),
+            deliveries: Calendar::new(1 << 10),
+            delivering: Vec::new(),
             found: Vec::new(),
         }
     }
 
     /// A header crosses what it was granted at a vertex, in this same cycle.
     fn header_leaves(&mut self, slot: u32, vertex: u32) {
-        let now = self.core.now;
-        let worm = &self.core.worms[slot as usize];
-        let (id, flits, buffer) = (worm.id, worm.flits, self.core.config.buffer);
+        let core = &mut self.core;
+        let now = core.now;
+        let worm = &core.worms[slot as usize];
+        let (id, flits, buffer) = (worm.id, worm.flits, core.config.buffer);
         match (&mut self.times[slot as usize], &worm.route) {
             (Times::Path(times), Route::Path(route)) => {
                 let complete = route.complete;
-                times.header_leaves(now);
+                times.header_leaves(now, route.tail);
                 if !complete {
                     // It enters the next router. If it is stripped there, the next flit is there by then.
-                    let strip_at = self.core.strip_time(slot, vertex + 1);
+                    let strip_at = core.strip_time(slot, vertex + 1);
                     times.header_arrives(strip_at);
-                    self.core.route_header(slot, vertex + 1, strip_at.unwrap_or(now));
+                    core.route_header(slot, vertex + 1, strip_at.unwrap_or(now));
                 }
-                times.settle(flits, buffer, complete, &mut self.found);
+                times.settle(flits, buffer, complete, |vertex, at| {
+                    if core.departs(slot, vertex, at) {
+                        self.deliveries.push(at, (id, vertex, slot));
+                    }
+                });
             }
             (Times::Tree(times), Route::Tree(route)) => {
                 times.header_leaves(route, vertex as usize, now, &mut self.found);
                 let mut child = route.vertices[vertex as usize].first_child;
-                while child != crate::core::arbiter::NONE {
-                    self.core.route_header(slot, child, now);
-                    let Route::Tree(route) = &self.core.worms[slot as usize].route else { break };
+                while child != NONE {
+                    core.route_header(slot, child, now);
+                    let Route::Tree(route) = &core.worms[slot as usize].route else { break };
                     child = route.vertices[child as usize].sibling;
+                }
+                for (vertex, at) in self.found.drain(..) {
+                    core.tree_departs(slot, vertex, at);
+                    if core.tree_consumes(slot, vertex, at) {
+                        self.deliveries.push(at, (id, vertex, slot));
+                    }
                 }
             }
             _ => {}
         }
-        for (at, vertex) in self.found.drain(..) {
-            self.departures.push(at, (id, vertex, slot));
+    }
+
+    /// The last flit of a worm crosses the consumption channel at a vertex in this cycle.
+    fn delivers(&mut self, slot: u32, vertex: u32) {
+        let core = &mut self.core;
+        core.deliver(slot, vertex);
+        let done = match (&mut self.times[slot as usize], &core.worms[slot as usize].route) {
+            (Times::Path(_), Route::Path(route)) => {
+                let done = route.complete && vertex == route.last();
+                core.report_departures(slot, core.now + 1);
+                done
+            }
+            (Times::Tree(times), _) => {
+                let done = times.delivered();
+                if done {
+                    core.report_tree_departures(slot, core.now + 1);
+                }
+                done
+            }
+            _ => false,
+        };
+        if done {
+            core.finish(slot);
         }
     }
 
-    /// The last flit of a worm leaves a vertex in this cycle.
-    fn tail_leaves(&mut self, slot: u32, vertex: u32) {
-        match &mut self.times[slot as usize] {
-            Times::Path(times) => {
-                times.left();
-                self.core.leave_path(slot, vertex as usize);
-            }
-            Times::Tree(times) => {
-                let done = times.left();
-                self.core.consume_tree(slot, vertex as usize);
-                self.core.leave_tree(slot, vertex as usize);
-                if done {
-                    self.core.finish(slot);
-                }
+    /// Reports all releases in earlier cycles that have not been reported.
+    fn catch_up(&mut self) {
+        let now = self.core.now;
+        for slot in 0..self.core.worms.len() as u32 {
+            if self.core.worms[slot as usize].live {
+                self.core.report_departures(slot, now);
+                self.core.report_tree_departures(slot, now);
             }
         }
     }
@@ -128,13 +154,22 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
 
     fn next_event(&self) -> Option<Cycle> {
         let now = self.core.now;
-        if self.departures.is_due(now) {
+        if self.deliveries.is_due(now) {
             return Some(now);
         }
         match self.core.next_event() {
             Some(at) if at == now => Some(now),
-            event => event.into_iter().chain(self.departures.next(now)).min(),
+            event => event.into_iter().chain(self.deliveries.next(now)).min(),
         }
+    }
+
+    fn quiet_from(&self) -> Cycle {
+        let live = self.core.worms.iter().zip(&self.times).filter(|(worm, _)| worm.live);
+        let last = live.map(|(_, times)| match times {
+            Times::Path(times) => times.last_departure(),
+            Times::Tree(times) => times.last_departure(),
+        });
+        last.max().map_or(self.core.now, |last| self.core.now.max(last + 1))
     }
 
     fn cycle(&mut self) {
@@ -143,19 +178,21 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
             let (slot, vertex) = self.core.granted[position];
             self.header_leaves(slot, vertex);
         }
-        let mut leaving = std::mem::take(&mut self.leaving);
-        self.departures.take(self.core.now, &mut leaving);
-        for (_, vertex, slot) in leaving.drain(..) {
-            self.tail_leaves(slot, vertex);
+        let mut delivering = std::mem::take(&mut self.delivering);
+        self.deliveries.take(self.core.now, &mut delivering);
+        for (_, vertex, slot) in delivering.drain(..) {
+            self.delivers(slot, vertex);
         }
-        self.leaving = leaving;
+        self.delivering = delivering;
         self.core.now += 1;
     }
 
-    fn find_deadlock(&self) -> Option<Deadlock> {
+    fn find_deadlock(&mut self) -> Option<Deadlock> {
+        self.catch_up();
+        let now = self.core.now;
         self.core.find_deadlock(|slot| match &self.times[slot as usize] {
-            Times::Path(times) => times.holds_on(),
-            Times::Tree(times) => times.holds_on(),
+            Times::Path(times) => times.last_departure() < now,
+            Times::Tree(times) => times.last_departure() < now,
         })
     }
 }
@@ -173,7 +210,8 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
 
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
         let buffer = self.core.config.buffer;
-        for slot in self.core.submit(at, message, length, plan) {
+        self.core.submit(at, message, length, plan);
+        for &slot in &self.core.submitted {
             let slot = slot as usize;
             if self.times.len() <= slot {
                 self.times.resize_with(slot + 1, || Times::Path(PathTimes::default()));
@@ -195,18 +233,20 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
         self.core.is_empty()
     }
 
-    fn flit_hops(&self) -> u64 {
+    fn flit_hops(&mut self) -> u64 {
+        self.catch_up();
         self.core.flit_hops
     }
 
-    fn each_held_link(&self, visit: &mut dyn FnMut(ChannelId, u32)) {
+    fn each_held_link(&mut self, visit: &mut dyn FnMut(ChannelId, u32)) {
+        self.catch_up();
         let (now, config) = (self.core.now, self.core.config);
         for (worm, times) in self.core.worms.iter().zip(&self.times).filter(|(worm, _)| worm.live) {
             match (times, &worm.route) {
                 (Times::Path(times), Route::Path(route)) => {
-                    for vertex in route.tail.max(2)..=route.last() {
+                    for (vertex, hop) in route.hops().filter(|&(vertex, _)| vertex > 1) {
                         let entered = times.entered(vertex, now, worm.flits, config.buffer, route.complete);
-                        visit(route.entered_by[vertex], entered);
+                        visit(hop.entered_by, entered);
                     }
                 }
                 (Times::Tree(times), Route::Tree(route)) => {
@@ -227,7 +267,8 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
         &mut self.core.observer
     }
 
-    fn into_observer(self) -> O {
+    fn into_observer(mut self) -> O {
+        self.catch_up();
         self.core.observer
     }
 }

@@ -9,78 +9,112 @@ use std::collections::VecDeque;
 
 use crate::observer::Cycle;
 
-/// When a path worm's header has left its vertices, and what follows from it.
+/// When a path worm's header has left its vertices, and what follows from it. Kept for as many vertices as the worm's length in
+/// the network, however long its way.
 #[derive(Default)]
 pub(super) struct PathTimes {
-    /// h(m) for the vertices that the header has left.
-    leaves: Vec<Cycle>,
-    /// f(m) for these.
-    first: Vec<u32>,
-    /// When the flit before was stripped there, or `Cycle::MAX`.
-    stripped: Vec<Cycle>,
+    /// The vertices that the header has left, from `base` on: at least from the one before the first that flits have still to
+    /// leave.
+    hops: VecDeque<HopTimes>,
+    base: u32,
+    /// The first vertex whose departure is not known.
+    settled: u32,
+    /// The last departure that is known.
+    last_departure: Cycle,
     /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
     strip_at: Cycle,
-    /// The first vertex whose departure is not known.
-    settled: usize,
-    /// Departures that are known and have not happened.
-    ahead: u32,
     /// Vertices from `settled` to `window_end`, in the window of the former, that may hold its maximum: decreasing.
     window: VecDeque<u32>,
-    window_end: usize,
+    window_end: u32,
+}
+
+/// A vertex that the header has left.
+#[derive(Clone, Copy)]
+struct HopTimes {
+    /// h(m).
+    leaves: Cycle,
+    /// f(m).
+    first: u32,
+    /// How long before that the flit before was stripped there; 0 if none was.
+    since_strip: u32,
 }
 
 impl PathTimes {
     /// Starts over, keeping memory.
     pub(super) fn reset(&mut self) {
-        self.leaves.clear();
-        self.first.clear();
-        self.stripped.clear();
+        self.hops.clear();
         self.window.clear();
-        (self.strip_at, self.settled, self.ahead, self.window_end) = (Cycle::MAX, 0, 0, 0);
+        (self.base, self.settled, self.window_end) = (0, 0, 0);
+        (self.strip_at, self.last_departure) = (Cycle::MAX, 0);
     }
 
-    /// The header leaves the vertex where it is.
-    pub(super) fn header_leaves(&mut self, now: Cycle) {
-        let before = self.first.last().copied().unwrap_or(1);
-        self.first.push(before + u32::from(self.strip_at != Cycle::MAX));
-        self.stripped.push(self.strip_at);
-        self.leaves.push(now);
+    /// The vertex that the header has still to leave.
+    fn known(&self) -> u32 {
+        self.base + self.hops.len() as u32
+    }
+
+    fn hop(&self, vertex: u32) -> &HopTimes {
+        &self.hops[(vertex - self.base) as usize]
+    }
+
+    /// The header leaves the vertex where it is; flits have left all vertices before `tail`, and nobody will ask for them.
+    #[inline]
+    pub(super) fn header_leaves(&mut self, now: Cycle, tail: u32) {
+        while self.base + 1 < tail {
+            self.hops.pop_front();
+            self.base += 1;
+        }
+        let before = self.hops.back().map_or(1, |hop| hop.first);
+        let stripped = self.strip_at != Cycle::MAX;
+        let since_strip = if stripped { (now - self.strip_at) as u32 } else { 0 };
+        self.hops.push_back(HopTimes { leaves: now, first: before + u32::from(stripped), since_strip });
         self.strip_at = Cycle::MAX;
     }
 
     /// The header arrives at the next vertex, where it is stripped at `strip_at`, if at all.
+    #[inline]
     pub(super) fn header_arrives(&mut self, strip_at: Option<Cycle>) {
         self.strip_at = strip_at.unwrap_or(Cycle::MAX);
     }
 
-    /// A departure has happened.
-    pub(super) fn left(&mut self) {
-        self.ahead -= 1;
-    }
-
-    /// Whether no departure is to come before the header gets on.
-    pub(super) fn holds_on(&self) -> bool {
-        self.ahead == 0
+    /// The last departure that is known. Until a header gets on, there is no later one.
+    pub(super) fn last_departure(&self) -> Cycle {
+        self.last_departure
     }
 
     /// h(m) - mB - f(m): what vertex m contributes to the maxima of windows, less what depends on the window's start.
-    fn weight(&self, m: usize, buffer: u32) -> i64 {
-        self.leaves[m] as i64 - (m as u64 * u64::from(buffer)) as i64 - i64::from(self.first[m])
+    fn weight(&self, m: u32, buffer: u32) -> i64 {
+        let hop = self.hop(m);
+        hop.leaves as i64 - (u64::from(m) * u64::from(buffer)) as i64 - i64::from(hop.first)
     }
 
     /// The number of the flit that has to leave vertex m before the last one can leave vertex v.
-    fn paced(m: usize, v: usize, flits: u32, buffer: u32) -> i64 {
-        i64::from(flits) - ((m - v) as u64 * u64::from(buffer)) as i64
+    #[inline]
+    fn paced(m: u32, v: u32, flits: u32, buffer: u32) -> i64 {
+        i64::from(flits) - (u64::from(m - v) * u64::from(buffer)) as i64
     }
 
-    /// Finds all departures that are determined now: appends (cycle, vertex). O(1) amortised a vertex.
-    pub(super) fn settle(&mut self, flits: u32, buffer: u32, complete: bool, found: &mut Vec<(Cycle, u32)>) {
-        let known = self.leaves.len();
-        let passed = self.first[known - 1];
-        if complete && passed == 1 && Self::paced(known - 1, self.settled, flits, buffer) >= 1 {
-            self.settle_rest(flits, buffer, found);
+    /// Finds all departures that are determined now: calls `departs` with (vertex, cycle). O(1) amortised a vertex.
+    #[inline]
+    pub(super) fn settle(&mut self, flits: u32, buffer: u32, complete: bool, departs: impl FnMut(u32, Cycle)) {
+        let known = self.known();
+        let passed = self.hop(known - 1).first;
+        if !complete {
+            // Most headers are still within the reach of the flits behind them: nothing can be known.
+            let flit = Self::paced(known, self.settled, flits, buffer);
+            if flit > i64::from(passed) || (flit == i64::from(passed) && self.strip_at == Cycle::MAX) {
+                return;
+            }
+        } else if passed == 1 && Self::paced(known - 1, self.settled, flits, buffer) >= 1 {
+            self.settle_rest(flits, buffer, departs);
             return;
         }
+        self.settle_windows(flits, buffer, complete, departs);
+    }
+
+    fn settle_windows(&mut self, flits: u32, buffer: u32, complete: bool, mut departs: impl FnMut(u32, Cycle)) {
+        let known = self.known();
+        let passed = self.hop(known - 1).first;
         while self.settled < known {
             let v = self.settled;
             let mut last = i64::MIN;
@@ -95,62 +129,66 @@ impl PathTimes {
                 }
             }
             while self.window_end < known
-                && Self::paced(self.window_end, v, flits, buffer) >= i64::from(self.first[self.window_end])
+                && Self::paced(self.window_end, v, flits, buffer) >= i64::from(self.hop(self.window_end).first)
             {
                 let weight = self.weight(self.window_end, buffer);
-                while self.window.back().is_some_and(|&m| self.weight(m as usize, buffer) <= weight) {
+                while self.window.back().is_some_and(|&m| self.weight(m, buffer) <= weight) {
                     self.window.pop_back();
                 }
-                self.window.push_back(self.window_end as u32);
+                self.window.push_back(self.window_end);
                 self.window_end += 1;
             }
-            while self.window.front().is_some_and(|&m| (m as usize) < v) {
+            while self.window.front().is_some_and(|&m| m < v) {
                 self.window.pop_front();
             }
             if let Some(&m) = self.window.front() {
-                let start = i64::from(flits) + (v as u64 * u64::from(buffer)) as i64;
-                last = last.max(self.weight(m as usize, buffer) + start);
+                let start = i64::from(flits) + (u64::from(v) * u64::from(buffer)) as i64;
+                last = last.max(self.weight(m, buffer) + start);
             }
             // The flit that is paced by the one stripped just behind the window.
             let behind = self.window_end;
-            if behind < known
-                && self.stripped[behind] != Cycle::MAX
-                && Self::paced(behind, v, flits, buffer) == i64::from(self.first[behind]) - 1
-            {
-                last = last.max(self.stripped[behind] as i64);
+            if behind < known {
+                let HopTimes { leaves, first, since_strip } = *self.hop(behind);
+                if since_strip > 0 && Self::paced(behind, v, flits, buffer) == i64::from(first) - 1 {
+                    last = last.max((leaves - Cycle::from(since_strip)) as i64);
+                }
             }
-            found.push((last as Cycle, v as u32));
-            self.ahead += 1;
+            departs(v, last as Cycle);
+            self.last_departure = last as Cycle;
             self.settled += 1;
         }
     }
 
     /// The same where nothing is stripped and all windows reach to the path's end: running maxima from there.
-    fn settle_rest(&mut self, flits: u32, buffer: u32, found: &mut Vec<(Cycle, u32)>) {
+    fn settle_rest(&mut self, flits: u32, buffer: u32, mut departs: impl FnMut(u32, Cycle)) {
         let mut held_until = 0;
+        let known = self.known();
+        let rest = self.hops.range((self.settled - self.base) as usize..).rev();
         // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
-        for v in (self.settled..self.leaves.len()).rev() {
-            let own = self.leaves[v] + Cycle::from(flits - 1);
+        for (v, hop) in (self.settled..known).rev().zip(rest) {
+            let own = hop.leaves + Cycle::from(flits - 1);
             held_until = own.max(held_until);
-            found.push((held_until, v as u32));
-            self.ahead += 1;
+            departs(v, held_until);
+            if v == known - 1 {
+                self.last_departure = held_until;
+            }
             held_until = held_until.saturating_sub(Cycle::from(buffer));
         }
-        self.settled = self.leaves.len();
+        self.settled = known;
     }
 
     /// Flits that have entered a vertex in cycles before `now`; `complete` says whether the last vertex is the worm's last stop.
-    pub(super) fn entered(&self, vertex: usize, now: Cycle, flits: u32, buffer: u32, complete: bool) -> u32 {
+    pub(super) fn entered(&self, vertex: u32, now: Cycle, flits: u32, buffer: u32, complete: bool) -> u32 {
         let v = vertex - 1;
-        let known = self.leaves.len();
-        let room = |m: usize| ((m - v) as u64 * u64::from(buffer)) as i64;
+        let known = self.known();
+        let room = |m: u32| (u64::from(m - v) * u64::from(buffer)) as i64;
         // The greatest flit that no vertex ahead has held back until now.
-        let passed = |m: usize| (now - 1 - self.leaves[m]) as i64 + i64::from(self.first[m]) + room(m);
+        let passed = |m: u32| (now - 1 - self.hop(m).leaves) as i64 + i64::from(self.hop(m).first) + room(m);
         let mut flit = (v..known).map(passed).min().unwrap_or(0).min(i64::from(flits));
         if !complete {
-            let stripped = i64::from(self.first[known - 1]) - 1 + i64::from(self.strip_at < now);
+            let stripped = i64::from(self.hop(known - 1).first) - 1 + i64::from(self.strip_at < now);
             flit = flit.min(stripped + room(known));
         }
-        (flit - i64::from(self.first[v]) + 1) as u32
+        (flit - i64::from(self.hop(v).first) + 1) as u32
     }
 }

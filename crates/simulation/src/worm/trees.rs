@@ -16,10 +16,10 @@ pub(super) struct TreeTimes {
     reach: u32,
     flits: u32,
     buffer: u32,
-    /// Departures that are known and have not happened.
-    ahead: u32,
-    /// Vertices that flits have still to leave.
-    open: usize,
+    /// The last departure that is known.
+    last_departure: Cycle,
+    /// Deliveries to come. Every leaf delivers, so the last of them is the worm's end.
+    undelivered: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -49,17 +49,18 @@ impl TreeTimes {
                 }
             }
         }
-        Self { open: vertices.len(), vertices, reach, flits, buffer, ahead: 0 }
+        let undelivered = route.vertices.iter().filter(|vertex| vertex.delivers.is_some()).count();
+        Self { undelivered, vertices, reach, flits, buffer, last_departure: 0 }
     }
 
-    /// The header leaves a vertex on all branches: appends the departures (cycle, vertex) that are determined by that.
-    /// O(depth), and O(1) for each departure.
+    /// The header leaves a vertex on all branches: appends the departures (vertex, cycle) that are determined by that.
+    /// O(depth), and O(1) for each departure and each child of such a vertex.
     pub(super) fn header_leaves(
         &mut self,
         route: &TreeRoute,
         vertex: usize,
         now: Cycle,
-        found: &mut Vec<(Cycle, u32)>,
+        found: &mut Vec<(u32, Cycle)>,
     ) {
         self.vertices[vertex].leaves = Some(now);
         let mut at = vertex as u32;
@@ -75,34 +76,40 @@ impl TreeTimes {
                 break;
             }
         }
-        // Only on the way down from there can anything new be determined.
-        let mut work = vec![highest];
-        while let Some(v) = work.pop() {
-            let parent = route.vertices[v].parent;
-            let after = if parent == NONE { Some(0) } else { self.vertices[parent as usize].departs.map(|at| at + 1) };
-            let at = &mut self.vertices[v];
-            if let (Some(after), 0, None) = (after, at.unknown, at.departs) {
-                let departs = at.held_until.max(after);
-                at.departs = Some(departs);
-                self.ahead += 1;
-                found.push((departs, v as u32));
-            }
-            if self.vertices[v].departs.is_some() {
-                work.extend(route.children(v));
+        // Only on the way down from there can anything new be determined, parents before their children: `found` is the list of
+        // vertices whose children have to be looked at, too.
+        let mut next = found.len();
+        self.determine(route, highest, found);
+        while let Some(&(parent, _)) = found.get(next) {
+            next += 1;
+            for child in route.children(parent as usize) {
+                self.determine(route, child, found);
             }
         }
     }
 
-    /// A departure has happened; returns whether it was the last.
-    pub(super) fn left(&mut self) -> bool {
-        self.ahead -= 1;
-        self.open -= 1;
-        self.open == 0
+    /// Appends the departure from a vertex, if it is determined now.
+    fn determine(&mut self, route: &TreeRoute, v: usize, found: &mut Vec<(u32, Cycle)>) {
+        let parent = route.vertices[v].parent;
+        let after = if parent == NONE { Some(0) } else { self.vertices[parent as usize].departs.map(|at| at + 1) };
+        let at = &mut self.vertices[v];
+        if let (Some(after), 0, None) = (after, at.unknown, at.departs) {
+            let departs = at.held_until.max(after);
+            at.departs = Some(departs);
+            self.last_departure = self.last_departure.max(departs);
+            found.push((v as u32, departs));
+        }
     }
 
-    /// Whether no departure is to come before a header gets on.
-    pub(super) fn holds_on(&self) -> bool {
-        self.ahead == 0
+    /// A delivery has happened; returns whether it was the last.
+    pub(super) fn delivered(&mut self) -> bool {
+        self.undelivered -= 1;
+        self.undelivered == 0
+    }
+
+    /// The last departure that is known. Until a header gets on, there is no later one.
+    pub(super) fn last_departure(&self) -> Cycle {
+        self.last_departure
     }
 
     /// Flits that have entered a vertex in cycles before `now`.

@@ -397,7 +397,7 @@ impl Observer for Listener {
 }
 
 /// What is known of links that are held and of flits that have left them agrees with what was reported.
-fn look_at(engine: &FlitEngine<'_, Listener>) -> Result<(), TestCaseError> {
+fn look_at(engine: &mut FlitEngine<'_, Listener>) -> Result<(), TestCaseError> {
     let (mut held, mut hops) = (BTreeMap::new(), 0);
     let space = engine.observer().space.unwrap();
     for &(_, what) in &engine.observer().events {

@@ -1,0 +1,205 @@
+//! Tails: channels that worms give back, deliveries, and what these trigger (model.md, rules 7 and 8).
+
+use wormcast_network::{ChannelId, ChannelKind};
+
+use super::Core;
+use super::arbiter::NONE;
+use super::event::{Event, Kind};
+use super::worm::{Route, UNKNOWN};
+use crate::config::{Header, Replication, StartupMode};
+use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
+use crate::observer::{Cycle, Delivery, LatencyParts, Observer};
+
+impl<O: Observer> Core<'_, O> {
+    /// A worm will have given a channel back by cycle `at`: whoever waits for it is looked at then.
+    #[inline]
+    fn free(&mut self, slot: u32, channel: ChannelId, virtual_channel: u32, at: Cycle) {
+        if let Some(queue) = self.arbiter.free_from(channel, virtual_channel, slot, at) {
+            self.calendar.push(at, Event::wake(queue));
+        }
+        if channel.index() >= self.space.links()
+            && self.config.startup_mode == StartupMode::PerPort
+            && let ChannelKind::Injection(node, _) = self.space.kind(channel)
+            && self.nodes[node.index()].first != NONE
+        {
+            self.calendar.push(at, Event::free(node));
+        }
+    }
+
+    /// Tells the observer that a channel was given back in cycle `at`, after `flits` flits had crossed it.
+    #[inline]
+    fn report(&mut self, worm: u64, channel: ChannelId, at: Cycle, flits: u32) {
+        self.observer.released(at, worm, channel, flits);
+        if channel.index() < self.space.links() {
+            self.flit_hops += u64::from(flits);
+        }
+    }
+
+    /// The last flit of a path worm leaves a vertex in cycle `at`, now or later: gives back what the worm holds for it. Returns
+    /// whether that is a delivery.
+    #[inline]
+    pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
+        let Route::Path(route) = &mut self.worms[slot as usize].route else { return false };
+        let hop = route.hop_mut(vertex);
+        debug_assert_eq!(hop.departs, UNKNOWN);
+        hop.departs = at;
+        let (channel, virtual_channel, consumption) = (hop.entered_by, hop.virtual_channel, hop.consumption);
+        if vertex > 0 {
+            self.free(slot, channel, virtual_channel, at + 1);
+        }
+        if consumption != NONE {
+            self.free(slot, ChannelId::new(consumption), 0, at + 1);
+        }
+        consumption != NONE
+    }
+
+    /// The last flit of a tree worm leaves a vertex on all branches in cycle `at`, now or later: gives back the channel that leads
+    /// there.
+    pub(crate) fn tree_departs(&mut self, slot: u32, vertex: u32, at: Cycle) {
+        let Route::Tree(route) = &mut self.worms[slot as usize].route else { return };
+        let here = &mut route.vertices[vertex as usize];
+        here.departs = at;
+        let (channel, virtual_channel) = (here.entered_by, here.virtual_channel);
+        if vertex > 0 {
+            self.free(slot, channel, virtual_channel, at + 1);
+        }
+    }
+
+    /// The last flit of a tree worm crosses the consumption channel at a vertex in cycle `at`, now or later: gives it back.
+    /// Returns whether there is one.
+    pub(crate) fn tree_consumes(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
+        let Route::Tree(route) = &self.worms[slot as usize].route else { return false };
+        let consumption = route.vertices[vertex as usize].consumption;
+        if consumption != NONE {
+            self.free(slot, ChannelId::new(consumption), 0, at + 1);
+        }
+        consumption != NONE
+    }
+
+    /// Reports what a path worm has given back in cycles before `before`. Until then its vertices stay.
+    #[inline]
+    pub(crate) fn report_departures(&mut self, slot: u32, before: Cycle) {
+        let worm = &mut self.worms[slot as usize];
+        let Route::Path(route) = &mut worm.route else { return };
+        let (id, flits, header) = (worm.id, worm.flits, worm.header);
+        let stripping = self.config.header == Header::AllDestinations;
+        while let Some(hop) = route.pop_before(before) {
+            if hop.entered_by.raw() == NONE {
+                continue;
+            }
+            let crossed = flits - route.stripped;
+            self.observer.released(hop.departs, id, hop.entered_by, crossed);
+            if hop.entered_by.index() < self.space.links() {
+                self.flit_hops += u64::from(crossed);
+            }
+            if hop.consumption != NONE {
+                route.stripped += u32::from(stripping);
+                let consumed = if stripping { flits - header } else { flits };
+                self.observer.released(hop.departs, id, ChannelId::new(hop.consumption), consumed);
+            }
+        }
+    }
+
+    /// Reports what a tree worm has given back in cycles before `before`: O(vertices).
+    pub(crate) fn report_tree_departures(&mut self, slot: u32, before: Cycle) {
+        let Route::Tree(route) = &self.worms[slot as usize].route else { return };
+        for vertex in 0..route.vertices.len() as u32 {
+            self.report_tree_departure(slot, vertex, before);
+            self.report_tree_consumption(slot, vertex, before);
+        }
+    }
+
+    /// Reports the channel to a vertex, if it was given back in a cycle before `before`.
+    pub(crate) fn report_tree_departure(&mut self, slot: u32, vertex: u32, before: Cycle) {
+        let worm = &mut self.worms[slot as usize];
+        let Route::Tree(route) = &mut worm.route else { return };
+        let at = &mut route.vertices[vertex as usize];
+        if at.departs < before && std::mem::replace(&mut at.reserved, false) {
+            let (id, channel, departs, crossed) = (worm.id, at.entered_by, at.departs, at.total);
+            self.report(id, channel, departs, crossed);
+        }
+    }
+
+    /// Reports the consumption channel at a vertex, if it was given back in a cycle before `before`.
+    fn report_tree_consumption(&mut self, slot: u32, vertex: u32, before: Cycle) {
+        let Route::Tree(route) = &self.worms[slot as usize].route else { return };
+        let departs = route.vertices[vertex as usize].departs;
+        if departs < before {
+            self.report_consumed(slot, vertex, departs);
+        }
+    }
+
+    /// Reports that the consumption channel at a vertex of a tree worm, if it has one, was given back in cycle `at`.
+    pub(crate) fn report_consumed(&mut self, slot: u32, vertex: u32, at: Cycle) {
+        let worm = &mut self.worms[slot as usize];
+        let Route::Tree(route) = &mut worm.route else { return };
+        let here = &mut route.vertices[vertex as usize];
+        let consumption = std::mem::replace(&mut here.consumption, NONE);
+        if consumption != NONE {
+            let (id, consumed) = (worm.id, here.total - here.script.len() as u32);
+            self.report(id, ChannelId::new(consumption), at, consumed);
+        }
+    }
+
+    /// The last data flit crosses a consumption channel at a vertex: reports the delivery and triggers what waits for it.
+    pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
+        let delivered = self.now + 1;
+        let node = self.network.node_of(self.router_at(slot, vertex));
+        let network = self.network_time(slot, vertex);
+        let worm = &self.worms[slot as usize];
+        let in_network = delivered - worm.prepared;
+        debug_assert!(network <= in_network, "nothing is faster than in an empty network");
+        let parts = LatencyParts {
+            queueing: worm.carried.queueing + (worm.started - worm.ready),
+            startup: worm.carried.startup + (worm.prepared - worm.started),
+            network: worm.carried.network + network,
+            blocking: worm.carried.blocking + (in_network - network),
+        };
+        self.observer.delivered(&Delivery { message: worm.message, worm: worm.id, node, delivered, parts });
+        // A worm that is triggered leaves the list: it may be gone, and its slot another's, before this one delivers again.
+        let (mut child, mut previous) = (worm.first_child, NONE);
+        while child != NONE {
+            let triggered = &mut self.worms[child as usize];
+            let next = triggered.sibling;
+            if triggered.from == node {
+                let ready = delivered + Cycle::from(self.config.receive_overhead);
+                triggered.ready = ready;
+                triggered.carried = parts;
+                triggered.carried.startup += u64::from(self.config.receive_overhead);
+                self.calendar.push(ready, Event::of_worm(Kind::Ready, triggered.id, child, 0));
+                match previous {
+                    NONE => self.worms[slot as usize].first_child = next,
+                    _ => self.worms[previous as usize].sibling = next,
+                }
+            } else {
+                previous = child;
+            }
+            child = next;
+        }
+    }
+
+    /// What the worm would have taken in an empty network, from the end of its startup, to deliver at a vertex.
+    ///
+    /// The closed forms of `contention_free` for paths and for lockstep trees with one common header. For other trees: all the
+    /// time but that which requests waited.
+    fn network_time(&self, slot: u32, vertex: u32) -> u64 {
+        let worm = &self.worms[slot as usize];
+        let timing = WormTiming {
+            routing_delay: self.config.routing_delay,
+            strip_delay: self.config.strip_delay,
+            buffer: self.config.buffer,
+            flits: worm.flits,
+        };
+        match &worm.route {
+            Route::Path(route) => path_delivery(timing, &route.strips, route.last(), vertex - 1),
+            Route::Tree(route) => {
+                let common = self.config.replication == Replication::Lockstep && self.config.header != Header::Tree;
+                if common {
+                    lockstep_tree_delivery(timing, route.heights_above(vertex as usize))
+                } else {
+                    (self.now + 1 - worm.prepared).saturating_sub(worm.waited)
+                }
+            }
+        }
+    }
+}

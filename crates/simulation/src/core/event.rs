@@ -1,0 +1,65 @@
+//! What the core has been asked to do in a later cycle.
+
+use wormcast_network::NodeId;
+
+/// What happens in the phases of a cycle before arbitration, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// A worm is ready for its startup.
+    Ready,
+    /// A node's processor, or one of its ports, is free again.
+    Free,
+    /// A worm's startup is over.
+    Prepared,
+    /// A header's routing delay at a vertex is over.
+    Routed,
+    /// Something that the engine asked to be reminded of.
+    Reminder,
+    /// A channel that requests wait for is free again.
+    Wake,
+}
+
+const KINDS: [Kind; 6] = [Kind::Ready, Kind::Free, Kind::Prepared, Kind::Routed, Kind::Reminder, Kind::Wake];
+
+/// An event; its order is that of the phases, then of worm ids. 16 bytes: most of an engine's memory traffic is events.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Event {
+    /// The kind in the top bits; below it the worm's id, the node or the queue.
+    order: u64,
+    pub(crate) slot: u32,
+    pub(crate) vertex: u32,
+}
+
+impl Event {
+    const ID_BITS: u32 = 60;
+
+    /// What happens to the worm `id` in `slot`, at a vertex if it matters.
+    #[inline]
+    pub(crate) fn of_worm(kind: Kind, id: u64, slot: u32, vertex: u32) -> Self {
+        debug_assert!(id >> Self::ID_BITS == 0);
+        Self { order: (kind as u64) << Self::ID_BITS | id, slot, vertex }
+    }
+
+    pub(crate) fn free(node: NodeId) -> Self {
+        Self::of_worm(Kind::Free, u64::from(node.raw()), 0, 0)
+    }
+
+    pub(crate) fn wake(queue: u32) -> Self {
+        Self::of_worm(Kind::Wake, u64::from(queue), 0, 0)
+    }
+
+    #[inline]
+    pub(crate) fn kind(self) -> Kind {
+        KINDS[(self.order >> Self::ID_BITS) as usize]
+    }
+
+    /// The node of a `Free` event.
+    pub(crate) fn node(self) -> NodeId {
+        NodeId::new(self.order as u32)
+    }
+
+    /// The queue of a `Wake` event.
+    pub(crate) fn queue(self) -> u32 {
+        self.order as u32
+    }
+}

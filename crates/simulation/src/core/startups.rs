@@ -1,0 +1,114 @@
+//! Startups: each node's worms wait for its processor or for one of its ports (model.md, rules 5 and 6).
+
+use wormcast_network::NodeId;
+
+use super::arbiter::{Key, NONE, Pool, Wanted};
+use super::event::{Event, Kind};
+use super::worm::Worm;
+use super::{Core, Route};
+use crate::config::StartupMode;
+use crate::observer::{Cycle, Observer};
+
+/// A node's startups.
+#[derive(Clone, Copy)]
+pub(super) struct NodeState {
+    /// When the processor is free (serial mode).
+    free_at: Cycle,
+    /// The worms that wait for their startup, in the order of (ready cycle, worm id).
+    pub(super) first: u32,
+    last: u32,
+}
+
+impl NodeState {
+    pub(super) const IDLE: Self = Self { free_at: 0, first: NONE, last: NONE };
+}
+
+impl<O: Observer> Core<'_, O> {
+    pub(super) fn enqueue_startup(&mut self, slot: u32) {
+        let node = &mut self.nodes[self.worms[slot as usize].from.index()];
+        match node.last {
+            NONE => node.first = slot,
+            last => self.worms[last as usize].queued_behind = slot,
+        }
+        node.last = slot;
+    }
+
+    /// Begins the startups that a node has room for. Those that take no time are put among the cycle's events, from position
+    /// `next` on.
+    pub(super) fn start_worms(&mut self, node: NodeId, due: &mut Vec<Event>, next: usize) {
+        loop {
+            let state = self.nodes[node.index()];
+            let slot = state.first;
+            if slot == NONE {
+                return;
+            }
+            let port = match self.config.startup_mode {
+                StartupMode::Serial if state.free_at > self.now => return,
+                StartupMode::Serial => None,
+                StartupMode::PerPort => match self.arbiter.free_member(Pool::Injection(node)) {
+                    None => {
+                        if let Some(at) = self.arbiter.next_free_member(Pool::Injection(node)) {
+                            self.calendar.push(at, Event::free(node));
+                        }
+                        return;
+                    }
+                    port => port,
+                },
+            };
+            let worm = &mut self.worms[slot as usize];
+            let behind = std::mem::replace(&mut worm.queued_behind, NONE);
+            let state = &mut self.nodes[node.index()];
+            state.first = behind;
+            if behind == NONE {
+                state.last = NONE;
+            }
+            worm.started = self.now;
+            worm.prepared = self.now + Cycle::from(self.config.startup);
+            let (id, prepared) = (worm.id, worm.prepared);
+            self.observer.started(self.now, worm.message, id, node);
+            if let Some(channel) = port {
+                self.arbiter.hold(channel, 0, slot);
+                self.observer.granted(self.now, id, channel);
+                self.first_hop(slot, channel);
+            } else {
+                state.free_at = prepared;
+                if prepared > self.now {
+                    self.calendar.push(prepared, Event::free(node));
+                }
+            }
+            let event = Event::of_worm(Kind::Prepared, id, slot, 0);
+            if prepared > self.now {
+                self.calendar.push(prepared, event);
+            } else {
+                let position = next + due[next..].partition_point(|other| *other < event);
+                due.insert(position, event);
+            }
+        }
+    }
+
+    /// A startup is over: in serial mode the worm asks for an injection channel, in per-port mode it has one.
+    pub(super) fn prepared(&mut self, slot: u32) {
+        match self.config.startup_mode {
+            StartupMode::PerPort => self.granted.push((slot, 0)),
+            StartupMode::Serial => {
+                let Worm { id, from, .. } = self.worms[slot as usize];
+                let key = Key { cycle: self.now, worm: id, part: 0 };
+                let pool = Some(Pool::Injection(from));
+                self.ask(key, slot, 0, Wanted { pool, links: &[], all_links: true });
+            }
+        }
+    }
+
+    /// The injection channel is granted.
+    pub(super) fn first_hop(&mut self, slot: u32, injection: wormcast_network::ChannelId) {
+        let worm = &mut self.worms[slot as usize];
+        match &mut worm.route {
+            Route::Path(route) => route.push(injection, 0, self.network.router_of(worm.from)),
+            Route::Tree(route) => {
+                route.vertices[0].granted = true;
+                route.vertices[1].reserved = true;
+                route.vertices[1].entered_by = injection;
+            }
+        }
+    }
+}
