@@ -113,7 +113,7 @@ impl Hold {
 ///
 /// Queues of links are first come, first served, and only their heads can be granted; pools keep their waiters in order and
 /// serve the first that can be granted in full. Worms give channels back with effect from a later cycle, so nothing has to
-/// happen in that cycle unless somebody waits: then there is a wake-up. Memory: 8 bytes a virtual channel and port, 8 a link
+/// happen in that cycle unless somebody waits: then there is a wake-up. Memory: 8 bytes a virtual channel and port, 4 a link
 /// and pool.
 pub(crate) struct Arbiter {
     space: ChannelSpace,
@@ -121,8 +121,9 @@ pub(crate) struct Arbiter {
     now: Cycle,
     /// Who has each virtual channel (link by link), then each port.
     holds: Vec<Hold>,
-    /// First and last entry of each queue: links, then injection pools, then consumption pools.
-    queues: Vec<(u32, u32)>,
+    /// The last entry of each queue, or `NONE`: links, then injection pools, then consumption pools. Entries form rings, so the
+    /// last one leads to the first.
+    queues: Vec<u32>,
     entries: Vec<Entry>,
     free_entries: Vec<u32>,
     requests: Vec<Request>,
@@ -142,7 +143,7 @@ impl Arbiter {
             virtual_channels,
             now: 0,
             holds: vec![Hold::FREE; space.links() * virtual_channels as usize + ports],
-            queues: vec![(NONE, NONE); space.links() + 2 * nodes],
+            queues: vec![NONE; space.links() + 2 * nodes],
             entries: Vec::new(),
             free_entries: Vec::new(),
             requests: Vec::new(),
@@ -225,11 +226,6 @@ impl Arbiter {
         self.members(pool).find(|&channel| self.is_free(channel, 0))
     }
 
-    /// The first cycle in which a channel of the pool is known to become free, now excluded.
-    pub(crate) fn next_free_member(&self, pool: Pool) -> Option<Cycle> {
-        self.members(pool).filter_map(|channel| self.holds[self.index(channel, 0)].ends(self.now)).min()
-    }
-
     /// Takes a channel without a request (injection in per-port mode).
     pub(crate) fn hold(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32) {
         let index = self.index(channel, virtual_channel);
@@ -251,7 +247,7 @@ impl Arbiter {
                 ChannelKind::Link => channel.index(),
             }
         };
-        (self.queues[queue].0 != NONE).then_some(queue as u32)
+        (self.queues[queue] != NONE).then_some(queue as u32)
     }
 
     /// Puts whoever may be granted a channel of a queue that became free among those that the next pass looks at.
@@ -269,20 +265,34 @@ impl Arbiter {
         self.wakes.drain(..)
     }
 
+    /// The first entry of a queue, or `NONE`.
+    fn head(&self, queue: usize) -> u32 {
+        match self.queues[queue] {
+            NONE => NONE,
+            last => self.entries[last as usize].next,
+        }
+    }
+
+    fn look_at(&mut self, request: u32) {
+        self.work.push(Reverse((self.requests[request as usize].key, request)));
+    }
+
     fn wake_head(&mut self, queue: usize) {
-        let (head, _) = self.queues[queue];
+        let head = self.head(queue);
         if head != NONE {
-            let request = self.entries[head as usize].request;
-            self.work.push(Reverse((self.requests[request as usize].key, request)));
+            self.look_at(self.entries[head as usize].request);
         }
     }
 
     fn wake_all(&mut self, queue: usize) {
-        let (mut entry, _) = self.queues[queue];
+        let last = self.queues[queue];
+        let mut entry = last;
         while entry != NONE {
-            let Entry { request, next, .. } = self.entries[entry as usize];
-            self.work.push(Reverse((self.requests[request as usize].key, request)));
-            entry = next;
+            entry = self.entries[entry as usize].next;
+            self.look_at(self.entries[entry as usize].request);
+            if entry == last {
+                return;
+            }
         }
     }
 
@@ -317,7 +327,7 @@ impl Arbiter {
         for &link in links {
             // The first in a queue looks ahead: whoever holds the channel will wake those that are in it by then, if it has
             // still to say until when.
-            if self.queues[link.index()].0 == NONE {
+            if self.queues[link.index()] == NONE {
                 for vc in 0..self.virtual_channels {
                     let ends = self.holds[self.index(link, vc)].ends(self.now);
                     self.wakes.extend(ends.map(|at| (at, link.raw())));
@@ -332,7 +342,7 @@ impl Arbiter {
                 Pool::Consumption(node, _) => Pool::Consumption(node, None),
                 injection @ Pool::Injection(_) => injection,
             };
-            if self.queues[queue].0 == NONE {
+            if self.queues[queue] == NONE {
                 for channel in self.members(all) {
                     let ends = self.holds[self.index(channel, 0)].ends(self.now);
                     self.wakes.extend(ends.map(|at| (at, queue as u32)));
@@ -346,8 +356,17 @@ impl Arbiter {
         (request.key, request.worm, request.vertex, request.pool) = (key, worm, vertex, pool);
         (request.all_links, request.entries, request.live) = (all_links, entries, true);
         self.pending += 1;
-        self.work.push(Reverse((key, index)));
+        if self.may_be_granted(wanted) {
+            self.look_at(index);
+        }
         false
+    }
+
+    /// Whether something of each part is free in this cycle; if not, only a later one can bring a grant.
+    fn may_be_granted(&self, Wanted { pool, links, all_links }: Wanted<'_>) -> bool {
+        let mut free = links.iter().map(|&link| self.free_virtual_channel(link).is_some());
+        let links_free = links.is_empty() || if all_links { free.all(|free| free) } else { free.any(|free| free) };
+        links_free && pool.is_none_or(|pool| self.free_member(pool).is_some())
     }
 
     /// Grants a request for any one of some links at once, if nothing could change the outcome; returns the link.
@@ -360,7 +379,7 @@ impl Arbiter {
         }
         for &link in candidates {
             if self.holds[link.index()].is_free(self.now) {
-                let undisputed = self.queues[link.index()].0 == NONE;
+                let undisputed = self.queues[link.index()] == NONE;
                 if undisputed {
                     self.holds[link.index()] = Hold::by(worm);
                 }
@@ -377,13 +396,13 @@ impl Arbiter {
         grant.pooled = None;
         if let Some(pool) = pool {
             grant.pooled = self.free_member(pool);
-            if grant.pooled.is_none() || self.queues[self.queue_of(pool)].0 != NONE {
+            if grant.pooled.is_none() || self.queues[self.queue_of(pool)] != NONE {
                 return false;
             }
         }
         for &link in links {
             match self.free_virtual_channel(link) {
-                Some(vc) if self.queues[link.index()].0 == NONE => {
+                Some(vc) if self.queues[link.index()] == NONE => {
                     grant.links.push((link, vc));
                     if !all_links {
                         return true;
@@ -397,40 +416,33 @@ impl Arbiter {
     }
 
     fn enqueue(&mut self, queue: usize, request: u32) -> u32 {
-        let (head, tail) = self.queues[queue];
-        let entry = Entry { request, previous: tail, next: NONE };
-        let index = match self.free_entries.pop() {
-            Some(index) => {
-                self.entries[index as usize] = entry;
-                index
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
+        let index = self.free_entries.pop().unwrap_or(self.entries.len() as u32);
+        let last = std::mem::replace(&mut self.queues[queue], index);
+        let (previous, next) = match last {
+            NONE => (index, index),
+            _ => (last, self.entries[last as usize].next),
         };
-        if tail == NONE {
-            self.queues[queue] = (index, index);
-        } else {
-            self.entries[tail as usize].next = index;
-            self.queues[queue] = (head, index);
+        let entry = Entry { request, previous, next };
+        match self.entries.get_mut(index as usize) {
+            Some(free) => *free = entry,
+            None => self.entries.push(entry),
         }
+        self.entries[previous as usize].next = index;
+        self.entries[next as usize].previous = index;
         index
     }
 
     /// Takes an entry out of its queue; returns whether the queue has a new head.
     fn dequeue(&mut self, queue: usize, index: u32) -> bool {
+        let was_head = self.head(queue) == index;
         let Entry { previous, next, .. } = self.entries[index as usize];
-        match previous {
-            NONE => self.queues[queue].0 = next,
-            _ => self.entries[previous as usize].next = next,
-        }
-        match next {
-            NONE => self.queues[queue].1 = previous,
-            _ => self.entries[next as usize].previous = previous,
+        self.entries[previous as usize].next = next;
+        self.entries[next as usize].previous = previous;
+        if self.queues[queue] == index {
+            self.queues[queue] = if previous == index { NONE } else { previous };
         }
         self.free_entries.push(index);
-        previous == NONE && next != NONE
+        was_head && self.queues[queue] != NONE
     }
 
     /// Goes on with the cycle's pass, in the order of keys, until a request can be granted; grants it and describes it in
@@ -455,7 +467,7 @@ impl Arbiter {
             return false;
         }
         for (&link, &entry) in request.links.iter().zip(&request.entries) {
-            let is_head = self.queues[link.index()].0 == entry;
+            let is_head = self.head(link.index()) == entry;
             match self.free_virtual_channel(link).filter(|_| is_head) {
                 Some(vc) => {
                     grant.links.push((link, vc));
@@ -499,12 +511,14 @@ impl Arbiter {
 
     /// The requests that stand before this one in the queue of its `position`-th link.
     pub(crate) fn ahead(&self, request: &Request, position: usize) -> impl Iterator<Item = u32> {
-        let start = self.entries[request.entries[position] as usize].previous;
-        std::iter::successors((start != NONE).then_some(start), |&entry| {
-            let previous = self.entries[entry as usize].previous;
-            (previous != NONE).then_some(previous)
+        let (mut entry, head) = (request.entries[position], self.head(request.links[position].index()));
+        std::iter::from_fn(move || {
+            if entry == head {
+                return None;
+            }
+            entry = self.entries[entry as usize].previous;
+            Some(self.entries[entry as usize].request)
         })
-        .map(|entry| self.entries[entry as usize].request)
     }
 
     /// The holders of all virtual channels of a link; `NONE` for those that are free or have an end that is known.

@@ -18,7 +18,7 @@ impl<O: Observer> Core<'_, O> {
     /// candidate that is neither held by nor queued behind a worm that remains; the rest is dead.
     pub(crate) fn find_deadlock(&self, stuck: impl Fn(u32) -> bool) -> Option<Deadlock> {
         let mut requests: Vec<Vec<u32>> = vec![Vec::new(); self.worms.len()];
-        for (index, request) in self.arbiter.requests() {
+        for (index, request) in self.channels.arbiter.requests() {
             requests[request.worm as usize].push(index);
         }
         let mut suspects: Vec<u32> = (0..self.worms.len() as u32)
@@ -36,7 +36,7 @@ impl<O: Observer> Core<'_, O> {
             suspects.retain(|&slot| {
                 let stuck = requests[slot as usize]
                     .iter()
-                    .filter_map(|&index| self.arbiter.request(index))
+                    .filter_map(|&index| self.channels.arbiter.request(index))
                     .all(|request| !self.blockers(request, &dead).is_empty());
                 dead[slot as usize] = stuck;
                 stuck
@@ -47,7 +47,7 @@ impl<O: Observer> Core<'_, O> {
         }
         let blocker = |slot: u32| {
             let index = *requests[slot as usize].first()?;
-            self.blockers(self.arbiter.request(index)?, &dead).first().copied()
+            self.blockers(self.channels.arbiter.request(index)?, &dead).first().copied()
         };
         // Worms that wait for a first channel hold nothing and block nobody, but lead to those that do.
         let mut path = vec![*suspects.first()?];
@@ -65,15 +65,17 @@ impl<O: Observer> Core<'_, O> {
     /// The dead worms that keep a request from being granted for ever; none if it may be granted yet.
     fn blockers(&self, request: &Request, dead: &[bool]) -> Vec<u32> {
         if let Some(pool) = request.pool {
-            let holders: Vec<u32> = self.arbiter.members(pool).map(|channel| self.arbiter.holder(channel, 0)).collect();
+            let holders: Vec<u32> =
+                self.channels.arbiter.members(pool).map(|channel| self.channels.arbiter.holder(channel, 0)).collect();
             if holders.iter().all(|&holder| holder != NONE && dead[holder as usize]) {
                 return holders;
             }
         }
         let mut blockers = Vec::new();
         for (position, &link) in request.links.iter().enumerate() {
-            let holders: Vec<u32> = self.arbiter.link_holders(link).collect();
-            let ahead = self.arbiter.ahead(request, position).filter_map(|index| self.arbiter.request(index));
+            let holders: Vec<u32> = self.channels.arbiter.link_holders(link).collect();
+            let ahead =
+                self.channels.arbiter.ahead(request, position).filter_map(|index| self.channels.arbiter.request(index));
             let dead_ahead = ahead.map(|other| other.worm).find(|&worm| worm != request.worm && dead[worm as usize]);
             if holders.iter().all(|&holder| holder != NONE && dead[holder as usize]) {
                 blockers.extend(holders);
@@ -93,13 +95,14 @@ impl<O: Observer> Core<'_, O> {
 
     fn describe(&self, slot: u32, requests: &[u32]) -> DeadWorm {
         let worm = &self.worms[slot as usize];
-        let requests: Vec<&Request> = requests.iter().filter_map(|&index| self.arbiter.request(index)).collect();
+        let requests: Vec<&Request> =
+            requests.iter().filter_map(|&index| self.channels.arbiter.request(index)).collect();
         let mut waits_for = Vec::new();
         let mut seen = HashSet::new();
         for request in &requests {
-            let pooled = request.pool.into_iter().flat_map(|pool| self.arbiter.members(pool).take(1));
+            let pooled = request.pool.into_iter().flat_map(|pool| self.channels.arbiter.members(pool).take(1));
             for channel in pooled.chain(request.links.iter().copied()) {
-                let name = match self.space.kind(channel) {
+                let name = match self.channels.space.kind(channel) {
                     ChannelKind::Link => self.name(channel),
                     ChannelKind::Injection(node, _) => format!("injection {node}"),
                     ChannelKind::Consumption(node, _) => format!("consumption {node}"),
@@ -120,7 +123,7 @@ impl<O: Observer> Core<'_, O> {
 
     /// A channel as people read it.
     fn name(&self, channel: ChannelId) -> String {
-        match self.space.kind(channel) {
+        match self.channels.space.kind(channel) {
             ChannelKind::Link => format!("{}->{}", self.network.from(channel), self.network.to(channel)),
             ChannelKind::Injection(node, port) => format!("injection {node}.{port}"),
             ChannelKind::Consumption(node, port) => format!("consumption {node}.{port}"),

@@ -1,56 +1,23 @@
 //! Tails: channels that worms give back, deliveries, and what these trigger (model.md, rules 7 and 8).
 
-use wormcast_network::{ChannelId, ChannelKind};
+use wormcast_network::ChannelId;
 
 use super::Core;
 use super::arbiter::NONE;
+use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
-use super::worm::{Route, UNKNOWN};
-use crate::config::{Header, Replication, StartupMode};
+use super::worm::{PathRoute, Route, UNKNOWN};
+use crate::config::{Header, Replication};
 use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 use crate::observer::{Cycle, Delivery, LatencyParts, Observer};
 
 impl<O: Observer> Core<'_, O> {
-    /// A worm will have given a channel back by cycle `at`: whoever waits for it is looked at then.
-    #[inline]
-    fn free(&mut self, slot: u32, channel: ChannelId, virtual_channel: u32, at: Cycle) {
-        if let Some(queue) = self.arbiter.free_from(channel, virtual_channel, slot, at) {
-            self.calendar.push(at, Event::wake(queue));
-        }
-        if channel.index() >= self.space.links()
-            && self.config.startup_mode == StartupMode::PerPort
-            && let ChannelKind::Injection(node, _) = self.space.kind(channel)
-            && self.nodes[node.index()].first != NONE
-        {
-            self.calendar.push(at, Event::free(node));
-        }
-    }
-
-    /// Tells the observer that a channel was given back in cycle `at`, after `flits` flits had crossed it.
-    #[inline]
-    fn report(&mut self, worm: u64, channel: ChannelId, at: Cycle, flits: u32) {
-        self.observer.released(at, worm, channel, flits);
-        if channel.index() < self.space.links() {
-            self.flit_hops += u64::from(flits);
-        }
-    }
-
     /// The last flit of a path worm leaves a vertex in cycle `at`, now or later: gives back what the worm holds for it. Returns
     /// whether that is a delivery.
     #[inline]
     pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
         let Route::Path(route) = &mut self.worms[slot as usize].route else { return false };
-        let hop = route.hop_mut(vertex);
-        debug_assert_eq!(hop.departs, UNKNOWN);
-        hop.departs = at;
-        let (channel, virtual_channel, consumption) = (hop.entered_by, hop.virtual_channel, hop.consumption);
-        if vertex > 0 {
-            self.free(slot, channel, virtual_channel, at + 1);
-        }
-        if consumption != NONE {
-            self.free(slot, ChannelId::new(consumption), 0, at + 1);
-        }
-        consumption != NONE
+        route.departs(slot, vertex, at, &mut self.channels)
     }
 
     /// The last flit of a tree worm leaves a vertex on all branches in cycle `at`, now or later: gives back the channel that leads
@@ -61,7 +28,7 @@ impl<O: Observer> Core<'_, O> {
         here.departs = at;
         let (channel, virtual_channel) = (here.entered_by, here.virtual_channel);
         if vertex > 0 {
-            self.free(slot, channel, virtual_channel, at + 1);
+            self.channels.free(slot, channel, virtual_channel, at + 1);
         }
     }
 
@@ -71,7 +38,7 @@ impl<O: Observer> Core<'_, O> {
         let Route::Tree(route) = &self.worms[slot as usize].route else { return false };
         let consumption = route.vertices[vertex as usize].consumption;
         if consumption != NONE {
-            self.free(slot, ChannelId::new(consumption), 0, at + 1);
+            self.channels.free(slot, ChannelId::new(consumption), 0, at + 1);
         }
         consumption != NONE
     }
@@ -80,23 +47,9 @@ impl<O: Observer> Core<'_, O> {
     #[inline]
     pub(crate) fn report_departures(&mut self, slot: u32, before: Cycle) {
         let worm = &mut self.worms[slot as usize];
-        let Route::Path(route) = &mut worm.route else { return };
-        let (id, flits, header) = (worm.id, worm.flits, worm.header);
-        let stripping = self.config.header == Header::AllDestinations;
-        while let Some(hop) = route.pop_before(before) {
-            if hop.entered_by.raw() == NONE {
-                continue;
-            }
-            let crossed = flits - route.stripped;
-            self.observer.released(hop.departs, id, hop.entered_by, crossed);
-            if hop.entered_by.index() < self.space.links() {
-                self.flit_hops += u64::from(crossed);
-            }
-            if hop.consumption != NONE {
-                route.stripped += u32::from(stripping);
-                let consumed = if stripping { flits - header } else { flits };
-                self.observer.released(hop.departs, id, ChannelId::new(hop.consumption), consumed);
-            }
+        let header = (self.config.header == Header::AllDestinations).then_some(worm.header);
+        if let Route::Path(route) = &mut worm.route {
+            route.report_departures(worm.id, worm.flits, header, before, &mut self.reports);
         }
     }
 
@@ -116,7 +69,7 @@ impl<O: Observer> Core<'_, O> {
         let at = &mut route.vertices[vertex as usize];
         if at.departs < before && std::mem::replace(&mut at.reserved, false) {
             let (id, channel, departs, crossed) = (worm.id, at.entered_by, at.departs, at.total);
-            self.report(id, channel, departs, crossed);
+            self.reports.released(departs, id, channel, crossed);
         }
     }
 
@@ -137,7 +90,7 @@ impl<O: Observer> Core<'_, O> {
         let consumption = std::mem::replace(&mut here.consumption, NONE);
         if consumption != NONE {
             let (id, consumed) = (worm.id, here.total - here.script.len() as u32);
-            self.report(id, ChannelId::new(consumption), at, consumed);
+            self.reports.released(at, id, ChannelId::new(consumption), consumed);
         }
     }
 
@@ -155,7 +108,7 @@ impl<O: Observer> Core<'_, O> {
             network: worm.carried.network + network,
             blocking: worm.carried.blocking + (in_network - network),
         };
-        self.observer.delivered(&Delivery { message: worm.message, worm: worm.id, node, delivered, parts });
+        self.reports.observer.delivered(&Delivery { message: worm.message, worm: worm.id, node, delivered, parts });
         // A worm that is triggered leaves the list: it may be gone, and its slot another's, before this one delivers again.
         let (mut child, mut previous) = (worm.first_child, NONE);
         while child != NONE {
@@ -166,7 +119,7 @@ impl<O: Observer> Core<'_, O> {
                 triggered.ready = ready;
                 triggered.carried = parts;
                 triggered.carried.startup += u64::from(self.config.receive_overhead);
-                self.calendar.push(ready, Event::of_worm(Kind::Ready, triggered.id, child, 0));
+                self.channels.calendar.push(ready, Event::of_worm(Kind::Ready, triggered.id, child, 0));
                 match previous {
                     NONE => self.worms[slot as usize].first_child = next,
                     _ => self.worms[previous as usize].sibling = next,
@@ -199,6 +152,46 @@ impl<O: Observer> Core<'_, O> {
                 } else {
                     (self.now + 1 - worm.prepared).saturating_sub(worm.waited)
                 }
+            }
+        }
+    }
+}
+
+impl PathRoute {
+    /// The last flit leaves a vertex in cycle `at`: see [`Core::departs`].
+    #[inline]
+    pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle, channels: &mut Channels) -> bool {
+        let hop = self.hop_mut(vertex);
+        debug_assert_eq!(hop.departs, UNKNOWN);
+        hop.departs = at;
+        let (channel, virtual_channel, consumption) = (hop.entered_by, hop.virtual_channel, hop.consumption);
+        if vertex > 0 {
+            channels.free(slot, channel, virtual_channel, at + 1);
+        }
+        if consumption != NONE {
+            channels.free(slot, ChannelId::new(consumption), 0, at + 1);
+        }
+        consumption != NONE
+    }
+
+    /// Reports what was given back in cycles before `before`; `addresses` is the number of header flits, if they are stripped.
+    #[inline]
+    pub(crate) fn report_departures<O: Observer>(
+        &mut self,
+        worm: u64,
+        flits: u32,
+        addresses: Option<u32>,
+        before: Cycle,
+        reports: &mut Reports<O>,
+    ) {
+        while let Some(hop) = self.pop_before(before) {
+            if hop.entered_by.raw() != NONE {
+                reports.released(hop.departs, worm, hop.entered_by, flits - self.stripped);
+            }
+            if hop.consumption != NONE {
+                self.stripped += u32::from(addresses.is_some());
+                let consumed = flits - addresses.unwrap_or(0);
+                reports.released(hop.departs, worm, ChannelId::new(hop.consumption), consumed);
             }
         }
     }

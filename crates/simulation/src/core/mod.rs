@@ -4,6 +4,7 @@
 //! how they let the flits follow the headers, and tell the core when a header has arrived and when a tail leaves.
 
 pub(crate) mod arbiter;
+mod channels;
 mod dead;
 mod departures;
 mod event;
@@ -17,11 +18,12 @@ use wormcast_network::{ChannelId, ChannelSpace, Network, RouterId};
 use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::calendar::Calendar;
-use crate::config::Header;
+use crate::config::{Header, StartupMode};
 use crate::engine::{EngineConfig, Progress};
 use crate::observer::{Cycle, LatencyParts, Observer};
 use crate::result::Deadlock;
 use arbiter::{Arbiter, Grant, NONE};
+use channels::{Channels, Reports};
 pub(crate) use event::{Event, Kind};
 use startups::NodeState;
 use worm::{PathRoute, Route, Worm};
@@ -35,15 +37,13 @@ pub(crate) struct Core<'a, O> {
     pub(crate) network: &'a Network,
     routing: &'a dyn RoutingRelation,
     pub(crate) config: EngineConfig,
-    space: ChannelSpace,
-    pub(crate) observer: O,
     pub(crate) now: Cycle,
     next_worm: u64,
     pub(crate) worms: Vec<Worm>,
     free_worms: Vec<u32>,
     nodes: Vec<NodeState>,
-    calendar: Calendar<Event>,
-    pub(crate) arbiter: Arbiter,
+    pub(crate) channels: Channels,
+    pub(crate) reports: Reports<O>,
     /// Headers that have been granted what they asked for in this cycle: (slot, vertex). Vertex 0: the injection channel, at the
     /// end of the startup if that is later.
     pub(crate) granted: Vec<(u32, u32)>,
@@ -51,7 +51,6 @@ pub(crate) struct Core<'a, O> {
     pub(crate) reminded: Vec<u32>,
     /// Slots of the worms that were taken in last.
     pub(crate) submitted: Vec<u32>,
-    pub(crate) flit_hops: u64,
     /// A header that found no channel to go on by: the run makes no sense from then on.
     pub(crate) stranded: Option<NoRoute>,
     next_deadlock_search: Cycle,
@@ -76,19 +75,21 @@ impl<'a, O: Observer> Core<'a, O> {
             network,
             routing,
             config,
-            space,
-            observer,
             now: 0,
             next_worm: 0,
             worms: Vec::new(),
             free_worms: Vec::new(),
             nodes: vec![NodeState::IDLE; network.nodes()],
-            calendar: Calendar::new(u64::from(horizon.into_iter().max().unwrap_or(0)) + 1),
-            arbiter: Arbiter::new(space, network.nodes(), config.virtual_channels),
+            channels: Channels {
+                space,
+                arbiter: Arbiter::new(space, network.nodes(), config.virtual_channels),
+                calendar: Calendar::new(u64::from(horizon.into_iter().max().unwrap_or(0)) + 1),
+                ports_start_worms: config.startup_mode == StartupMode::PerPort,
+            },
+            reports: Reports { observer, flit_hops: 0, links: space.links() },
             granted: Vec::new(),
             reminded: Vec::new(),
             submitted: Vec::new(),
-            flit_hops: 0,
             stranded: None,
             next_deadlock_search: DEADLOCK_INTERVAL,
             due: Vec::new(),
@@ -105,7 +106,7 @@ impl<'a, O: Observer> Core<'a, O> {
 
     /// The first cycle, from now on, that has something to do before its movement phase.
     pub(crate) fn next_event(&self) -> Option<Cycle> {
-        if self.calendar.is_due(self.now) { Some(self.now) } else { self.calendar.next(self.now) }
+        if self.channels.calendar.is_due(self.now) { Some(self.now) } else { self.channels.calendar.next(self.now) }
     }
 
     /// Whether it is time to look for deadlocks; asked after each cycle.
@@ -164,7 +165,7 @@ impl<'a, O: Observer> Core<'a, O> {
             match planned.after {
                 None => {
                     worm.ready = at;
-                    self.calendar.push(at, Event::of_worm(Kind::Ready, id, slot, 0));
+                    self.channels.calendar.push(at, Event::of_worm(Kind::Ready, id, slot, 0));
                 }
                 Some(trigger) => {
                     let trigger = self.submitted[trigger as usize];
@@ -179,9 +180,9 @@ impl<'a, O: Observer> Core<'a, O> {
     pub(crate) fn begin_cycle(&mut self) {
         self.granted.clear();
         self.reminded.clear();
-        self.arbiter.begin(self.now);
+        self.channels.arbiter.begin(self.now);
         let mut due = std::mem::take(&mut self.due);
-        self.calendar.take(self.now, &mut due);
+        self.channels.calendar.take(self.now, &mut due);
         // A startup that takes no time is over in the same cycle: what is due can grow.
         let mut next = 0;
         while next < due.len() {
@@ -204,14 +205,14 @@ impl<'a, O: Observer> Core<'a, O> {
                     self.worms[slot as usize].timers -= 1;
                     self.reminded.push(slot);
                 }
-                Kind::Wake => self.arbiter.wake(event.queue()),
+                Kind::Wake => self.channels.arbiter.wake(event.queue()),
             }
         }
         due.clear();
         self.due = due;
 
         let mut grant = std::mem::take(&mut self.grant);
-        while self.arbiter.next_grant(&mut grant) {
+        while self.channels.arbiter.next_grant(&mut grant) {
             self.worms[grant.worm as usize].requests -= 1;
             self.apply(&grant);
         }
@@ -225,14 +226,14 @@ impl<'a, O: Observer> Core<'a, O> {
         let worm = &mut self.worms[slot as usize];
         worm.timers += 1;
         let routed = at + 1 + Cycle::from(self.config.routing_delay);
-        self.calendar.push(routed, Event::of_worm(Kind::Routed, worm.id, slot, vertex));
+        self.channels.calendar.push(routed, Event::of_worm(Kind::Routed, worm.id, slot, vertex));
     }
 
     /// Asks for a slot to be among `reminded` in a later cycle.
     pub(crate) fn remind(&mut self, at: Cycle, slot: u32) {
         let worm = &mut self.worms[slot as usize];
         worm.timers += 1;
-        self.calendar.push(at, Event::of_worm(Kind::Reminder, worm.id, slot, 0));
+        self.channels.calendar.push(at, Event::of_worm(Kind::Reminder, worm.id, slot, 0));
     }
 
     /// A worm whose last flit has left its last vertex.
@@ -284,7 +285,7 @@ pub(crate) fn run_until<'a>(engine: &mut impl Steps<'a>, end: Cycle) -> Progress
     while engine.core().now < end {
         match engine.next_event() {
             Some(at) if at < end => engine.core().now = at,
-            None if engine.core().arbiter.pending() > 0 && engine.quiet_from() < end => {
+            None if engine.core().channels.arbiter.pending() > 0 && engine.quiet_from() < end => {
                 engine.core().now = engine.quiet_from();
                 let dead = engine.find_deadlock();
                 return Progress::Deadlock(dead.unwrap_or_else(|| unreachable!("worms wait for nothing")));
@@ -301,7 +302,7 @@ pub(crate) fn run_until<'a>(engine: &mut impl Steps<'a>, end: Cycle) -> Progress
         if let Some(no_route) = core.stranded.take() {
             return Progress::Stranded(no_route);
         }
-        if core.observer.done() {
+        if core.reports.observer.done() {
             return Progress::Stopped;
         }
         if core.deadlock_search_is_due()

@@ -1,100 +1,98 @@
 //! Requests and grants: what headers ask for in routers, and what happens when they get it (model.md, rules 9 to 15).
 
-use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
-use super::event::Event;
 use super::worm::Route;
 use crate::config::{Header, Replication, Reservation};
 use crate::observer::{Cycle, Observer};
 
 impl<O: Observer> Core<'_, O> {
     /// A header asks for what it needs at the vertex where it is.
+    #[inline]
     pub(super) fn request(&mut self, slot: u32, vertex: u32) {
-        let worm = &self.worms[slot as usize];
-        let (id, class, now) = (worm.id, worm.class, self.now);
-        let key = |part| Key { cycle: now, worm: id, part };
-        let mut candidates = std::mem::take(&mut self.candidates);
-        candidates.clear();
-        match &worm.route {
-            Route::Path(route) => {
-                let at_source = vertex == 1;
-                let at = route.at;
-                let next = route.next_stop as usize;
-                let stop = route.stops[next];
-                let delivers = self.network.router_of(stop) == at;
-                let target = if delivers { route.stops.get(next + 1).copied() } else { Some(stop) };
-                match (target, route.exit) {
-                    (None, _) => {}
-                    (Some(_), Some(exit)) if at_source => candidates.push(exit),
-                    (Some(target), _) => {
-                        let arrived = (!at_source).then(|| route.hop(vertex).entered_by);
-                        let target = self.network.router_of(target);
-                        self.routing.candidates(self.network, at, arrived, target, &mut candidates);
-                        if candidates.is_empty() {
-                            self.stranded = Some(NoRoute { routing: self.routing.name(), from: at, to: target });
-                            self.candidates = candidates;
-                            return;
-                        }
+        match &self.worms[slot as usize].route {
+            Route::Path(_) => self.request_path(slot, vertex),
+            Route::Tree(_) => self.request_tree(slot, vertex),
+        }
+    }
+
+    fn request_path(&mut self, slot: u32, vertex: u32) {
+        let worm = &mut self.worms[slot as usize];
+        let Route::Path(route) = &mut worm.route else { return };
+        let at = route.at;
+        let stop = route.stops[route.next_stop as usize];
+        let delivers = self.network.router_of(stop) == at;
+        let target = if delivers { route.stops.get(route.next_stop as usize + 1).copied() } else { Some(stop) };
+        self.candidates.clear();
+        if let Some(target) = target {
+            let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
+            match (route.exit, arrived) {
+                (Some(exit), None) => self.candidates.push(exit),
+                _ => {
+                    let target = self.network.router_of(target);
+                    self.routing.candidates(self.network, at, arrived, target, &mut self.candidates);
+                    if self.candidates.is_empty() {
+                        self.stranded = Some(NoRoute { routing: self.routing.name(), from: at, to: target });
+                        return;
                     }
                 }
-                if !delivers && let Some(link) = self.arbiter.take_link(&candidates, slot) {
-                    self.granted_link(slot, vertex, link);
-                } else {
-                    let pool = delivers.then_some(Pool::Consumption(stop, class));
-                    self.ask(key(vertex), slot, vertex, Wanted { pool, links: &candidates, all_links: false });
-                }
-            }
-            Route::Tree(route) => {
-                let pool = route.vertices[vertex as usize].delivers.map(|node| Pool::Consumption(node, class));
-                let mut children = std::mem::take(&mut self.children);
-                children.clear();
-                children.extend(route.children(vertex as usize).map(|child| child as u32));
-                candidates.extend(children.iter().map(|&child| route.vertices[child as usize].entered_by));
-                let apart = self.config.replication == Replication::Independent
-                    && self.config.reservation == Reservation::Separate;
-                if apart {
-                    if pool.is_some() {
-                        self.ask(key(vertex), slot, vertex, Wanted { pool, links: &[], all_links: true });
-                    }
-                    for (&child, link) in children.iter().zip(&candidates) {
-                        let wanted = Wanted { pool: None, links: std::slice::from_ref(link), all_links: true };
-                        self.ask(key(child), slot, vertex, wanted);
-                    }
-                } else {
-                    self.ask(key(vertex), slot, vertex, Wanted { pool, links: &candidates, all_links: true });
-                }
-                self.children = children;
             }
         }
+        // What headers ask for on nearly every hop is granted here and now, if nobody else wants it.
+        if !delivers && let Some(link) = self.channels.arbiter.take_link(&self.candidates, slot) {
+            let addresses = (self.config.header == Header::AllDestinations).then_some(worm.header);
+            route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
+            self.reports.observer.granted(self.now, worm.id, link);
+            route.push(link, 0, self.network.to(link));
+            self.granted.push((slot, vertex));
+            return;
+        }
+        let pool = delivers.then_some(Pool::Consumption(stop, worm.class));
+        let key = Key { cycle: self.now, worm: worm.id, part: vertex };
+        let candidates = std::mem::take(&mut self.candidates);
+        self.ask(key, slot, vertex, Wanted { pool, links: &candidates, all_links: false });
         self.candidates = candidates;
+    }
+
+    fn request_tree(&mut self, slot: u32, vertex: u32) {
+        let worm = &self.worms[slot as usize];
+        let Route::Tree(route) = &worm.route else { return };
+        let (id, class, now) = (worm.id, worm.class, self.now);
+        let key = |part| Key { cycle: now, worm: id, part };
+        let (mut candidates, mut children) = (std::mem::take(&mut self.candidates), std::mem::take(&mut self.children));
+        candidates.clear();
+        children.clear();
+        let pool = route.vertices[vertex as usize].delivers.map(|node| Pool::Consumption(node, class));
+        children.extend(route.children(vertex as usize).map(|child| child as u32));
+        candidates.extend(children.iter().map(|&child| route.vertices[child as usize].entered_by));
+        let apart =
+            self.config.replication == Replication::Independent && self.config.reservation == Reservation::Separate;
+        if apart {
+            if pool.is_some() {
+                self.ask(key(vertex), slot, vertex, Wanted { pool, links: &[], all_links: true });
+            }
+            for (&child, link) in children.iter().zip(&candidates) {
+                let wanted = Wanted { pool: None, links: std::slice::from_ref(link), all_links: true };
+                self.ask(key(child), slot, vertex, wanted);
+            }
+        } else {
+            self.ask(key(vertex), slot, vertex, Wanted { pool, links: &candidates, all_links: true });
+        }
+        (self.candidates, self.children) = (candidates, children);
     }
 
     /// Makes a request; it may be granted at once.
     pub(super) fn ask(&mut self, key: Key, slot: u32, vertex: u32, wanted: Wanted<'_>) {
         let mut grant = std::mem::take(&mut self.grant);
-        if self.arbiter.ask(key, slot, vertex, wanted, &mut grant) {
+        if self.channels.arbiter.ask(key, slot, vertex, wanted, &mut grant) {
             self.apply(&grant);
         } else {
             self.worms[slot as usize].requests += 1;
-            for (at, queue) in self.arbiter.take_wakes() {
-                self.calendar.push(at, Event::wake(queue));
-            }
+            self.channels.arrange_wakes();
         }
         self.grant = grant;
-    }
-
-    /// Hands a path worm a link.
-    fn granted_link(&mut self, slot: u32, vertex: u32, link: ChannelId) {
-        self.report_departures(slot, self.now);
-        let worm = &mut self.worms[slot as usize];
-        self.observer.granted(self.now, worm.id, link);
-        if let Route::Path(route) = &mut worm.route {
-            route.push(link, 0, self.network.to(link));
-        }
-        self.granted.push((slot, vertex));
     }
 
     /// Hands a worm what it was granted.
@@ -102,7 +100,7 @@ impl<O: Observer> Core<'_, O> {
         self.report_departures(grant.worm, self.now);
         let worm = &mut self.worms[grant.worm as usize];
         for channel in grant.pooled.into_iter().chain(grant.links.iter().map(|&(link, _)| link)) {
-            self.observer.granted(self.now, worm.id, channel);
+            self.reports.observer.granted(self.now, worm.id, channel);
         }
         let v = grant.vertex as usize;
         if v == 0 {
@@ -141,18 +139,15 @@ impl<O: Observer> Core<'_, O> {
         self.granted.push((grant.worm, grant.vertex));
     }
 
-    /// A header flit of a path worm enters the router at a vertex in this cycle: returns when it is stripped, if it is an address
-    /// flit that names the router. The next flit is the header there.
-    pub(crate) fn strip_time(&mut self, slot: u32, vertex: u32) -> Option<Cycle> {
-        let Route::Path(route) = &mut self.worms[slot as usize].route else { return None };
-        if self.config.header != Header::AllDestinations {
-            return None;
+    /// A header flit of a path worm enters the router at its last vertex in this cycle: returns when it is stripped, if it is an
+    /// address flit that names the router. The next flit is the header there.
+    #[inline]
+    pub(crate) fn strip_time(&mut self, slot: u32) -> Option<Cycle> {
+        match &mut self.worms[slot as usize].route {
+            Route::Path(route) if self.config.header == Header::AllDestinations => {
+                route.strips(self.network).then(|| self.now + 1 + Cycle::from(self.config.strip_delay))
+            }
+            _ => None,
         }
-        let stop = route.stops[route.next_stop as usize];
-        route.named = vertex > 1 && route.at == self.network.router_of(stop);
-        if route.named {
-            route.strips.push(vertex - 1);
-        }
-        route.named.then(|| self.now + 1 + Cycle::from(self.config.strip_delay))
     }
 }

@@ -45,13 +45,8 @@ impl<O: Observer> Core<'_, O> {
             let port = match self.config.startup_mode {
                 StartupMode::Serial if state.free_at > self.now => return,
                 StartupMode::Serial => None,
-                StartupMode::PerPort => match self.arbiter.free_member(Pool::Injection(node)) {
-                    None => {
-                        if let Some(at) = self.arbiter.next_free_member(Pool::Injection(node)) {
-                            self.calendar.push(at, Event::free(node));
-                        }
-                        return;
-                    }
+                StartupMode::PerPort => match self.channels.arbiter.free_member(Pool::Injection(node)) {
+                    None => return,
                     port => port,
                 },
             };
@@ -65,20 +60,20 @@ impl<O: Observer> Core<'_, O> {
             worm.started = self.now;
             worm.prepared = self.now + Cycle::from(self.config.startup);
             let (id, prepared) = (worm.id, worm.prepared);
-            self.observer.started(self.now, worm.message, id, node);
+            self.reports.observer.started(self.now, worm.message, id, node);
             if let Some(channel) = port {
-                self.arbiter.hold(channel, 0, slot);
-                self.observer.granted(self.now, id, channel);
+                self.channels.arbiter.hold(channel, 0, slot);
+                self.reports.observer.granted(self.now, id, channel);
                 self.first_hop(slot, channel);
             } else {
                 state.free_at = prepared;
                 if prepared > self.now {
-                    self.calendar.push(prepared, Event::free(node));
+                    self.channels.calendar.push(prepared, Event::free(node));
                 }
             }
             let event = Event::of_worm(Kind::Prepared, id, slot, 0);
             if prepared > self.now {
-                self.calendar.push(prepared, event);
+                self.channels.calendar.push(prepared, event);
             } else {
                 let position = next + due[next..].partition_point(|other| *other < event);
                 due.insert(position, event);

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use wormcast_network::{ChannelId, NodeId, RouterId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::arbiter::NONE;
 use crate::observer::{Cycle, LatencyParts};
@@ -150,6 +150,17 @@ impl PathRoute {
     #[inline]
     pub(crate) fn last(&self) -> u32 {
         self.tail + self.hops.len() as u32 - 1
+    }
+
+    /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
+    pub(crate) fn strips(&mut self, network: &Network) -> bool {
+        let stop = self.stops[self.next_stop as usize];
+        let vertex = self.last();
+        self.named = vertex > 1 && self.at == network.router_of(stop);
+        if self.named {
+            self.strips.push(vertex - 1);
+        }
+        self.named
     }
 
     /// A vertex from `tail` on.

@@ -160,7 +160,7 @@ impl<O: Observer> Engine for FlitEngine<'_, O> {
     }
 
     fn flit_hops(&mut self) -> u64 {
-        self.core.flit_hops
+        self.core.reports.flit_hops
     }
 
     fn each_held_link(&mut self, visit: &mut dyn FnMut(ChannelId, u32)) {
@@ -174,14 +174,14 @@ impl<O: Observer> Engine for FlitEngine<'_, O> {
     }
 
     fn observer(&self) -> &O {
-        &self.core.observer
+        &self.core.reports.observer
     }
 
     fn observer_mut(&mut self) -> &mut O {
-        &mut self.core.observer
+        &mut self.core.reports.observer
     }
 
     fn into_observer(self) -> O {
-        self.core.observer
+        self.core.reports.observer
     }
 }

@@ -144,7 +144,7 @@ impl<O: Observer> FlitEngine<'_, O> {
             return false;
         };
         let step = if O::FLITS {
-            let observer = &mut self.core.observer;
+            let observer = &mut self.core.reports.observer;
             flits.step(route, worm.flits, config.buffer, now, |vertex, flit| {
                 report_crossing(observer, now, worm.id, route, vertex, flit, addresses);
             })
@@ -167,7 +167,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         let (tail, last) = (route.tail, route.last());
         if step.header_arrived {
             flits.arrived = true;
-            let address = if flits.strip_at == Cycle::MAX { self.core.strip_time(slot, last) } else { None };
+            let address = if flits.strip_at == Cycle::MAX { self.core.strip_time(slot) } else { None };
             match address {
                 Some(strip_at) => {
                     flits.strip_at = strip_at;

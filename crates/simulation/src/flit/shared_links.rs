@@ -114,7 +114,7 @@ impl<O: Observer> FlitEngine<'_, O> {
                 let last = route.last() as usize;
                 for vertex in (route.tail as usize..=last).filter(|&v| flits.left[v] > before[v]) {
                     if vertex < last || route.complete {
-                        let observer = &mut self.core.observer;
+                        let observer = &mut self.core.reports.observer;
                         report_crossing(observer, now, worm.id, route, vertex, flits.left[vertex], addresses);
                     }
                 }

@@ -210,7 +210,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         let (Flits::Tree(flits), Route::Tree(route)) = (&mut self.flits[slot as usize], &worm.route) else {
             return false;
         };
-        let observer = &mut self.core.observer;
+        let observer = &mut self.core.reports.observer;
         let moved = flits.step(route, buffer, replication, &mut events, |channel, flit| {
             if O::FLITS {
                 observer.flit(now, id, channel, flit);

@@ -15,7 +15,7 @@ use crate::calendar::Calendar;
 use crate::config::{Header, Replication};
 use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
-use crate::core::{Core, Steps, run_until};
+use crate::core::{Core, Event, Kind, Steps, run_until};
 use crate::engine::{Engine, EngineConfig, Progress};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
@@ -72,20 +72,23 @@ impl<'a, O: Observer> WormEngine<'a, O> {
     fn header_leaves(&mut self, slot: u32, vertex: u32) {
         let core = &mut self.core;
         let now = core.now;
-        let worm = &core.worms[slot as usize];
-        let (id, flits, buffer) = (worm.id, worm.flits, core.config.buffer);
-        match (&mut self.times[slot as usize], &worm.route) {
+        let worm = &mut core.worms[slot as usize];
+        let (id, flits, config) = (worm.id, worm.flits, &core.config);
+        match (&mut self.times[slot as usize], &mut worm.route) {
             (Times::Path(times), Route::Path(route)) => {
                 let complete = route.complete;
                 times.header_leaves(now, route.tail);
                 if !complete {
                     // It enters the next router. If it is stripped there, the next flit is there by then.
-                    let strip_at = core.strip_time(slot, vertex + 1);
+                    let stripped = config.header == Header::AllDestinations && route.strips(core.network);
+                    let strip_at = stripped.then(|| now + 1 + Cycle::from(config.strip_delay));
                     times.header_arrives(strip_at);
-                    core.route_header(slot, vertex + 1, strip_at.unwrap_or(now));
+                    worm.timers += 1;
+                    let routed = strip_at.unwrap_or(now) + 1 + Cycle::from(config.routing_delay);
+                    core.channels.calendar.push(routed, Event::of_worm(Kind::Routed, id, slot, vertex + 1));
                 }
-                times.settle(flits, buffer, complete, |vertex, at| {
-                    if core.departs(slot, vertex, at) {
+                times.settle(flits, config.buffer, complete, |vertex, at| {
+                    if route.departs(slot, vertex, at, &mut core.channels) {
                         self.deliveries.push(at, (id, vertex, slot));
                     }
                 });
@@ -235,7 +238,7 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
 
     fn flit_hops(&mut self) -> u64 {
         self.catch_up();
-        self.core.flit_hops
+        self.core.reports.flit_hops
     }
 
     fn each_held_link(&mut self, visit: &mut dyn FnMut(ChannelId, u32)) {
@@ -260,15 +263,15 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
     }
 
     fn observer(&self) -> &O {
-        &self.core.observer
+        &self.core.reports.observer
     }
 
     fn observer_mut(&mut self) -> &mut O {
-        &mut self.core.observer
+        &mut self.core.reports.observer
     }
 
     fn into_observer(mut self) -> O {
         self.catch_up();
-        self.core.observer
+        self.core.reports.observer
     }
 }

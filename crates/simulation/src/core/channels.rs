@@ -1,0 +1,58 @@
+//! Channels in time: who has them, who waits for them, and what is arranged for later cycles.
+
+use wormcast_network::{ChannelId, ChannelKind, ChannelSpace};
+
+use super::arbiter::Arbiter;
+use super::event::Event;
+use crate::calendar::Calendar;
+use crate::observer::{Cycle, Observer};
+
+/// The arbiter and the calendar that wakes those who wait.
+pub(crate) struct Channels {
+    pub(crate) space: ChannelSpace,
+    pub(crate) arbiter: Arbiter,
+    pub(crate) calendar: Calendar<Event>,
+    /// Whether nodes wait for free injection channels to start worms (per-port mode).
+    pub(crate) ports_start_worms: bool,
+}
+
+impl Channels {
+    /// A worm will have given a channel back by cycle `at`: whoever waits for it is looked at then.
+    #[inline]
+    pub(crate) fn free(&mut self, slot: u32, channel: ChannelId, virtual_channel: u32, at: Cycle) {
+        if let Some(queue) = self.arbiter.free_from(channel, virtual_channel, slot, at) {
+            self.calendar.push(at, Event::wake(queue));
+        }
+        if self.ports_start_worms
+            && let ChannelKind::Injection(node, _) = self.space.kind(channel)
+        {
+            self.calendar.push(at, Event::free(node));
+        }
+    }
+
+    /// Arranges the wake-ups that the requests since the last call need.
+    #[inline]
+    pub(crate) fn arrange_wakes(&mut self) {
+        for (at, queue) in self.arbiter.take_wakes() {
+            self.calendar.push(at, Event::wake(queue));
+        }
+    }
+}
+
+/// The observer, and what the core counts itself.
+pub(crate) struct Reports<O> {
+    pub(crate) observer: O,
+    pub(crate) flit_hops: u64,
+    pub(crate) links: usize,
+}
+
+impl<O: Observer> Reports<O> {
+    /// A channel was given back in cycle `at`, after `flits` flits of a worm had crossed it.
+    #[inline]
+    pub(crate) fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
+        self.observer.released(at, worm, channel, flits);
+        if channel.index() < self.links {
+            self.flit_hops += u64::from(flits);
+        }
+    }
+}
