@@ -186,6 +186,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.started(at, message, worm, node);
     }
 
+    #[inline]
     fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
         self.0.granted(at, worm, channel);
         self.1.granted(at, worm, channel);
@@ -196,6 +197,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.flit(at, worm, channel, flit);
     }
 
+    #[inline]
     fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
         self.0.released(at, worm, channel, flits);
         self.1.released(at, worm, channel, flits);

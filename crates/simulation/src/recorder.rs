@@ -230,10 +230,12 @@ impl Observer for Recorder {
         }
     }
 
+    #[inline]
     fn granted(&mut self, at: Cycle, _worm: u64, channel: ChannelId) {
         self.links.granted(at, channel);
     }
 
+    #[inline]
     fn released(&mut self, at: Cycle, _worm: u64, channel: ChannelId, flits: u32) {
         self.links.released(at, channel, flits);
     }

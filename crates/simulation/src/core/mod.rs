@@ -31,7 +31,7 @@ use worm::{PathRoute, Route, Worm};
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 
-/// The shared part of an engine. Memory: 16 bytes a channel, 40 a node, and for each worm about 300 bytes and 24 a channel that
+/// The shared part of an engine. Memory: 12 bytes a channel, 40 a node, and for each worm about 300 bytes and 40 a channel that
 /// it holds.
 pub(crate) struct Core<'a, O> {
     pub(crate) network: &'a Network,

@@ -3,8 +3,6 @@
 //! Vertex 0 is the sender's processor, vertex 1 its router, the others are the routers that the worm has entered or reserved
 //! a channel to, each entered by one channel. Between two vertices lies a channel with its buffer.
 
-use std::collections::VecDeque;
-
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::arbiter::NONE;
@@ -79,8 +77,10 @@ pub(crate) enum Route {
 
 /// The way of a path worm, as far as it holds anything there: memory is that of its length in the network, not of its way.
 pub(crate) struct PathRoute {
-    /// The vertices from `tail` to the one where the header is, or is heading for.
-    hops: VecDeque<Hop>,
+    /// The vertices from `origin` to the one where the header is, or is heading for.
+    hops: Vec<Hop>,
+    /// At most `tail - 1`: flits enter `tail` from there.
+    origin: u32,
     /// The first vertex that flits have still to leave, or whose release has still to be reported.
     pub(crate) tail: u32,
     /// The router of the last vertex.
@@ -104,6 +104,12 @@ pub(crate) struct PathRoute {
 pub(crate) struct Hop {
     /// When the last flit leaves, or `UNKNOWN`.
     pub(crate) departs: Cycle,
+    /// When the first flit has left (worm engine).
+    pub(crate) leaves: Cycle,
+    /// The number of that flit (worm engine).
+    pub(crate) first: u32,
+    /// How long before it the flit in front was stripped here; 0 if none was (worm engine).
+    pub(crate) since_strip: u32,
     /// The channel by which it is entered; `NONE` for vertex 0.
     pub(crate) entered_by: ChannelId,
     /// The virtual channel of it.
@@ -115,7 +121,8 @@ pub(crate) struct Hop {
 impl Default for PathRoute {
     fn default() -> Self {
         Self {
-            hops: VecDeque::new(),
+            hops: Vec::new(),
+            origin: 0,
             tail: 0,
             at: RouterId::new(0),
             stripped: 0,
@@ -134,14 +141,28 @@ impl PathRoute {
     pub(crate) fn reset(&mut self, sender: RouterId) {
         self.hops.clear();
         self.strips.clear();
-        (self.tail, self.stripped, self.complete, self.next_stop) = (0, 0, false, 0);
+        (self.origin, self.tail, self.stripped, self.complete, self.next_stop) = (0, 0, 0, false, 0);
         self.push(ChannelId::new(NONE), 0, sender);
     }
 
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.
     #[inline]
     pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId) {
-        self.hops.push_back(Hop { departs: UNKNOWN, entered_by, virtual_channel, consumption: NONE });
+        // Vertices that nobody asks for any more go when they are more than those that stay: O(1) amortised.
+        let gone = self.tail.saturating_sub(1) - self.origin;
+        if gone as usize > self.hops.len() / 2 + 4 {
+            self.hops.drain(..gone as usize);
+            self.origin += gone;
+        }
+        self.hops.push(Hop {
+            departs: UNKNOWN,
+            leaves: 0,
+            first: 1,
+            since_strip: 0,
+            entered_by,
+            virtual_channel,
+            consumption: NONE,
+        });
         self.at = at;
         self.named = false;
     }
@@ -149,7 +170,7 @@ impl PathRoute {
     /// The vertex where the header is, or is heading for.
     #[inline]
     pub(crate) fn last(&self) -> u32 {
-        self.tail + self.hops.len() as u32 - 1
+        self.origin + self.hops.len() as u32 - 1
     }
 
     /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
@@ -163,28 +184,27 @@ impl PathRoute {
         self.named
     }
 
-    /// A vertex from `tail` on.
+    /// A vertex from the one before `tail` on.
     #[inline]
     pub(crate) fn hop(&self, vertex: u32) -> &Hop {
-        &self.hops[(vertex - self.tail) as usize]
+        &self.hops[(vertex - self.origin) as usize]
     }
 
     #[inline]
     pub(crate) fn hop_mut(&mut self, vertex: u32) -> &mut Hop {
-        &mut self.hops[(vertex - self.tail) as usize]
+        &mut self.hops[(vertex - self.origin) as usize]
     }
 
     /// The vertices from `tail` on.
     pub(crate) fn hops(&self) -> impl Iterator<Item = (u32, &Hop)> {
-        (self.tail..).zip(&self.hops)
+        (self.tail..).zip(&self.hops[(self.tail - self.origin) as usize..])
     }
 
-    /// Takes the first vertex away, if its last flit leaves before a cycle.
+    /// Goes on to the next vertex, if the last flit leaves the first one before a cycle; returns that.
     #[inline]
     pub(crate) fn pop_before(&mut self, cycle: Cycle) -> Option<Hop> {
-        let hop = *self.hops.front()?;
+        let hop = *self.hops.get((self.tail - self.origin) as usize)?;
         (hop.departs < cycle).then(|| {
-            self.hops.pop_front();
             self.tail += 1;
             hop
         })

@@ -19,10 +19,10 @@ use crate::core::{Core, Event, Kind, Steps, run_until};
 use crate::engine::{Engine, EngineConfig, Progress};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
-use paths::PathTimes;
+use paths::{Pace, PathTimes};
 use trees::TreeTimes;
 
-/// The worm engine. Memory: that of the core, 24 bytes a channel that path worms hold and 32 a vertex of tree worms.
+/// The worm engine. Memory: that of the core, and 32 bytes a vertex of tree worms.
 pub struct WormEngine<'a, O> {
     core: Core<'a, O>,
     /// What is known of each worm's flits, by slot.
@@ -76,18 +76,20 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         let (id, flits, config) = (worm.id, worm.flits, &core.config);
         match (&mut self.times[slot as usize], &mut worm.route) {
             (Times::Path(times), Route::Path(route)) => {
-                let complete = route.complete;
-                times.header_leaves(now, route.tail);
-                if !complete {
+                times.header_leaves(route, vertex, now);
+                if !route.complete {
                     // It enters the next router. If it is stripped there, the next flit is there by then.
-                    let stripped = config.header == Header::AllDestinations && route.strips(core.network);
-                    let strip_at = stripped.then(|| now + 1 + Cycle::from(config.strip_delay));
-                    times.header_arrives(strip_at);
+                    let mut freed = now;
+                    if config.header == Header::AllDestinations && route.strips(core.network) {
+                        freed = now + 1 + Cycle::from(config.strip_delay);
+                        times.strips(freed);
+                    }
                     worm.timers += 1;
-                    let routed = strip_at.unwrap_or(now) + 1 + Cycle::from(config.routing_delay);
+                    let routed = freed + 1 + Cycle::from(config.routing_delay);
                     core.channels.calendar.push(routed, Event::of_worm(Kind::Routed, id, slot, vertex + 1));
                 }
-                times.settle(flits, config.buffer, complete, |vertex, at| {
+                let pace = Pace { flits, buffer: config.buffer };
+                times.settle(route, vertex + 1, pace, |route, vertex, at| {
                     if route.departs(slot, vertex, at, &mut core.channels) {
                         self.deliveries.push(at, (id, vertex, slot));
                     }
@@ -248,8 +250,8 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
             match (times, &worm.route) {
                 (Times::Path(times), Route::Path(route)) => {
                     for (vertex, hop) in route.hops().filter(|&(vertex, _)| vertex > 1) {
-                        let entered = times.entered(vertex, now, worm.flits, config.buffer, route.complete);
-                        visit(hop.entered_by, entered);
+                        let pace = Pace { flits: worm.flits, buffer: config.buffer };
+                        visit(hop.entered_by, times.entered(route, vertex, now, pace));
                     }
                 }
                 (Times::Tree(times), Route::Tree(route)) => {
