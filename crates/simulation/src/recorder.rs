@@ -48,6 +48,8 @@ pub(crate) struct Recorder {
     /// The id of the first message in `open`.
     first_open: u64,
     records: Vec<Record>,
+    /// Lists of destinations of messages that are complete, kept for their memory.
+    spare: Vec<Vec<(NodeId, bool)>>,
     /// Messages among the counted ones that are complete (steady), or messages that are (finite).
     complete: u64,
     pub(crate) delivered: u64,
@@ -77,6 +79,7 @@ impl Recorder {
             open: VecDeque::new(),
             first_open: 0,
             records: Vec::new(),
+            spare: Vec::new(),
             complete: 0,
             delivered: 0,
             deliveries: 0,
@@ -211,7 +214,9 @@ fn distribution(mut values: Vec<f64>, cycle_ns: f64) -> Distribution {
 
 impl Observer for Recorder {
     fn generated(&mut self, message: &Generated<'_>) {
-        let mut wanted: Vec<(NodeId, bool)> = message.destinations.iter().map(|&node| (node, false)).collect();
+        let mut wanted = self.spare.pop().unwrap_or_default();
+        wanted.clear();
+        wanted.extend(message.destinations.iter().map(|&node| (node, false)));
         wanted.sort_unstable();
         let remaining = wanted.len();
         self.open.push_back(Some(Open { source: message.source, wanted, remaining, sum: 0, last: None }));
@@ -244,18 +249,14 @@ impl Observer for Recorder {
         self.deliveries += 1;
         let record = &mut self.records[delivery.message as usize];
         let open = delivery.message.checked_sub(self.first_open).and_then(|i| self.open[i as usize].as_mut());
-        let unexpected =
-            open.as_ref().is_none_or(|open| match open.wanted.binary_search_by_key(&delivery.node, |w| w.0) {
-                Ok(place) => open.wanted[place].1,
-                Err(_) => true,
-            });
-        let (Some(open), false) = (open, unexpected) else {
+        let unseen = open.and_then(|open| {
+            let place = open.wanted.binary_search_by_key(&delivery.node, |wanted| wanted.0).ok()?;
+            (!std::mem::replace(&mut open.wanted[place].1, true)).then_some(open)
+        });
+        let Some(open) = unseen else {
             self.duplicates += 1;
             return;
         };
-        if let Ok(place) = open.wanted.binary_search_by_key(&delivery.node, |w| w.0) {
-            open.wanted[place].1 = true;
-        }
         debug_assert_ne!(open.source, delivery.node);
         open.remaining -= 1;
         open.sum += delivery.delivered - record.generated;
@@ -279,7 +280,9 @@ impl Observer for Recorder {
             self.flits.accepted += u64::from(record.length);
         }
         self.delivered += 1;
-        self.open[(delivery.message - self.first_open) as usize] = None;
+        if let Some(open) = self.open[(delivery.message - self.first_open) as usize].take() {
+            self.spare.push(open.wanted);
+        }
         while self.open.front().is_some_and(Option::is_none) {
             self.open.pop_front();
             self.first_open += 1;

@@ -250,10 +250,12 @@ impl Arbiter {
         (self.queues[queue] != NONE).then_some(queue as u32)
     }
 
-    /// Puts whoever may be granted a channel of a queue that became free among those that the next pass looks at.
+    /// Puts whoever may be granted a channel of a queue that became free among those that the next pass looks at: the head, or
+    /// all who ask for a consumption channel, as the head may lack a link. (Those are few: one for each channel into the router.)
     pub(crate) fn wake(&mut self, queue: u32) {
         let queue = queue as usize;
-        if queue < self.space.links() {
+        let injection_pools = (self.queues.len() - self.space.links()) / 2;
+        if queue < self.space.links() + injection_pools {
             self.wake_head(queue);
         } else {
             self.wake_all(queue);
@@ -500,7 +502,10 @@ impl Arbiter {
             }
         }
         if let Some(pool) = pool {
-            self.dequeue(self.queue_of(pool), entries[wanted.len()]);
+            let queue = self.queue_of(pool);
+            if self.dequeue(queue, entries[wanted.len()]) && matches!(pool, Pool::Injection(_)) {
+                self.wake_head(queue);
+            }
         }
         entries.clear();
         let request = &mut self.requests[index as usize];

@@ -184,7 +184,9 @@ impl PathRoute {
         before: Cycle,
         reports: &mut Reports<O>,
     ) {
-        while let Some(hop) = self.pop_before(before) {
+        let departed = self.hops[(self.tail - self.origin) as usize..].iter().take_while(|hop| hop.departs < before);
+        for hop in departed {
+            self.tail += 1;
             if hop.entered_by.raw() != NONE {
                 reports.released(hop.departs, worm, hop.entered_by, flits - self.stripped);
             }

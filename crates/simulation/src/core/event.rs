@@ -6,20 +6,18 @@ use wormcast_network::NodeId;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// A worm is ready for its startup.
-    Ready,
+    Ready = 0,
     /// A node's processor, or one of its ports, is free again.
-    Free,
+    Free = 1,
     /// A worm's startup is over.
-    Prepared,
+    Prepared = 2,
     /// A header's routing delay at a vertex is over.
-    Routed,
+    Routed = 3,
     /// Something that the engine asked to be reminded of.
-    Reminder,
+    Reminder = 4,
     /// A channel that requests wait for is free again.
-    Wake,
+    Wake = 5,
 }
-
-const KINDS: [Kind; 6] = [Kind::Ready, Kind::Free, Kind::Prepared, Kind::Routed, Kind::Reminder, Kind::Wake];
 
 /// An event; its order is that of the phases, then of worm ids. 16 bytes: most of an engine's memory traffic is events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -50,7 +48,14 @@ impl Event {
 
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        KINDS[(self.order >> Self::ID_BITS) as usize]
+        match self.order >> Self::ID_BITS {
+            0 => Kind::Ready,
+            1 => Kind::Free,
+            2 => Kind::Prepared,
+            3 => Kind::Routed,
+            4 => Kind::Reminder,
+            _ => Kind::Wake,
+        }
     }
 
     /// The node of a `Free` event.

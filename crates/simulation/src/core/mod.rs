@@ -26,7 +26,7 @@ use arbiter::{Arbiter, Grant, NONE};
 use channels::{Channels, Reports};
 pub(crate) use event::{Event, Kind};
 use startups::NodeState;
-use worm::{PathRoute, Route, Worm};
+use worm::{HopPool, PathRoute, Route, Worm};
 
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
@@ -41,6 +41,7 @@ pub(crate) struct Core<'a, O> {
     next_worm: u64,
     pub(crate) worms: Vec<Worm>,
     free_worms: Vec<u32>,
+    hops: HopPool,
     nodes: Vec<NodeState>,
     pub(crate) channels: Channels,
     pub(crate) reports: Reports<O>,
@@ -79,6 +80,7 @@ impl<'a, O: Observer> Core<'a, O> {
             next_worm: 0,
             worms: Vec::new(),
             free_worms: Vec::new(),
+            hops: HopPool::default(),
             nodes: vec![NodeState::IDLE; network.nodes()],
             channels: Channels {
                 space,
@@ -110,10 +112,12 @@ impl<'a, O: Observer> Core<'a, O> {
     }
 
     /// Whether it is time to look for deadlocks; asked after each cycle.
+    #[inline]
     pub(crate) fn deadlock_search_is_due(&mut self) -> bool {
         let due = self.now >= self.next_deadlock_search;
         if due {
-            self.next_deadlock_search = self.now + DEADLOCK_INTERVAL;
+            // A search looks at every worm: with millions of them, less often.
+            self.next_deadlock_search = self.now + DEADLOCK_INTERVAL.max(self.worms.len() as Cycle / 16);
         }
         due
     }
@@ -150,7 +154,7 @@ impl<'a, O: Observer> Core<'a, O> {
                         worm.route = Route::Path(PathRoute::default());
                     }
                     if let Route::Path(route) = &mut worm.route {
-                        route.reset(self.network.router_of(planned.from));
+                        route.reset();
                         (route.stops, route.exit) = (path.stops, path.exit);
                     }
                 }
@@ -241,8 +245,9 @@ impl<'a, O: Observer> Core<'a, O> {
         let worm = &mut self.worms[slot as usize];
         debug_assert!(worm.requests == 0 && worm.timers == 0);
         worm.live = false;
-        if let Route::Tree(_) = worm.route {
-            worm.route = Route::Path(PathRoute::default());
+        match &mut worm.route {
+            Route::Path(route) => route.retire(&mut self.hops),
+            Route::Tree(_) => worm.route = Route::Path(PathRoute::default()),
         }
         self.free_worms.push(slot);
     }

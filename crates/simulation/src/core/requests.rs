@@ -45,7 +45,7 @@ impl<O: Observer> Core<'_, O> {
             let addresses = (self.config.header == Header::AllDestinations).then_some(worm.header);
             route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
             self.reports.observer.granted(self.now, worm.id, link);
-            route.push(link, 0, self.network.to(link));
+            route.push(link, 0, self.network.to(link), &mut self.hops);
             self.granted.push((slot, vertex));
             return;
         }
@@ -115,7 +115,7 @@ impl<O: Observer> Core<'_, O> {
                         route.next_stop += 1;
                     }
                     match grant.links.first() {
-                        Some(&(link, virtual_channel)) => route.push(link, virtual_channel, self.network.to(link)),
+                        Some(&(link, vc)) => route.push(link, vc, self.network.to(link), &mut self.hops),
                         None => route.complete = true,
                     }
                 }

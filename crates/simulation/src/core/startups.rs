@@ -1,6 +1,6 @@
 //! Startups: each node's worms wait for its processor or for one of its ports (model.md, rules 5 and 6).
 
-use wormcast_network::NodeId;
+use wormcast_network::{ChannelId, NodeId};
 
 use super::arbiter::{Key, NONE, Pool, Wanted};
 use super::event::{Event, Kind};
@@ -95,10 +95,14 @@ impl<O: Observer> Core<'_, O> {
     }
 
     /// The injection channel is granted.
-    pub(super) fn first_hop(&mut self, slot: u32, injection: wormcast_network::ChannelId) {
+    pub(super) fn first_hop(&mut self, slot: u32, injection: ChannelId) {
         let worm = &mut self.worms[slot as usize];
         match &mut worm.route {
-            Route::Path(route) => route.push(injection, 0, self.network.router_of(worm.from)),
+            Route::Path(route) => {
+                let router = self.network.router_of(worm.from);
+                route.push(ChannelId::new(NONE), 0, router, &mut self.hops);
+                route.push(injection, 0, router, &mut self.hops);
+            }
             Route::Tree(route) => {
                 route.vertices[0].granted = true;
                 route.vertices[1].reserved = true;

@@ -78,9 +78,9 @@ pub(crate) enum Route {
 /// The way of a path worm, as far as it holds anything there: memory is that of its length in the network, not of its way.
 pub(crate) struct PathRoute {
     /// The vertices from `origin` to the one where the header is, or is heading for.
-    hops: Vec<Hop>,
+    pub(super) hops: Vec<Hop>,
     /// At most `tail - 1`: flits enter `tail` from there.
-    origin: u32,
+    pub(super) origin: u32,
     /// The first vertex that flits have still to leave, or whose release has still to be reported.
     pub(crate) tail: u32,
     /// The router of the last vertex.
@@ -137,22 +137,25 @@ impl Default for PathRoute {
 }
 
 impl PathRoute {
-    /// Starts over at the sender's processor, keeping memory.
-    pub(crate) fn reset(&mut self, sender: RouterId) {
-        self.hops.clear();
+    /// Starts over, before the sender's processor.
+    pub(crate) fn reset(&mut self) {
+        debug_assert!(self.hops.is_empty());
         self.strips.clear();
         (self.origin, self.tail, self.stripped, self.complete, self.next_stop) = (0, 0, 0, false, 0);
-        self.push(ChannelId::new(NONE), 0, sender);
     }
 
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.
     #[inline]
-    pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId) {
-        // Vertices that nobody asks for any more go when they are more than those that stay: O(1) amortised.
-        let gone = self.tail.saturating_sub(1) - self.origin;
-        if gone as usize > self.hops.len() / 2 + 4 {
-            self.hops.drain(..gone as usize);
-            self.origin += gone;
+    pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
+        if self.hops.len() == self.hops.capacity() {
+            // Vertices that nobody asks for any more make room, if they are as many as those that stay: O(1) amortised.
+            let gone = (self.tail.saturating_sub(1) - self.origin) as usize;
+            if gone * 2 > self.hops.len() {
+                self.hops.drain(..gone);
+                self.origin += gone as u32;
+            } else {
+                pool.grow(&mut self.hops);
+            }
         }
         self.hops.push(Hop {
             departs: UNKNOWN,
@@ -165,6 +168,11 @@ impl PathRoute {
         });
         self.at = at;
         self.named = false;
+    }
+
+    /// Gives its memory back.
+    pub(crate) fn retire(&mut self, pool: &mut HopPool) {
+        pool.put(std::mem::take(&mut self.hops));
     }
 
     /// The vertex where the header is, or is heading for.
@@ -199,15 +207,40 @@ impl PathRoute {
     pub(crate) fn hops(&self) -> impl Iterator<Item = (u32, &Hop)> {
         (self.tail..).zip(&self.hops[(self.tail - self.origin) as usize..])
     }
+}
 
-    /// Goes on to the next vertex, if the last flit leaves the first one before a cycle; returns that.
-    #[inline]
-    pub(crate) fn pop_before(&mut self, cycle: Cycle) -> Option<Hop> {
-        let hop = *self.hops.get((self.tail - self.origin) as usize)?;
-        (hop.departs < cycle).then(|| {
-            self.tail += 1;
-            hop
-        })
+/// Memory for the vertices of path worms, by powers of two: worms take it when they enter the network and give it back when they
+/// have left, so that it is that of the worms in the network at the same time, and nothing is allocated in the long run.
+#[derive(Default)]
+pub(crate) struct HopPool {
+    spare: Vec<Vec<Vec<Hop>>>,
+}
+
+impl HopPool {
+    /// The least number of vertices that is given out.
+    const LEAST: usize = 4;
+
+    /// Moves the vertices to memory for twice as many.
+    #[cold]
+    fn grow(&mut self, hops: &mut Vec<Hop>) {
+        let capacity = (2 * hops.capacity()).max(Self::LEAST);
+        let class = (capacity / Self::LEAST).ilog2() as usize;
+        let spare = self.spare.get_mut(class).and_then(Vec::pop);
+        let mut larger = spare.unwrap_or_else(|| Vec::with_capacity(capacity));
+        larger.extend_from_slice(hops);
+        self.put(std::mem::replace(hops, larger));
+    }
+
+    fn put(&mut self, mut hops: Vec<Hop>) {
+        if hops.capacity() < Self::LEAST {
+            return;
+        }
+        hops.clear();
+        let class = (hops.capacity() / Self::LEAST).ilog2() as usize;
+        if self.spare.len() <= class {
+            self.spare.resize_with(class + 1, Vec::new);
+        }
+        self.spare[class].push(hops);
     }
 }
 

@@ -7,6 +7,8 @@
 mod paths;
 mod trees;
 
+use std::collections::VecDeque;
+
 use wormcast_multicast::Plan;
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::RoutingRelation;
@@ -32,6 +34,8 @@ pub struct WormEngine<'a, O> {
     delivering: Vec<(u64, u32, u32)>,
     /// Departures found by the step at hand: (vertex, cycle).
     found: Vec<(u32, Cycle)>,
+    /// Windows of path worms that are gone, kept for their memory.
+    windows: Vec<VecDeque<u32>>,
 }
 
 /// What is known of a worm's flits.
@@ -65,6 +69,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             deliveries: Calendar::new(1 << 10),
             delivering: Vec::new(),
             found: Vec::new(),
+            windows: Vec::new(),
         }
     }
 
@@ -76,6 +81,9 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         let (id, flits, config) = (worm.id, worm.flits, &core.config);
         match (&mut self.times[slot as usize], &mut worm.route) {
             (Times::Path(times), Route::Path(route)) => {
+                if vertex == 0 {
+                    times.start(self.windows.pop().unwrap_or_default());
+                }
                 times.header_leaves(route, vertex, now);
                 if !route.complete {
                     // It enters the next router. If it is stripped there, the next flit is there by then.
@@ -119,8 +127,11 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         let core = &mut self.core;
         core.deliver(slot, vertex);
         let done = match (&mut self.times[slot as usize], &core.worms[slot as usize].route) {
-            (Times::Path(_), Route::Path(route)) => {
+            (Times::Path(times), Route::Path(route)) => {
                 let done = route.complete && vertex == route.last();
+                if done {
+                    self.windows.push(times.retire());
+                }
                 core.report_departures(slot, core.now + 1);
                 done
             }
@@ -223,7 +234,6 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
             }
             let flits = self.core.worms[slot].flits;
             match (&mut self.times[slot], &self.core.worms[slot].route) {
-                (Times::Path(times), Route::Path(_)) => times.reset(),
                 (times, Route::Path(_)) => *times = Times::Path(PathTimes::default()),
                 (times, Route::Tree(route)) => *times = Times::Tree(TreeTimes::new(route, flits, buffer)),
             }

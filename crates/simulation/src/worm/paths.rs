@@ -46,10 +46,15 @@ impl Pace {
 }
 
 impl PathTimes {
-    /// Starts over, keeping memory.
-    pub(super) fn reset(&mut self) {
+    /// The worm enters the network; `window` is empty.
+    pub(super) fn start(&mut self, window: VecDeque<u32>) {
+        *self = Self { window, settled: 0, window_end: 0, last_departure: 0, strip_at: Cycle::MAX };
+    }
+
+    /// The worm has left it: gives the memory of its window back.
+    pub(super) fn retire(&mut self) -> VecDeque<u32> {
         self.window.clear();
-        (self.settled, self.window_end, self.last_departure, self.strip_at) = (0, 0, 0, Cycle::MAX);
+        std::mem::take(&mut self.window)
     }
 
     /// The header leaves a vertex.

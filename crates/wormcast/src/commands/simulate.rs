@@ -8,7 +8,9 @@ use serde::Serialize;
 use wormcast::lab::{check_file, write_file};
 use wormcast::network::ChannelSpace;
 use wormcast::routing::Resource;
-use wormcast::simulation::{ChannelUse, DeliveryLog, Distribution, RunResult, Scenario, Timeline, simulate_observed};
+use wormcast::simulation::{
+    ChannelUse, DeliveryLog, Distribution, RunResult, Scenario, Timeline, simulate, simulate_observed,
+};
 
 use super::experiment::ExperimentArguments;
 use super::{Format, write_figure, write_json};
@@ -146,8 +148,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             arguments.channels.as_ref().map(|_| ChannelUse::new(network, space)),
         ),
     );
-    let result = simulate_observed(&scenario, point.spec.engine.into(), point.spec.seed, &mut observer)
-        .map_err(Failure::bad_input)?;
+    let (engine, seed) = (point.spec.engine.into(), point.spec.seed);
+    let result = match &observer {
+        // An engine compiled for no observer does not even ask.
+        (None, (None, None)) => simulate(&scenario, engine, seed),
+        _ => simulate_observed(&scenario, engine, seed, &mut observer),
+    };
+    let result = result.map_err(Failure::bad_input)?;
 
     if let (Some(path), Some(timeline)) = (&arguments.timeline, &observer.0) {
         let mut json = Vec::new();
