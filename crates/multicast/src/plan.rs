@@ -82,13 +82,16 @@ impl Worm {
 
     /// The nodes that it delivers to: in order for a path, parents first for a tree.
     pub fn visits(&self, network: &Network) -> Vec<NodeId> {
-        match &self.itinerary {
-            Itinerary::Path(path) => path.stops.clone(),
-            Itinerary::Tree(tree) => {
-                let delivered = tree.branches.iter().filter(|branch| branch.delivers);
-                delivered.map(|branch| network.node_of(network.to(branch.channel))).collect()
-            }
-        }
+        self.visited(network).collect()
+    }
+
+    fn visited(&self, network: &Network) -> impl Iterator<Item = NodeId> {
+        let (stops, branches): (&[NodeId], &[Branch]) = match &self.itinerary {
+            Itinerary::Path(path) => (&path.stops, &[]),
+            Itinerary::Tree(tree) => (&[], &tree.branches),
+        };
+        let delivered = branches.iter().filter(|branch| branch.delivers);
+        stops.iter().copied().chain(delivered.map(|branch| network.node_of(network.to(branch.channel))))
     }
 
     /// The channels that it takes in an idle network, parents first.
@@ -174,7 +177,7 @@ impl Plan {
                 _ => {}
             }
             self.check_shape(network, id)?;
-            for node in worm.visits(network) {
+            for node in worm.visited(network) {
                 let unwanted = |why| PlanError::Unwanted { worm: id, node, why };
                 let Some(at) = place(&delivered_by, node) else { return Err(unwanted("is not a destination")) };
                 if delivered_by[at].1.replace(id).is_some() {

@@ -16,27 +16,53 @@ pub enum Direction {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Grid {
     extents: Box<[u32]>,
-    strides: Box<[u32]>,
-    /// For each dimension whose extent and stride are powers of two, the stride's exponent: coordinates need no division then.
-    shifts: Box<[Option<u32>]>,
+    axes: Box<[Axis]>,
+}
+
+/// One dimension of a grid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Axis {
+    extent: u32,
+    stride: u32,
+    /// If extent and stride are powers of two, the stride's exponent: coordinates need no division then.
+    shift: Option<u32>,
+}
+
+impl Axis {
+    /// The number of routers along it.
+    #[inline]
+    pub fn extent(&self) -> u32 {
+        self.extent
+    }
+
+    /// The coordinate along it of the router with this index.
+    #[inline]
+    pub fn coordinate(&self, index: usize) -> u32 {
+        let index = index as u32;
+        match self.shift {
+            Some(shift) => index >> shift & (self.extent - 1),
+            None => index / self.stride % self.extent,
+        }
+    }
 }
 
 impl Grid {
     /// A grid with these extents, all at least 1.
     pub(crate) fn new(extents: &[u32]) -> Self {
-        let strides: Box<[u32]> = extents
-            .iter()
-            .scan(1u32, |stride, &extent| {
-                let this = *stride;
-                *stride = stride.saturating_mul(extent);
-                Some(this)
-            })
-            .collect();
-        let shift = |(extent, stride): (&u32, &u32)| {
-            (extent.is_power_of_two() && stride.is_power_of_two()).then(|| stride.trailing_zeros())
-        };
-        let shifts = extents.iter().zip(&strides).map(shift).collect();
-        Self { extents: extents.into(), strides, shifts }
+        let mut next = 1u32;
+        let axes = extents.iter().map(|&extent| {
+            let stride = next;
+            next = next.saturating_mul(extent);
+            let simple = extent.is_power_of_two() && stride.is_power_of_two();
+            Axis { extent, stride, shift: simple.then(|| stride.trailing_zeros()) }
+        });
+        Self { axes: axes.collect(), extents: extents.into() }
+    }
+
+    /// The dimensions, x first.
+    #[inline]
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
     }
 
     /// The number of dimensions.
@@ -64,17 +90,13 @@ impl Grid {
     /// How far apart in index two neighbours along `dimension` are.
     #[inline]
     pub fn stride(&self, dimension: usize) -> usize {
-        self.strides[dimension] as usize
+        self.axes[dimension].stride as usize
     }
 
     /// One coordinate of the router with this index.
     #[inline]
     pub fn coordinate(&self, index: usize, dimension: usize) -> u32 {
-        let (index, extent) = (index as u32, self.extents[dimension]);
-        match self.shifts[dimension] {
-            Some(shift) => index >> shift & (extent - 1),
-            None => index / self.strides[dimension] % extent,
-        }
+        self.axes[dimension].coordinate(index)
     }
 
     /// All coordinates of the router with this index, dimension 0 first.
@@ -84,6 +106,6 @@ impl Grid {
 
     /// The index of the router with these coordinates.
     pub fn index(&self, coordinates: &[u32]) -> usize {
-        coordinates.iter().zip(&*self.strides).map(|(&c, &s)| c as usize * s as usize).sum()
+        coordinates.iter().zip(&*self.axes).map(|(&c, axis)| c as usize * axis.stride as usize).sum()
     }
 }

@@ -29,7 +29,7 @@ mod spec;
 pub use drawing::{Caption, Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_dot, escape_xml};
 pub use edge_list::parse_edge_list;
 pub use error::{NodeError, TopologyError};
-pub use grid::{Direction, Grid};
+pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use measure::{Degrees, Distances};
 pub use network::{Network, Shape};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::grid::{Direction, Grid};
+use crate::grid::{Axis, Direction, Grid};
 use crate::ids::{ChannelId, NodeId, RouterId};
 
 /// What an algorithm may know of a network's regularity.
@@ -241,33 +241,26 @@ impl Network {
     /// In a grid, the channel that leaves `router` along `dimension` in `direction`, if there is one.
     #[inline]
     pub fn channel_along(&self, router: RouterId, dimension: usize, direction: Direction) -> Option<ChannelId> {
-        let grid = self.shape.grid()?;
-        let wraps = self.shape.wraps();
+        let axes = self.shape.grid()?.axes();
         let outputs = self.output_range(router);
-        if outputs.len() == 2 * grid.dimensions() {
+        let towards = u32::from(direction == Direction::Positive);
+        if outputs.len() == 2 * axes.len() {
             // Away from all borders there is a channel each way along each dimension.
-            let position = 2 * dimension as u32 + u32::from(direction == Direction::Positive);
-            return (dimension < grid.dimensions()).then(|| ChannelId::new(outputs.start + position));
+            return (dimension < axes.len()).then(|| ChannelId::new(outputs.start + 2 * dimension as u32 + towards));
         }
-        let mut skip = 0;
-        for d in 0..=dimension {
-            let (c, k) = (grid.coordinate(router.index(), d), grid.extents()[d]);
-            let negative = if wraps { k > 1 } else { c > 0 };
-            let positive = if wraps { k > 1 } else { c + 1 < k };
-            if d < dimension {
-                skip += u32::from(negative) + u32::from(positive);
-            } else {
-                let present = match direction {
-                    Direction::Negative => negative,
-                    Direction::Positive => {
-                        skip += u32::from(negative);
-                        positive
-                    }
-                };
-                return present.then(|| ChannelId::new(self.first_out[router.index()] + skip));
-            }
-        }
-        None
+        let wraps = self.shape.wraps();
+        let both = |axis: &Axis| {
+            let (c, k) = (axis.coordinate(router.index()), axis.extent());
+            if wraps { (k > 1, k > 1) } else { (c > 0, c + 1 < k) }
+        };
+        let lower = axes.get(..dimension)?.iter().map(both);
+        let skip: u32 = lower.map(|(negative, positive)| u32::from(negative) + u32::from(positive)).sum();
+        let (negative, positive) = both(axes.get(dimension)?);
+        let (present, skip) = match direction {
+            Direction::Negative => (negative, skip),
+            Direction::Positive => (positive, skip + u32::from(negative)),
+        };
+        present.then(|| ChannelId::new(outputs.start + skip))
     }
 
     /// The router that a node is attached to.

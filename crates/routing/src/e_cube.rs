@@ -55,14 +55,14 @@ impl RoutingRelation for ECube {
                 out.extend(network.channel_along(at, highest as usize, direction));
             }
             Shape::Mesh(grid) | Shape::Torus(grid) => {
-                for dimension in 0..grid.dimensions() {
-                    let here = grid.coordinate(at.index(), dimension);
-                    let there = grid.coordinate(target.index(), dimension);
+                for (dimension, axis) in grid.axes().iter().enumerate() {
+                    let here = axis.coordinate(at.index());
+                    let there = axis.coordinate(target.index());
                     if here == there {
                         continue;
                     }
                     let positive = if network.shape().wraps() {
-                        let k = grid.extents()[dimension];
+                        let k = axis.extent();
                         let forward = (there + k - here) % k;
                         forward <= k - forward
                     } else {

@@ -49,9 +49,9 @@ impl RoutingRelation for NegativeFirst {
         out.clear();
         let Some(grid) = network.shape().grid() else { return };
         for direction in [Direction::Negative, Direction::Positive] {
-            for dimension in 0..grid.dimensions() {
-                let here = grid.coordinate(at.index(), dimension);
-                let there = grid.coordinate(target.index(), dimension);
+            for (dimension, axis) in grid.axes().iter().enumerate() {
+                let here = axis.coordinate(at.index());
+                let there = axis.coordinate(target.index());
                 let productive = match direction {
                     Direction::Negative => there < here,
                     Direction::Positive => there > here,

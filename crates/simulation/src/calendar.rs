@@ -60,7 +60,7 @@ impl<E: Ord> Calendar<E> {
             due.extend(self.far.pop().map(|Reverse((_, event))| event));
             self.len -= 1;
         }
-        due.sort_unstable();
+        sort(due);
     }
 
     /// Whether cycle `now` has events in the ring: the quick half of [`next`](Self::next).
@@ -92,6 +92,22 @@ impl<E: Ord> Calendar<E> {
             })
         });
         near.into_iter().chain(far).min()
+    }
+}
+
+/// Most cycles have few events, which a library's sort is too grand for.
+#[inline]
+fn sort<E: Ord>(due: &mut [E]) {
+    if due.len() > 12 {
+        due.sort_unstable();
+        return;
+    }
+    for end in 1..due.len() {
+        let mut place = end;
+        while place > 0 && due[place] < due[place - 1] {
+            due.swap(place, place - 1);
+            place -= 1;
+        }
     }
 }
 

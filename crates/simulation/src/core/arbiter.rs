@@ -234,20 +234,22 @@ impl Arbiter {
     }
 
     /// Gives a channel back: it can be granted from cycle `at` on. If anybody waits for it, returns the queue to wake then.
+    #[inline]
     pub(crate) fn free_from(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> Option<u32> {
         let index = self.index(channel, virtual_channel);
         debug_assert_eq!(self.holds[index].worm(), worm, "only the holder releases");
         self.holds[index] = Hold::until(at);
-        let queue = if channel.index() < self.space.links() {
-            channel.index()
-        } else {
-            match self.space.kind(channel) {
-                ChannelKind::Injection(node, _) => self.queue_of(Pool::Injection(node)),
-                ChannelKind::Consumption(node, _) => self.queue_of(Pool::Consumption(node, None)),
-                ChannelKind::Link => channel.index(),
-            }
-        };
+        let is_link = channel.index() < self.space.links();
+        let queue = if is_link { channel.index() } else { self.queue_of_port(channel) };
         (self.queues[queue] != NONE).then_some(queue as u32)
+    }
+
+    fn queue_of_port(&self, port: ChannelId) -> usize {
+        match self.space.kind(port) {
+            ChannelKind::Injection(node, _) => self.queue_of(Pool::Injection(node)),
+            ChannelKind::Consumption(node, _) => self.queue_of(Pool::Consumption(node, None)),
+            ChannelKind::Link => port.index(),
+        }
     }
 
     /// Puts whoever may be granted a channel of a queue that became free among those that the next pass looks at: the head, or

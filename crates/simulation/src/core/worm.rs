@@ -218,7 +218,7 @@ pub(crate) struct HopPool {
 
 impl HopPool {
     /// The least number of vertices that is given out.
-    const LEAST: usize = 4;
+    const LEAST: usize = 8;
 
     /// Moves the vertices to memory for twice as many.
     #[cold]
