@@ -1,0 +1,169 @@
+//! Multicasts by software forwarding: contention-free (paper 2, Definition 4) and in as many steps as promised.
+//!
+//! `WORMCAST_CASES=10000 cargo test --release -p wormcast-multicast --test unicast_trees` runs the long mode.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use wormcast_multicast::{Algorithm, Multicast, Options, PlanSummary, PortModel, algorithm_by_name};
+use wormcast_network::{Network, NodeId, TopologySpec};
+
+const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
+const PORTS: [PortModel; 2] = [PortModel::One, PortModel::All];
+
+fn cases() -> u32 {
+    std::env::var("WORMCAST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(500)
+}
+
+fn build(spec: &str) -> Network {
+    spec.parse::<TopologySpec>().unwrap().build().unwrap()
+}
+
+fn algorithms(network: &Network) -> [Box<dyn Algorithm>; 4] {
+    IN_HYPERCUBES.map(|name| algorithm_by_name(name, network, &Options::default()).unwrap())
+}
+
+/// The steps that m destinations take if everyone who has the message passes it on in every step.
+fn doubling(destinations: usize) -> u32 {
+    (destinations + 1).next_power_of_two().ilog2()
+}
+
+fn summary(network: &Network, algorithm: &dyn Algorithm, multicast: &Multicast, ports: PortModel) -> PlanSummary {
+    let plan = algorithm.plan(network, multicast);
+    assert_eq!(plan.check(network, multicast), Ok(()));
+    let summary = plan.summary(network, algorithm.routing(), ports).unwrap();
+    assert_eq!(summary.contention(), None, "{}: {multicast:?}", algorithm.name());
+    if ports == PortModel::One {
+        // Nobody ever waits for another node's worm: for its own message and port alone.
+        let mut last: HashMap<NodeId, u32> = HashMap::new();
+        for worm in &summary.worms {
+            let triggered = worm.after.map_or(0, |trigger| summary.worms[trigger as usize].step);
+            let sent = last.insert(worm.from, worm.step).unwrap_or(0);
+            assert_eq!(worm.step, triggered.max(sent) + 1, "{}: {multicast:?}", algorithm.name());
+        }
+    }
+    summary
+}
+
+/// The steps of each algorithm on both kinds of ports, after checks of all that is promised of every instance.
+fn steps(network: &Network, algorithms: &[Box<dyn Algorithm>; 4], multicast: &Multicast) -> [[u32; 4]; 2] {
+    let best = doubling(multicast.destinations().len());
+    let dimensions = network.routers().ilog2();
+    let all = PORTS.map(|ports| {
+        [0, 1, 2, 3].map(|which| {
+            let summary = summary(network, algorithms[which].as_ref(), multicast, ports);
+            if ports == PortModel::All && ["maxport", "w-sort"].contains(&algorithms[which].name()) {
+                // Every worm leaves as soon as its sender has the message.
+                for worm in &summary.worms {
+                    assert_eq!(worm.step, worm.after.map_or(0, |trigger| summary.worms[trigger as usize].step) + 1);
+                }
+                assert!(summary.steps <= dimensions);
+            }
+            summary.steps
+        })
+    });
+    assert_eq!((all[0][0], all[1][0]), (best, best), "U-cube: {multicast:?}");
+    assert!(all[0].iter().all(|&steps| steps >= best), "no tree on one port is faster: {multicast:?}");
+    assert!(all[1][2] <= best, "Combine: {multicast:?}");
+    all
+}
+
+/// Every set of destinations of the 4-cube, from three sources.
+#[test]
+fn all_multicasts_in_the_4_cube_are_contention_free() {
+    let cube = build("hypercube:4");
+    let algorithms = algorithms(&cube);
+    let mut destinations = Vec::with_capacity(16);
+    let mut total = [[0u64; 4]; 2];
+    for source in [0b0000, 0b0110, 0b1011] {
+        for set in (0u32..1 << 16).filter(|set| set >> source & 1 == 0) {
+            destinations.clear();
+            destinations.extend((0..16).filter(|node| set >> node & 1 == 1).map(NodeId::new));
+            let steps = steps(&cube, &algorithms, &Multicast::new(NodeId::new(source), &destinations));
+            for (total, steps) in total.as_flattened_mut().iter_mut().zip(steps.as_flattened()) {
+                *total += u64::from(*steps);
+            }
+        }
+    }
+    // On average, not on every set: the paper's order on all ports.
+    let [u_cube, maxport, combine, w_sort] = total[1];
+    assert!(w_sort < combine && combine < maxport && maxport < u_cube, "{total:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    #[test]
+    fn multicasts_up_to_the_10_cube_are_contention_free(
+        dimensions in 1u32..=10,
+        source: prop::sample::Index,
+        destinations in prop_oneof![
+            prop::collection::vec(any::<u32>(), 0..20),
+            prop::collection::vec(any::<u32>(), 0..300),
+        ],
+    ) {
+        let cube = build(&format!("hypercube:{dimensions}"));
+        let node = |raw: u32| NodeId::new(raw % cube.nodes() as u32);
+        let destinations: Vec<NodeId> = destinations.into_iter().map(node).collect();
+        let multicast = Multicast::new(NodeId::new(source.index(cube.nodes()) as u32), &destinations);
+        steps(&cube, &algorithms(&cube), &multicast);
+    }
+
+    #[test]
+    fn u_mesh_takes_the_fewest_steps_on_one_port_without_contention(
+        extents in prop_oneof![
+            prop::collection::vec(1u32..=12, 1),
+            prop::collection::vec(1u32..=9, 2),
+            prop::collection::vec(1u32..=5, 3),
+            prop::collection::vec(1u32..=3, 4),
+        ],
+        source: prop::sample::Index,
+        destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
+    ) {
+        let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
+        let mesh = build(&format!("mesh:{}", extents.join("x")));
+        let node = |index: prop::sample::Index| NodeId::new(index.index(mesh.nodes()) as u32);
+        let destinations: Vec<NodeId> = destinations.into_iter().map(node).collect();
+        let multicast = Multicast::new(node(source), &destinations);
+        let u_mesh = algorithm_by_name("u-mesh", &mesh, &Options::default()).unwrap();
+        let steps = PORTS.map(|ports| summary(&mesh, u_mesh.as_ref(), &multicast, ports).steps);
+        let best = doubling(multicast.destinations().len());
+        prop_assert_eq!(steps[0], best);
+        prop_assert!(steps[1] <= best);
+    }
+
+    #[test]
+    fn schl_is_contention_free(
+        extents in prop::array::uniform2(1u32..=9),
+        source: prop::sample::Index,
+        destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
+    ) {
+        let mesh = build(&format!("mesh:{}x{}", extents[0], extents[1]));
+        let node = |index: prop::sample::Index| NodeId::new(index.index(mesh.nodes()) as u32);
+        let destinations: Vec<NodeId> = destinations.into_iter().map(node).collect();
+        let multicast = Multicast::new(node(source), &destinations);
+        let schl = algorithm_by_name("schl", &mesh, &Options::default()).unwrap();
+        for ports in PORTS {
+            let summary = summary(&mesh, schl.as_ref(), &multicast, ports);
+            // At most: log of the heads' unicasts, then a row each way, then a column.
+            prop_assert!(ports == PortModel::All || summary.startups <= doubling(multicast.destinations().len()) + 3);
+        }
+    }
+}
+
+/// A mesh of extent 2 in every dimension is a hypercube, and a broadcast takes as many steps.
+#[test]
+fn u_mesh_and_u_cube_agree_on_a_broadcast() {
+    let (mesh, cube) = (build("mesh:2x2x2x2x2"), build("hypercube:5"));
+    let steps = |network: &Network, name| {
+        let everyone: Vec<NodeId> = (0..32).map(NodeId::new).collect();
+        let algorithm = algorithm_by_name(name, network, &Options::default()).unwrap();
+        (0..32)
+            .map(|source| {
+                summary(network, algorithm.as_ref(), &Multicast::new(NodeId::new(source), &everyone), PortModel::One)
+                    .steps
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(steps(&mesh, "u-mesh"), steps(&cube, "u-cube"));
+}
