@@ -59,6 +59,7 @@ struct Senders {
 impl Senders {
     fn new(worms: &[WormSummary]) -> Self {
         let mut numbers = IdMap::default();
+        numbers.reserve(worms.len() / 2);
         let mut of: Vec<u32> = Vec::with_capacity(worms.len());
         let mut parents: Vec<Option<u32>> = Vec::new();
         for worm in worms {

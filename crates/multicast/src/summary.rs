@@ -65,6 +65,8 @@ impl Plan {
         // The last step in which a channel, a sender's port is in use; how many worms a node sends.
         let mut taken: IdMap<ChannelId, u32> = IdMap::default();
         let mut senders: IdMap<NodeId, (u32, u32)> = IdMap::default();
+        taken.reserve(self.worms.len());
+        senders.reserve(self.worms.len() / 2);
         let mut worms: Vec<WormSummary> = Vec::with_capacity(self.worms.len());
         for (id, worm) in self.worms.iter().enumerate() {
             let channels = worm.channels(network, routing)?;
