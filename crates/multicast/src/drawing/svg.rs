@@ -156,9 +156,12 @@ impl Picture<'_> {
         )?;
         writeln!(out, r#"<g transform="translate(0 {TITLE})">"#)?;
         self.layout.write_links(out)?;
+        for worm in &self.summary.worms {
+            self.write_lines(out, worm)?;
+        }
         self.layout.write_captions(out)?;
         for worm in &self.summary.worms {
-            self.write_worm(out, worm)?;
+            self.write_heads(out, worm)?;
         }
         self.write_nodes(out)?;
         self.write_legend(out, &legend)?;
@@ -205,18 +208,20 @@ impl Picture<'_> {
         runs
     }
 
-    fn write_worm(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
+    fn write_lines(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
         let Style { colour, dash, .. } = self.style(worm);
-        writeln!(
-            out,
-            r#"<g stroke="{colour}" fill="{colour}" stroke-linejoin="round"><title>worm {}</title>"#,
-            worm.id
-        )?;
+        writeln!(out, r#"<g stroke="{colour}" fill="none" stroke-linejoin="round"><title>worm {}</title>"#, worm.id)?;
         let dashes = if dash.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dash}""#) };
         for run in self.runs(worm) {
             writeln!(out, r#"<polyline fill="none" stroke-width="2"{dashes} points="{}"/>"#, list(&run.drawn()))?;
         }
-        // An arrow head at each delivery: the first arrival at the node that is next or, in a tree, the only one.
+        writeln!(out, "</g>")
+    }
+
+    /// An arrow head at each delivery: the first arrival at the node that is next or, in a tree, the only one.
+    fn write_heads(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
+        let Style { colour, .. } = self.style(worm);
+        writeln!(out, r#"<g stroke="none" fill="{colour}"><title>worm {}</title>"#, worm.id)?;
         let mut awaited = worm.visits.iter().peekable();
         for (&channel, distance) in worm.channels.iter().zip(self.lanes.distances(worm)) {
             if awaited.next_if_eq(&&self.network.node_of(self.network.to(channel))).is_none() {
@@ -224,7 +229,7 @@ impl Picture<'_> {
             }
             if let Some([.., from, to]) = self.layout.lines(channel).last().map(Vec::as_slice) {
                 let (tip, along) = arrow(*from, *to, distance, RADIUS + 1.0);
-                writeln!(out, r#"<polygon stroke="none" points="{}"/>"#, list(&arrow_head(tip, along)))?;
+                writeln!(out, r#"<polygon points="{}"/>"#, list(&arrow_head(tip, along)))?;
             }
         }
         writeln!(out, "</g>")
@@ -328,12 +333,18 @@ fn count(n: usize, what: &str) -> String {
 
 /// Items with separators, broken into lines that fit the legend.
 fn wrapped(items: impl Iterator<Item = String>, separator: &str) -> impl Iterator<Item = String> {
-    let mut lines = vec![String::from("  ")];
-    for (order, item) in items.enumerate() {
-        let item = if order == 0 { item } else { format!("{separator}{item}") };
+    let mut lines: Vec<String> = Vec::new();
+    for item in items {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + item.chars().count() <= LEGEND_CHARACTERS => line.push_str(&item),
-            _ => lines.push(format!("  {}", item.trim_start_matches("; "))),
+            Some(line) if line.chars().count() + separator.len() + item.chars().count() <= LEGEND_CHARACTERS => {
+                line.push_str(separator);
+                line.push_str(&item);
+            }
+            Some(line) => {
+                line.push_str(separator.trim_end());
+                lines.push(format!("  {item}"));
+            }
+            None => lines.push(format!("  {item}")),
         }
     }
     lines.into_iter()
