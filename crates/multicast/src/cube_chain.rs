@@ -62,6 +62,31 @@ pub(crate) fn highdim(chain: &[u32], left: usize, right: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wormcast_network::{ChannelId, TopologySpec};
+    use wormcast_routing::{ECube, append_route};
+
+    /// What the arguments against contention rest on.
+    #[test]
+    fn theorems_1_and_2_of_paper_2_and_paths_apart_in_the_chain() {
+        let cube = "hypercube:4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let node = |id: u32| cube.router_of(NodeId::new(id));
+        let path = |from: u32, to: u32| {
+            let mut channels: Vec<ChannelId> = Vec::new();
+            append_route(&cube, &ECube, node(from), None, node(to), &mut channels).unwrap();
+            channels
+        };
+        let paths: Vec<Vec<ChannelId>> = (0..256).map(|pair| path(pair / 16, pair % 16)).collect();
+        for (a, b, c, d) in (0u32..1 << 16).map(|all| (all >> 12, all >> 8 & 15, all >> 4 & 15, all & 15)) {
+            let (first, second) = (&paths[(a * 16 + b) as usize], &paths[(c * 16 + d) as usize]);
+            let apart = a < b && b <= c && c < d;
+            let other_ports = a == c && (a ^ b).checked_ilog2() != (c ^ d).checked_ilog2();
+            let in_and_out =
+                (0..4).any(|free| a >> free == b >> free && c >> free != a >> free && d >> free != a >> free);
+            if apart || other_ports || in_and_out {
+                assert!(first.iter().all(|channel| !second.contains(channel)), "{a} to {b}, {c} to {d}");
+            }
+        }
+    }
 
     #[test]
     fn the_chain_is_relative_to_the_source() {

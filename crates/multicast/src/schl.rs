@@ -24,8 +24,8 @@ use crate::u_mesh::mesh_multicast;
 /// A head then sends one worm each way along its row to its leaders, and every leader one along its column to the rest of its group.
 /// What others wait for is sent first: unicasts to heads, then worms along rows, then along columns.
 ///
-/// All worms follow e-cube paths. They do not contend on one port: worms along a row or a column all start at one node of it and
-/// lead away from it, the unicasts to heads meet none but those of their own senders, and each other not by U-mesh's argument.
+/// All worms follow e-cube paths. They do not contend on one port: only its head sends along a row; unicasts that enter a column end at
+/// its leader, where the worm starts that leads away from there; and unicasts to heads do not meet, by U-mesh's argument.
 ///
 /// Needs a 2-D mesh. O(m log m) for m destinations.
 ///

@@ -14,8 +14,9 @@ use crate::unicast_tree::{Share, unicast_tree};
 /// Parallel and Distributed Systems 5(12), 1994. Unlike in U-cube, the source keeps its place in the chain.
 ///
 /// Made for one port, where it takes ceil(log2(m + 1)) steps for m destinations, and no algorithm fewer. It does not contend
-/// on one port: two e-cube paths between nodes of a chain share no channel if all of one's lie before all of the other's, whichever
-/// way they lead, and parts of a chain that different nodes serve do not overlap.
+/// on one port: nodes after the source in the chain send forwards only, those before it backwards only, and parts that different
+/// nodes serve do not overlap; two e-cube paths between nodes of a chain, all of one before all of the other, share no channel
+/// unless they lead towards each other.
 ///
 /// Needs a mesh of any dimension. O(m log m).
 ///
@@ -90,5 +91,39 @@ impl Algorithm for UMesh {
 
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
         Dependencies::of_relation(network, &ECube)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::{ChannelId, TopologySpec};
+    use wormcast_routing::append_route;
+
+    /// What the argument against contention rests on.
+    #[test]
+    fn paths_apart_in_the_chain_meet_only_if_they_lead_towards_each_other() {
+        let mesh = "mesh:3x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let router = |place: usize| mesh.router_of(NodeId::new((place / 4 + place % 4 * 3) as u32));
+        let path = |from: usize, to: usize| {
+            let mut channels: Vec<ChannelId> = Vec::new();
+            append_route(&mesh, &ECube, router(from), None, router(to), &mut channels).unwrap();
+            channels
+        };
+        let meet = |a: &[ChannelId], b: &[ChannelId]| a.iter().any(|channel| b.contains(channel));
+        let mut towards = 0;
+        for a in 0..12 {
+            for b in a + 1..12 {
+                for c in b..12 {
+                    for d in c + 1..12 {
+                        assert!(!meet(&path(a, b), &path(c, d)));
+                        assert!(!meet(&path(b, a), &path(d, c)));
+                        assert!(!meet(&path(b, a), &path(c, d)));
+                        towards += usize::from(meet(&path(a, b), &path(d, c)));
+                    }
+                }
+            }
+        }
+        assert!(towards > 0);
     }
 }

@@ -90,6 +90,48 @@ fn all_multicasts_in_the_4_cube_are_contention_free() {
     assert!(w_sort < combine && combine < maxport && maxport < u_cube, "{total:?}");
 }
 
+/// Figure 9 of paper 2: 100 random sets for each number of destinations in a 6-cube, on all ports.
+///
+/// On average Combine and W-sort never take more steps than U-cube, and W-sort fewer than the others. Maxport does take more just
+/// below powers of two, where U-cube's staircase has its low points.
+#[test]
+fn figure_9_the_new_algorithms_smooth_the_staircase() {
+    let cube = build("hypercube:6");
+    let algorithms = algorithms(&cube);
+    let mut state = 1u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let mut others: Vec<NodeId> = (1..64).map(NodeId::new).collect();
+    let mut total = [0; 4];
+    let mut maxport_above = Vec::new();
+    for destinations in 1..=63 {
+        let mut sum = [0; 4];
+        for _ in 0..100 {
+            for position in 0..destinations {
+                others.swap(position, position + random(63 - position));
+            }
+            let multicast = Multicast::new(NodeId::new(0), &others[..destinations]);
+            for (sum, algorithm) in sum.iter_mut().zip(&algorithms) {
+                *sum += summary(&cube, algorithm.as_ref(), &multicast, PortModel::All).steps;
+            }
+        }
+        let [u_cube, maxport, combine, w_sort] = sum;
+        assert_eq!(u_cube, 100 * doubling(destinations));
+        assert!(w_sort <= combine && w_sort <= maxport && combine <= u_cube, "{destinations}: {sum:?}");
+        if maxport > u_cube {
+            maxport_above.push(destinations);
+        }
+        for (total, sum) in total.iter_mut().zip(sum) {
+            *total += sum;
+        }
+    }
+    let [u_cube, maxport, combine, w_sort] = total;
+    assert!(w_sort < combine && combine < maxport && maxport < u_cube, "{total:?}");
+    assert!(maxport_above.iter().all(|&m| [7, 15, 30, 31].contains(&m)), "{maxport_above:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
