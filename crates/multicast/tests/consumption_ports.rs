@@ -21,11 +21,10 @@ fn as_documented() {
                 assert_eq!(fewest(algorithm, "hypercube:5"), Some(1), "{algorithm}");
                 continue;
             }
-            "schl" => (3, None),
             "pure-negative-first" | "minimal-negative-first" | "minimal-negative-first-optimal" | "dual-path" => {
                 (3, Some(4))
             }
-            "multi-path" => (3, None),
+            "multi-path" | "schl" => (3, None),
             "column-path" => (2, None),
             other => panic!("say in docs/algorithms.md what `{other}` needs"),
         };
