@@ -14,7 +14,8 @@ use crate::plan::Plan;
 ///
 /// Made for all ports; a node may send along one dimension several times, one step after the other. No node has to serve more than
 /// half of what its sender had left, so on all ports it never takes more steps than U-cube: ceil(log2(m + 1)) for m destinations.
-/// It does not contend, for the reason that U-cube does not: the parts of the chain that different nodes serve do not overlap.
+/// It does not contend: before a node sends along a lower dimension it has given away the other half of its subcube, so other
+/// nodes serve disjoint subcubes, or parts of one that do not overlap, as U-cube's.
 ///
 /// Needs a hypercube. O(m log m).
 ///

@@ -24,8 +24,8 @@ impl PlanSummary {
     /// takes is not known in advance, so only what has to happen before can be relied on. The definition is for
     /// unicasts; a worm with several stops or branches counts with all its channels.
     ///
-    /// Steps are [`WormSummary::step`]: a worm that shares a channel with an earlier one of the plan waits for it. That is enough
-    /// between worms that one sender's subtree sends, as where U-cube is used on all ports; between others it is not.
+    /// Steps are [`WormSummary::step`]: a worm that shares a channel with an earlier one of the plan waits for it. By the definition
+    /// that is enough if the earlier one is its sender's own or that of a node above its sender in the tree, and only then.
     ///
     /// Of several contending pairs, the one whose second worm is the first to be sent. O(channels taken + worms log worms): where
     /// every worm on a channel descends from the one before it, each descends from all before it.

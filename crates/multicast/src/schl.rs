@@ -8,7 +8,7 @@ use wormcast_routing::{Dependencies, ECube, RoutingRelation, WormRule};
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
 use crate::containment::{Site, sites};
 use crate::negative_first_rule::heading;
-use crate::plan::{Plan, Worm};
+use crate::plan::{Itinerary, Plan, Worm};
 use crate::u_mesh::mesh_multicast;
 
 /// SCHL: each column's destinations above the source's row, and those below it, have a leader, the one nearest to that row;
@@ -175,7 +175,7 @@ impl Algorithm for Schl {
 fn received(worms: &[Worm], first: usize) -> HashMap<NodeId, u32> {
     let mut received = HashMap::new();
     for (id, worm) in worms.iter().enumerate().skip(first) {
-        if let crate::plan::Itinerary::Path(path) = &worm.itinerary {
+        if let Itinerary::Path(path) = &worm.itinerary {
             received.extend(path.stops.iter().map(|&stop| (stop, id as u32)));
         }
     }

@@ -15,7 +15,8 @@ use crate::plan::Plan;
 /// Made for one port, where it takes ceil(log2(m + 1)) steps for m destinations, and no algorithm fewer; on all ports it takes as
 /// many. It does not contend: e-cube resolves the highest dimension first, so the path between two nodes of a chain shares no
 /// channel with the path between two others that both come later, and two parts of a chain that different nodes serve do not
-/// overlap (paper 2, section 4.1, after McKinley et al.).
+/// overlap (paper 2, section 4.1, after McKinley et al.). On all ports a node of the subtree may have to wait until its sender
+/// has sent all of its own.
 ///
 /// Needs a hypercube. O(m log m).
 ///
