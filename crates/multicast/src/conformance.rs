@@ -13,6 +13,7 @@ use crate::dual_path::LabelRule;
 use crate::negative_first_rule::{NegativeFirstRule, heading};
 use crate::plan::{Itinerary, Path};
 use crate::registry::{ALGORITHMS, algorithm_by_name};
+use crate::schl::StraightStops;
 
 /// What is promised of an algorithm's path worms.
 struct Promise {
@@ -27,13 +28,15 @@ struct Promise {
 fn promise(algorithm: &str) -> Promise {
     let negative_first = |minimal| Some(Box::new(NegativeFirstRule { minimal }) as Box<dyn WormRule>);
     let (rule, shortest, legal): (_, _, fn(&Network, ChannelId, ChannelId) -> bool) = match algorithm {
-        "separate" => (None, true, e_cube_legal),
+        "separate" | "u-mesh" => (None, true, e_cube_legal),
+        "u-cube" | "maxport" | "combine" | "w-sort" => (None, true, highest_first),
         "pure-negative-first" => (negative_first(false), false, negative_first_legal),
         "minimal-negative-first" | "minimal-negative-first-optimal" => {
             (negative_first(true), true, negative_first_legal)
         }
         "dual-path" | "multi-path" => (Some(Box::new(LabelRule) as Box<dyn WormRule>), false, labels_monotone),
         "column-path" => (Some(Box::new(ColumnRule) as Box<dyn WormRule>), true, e_cube_legal),
+        "schl" => (Some(Box::new(StraightStops) as Box<dyn WormRule>), true, e_cube_legal),
         other => panic!("say here what `{other}` promises"),
     };
     Promise { rule, shortest, legal }
@@ -56,6 +59,12 @@ fn labels_monotone(network: &Network, first: ChannelId, then: ChannelId) -> bool
 fn e_cube_legal(network: &Network, first: ChannelId, then: ChannelId) -> bool {
     let ((d1, along1), (d2, along2)) = (heading(network, first).unwrap(), heading(network, then).unwrap());
     d1 < d2 || (d1, along1) == (d2, along2)
+}
+
+/// In a hypercube: the highest dimension first.
+fn highest_first(network: &Network, first: ChannelId, then: ChannelId) -> bool {
+    let dimension = |channel| network.from(channel).raw() ^ network.to(channel).raw();
+    dimension(first) > dimension(then)
 }
 
 /// The channels of a path worm where `choose` picks among candidates, and how many are taken when each stop is reached.
@@ -115,7 +124,7 @@ fn check_worm(
     }
     prop_assert_eq!(next, path.stops.len());
     if promise.shortest {
-        let grid = network.shape().mesh().expect("a mesh");
+        let grid = network.shape().grid().expect("a mesh or a hypercube");
         for (stop, &hops) in path.stops.iter().zip(reached) {
             let apart = |d| grid.coordinate(stop.index(), d).abs_diff(grid.coordinate(source.index(), d));
             prop_assert_eq!(hops as u32, (0..grid.dimensions()).map(apart).sum::<u32>());
@@ -152,6 +161,43 @@ fn meshes() -> impl Strategy<Value = Vec<u32>> {
     ]
 }
 
+/// The algorithms that need a hypercube.
+const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
+
+/// Checks every algorithm's plan of one multicast; `defined` says which there should be.
+fn check_all(
+    network: &Network,
+    source: prop::sample::Index,
+    destinations: &[prop::sample::Index],
+    choices: &[usize],
+    defined: impl Fn(&str) -> bool,
+) -> TestCaseResult {
+    let node = |index: &prop::sample::Index| NodeId::new(index.index(network.nodes()) as u32);
+    let destinations: Vec<NodeId> = destinations.iter().map(node).collect();
+    let multicast = Multicast::new(node(&source), &destinations);
+    for &name in ALGORITHMS.iter().filter(|&&name| name != "separate" || network.shape().mesh().is_some()) {
+        let algorithm = algorithm_by_name(name, network, &Options::default());
+        prop_assert_eq!(algorithm.is_ok(), defined(name), "{}", name);
+        let Ok(algorithm) = algorithm else { continue };
+        let promise = promise(name);
+        let plan = algorithm.plan(network, &multicast);
+        prop_assert_eq!(plan.check(network, &multicast), Ok(()));
+        let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(|worm| worm.visits(network)).collect();
+        check_counts(network, algorithm.as_ref(), &lists)?;
+        for worm in &plan.worms {
+            let Itinerary::Path(path) = &worm.itinerary else { continue };
+            let preferred = walk(network, algorithm.routing(), worm.from, path, |_| 0);
+            prop_assert_eq!(&worm.channels(network, algorithm.routing()).unwrap(), &preferred.0);
+            let mut choice = choices.iter().cycle();
+            let adaptive = walk(network, algorithm.routing(), worm.from, path, |n| choice.next().unwrap() % n);
+            for (channels, reached) in [preferred, adaptive] {
+                check_worm(network, &promise, worm.from, &channels, path, &reached)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -164,31 +210,21 @@ proptest! {
     ) {
         let name = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
         let mesh = format!("mesh:{name}").parse::<TopologySpec>().unwrap().build().unwrap();
-        let node = |index: &prop::sample::Index| NodeId::new(index.index(mesh.nodes()) as u32);
-        let destinations: Vec<NodeId> = destinations.iter().map(node).collect();
-        let multicast = Multicast::new(node(&source), &destinations);
-        for name in ALGORITHMS {
+        check_all(&mesh, source, &destinations, &choices, |name| match extents.len() {
             // Some are defined in two dimensions only.
-            let Ok(algorithm) = algorithm_by_name(name, &mesh, &Options::default()) else {
-                prop_assert_ne!(extents.len(), 2);
-                continue;
-            };
-            let promise = promise(name);
-            let plan = algorithm.plan(&mesh, &multicast);
-            prop_assert_eq!(plan.check(&mesh, &multicast), Ok(()));
-            let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(|worm| worm.visits(&mesh)).collect();
-            check_counts(&mesh, algorithm.as_ref(), &lists)?;
-            for worm in &plan.worms {
-                let Itinerary::Path(path) = &worm.itinerary else { continue };
-                let preferred = walk(&mesh, algorithm.routing(), worm.from, path, |_| 0);
-                prop_assert_eq!(&worm.channels(&mesh, algorithm.routing()).unwrap(), &preferred.0);
-                let mut choice = choices.iter().cycle();
-                let adaptive = walk(&mesh, algorithm.routing(), worm.from, path, |n| choice.next().unwrap() % n);
-                for (channels, reached) in [preferred, adaptive] {
-                    check_worm(&mesh, &promise, worm.from, &channels, path, &reached)?;
-                }
-            }
-        }
+            2 => !IN_HYPERCUBES.contains(&name),
+            _ => !IN_HYPERCUBES.contains(&name) && !["multi-path", "column-path", "schl"].contains(&name),
+        })?;
+    }
+
+    #[test]
+    fn plans_on_hypercubes_keep_their_promises(
+        dimensions in 1u32..=7,
+        source: prop::sample::Index,
+        destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+    ) {
+        let cube = format!("hypercube:{dimensions}").parse::<TopologySpec>().unwrap().build().unwrap();
+        check_all(&cube, source, &destinations, &[0], |name| IN_HYPERCUBES.contains(&name))?;
     }
 }
 

@@ -4,6 +4,7 @@ mod dot;
 mod offset;
 mod palette;
 mod svg;
+mod tree;
 
 pub use dot::plan_dot;
 pub use svg::plan_svg;

@@ -5,12 +5,18 @@ use wormcast_routing::UnknownName;
 
 use crate::algorithm::{Algorithm, AlgorithmError, Options};
 use crate::column_path::ColumnPath;
+use crate::combine::Combine;
 use crate::dual_path::DualPath;
+use crate::maxport::Maxport;
 use crate::minimal_negative_first::MinimalNegativeFirst;
 use crate::minimal_negative_first_optimal::MinimalNegativeFirstOptimal;
 use crate::multi_path::MultiPath;
 use crate::pure_negative_first::PureNegativeFirst;
+use crate::schl::Schl;
 use crate::separate::Separate;
+use crate::u_cube::UCube;
+use crate::u_mesh::UMesh;
+use crate::w_sort::WSort;
 
 type Make = fn(&Network, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
 
@@ -32,6 +38,12 @@ registry! {
     "dual-path" => DualPath,
     "multi-path" => MultiPath,
     "column-path" => ColumnPath,
+    "schl" => Schl,
+    "u-mesh" => UMesh,
+    "u-cube" => UCube,
+    "maxport" => Maxport,
+    "combine" => Combine,
+    "w-sort" => WSort,
 }
 
 /// The algorithm of this name, made for `network`.
@@ -56,9 +68,11 @@ mod tests {
 
     #[test]
     fn every_listed_algorithm_exists_under_its_own_name() {
-        let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let networks = ["mesh:4x4", "hypercube:4"].map(|spec| spec.parse::<TopologySpec>().unwrap().build().unwrap());
         for name in ALGORITHMS {
-            assert_eq!(algorithm_by_name(name, &mesh, &Options::default()).unwrap().name(), *name);
+            let mut made =
+                networks.iter().filter_map(|network| algorithm_by_name(name, network, &Options::default()).ok());
+            assert_eq!(made.next().unwrap().name(), *name);
         }
     }
 
@@ -79,6 +93,12 @@ mod tests {
             message("pure-negative-first", "hypercube:3", None),
             "`pure-negative-first` needs a mesh, but `hypercube:3` is a hypercube; the mesh `mesh:2x2x2` has the same links"
         );
+        assert_eq!(message("u-cube", "mesh:4x4", None), "`u-cube` needs a hypercube, but `mesh:4x4` is a 2-D mesh");
+        assert_eq!(
+            message("w-sort", "mesh:2x2x2", None),
+            "`w-sort` needs a hypercube, but `mesh:2x2x2` is a 3-D mesh; `hypercube:3` has the same links"
+        );
+        assert_eq!(message("schl", "hypercube:4", None), "`schl` needs a 2-D mesh, but `hypercube:4` is a hypercube");
         assert_eq!(
             message("dual-path", "mesh:4x4", Some("e-cube")),
             "`dual-path` is defined with `hamiltonian` routing and cannot use `e-cube`; leave the routing out"

@@ -1,10 +1,9 @@
 //! What a plan costs before anything is simulated: startups, steps and channels.
 
-use std::collections::{BTreeSet, HashMap};
-
 use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{NoRoute, RoutingRelation};
 
+use crate::ids::IdMap;
 use crate::plan::{Itinerary, Plan};
 
 /// How many worms a node can send in one step.
@@ -26,8 +25,8 @@ pub struct WormSummary {
     pub from: NodeId,
     /// The worm whose delivery at `from` triggers it.
     pub after: Option<u32>,
-    /// The earliest step, from 1, in which it can be sent: after its trigger's, when its sender has a port free and no
-    /// earlier worm of the plan uses one of its channels in the same step.
+    /// The earliest step, from 1, in which it can be sent if earlier worms of the plan go first: after its trigger's step,
+    /// after those of all earlier worms that share a channel with it and, on one port, of all earlier worms of its sender.
     pub step: u32,
     /// The nodes that it delivers to, in order (trees: parents first).
     pub visits: Vec<NodeId>,
@@ -52,32 +51,6 @@ pub struct PlanSummary {
     pub longest: u32,
 }
 
-/// The steps, from 1, in which something is in use.
-#[derive(Default)]
-struct Calendar {
-    /// Steps 1 to this one are all taken: what is busy is mostly busy without a break.
-    filled: u32,
-    later: BTreeSet<u32>,
-}
-
-impl Calendar {
-    /// The first step from `step` on that is not taken.
-    fn free_from(&self, step: u32) -> u32 {
-        let mut free = step.max(self.filled + 1);
-        while self.later.contains(&free) {
-            free += 1;
-        }
-        free
-    }
-
-    fn take(&mut self, step: u32) {
-        self.later.insert(step);
-        while self.later.remove(&(self.filled + 1)) {
-            self.filled += 1;
-        }
-    }
-}
-
 impl Plan {
     /// Routes the plan's worms through an idle network and schedules them in steps: O(channels taken).
     ///
@@ -89,27 +62,22 @@ impl Plan {
         routing: &dyn RoutingRelation,
         ports: PortModel,
     ) -> Result<PlanSummary, NoRoute> {
-        let mut taken: HashMap<ChannelId, Calendar> = HashMap::new();
-        let mut busy: HashMap<NodeId, Calendar> = HashMap::new();
-        let mut sent: HashMap<NodeId, u32> = HashMap::new();
+        // The last step in which a channel, a sender's port is in use; how many worms a node sends.
+        let mut taken: IdMap<ChannelId, u32> = IdMap::default();
+        let mut senders: IdMap<NodeId, (u32, u32)> = IdMap::default();
+        taken.reserve(self.worms.len());
+        senders.reserve(self.worms.len() / 2);
         let mut worms: Vec<WormSummary> = Vec::with_capacity(self.worms.len());
         for (id, worm) in self.worms.iter().enumerate() {
             let channels = worm.channels(network, routing)?;
-            let mut step = worm.after.map_or(1, |trigger| worms[trigger as usize].step + 1);
-            loop {
-                let sender = busy.get(&worm.from).filter(|_| ports == PortModel::One);
-                let calendars = sender.into_iter().chain(channels.iter().filter_map(|channel| taken.get(channel)));
-                let free = calendars.map(|calendar| calendar.free_from(step)).max().unwrap_or(step);
-                if free == step {
-                    break;
-                }
-                step = free;
-            }
-            busy.entry(worm.from).or_default().take(step);
-            for &channel in &channels {
-                taken.entry(channel).or_default().take(step);
-            }
-            *sent.entry(worm.from).or_default() += 1;
+            let (port, sent) = senders.entry(worm.from).or_default();
+            let triggered = worm.after.map_or(0, |trigger| worms[trigger as usize].step);
+            let sending = if ports == PortModel::One { *port } else { 0 };
+            let busy = channels.iter().filter_map(|channel| taken.get(channel).copied());
+            let step = busy.fold(triggered.max(sending), u32::max) + 1;
+            taken.extend(channels.iter().map(|&channel| (channel, step)));
+            *port = step;
+            *sent += 1;
             let longest = match &worm.itinerary {
                 Itinerary::Path(_) => channels.len() as u32,
                 Itinerary::Tree(tree) => {
@@ -132,7 +100,7 @@ impl Plan {
             });
         }
         Ok(PlanSummary {
-            startups: sent.values().copied().max().unwrap_or(0),
+            startups: senders.values().map(|&(_, sent)| sent).max().unwrap_or(0),
             steps: worms.iter().map(|worm| worm.step).max().unwrap_or(0),
             channels: worms.iter().map(|worm| worm.channels.len() as u32).sum(),
             longest: worms.iter().map(|worm| worm.longest).max().unwrap_or(0),
@@ -178,14 +146,14 @@ mod tests {
         assert_eq!(entered, [3, 4]);
     }
 
-    /// Whether `later` cannot share a step with `earlier`.
+    /// Whether `later` has to wait for `earlier`.
     fn clash(ports: PortModel, earlier: &WormSummary, later: &WormSummary) -> bool {
         (ports == PortModel::One && earlier.from == later.from)
             || earlier.channels.iter().any(|channel| later.channels.contains(channel))
     }
 
     proptest! {
-        /// By the definition: the first step after the trigger's in which no earlier worm is in the way.
+        /// By the definition: the first step after the trigger's and those of all earlier worms that are in the way.
         #[test]
         fn every_step_is_the_earliest(
             pairs in prop::collection::vec((0u32..12, 0u32..12), 1..15),
@@ -202,9 +170,9 @@ mod tests {
             let summary = Plan { worms }.summary(&mesh, &ECube, ports).unwrap();
             for (id, worm) in summary.worms.iter().enumerate() {
                 let earlier = &summary.worms[..id];
-                let ready = worm.after.map_or(1, |trigger| earlier[trigger as usize].step + 1);
-                let blocked = |step| earlier.iter().any(|other| other.step == step && clash(ports, other, worm));
-                prop_assert_eq!(worm.step, (ready..=100).find(|&step| !blocked(step)).unwrap());
+                let trigger = worm.after.map(|trigger| &earlier[trigger as usize]);
+                let first = trigger.into_iter().chain(earlier.iter().filter(|other| clash(ports, other, worm)));
+                prop_assert_eq!(worm.step, first.map(|other| other.step).max().unwrap_or(0) + 1);
             }
         }
     }

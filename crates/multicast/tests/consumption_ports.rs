@@ -16,11 +16,15 @@ fn fewest(algorithm: &str, topology: &str) -> Option<u32> {
 fn as_documented() {
     for &algorithm in ALGORITHMS {
         let (in_2d, in_3d) = match algorithm {
-            "separate" => (1, Some(1)),
+            "separate" | "u-mesh" => (1, Some(1)),
+            "u-cube" | "maxport" | "combine" | "w-sort" => {
+                assert_eq!(fewest(algorithm, "hypercube:5"), Some(1), "{algorithm}");
+                continue;
+            }
             "pure-negative-first" | "minimal-negative-first" | "minimal-negative-first-optimal" | "dual-path" => {
                 (3, Some(4))
             }
-            "multi-path" => (3, None),
+            "multi-path" | "schl" => (3, None),
             "column-path" => (2, None),
             other => panic!("say in docs/algorithms.md what `{other}` needs"),
         };

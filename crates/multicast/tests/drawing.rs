@@ -36,7 +36,7 @@ proptest! {
         topology in prop::sample::select(vec![
             "mesh:6", "mesh:7x4", "mesh:3x2x3", "mesh:2x3x2x2", "torus:5", "torus:2x4", "torus:4x5", "torus:3x3x3", "hypercube:5",
         ]),
-        dual in any::<bool>(),
+        algorithm in prop::sample::select(vec!["separate", "dual-path", "schl", "u-mesh", "w-sort"]),
         source: prop::sample::Index,
         destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
     ) {
@@ -44,7 +44,8 @@ proptest! {
         let node = |index: &prop::sample::Index| NodeId::new(index.index(network.nodes()) as u32);
         let destinations: Vec<NodeId> = destinations.iter().map(node).collect();
         let multicast = Multicast::new(node(&source), &destinations);
-        let algorithm = if dual && topology.starts_with("mesh") { "dual-path" } else { "separate" };
+        let defined = algorithm_by_name(algorithm, &network, &Options::default()).is_ok();
+        let algorithm = if defined { algorithm } else { "separate" };
         let summary = plan(&network, algorithm, &multicast);
         let svg = plan_svg(&network, &summary, &multicast);
         prop_assert!(!svg.contains("NaN") && !svg.contains("inf"));
@@ -52,6 +53,10 @@ proptest! {
         let count = |name| elements.iter().filter(|element| *element == name).count();
         prop_assert_eq!(count("circle"), network.nodes() - 1);
         prop_assert_eq!(count("polygon"), multicast.destinations().len(), "an arrow head a delivery");
+        // The background, the source, and the tree if there is one: the source and everyone that it serves.
+        let forwards = summary.worms.iter().any(|worm| worm.after.is_some());
+        let tree = forwards && summary.worms.iter().all(|worm| worm.visits.len() == 1);
+        prop_assert_eq!(count("rect"), if tree { 3 + multicast.destinations().len() } else { 2 });
         prop_assert!(plan_dot(&network, &summary, &multicast).matches(" -> ").count() >= network.links());
     }
 }
@@ -84,4 +89,45 @@ fn names_are_escaped() {
     let graphml = NetworkGraphml(&network).to_string();
     elements(&graphml);
     assert!(graphml.contains("a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}"));
+}
+
+/// The tree's lines run down, across and down; no two nodes lie in one place, and none on another's line across.
+#[test]
+fn trees_have_a_row_for_each_step_and_cross_nowhere() {
+    let cube = "hypercube:6".parse::<TopologySpec>().unwrap().build().unwrap();
+    let everyone: Vec<NodeId> = (0..64).map(NodeId::new).collect();
+    for algorithm in ["u-cube", "maxport", "combine", "w-sort"] {
+        let multicast = Multicast::new(NodeId::new(21), &everyone);
+        let svg = plan_svg(&cube, &plan(&cube, algorithm, &multicast), &multicast);
+        let number = |element: &str, name: &str| -> f64 {
+            let (_, value) = element.split_once(&format!(" {name}=\"")).unwrap();
+            value.split_once('"').unwrap().0.parse().unwrap()
+        };
+        let nodes: Vec<(f64, f64)> = svg
+            .lines()
+            .filter(|line| line.contains("rx=\"6\""))
+            .map(|line| (number(line, "x") + number(line, "width") / 2.0, number(line, "y") + 8.0))
+            .collect();
+        assert_eq!(nodes.len(), 64);
+        let near = |a: f64, b: f64| (a - b).abs() < 0.2;
+        for (i, a) in nodes.iter().enumerate() {
+            assert!(nodes[..i].iter().all(|b| !near(a.0, b.0) || !near(a.1, b.1)));
+        }
+        let (_, tree) = svg.split_once(">step 1</text>").unwrap();
+        let lines = tree.lines().filter(|line| line.starts_with("<polyline"));
+        let mut checked = 0;
+        for line in lines {
+            let (_, points) = line.split_once("points=\"").unwrap();
+            let points: Vec<f64> =
+                points.trim_end_matches("\"/>").split([' ', ',']).map(|n| n.parse().unwrap()).collect();
+            let [x0, _, _, across, x1, _, _, y1] = points[..] else { panic!("{line}") };
+            assert!(nodes.iter().all(|node| !near(node.1, across)));
+            // On the sender's column, between it and where the line leaves, there is nobody else.
+            let between = |node: &&(f64, f64)| near(node.0, x0) && node.1 > points[1] + 1.0 && node.1 < across;
+            assert_eq!(nodes.iter().filter(between).count(), 0);
+            assert!(x1 >= x0 && nodes.iter().any(|node| near(node.0, x1) && near(node.1, y1)));
+            checked += 1;
+        }
+        assert_eq!(checked, 63);
+    }
 }

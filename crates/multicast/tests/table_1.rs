@@ -1,6 +1,6 @@
 //! Paper 1, Table 1: startups of all-to-all broadcast on an n x n mesh, as exact closed forms.
 //!
-//! No algorithm of the table forwards in software, so a source's startups are the worms of its broadcast. The printed forms
+//! Only SCHL forwards in software; of all other algorithms, a source's startups are the worms of its broadcast. The printed forms
 //! and what they differ in are in docs/algorithms.md.
 
 use wormcast_multicast::{Multicast, Options, algorithm_by_name};
@@ -69,4 +69,24 @@ fn multi_path() {
 #[test]
 fn column_path() {
     check("column-path", |n| if n == 2 { 2 } else { 2 * n }, 1, |n| 2 * n.pow(3) - 2 * n.pow(2));
+}
+
+/// Every node broadcasts; a node's startups are the worms that it sends in all of the broadcasts together. Printed: maximum
+/// 2n + 7, mean 2n + 4 - 12/n + 4/n^2. The mean is exact; the maximum is 2n + 8 from n = 3 on, and 3 for n = 2.
+#[test]
+fn schl() {
+    for n in SIDES {
+        let mesh = format!("mesh:{n}x{n}").parse::<TopologySpec>().unwrap().build().unwrap();
+        let schl = algorithm_by_name("schl", &mesh, &Options::default()).unwrap();
+        let nodes: Vec<NodeId> = (0..mesh.nodes() as u32).map(NodeId::new).collect();
+        let mut startups = vec![0u64; nodes.len()];
+        for &source in &nodes {
+            for worm in &schl.plan(&mesh, &Multicast::new(source, &nodes)).worms {
+                startups[worm.from.index()] += 1;
+            }
+        }
+        assert_eq!(startups.iter().max(), Some(&if n == 2 { 3 } else { 2 * n + 8 }), "maximum for n = {n}");
+        let scaled_mean = 2 * n.pow(3) + 4 * n.pow(2) + 4;
+        assert_eq!(startups.iter().sum::<u64>() + 12 * n, scaled_mean, "mean for n = {n}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Nodes as users write them: `28`, `4,3`, or lists with `;`.
+//! Nodes as users write them: `28`, `4,3`, or lists with `;`, or `all`.
 
 use crate::error::NodeError;
 use crate::ids::NodeId;
@@ -57,12 +57,15 @@ pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
     }
 }
 
-/// Reads nodes separated by `;`; empty text is an empty list, and a trailing `;` is allowed.
+/// Reads nodes separated by `;`; empty text is an empty list, and a trailing `;` is allowed. `all` is every node of the network.
 ///
 /// # Errors
 /// As [`parse_node`], for the first bad node.
 pub fn parse_node_list(network: &Network, text: &str) -> Result<Vec<NodeId>, NodeError> {
     let text = text.trim();
+    if text == "all" {
+        return Ok((0..network.nodes() as u32).map(NodeId::new).collect());
+    }
     let text = text.strip_suffix(';').unwrap_or(text);
     if text.trim().is_empty() {
         return Ok(Vec::new());
@@ -81,6 +84,8 @@ mod tests {
         assert_eq!(parse_node(&mesh, " 4,3 "), Ok(NodeId::new(28)));
         assert_eq!(parse_node_list(&mesh, "28; 1,4;"), Ok(vec![NodeId::new(28), NodeId::new(33)]));
         assert_eq!(parse_node_list(&mesh, ""), Ok(vec![]));
+        let all = parse_node_list(&mesh, " all ").unwrap();
+        assert_eq!((all.len(), all[0], all[63]), (64, NodeId::new(0), NodeId::new(63)));
     }
 
     #[test]

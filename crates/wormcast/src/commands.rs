@@ -85,8 +85,10 @@ fn network(spec: &str) -> Result<Network, Failure> {
 
 /// Writes a value as one line of JSON.
 fn write_json(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), Failure> {
-    serde_json::to_writer(&mut *out, value)?;
-    Ok(writeln!(out)?)
+    // In one piece: a plan has thousands of numbers, and `out` is behind a pointer.
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(out.write_all(&line)?)
 }
 
 /// Writes a line of a text report: what it is, and its value, aligned.

@@ -1,6 +1,6 @@
 //! Plans as SVG pictures.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::{self, Write};
 
 use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, RouterId, escape_xml};
@@ -8,6 +8,7 @@ use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, RouterId, esca
 use super::node_name;
 use super::offset::{arrow, arrow_head, offset, parallel};
 use super::palette::{Style, style};
+use super::tree::TreeDiagram;
 use crate::algorithm::Multicast;
 use crate::summary::{PlanSummary, WormSummary};
 
@@ -31,6 +32,9 @@ const LEGEND_CHARACTERS: usize = 52;
 /// the right of its links and in a lane of its own beside other worms. The nodes that it delivers to are filled with its
 /// colour and numbered in the order of delivery. A legend lists every worm's visits.
 ///
+/// Where nodes forward the message, colours and numbers are those of steps instead, and the legend lists each step's worms. If all
+/// worms are unicasts, their tree is drawn below: a row for each step.
+///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name, plan_svg};
 /// use wormcast_network::{NodeId, TopologySpec};
@@ -46,7 +50,9 @@ const LEGEND_CHARACTERS: usize = 52;
 pub fn plan_svg(network: &Network, summary: &PlanSummary, multicast: &Multicast) -> String {
     let layout = Layout::new(network);
     let lanes = Lanes::new(&layout, summary);
-    let picture = Picture { network, layout, summary, multicast, lanes };
+    let forwards = summary.worms.iter().any(|worm| worm.after.is_some());
+    let tree = TreeDiagram::new(network, summary, multicast);
+    let picture = Picture { network, layout, summary, multicast, lanes, forwards, tree };
     let mut svg = String::new();
     // Writing to a string does not fail.
     let _ = picture.write(&mut svg);
@@ -120,14 +126,23 @@ struct Picture<'a> {
     summary: &'a PlanSummary,
     multicast: &'a Multicast,
     lanes: Lanes,
+    /// Whether colours and numbers are those of steps.
+    forwards: bool,
+    tree: Option<TreeDiagram<'a>>,
 }
 
 impl Picture<'_> {
+    fn style(&self, worm: &WormSummary) -> Style {
+        style(if self.forwards { worm.step - 1 } else { worm.id })
+    }
+
     fn write(&self, out: &mut String) -> fmt::Result {
         let legend = self.legend();
         let longest = legend.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let width = self.layout.width() + 40.0 + longest as f64 * CHARACTER + 20.0;
-        let height = TITLE + self.layout.height().max((legend.len() as f64 + 2.0) * LINE);
+        let width = width.max(self.tree.as_ref().map_or(0.0, |tree| tree.width() + 20.0));
+        let tree_top = TITLE + self.layout.height().max((legend.len() as f64 + 2.0) * LINE);
+        let height = tree_top + self.tree.as_ref().map_or(0.0, TreeDiagram::height);
         writeln!(
             out,
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
@@ -141,19 +156,29 @@ impl Picture<'_> {
         )?;
         writeln!(out, r#"<g transform="translate(0 {TITLE})">"#)?;
         self.layout.write_links(out)?;
+        for worm in &self.summary.worms {
+            self.write_lines(out, worm)?;
+        }
         self.layout.write_captions(out)?;
         for worm in &self.summary.worms {
-            self.write_worm(out, worm)?;
+            self.write_heads(out, worm)?;
         }
         self.write_nodes(out)?;
         self.write_legend(out, &legend)?;
-        writeln!(out, "</g>\n</svg>")
+        writeln!(out, "</g>")?;
+        if let Some(tree) = &self.tree {
+            writeln!(out, r#"<g transform="translate(0 {tree_top:.0})">"#)?;
+            tree.write(out)?;
+            writeln!(out, "</g>")?;
+        }
+        writeln!(out, "</svg>")
     }
 
     fn title(&self) -> String {
-        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let steps =
+            if self.forwards { format!(", {}", count(self.summary.steps as usize, "step")) } else { String::new() };
         format!(
-            "{}: from {} to {}, {}",
+            "{}: from {} to {}, {}{steps}",
             self.network.name(),
             node_name(self.network, self.multicast.source()),
             count(self.multicast.destinations().len(), "destination"),
@@ -183,18 +208,20 @@ impl Picture<'_> {
         runs
     }
 
-    fn write_worm(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
-        let Style { colour, dash, .. } = style(worm.id);
-        writeln!(
-            out,
-            r#"<g stroke="{colour}" fill="{colour}" stroke-linejoin="round"><title>worm {}</title>"#,
-            worm.id
-        )?;
+    fn write_lines(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
+        let Style { colour, dash, .. } = self.style(worm);
+        writeln!(out, r#"<g stroke="{colour}" fill="none" stroke-linejoin="round"><title>worm {}</title>"#, worm.id)?;
         let dashes = if dash.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dash}""#) };
         for run in self.runs(worm) {
             writeln!(out, r#"<polyline fill="none" stroke-width="2"{dashes} points="{}"/>"#, list(&run.drawn()))?;
         }
-        // An arrow head at each delivery: the first arrival at the node that is next or, in a tree, the only one.
+        writeln!(out, "</g>")
+    }
+
+    /// An arrow head at each delivery: the first arrival at the node that is next or, in a tree, the only one.
+    fn write_heads(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
+        let Style { colour, .. } = self.style(worm);
+        writeln!(out, r#"<g stroke="none" fill="{colour}"><title>worm {}</title>"#, worm.id)?;
         let mut awaited = worm.visits.iter().peekable();
         for (&channel, distance) in worm.channels.iter().zip(self.lanes.distances(worm)) {
             if awaited.next_if_eq(&&self.network.node_of(self.network.to(channel))).is_none() {
@@ -202,16 +229,16 @@ impl Picture<'_> {
             }
             if let Some([.., from, to]) = self.layout.lines(channel).last().map(Vec::as_slice) {
                 let (tip, along) = arrow(*from, *to, distance, RADIUS + 1.0);
-                writeln!(out, r#"<polygon stroke="none" points="{}"/>"#, list(&arrow_head(tip, along)))?;
+                writeln!(out, r#"<polygon points="{}"/>"#, list(&arrow_head(tip, along)))?;
             }
         }
         writeln!(out, "</g>")
     }
 
     fn write_nodes(&self, out: &mut String) -> fmt::Result {
-        let mut delivery: HashMap<NodeId, (u32, usize)> = HashMap::new();
+        let mut delivery: HashMap<NodeId, (&WormSummary, usize)> = HashMap::new();
         for worm in &self.summary.worms {
-            delivery.extend(worm.visits.iter().enumerate().map(|(order, &node)| (node, (worm.id, order + 1))));
+            delivery.extend(worm.visits.iter().enumerate().map(|(order, &node)| (node, (worm, order + 1))));
         }
         writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
         for router in (0..self.network.routers() as u32).map(RouterId::new) {
@@ -226,12 +253,14 @@ impl Picture<'_> {
                 )?;
                 writeln!(out, r##"<text x="{x:.1}" y="{:.1}" fill="#ffffff">S</text>"##, y + 3.2)?;
             } else if let Some(&(worm, order)) = delivery.get(&node) {
-                let Style { colour, ink, .. } = style(worm);
+                let Style { colour, ink, .. } = self.style(worm);
+                let (id, step) = (worm.id, worm.step);
                 writeln!(
                     out,
-                    r##"<circle cx="{x:.1}" cy="{y:.1}" r="{RADIUS}" fill="{colour}" stroke="#222222"><title>{name}: visit {order} of worm {worm}</title></circle>"##
+                    r##"<circle cx="{x:.1}" cy="{y:.1}" r="{RADIUS}" fill="{colour}" stroke="#222222"><title>{name}: visit {order} of worm {id}, step {step}</title></circle>"##
                 )?;
-                writeln!(out, r#"<text x="{x:.1}" y="{:.1}" fill="{ink}">{order}</text>"#, y + 3.2)?;
+                let number = if self.forwards { step as usize } else { order };
+                writeln!(out, r#"<text x="{x:.1}" y="{:.1}" fill="{ink}">{number}</text>"#, y + 3.2)?;
             } else {
                 writeln!(
                     out,
@@ -242,36 +271,48 @@ impl Picture<'_> {
         writeln!(out, "</g>")
     }
 
-    /// The legend's lines; the first of each worm has its id.
-    fn legend(&self) -> Vec<(Option<u32>, String)> {
+    /// The legend's lines; the first of each worm, or of each step, has its style.
+    fn legend(&self) -> Vec<(Option<Style>, String)> {
+        if self.forwards { self.legend_of_steps() } else { self.legend_of_worms() }
+    }
+
+    fn legend_of_worms(&self) -> Vec<(Option<Style>, String)> {
         let mut lines = Vec::new();
         for worm in &self.summary.worms {
-            let after = worm.after.map_or_else(String::new, |trigger| format!(" after worm {trigger}"));
             let from = node_name(self.network, worm.from);
             lines.push((
-                Some(worm.id),
-                format!("worm {} from {from}{after}, step {}, {} channels", worm.id, worm.step, worm.channels.len()),
+                Some(self.style(worm)),
+                format!("worm {} from {from}, step {}, {} channels", worm.id, worm.step, worm.channels.len()),
             ));
-            let mut line = String::from("  ");
-            for (order, &node) in worm.visits.iter().enumerate() {
-                let visit = format!("{}{}", if order == 0 { "" } else { " > " }, node_name(self.network, node));
-                if line.chars().count() + visit.chars().count() > LEGEND_CHARACTERS {
-                    lines.push((None, std::mem::replace(&mut line, String::from("  "))));
-                }
-                line.push_str(&visit);
-            }
-            lines.push((None, line));
+            let name = |&node: &NodeId| node_name(self.network, node);
+            lines.extend(wrapped(worm.visits.iter().map(name), " > ").map(|line| (None, line)));
         }
         lines
     }
 
-    fn write_legend(&self, out: &mut String, legend: &[(Option<u32>, String)]) -> fmt::Result {
+    fn legend_of_steps(&self) -> Vec<(Option<Style>, String)> {
+        let mut steps: BTreeMap<u32, Vec<&WormSummary>> = BTreeMap::new();
+        for worm in &self.summary.worms {
+            steps.entry(worm.step).or_default().push(worm);
+        }
+        let mut lines = Vec::new();
+        for (step, worms) in steps {
+            lines.push((Some(self.style(worms[0])), format!("step {step}: {}", count(worms.len(), "worm"))));
+            let path = |worm: &&WormSummary| {
+                let nodes = std::iter::once(worm.from).chain(worm.visits.iter().copied());
+                nodes.map(|node| node_name(self.network, node)).collect::<Vec<_>>().join(" > ")
+            };
+            lines.extend(wrapped(worms.iter().map(path), "; ").map(|line| (None, line)));
+        }
+        lines
+    }
+
+    fn write_legend(&self, out: &mut String, legend: &[(Option<Style>, String)]) -> fmt::Result {
         let left = self.layout.width();
         writeln!(out, r##"<g font-family="monospace" font-size="11" fill="#222222" xml:space="preserve">"##)?;
-        for (row, (worm, text)) in legend.iter().enumerate() {
+        for (row, (style, text)) in legend.iter().enumerate() {
             let y = (row as f64 + 1.0) * LINE;
-            if let Some(worm) = worm {
-                let Style { colour, dash, .. } = style(*worm);
+            if let &Some(Style { colour, dash, .. }) = style {
                 let dashes = if dash.is_empty() { "none" } else { dash };
                 let middle = y - 3.5;
                 writeln!(
@@ -284,6 +325,29 @@ impl Picture<'_> {
         }
         writeln!(out, "</g>")
     }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Items with separators, broken into lines that fit the legend.
+fn wrapped(items: impl Iterator<Item = String>, separator: &str) -> impl Iterator<Item = String> {
+    let mut lines: Vec<String> = Vec::new();
+    for item in items {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + separator.len() + item.chars().count() <= LEGEND_CHARACTERS => {
+                line.push_str(separator);
+                line.push_str(&item);
+            }
+            Some(line) => {
+                line.push_str(separator.trim_end());
+                lines.push(format!("  {item}"));
+            }
+            None => lines.push(format!("  {item}")),
+        }
+    }
+    lines.into_iter()
 }
 
 fn list(points: &[Point]) -> String {

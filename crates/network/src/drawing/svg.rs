@@ -78,7 +78,11 @@ impl Layout<'_> {
     /// # Errors
     /// If `out` fails.
     pub fn write_captions(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, r##"<g font-family="sans-serif" font-size="10" text-anchor="middle" fill="#777777">"##)?;
+        // A white edge keeps them legible on top of lines.
+        writeln!(
+            out,
+            r##"<g font-family="sans-serif" font-size="10" text-anchor="middle" fill="#777777" stroke="#ffffff" stroke-width="3" paint-order="stroke">"##
+        )?;
         for caption in self.captions() {
             let at = caption.at;
             writeln!(out, r#"<text x="{:.1}" y="{:.1}">{}</text>"#, at.x, at.y + 3.5, escape_xml(&caption.text))?;

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wormcast::multicast::{
-    ALGORITHMS, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name, plan_dot, plan_svg,
+    ALGORITHMS, Contention, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name, plan_dot,
+    plan_svg,
 };
 use wormcast::network::{Network, parse_node, parse_node_list};
 use wormcast::routing::ROUTINGS;
@@ -35,7 +36,7 @@ pub(crate) struct Arguments {
     /// The sender: its number, or coordinates such as `4,3`.
     #[arg(long, value_name = "NODE", required_unless_present = "batch")]
     source: Option<String>,
-    /// The receivers, separated by `;`.
+    /// The receivers, separated by `;`, or `all`.
     #[arg(long, value_name = "LIST", required_unless_present = "batch")]
     destinations: Option<String>,
     /// How many worms a node sends in one step.
@@ -136,6 +137,13 @@ fn write_text(
     writeln!(out, "startups {startups}, steps {steps}, channels {channels}, longest {longest}")?;
     if summary.worms.is_empty() {
         return Ok(());
+    }
+    if let Some(Contention { first, second, channel }) = summary.contention() {
+        let [from, to] =
+            [network.from(channel), network.to(channel)].map(|end| node_name(network, network.node_of(end)));
+        writeln!(out, "contention: worms {first} and {second} may meet on the channel from {from} to {to}")?;
+    } else {
+        writeln!(out, "contention-free")?;
     }
     let width = summary.worms.iter().map(|worm| node_name(network, worm.from).len()).max().unwrap_or(0).max(4);
     writeln!(out, "\nworm  {:<width$}  after  step  channels  visits", "from")?;

@@ -42,6 +42,14 @@ fn every_form_of_a_request_gives_the_answer_of_a_single_plan() {
 }
 
 #[test]
+fn all_nodes_can_be_asked_for() {
+    let answers =
+        answers(r#"{"topology":"hypercube:8","algorithm":"w-sort","source":7,"destinations":"all","ports":"all"}"#);
+    let worms = answers[0]["worms"].as_array().map(Vec::len);
+    assert_eq!((worms, &answers[0]["steps"], &answers[0]["contention"]), (Some(255), &json!(8), &Value::Null));
+}
+
+#[test]
 fn a_bad_line_does_not_stop_the_rest() {
     let good = r#"{"topology":"mesh:2x2","algorithm":"separate","source":0,"destinations":[3]}"#;
     let answers = answers(&format!("{good}\nnonsense\n\n{good}\n{{}}\n{good}"));

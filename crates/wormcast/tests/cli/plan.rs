@@ -17,7 +17,7 @@ fn json_is_as_documented() {
         wormcast(&arguments).success(),
         "{\"topology\":\"mesh:8x8\",\"algorithm\":\"pure-negative-first\",\"source\":28,\"destinations\":[33,41],\
          \"worms\":[{\"id\":0,\"from\":28,\"after\":null,\"step\":1,\"visits\":[33,41],\
-         \"channels\":[[28,27],[27,26],[26,25],[25,33],[33,41]]}],\"startups\":1,\"steps\":1,\"channels\":5,\"longest\":5}\n"
+         \"channels\":[[28,27],[27,26],[26,25],[25,33],[33,41]]}],\"startups\":1,\"steps\":1,\"channels\":5,\"longest\":5,\"contention\":null}\n"
     );
 }
 
@@ -35,6 +35,7 @@ fn text_lists_the_worms() {
     let expected = "\
 pure-negative-first on mesh:8x8: 3 worms from 4,3 to 18 destinations
 startups 3, steps 3, channels 42, longest 18
+contention-free
 
 worm  from  after  step  channels  visits
 0     4,3   -      1     18        4,2 > 3,2 > 3,1 > 0,2 > 1,4 > 1,5 > 2,7 > 6,7
@@ -92,4 +93,57 @@ fn bad_input_is_explained() {
     let torus = ["plan", "--topology", "torus:4x4", "--algorithm", "dual-path", "--source", "0", "--destinations", "1"];
     assert_eq!(wormcast(&torus).bad_input(), "error: `dual-path` needs a mesh, but `torus:4x4` is a torus\n");
     assert!(wormcast(&["plan", "--topology", "mesh:4x4"]).bad_input().contains("--algorithm <NAME>"));
+}
+
+/// Paper 2, Figure 8(c).
+#[test]
+fn hypercube_trees_have_the_steps_of_the_paper() {
+    let plan = |ports| {
+        wormcast(&[
+            &["plan", "--topology", "hypercube:4", "--algorithm", "w-sort", "--source", "0", "--format", "json"][..],
+            &["--destinations", "1;3;5;7;11;12;14;15", "--ports", ports],
+        ].concat()).json()
+    };
+    let all = plan("all");
+    let steps: Vec<_> = all["worms"].as_array().unwrap().iter().map(|worm| worm["step"].clone()).collect();
+    assert_eq!(json!(steps), json!([1, 1, 1, 1, 2, 2, 2, 2]));
+    assert_eq!((&all["steps"], &all["contention"]), (&json!(2), &json!(null)));
+    assert_eq!(
+        all["worms"][4],
+        json!({"id":4,"from":14,"after":0,"step":2,"visits":[11],"channels":[[14,10],[10,11]]})
+    );
+    assert_eq!(plan("one")["steps"], json!(4));
+}
+
+#[test]
+fn a_broadcast_needs_no_list() {
+    let fixed = ["plan", "--topology", "hypercube:3", "--algorithm", "u-cube", "--source", "5", "--destinations"];
+    let plan = |list| wormcast(&[&fixed[..], &[list]].concat()).success();
+    assert_eq!(plan("all"), plan("0;1;2;3;4;5;6;7"));
+    let expected = "\
+u-cube on hypercube:3: 7 worms from 5 to 7 destinations
+startups 3, steps 3, channels 7, longest 1
+contention-free
+
+worm  from  after  step  channels  visits
+0     5     -      1     1         1
+1     5     -      2     1         7
+2     5     -      3     1         4
+3     1     0      2     1         3
+4     1     0      3     1         0
+5     7     1      3     1         6
+6     3     3      3     1         2
+";
+    assert_eq!(plan("all"), expected);
+}
+
+#[test]
+fn algorithms_say_which_network_they_need() {
+    let message = |topology, algorithm| {
+        wormcast(&["plan", "--topology", topology, "--algorithm", algorithm, "--source", "0", "--destinations", "1"])
+            .bad_input()
+    };
+    assert_eq!(message("mesh:4x4", "combine"), "error: `combine` needs a hypercube, but `mesh:4x4` is a 2-D mesh\n");
+    assert_eq!(message("torus:4x4", "u-mesh"), "error: `u-mesh` needs a mesh, but `torus:4x4` is a torus\n");
+    assert_eq!(message("mesh:4x4x4", "schl"), "error: `schl` needs a 2-D mesh, but `mesh:4x4x4` is a 3-D mesh\n");
 }

@@ -1,7 +1,7 @@
 //! A plan as JSON.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use wormcast::multicast::{Multicast, PlanSummary, WormSummary};
+use wormcast::multicast::{Contention, Multicast, PlanSummary, WormSummary};
 use wormcast::network::{ChannelId, Network, NodeId};
 
 /// A plan and what was asked for, as JSON.
@@ -25,6 +25,7 @@ impl Serialize for Answer<'_> {
         map.serialize_entry("steps", &summary.steps)?;
         map.serialize_entry("channels", &summary.channels)?;
         map.serialize_entry("longest", &summary.longest)?;
+        map.serialize_entry("contention", &summary.contention().map(|contention| Meeting(network, contention)))?;
         map.end()
     }
 }
@@ -67,5 +68,18 @@ impl Serialize for Channels<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(network, channels) = self;
         serializer.collect_seq(channels.iter().map(|&c| [network.from(c).raw(), network.to(c).raw()]))
+    }
+}
+
+struct Meeting<'a>(&'a Network, Contention);
+
+impl Serialize for Meeting<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Self(network, Contention { first, second, channel }) = self;
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("first", &first)?;
+        map.serialize_entry("second", &second)?;
+        map.serialize_entry("channel", &[network.from(channel).raw(), network.to(channel).raw()])?;
+        map.end()
     }
 }

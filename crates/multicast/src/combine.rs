@@ -1,0 +1,66 @@
+//! The Combine algorithm.
+
+use wormcast_network::Network;
+use wormcast_routing::{Dependencies, ECube, RoutingRelation};
+
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
+use crate::cube_chain::{center, chain_multicast, highdim, relative_chain, require_hypercube};
+use crate::plan::Plan;
+
+/// Combine: Maxport, unless that would leave the receiver with more than half of the chain; then U-cube.
+///
+/// Source: paper 2, section 4.1: Figure 4 with *next = max(highdim, center)*. It uses several ports, but not at the price of one
+/// node that serves most destinations.
+///
+/// Made for all ports; a node may send along one dimension several times, one step after the other. No node has to serve more than
+/// half of what its sender had left, so on all ports it never takes more steps than U-cube: ceil(log2(m + 1)) for m destinations.
+/// It does not contend: before a node sends along a lower dimension it has given away the other half of its subcube, so other
+/// nodes serve disjoint subcubes, or parts of one that do not overlap, as U-cube's.
+///
+/// Needs a hypercube. O(m log m).
+///
+/// ```
+/// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
+/// use wormcast_network::{NodeId, TopologySpec};
+///
+/// // As U-cube within the half that holds all destinations (paper 2, Figure 6).
+/// let cube = "hypercube:4".parse::<TopologySpec>()?.build()?;
+/// let combine = algorithm_by_name("combine", &cube, &Options::default())?;
+/// let plan = combine.plan(&cube, &Multicast::new(NodeId::new(0), &[0b1001, 0b1010, 0b1011].map(NodeId::new)));
+/// let summary = plan.summary(&cube, combine.routing(), PortModel::All)?;
+/// let sent: Vec<_> = summary.worms.iter().map(|worm| (worm.from.raw(), worm.visits[0].raw(), worm.step)).collect();
+/// assert_eq!(sent, [(0, 0b1010, 1), (0, 0b1001, 2), (0b1010, 0b1011, 2)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Combine;
+
+impl Combine {
+    /// For a hypercube.
+    ///
+    /// # Errors
+    /// If the network is no hypercube, or another routing is asked for.
+    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+        require_hypercube("combine", network)?;
+        own_routing("combine", "e-cube", options)?;
+        Ok(Self)
+    }
+}
+
+impl Algorithm for Combine {
+    fn name(&self) -> &'static str {
+        "combine"
+    }
+
+    fn routing(&self) -> &dyn RoutingRelation {
+        &ECube
+    }
+
+    fn plan(&self, _network: &Network, multicast: &Multicast) -> Plan {
+        let next = |chain: &[u32], left, right| highdim(chain, left, right).max(center(left, right));
+        chain_multicast(multicast, &relative_chain(multicast), next)
+    }
+
+    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+        Dependencies::of_relation(network, &ECube)
+    }
+}

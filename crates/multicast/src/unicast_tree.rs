@@ -1,0 +1,45 @@
+//! Software forwarding along a chain: every receiver takes over a part of what its sender is left with.
+
+use std::collections::VecDeque;
+
+use wormcast_network::NodeId;
+
+use crate::plan::Worm;
+
+/// A part of a chain and the node in it that serves the rest of it: positions in the chain, ends included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Share {
+    pub(crate) left: usize,
+    /// The node that has the message.
+    pub(crate) holder: usize,
+    pub(crate) right: usize,
+}
+
+/// The unicasts by which the node at position `source` gives a message to all others of `chain`.
+///
+/// `hand_over` says what the holder of a share gives away next, and to whom: an end of the share without its holder. A node
+/// sends all its unicasts before those that it sent to forward theirs: the worms are in breadth-first order.
+/// O(chain x the cost of `hand_over`).
+pub(crate) fn unicast_tree(chain: &[NodeId], source: usize, hand_over: impl Fn(Share) -> Share) -> Vec<Worm> {
+    let mut worms = Vec::with_capacity(chain.len().saturating_sub(1));
+    let whole = Share { left: 0, holder: source, right: chain.len().saturating_sub(1) };
+    // A queue, not recursion: trees can be as deep as the chain is long.
+    let mut shares = VecDeque::from([(whole, None)]);
+    while let Some((mut share, trigger)) = shares.pop_front() {
+        while share.left < share.right {
+            let given = hand_over(share);
+            let id = worms.len() as u32;
+            let unicast = Worm::path(chain[share.holder], vec![chain[given.holder]]);
+            worms.push(Worm { after: trigger, ..unicast });
+            if given.left < given.right {
+                shares.push_back((given, Some(id)));
+            }
+            if given.left > share.holder {
+                share.right = given.left - 1;
+            } else {
+                share.left = given.right + 1;
+            }
+        }
+    }
+    worms
+}

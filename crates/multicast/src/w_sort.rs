@@ -1,0 +1,66 @@
+//! The W-sort algorithm.
+
+use wormcast_network::Network;
+use wormcast_routing::{Dependencies, ECube, RoutingRelation};
+
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
+use crate::cube_chain::{chain_multicast, highdim, relative_chain, require_hypercube};
+use crate::plan::Plan;
+use crate::weighted_sort::weighted_sort;
+
+/// W-sort: Maxport along a weighted chain, in which the half of a subcube with more destinations comes first.
+///
+/// Source: paper 2, section 4.2, Figures 7 and 8. The first node of a subcube receives the message for all of it; after the weighted
+/// sort ([`weighted_sort`]) that is a node in its most crowded corner, which then reaches the most destinations by different ports.
+///
+/// Made for all ports. It does not contend (paper 2, Theorem 6): the weighted chain is cube-ordered (Theorem 5), which is all
+/// that the argument for Maxport needs.
+///
+/// Needs a hypercube. O(m log m) for m destinations.
+///
+/// ```
+/// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
+/// use wormcast_network::{NodeId, TopologySpec};
+///
+/// // Paper 2, Figure 8(c): two steps where U-cube and Maxport take four.
+/// let cube = "hypercube:4".parse::<TopologySpec>()?.build()?;
+/// let w_sort = algorithm_by_name("w-sort", &cube, &Options::default())?;
+/// let plan = w_sort.plan(&cube, &Multicast::new(NodeId::new(0), &[1, 3, 5, 7, 11, 12, 14, 15].map(NodeId::new)));
+/// let summary = plan.summary(&cube, w_sort.routing(), PortModel::All)?;
+/// let sent: Vec<_> = summary.worms.iter().map(|worm| (worm.from.raw(), worm.visits[0].raw(), worm.step)).collect();
+/// assert_eq!(sent, [(0, 14, 1), (0, 5, 1), (0, 3, 1), (0, 1, 1), (14, 11, 2), (14, 12, 2), (14, 15, 2), (5, 7, 2)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct WSort;
+
+impl WSort {
+    /// For a hypercube.
+    ///
+    /// # Errors
+    /// If the network is no hypercube, or another routing is asked for.
+    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+        require_hypercube("w-sort", network)?;
+        own_routing("w-sort", "e-cube", options)?;
+        Ok(Self)
+    }
+}
+
+impl Algorithm for WSort {
+    fn name(&self) -> &'static str {
+        "w-sort"
+    }
+
+    fn routing(&self) -> &dyn RoutingRelation {
+        &ECube
+    }
+
+    fn plan(&self, _network: &Network, multicast: &Multicast) -> Plan {
+        let mut chain = relative_chain(multicast);
+        weighted_sort(&mut chain);
+        chain_multicast(multicast, &chain, highdim)
+    }
+
+    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+        Dependencies::of_relation(network, &ECube)
+    }
+}
