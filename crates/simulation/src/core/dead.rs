@@ -10,93 +10,118 @@ use super::worm::{Route, Worm};
 use crate::observer::Observer;
 use crate::result::{DeadWorm, Deadlock};
 
+/// Memory of searches.
+#[derive(Default)]
+pub(crate) struct Search {
+    /// The first request of each worm, by slot, and the one after each request; or `NONE`.
+    first: Vec<u32>,
+    next: Vec<u32>,
+    /// The worms that have not been struck out.
+    suspects: Vec<u32>,
+    dead: Vec<bool>,
+}
+
+impl Search {
+    fn requests(&self, slot: u32) -> impl Iterator<Item = u32> {
+        let index = |index: u32| (index != NONE).then_some(index);
+        std::iter::successors(index(self.first[slot as usize]), move |&at| index(self.next[at as usize]))
+    }
+
+    fn is_dead(&self, slot: u32) -> bool {
+        slot != NONE && self.dead[slot as usize]
+    }
+}
+
 impl<O: Observer> Core<'_, O> {
     /// Finds dead worms, if there are any, and a cycle among them.
     ///
     /// Only worms with nothing but requests ahead of them can be dead, and only those that are `stuck`: that will give nothing
     /// back before a request is granted. Of these, one is struck out if any of its requests has, for each of its parts, a
     /// candidate that is neither held by nor queued behind a worm that remains; the rest is dead.
-    pub(crate) fn find_deadlock(&self, stuck: impl Fn(u32) -> bool) -> Option<Deadlock> {
-        let mut requests: Vec<Vec<u32>> = vec![Vec::new(); self.worms.len()];
+    pub(crate) fn find_deadlock(&self, search: &mut Search, stuck: impl Fn(u32) -> bool) -> Option<Deadlock> {
+        search.first.clear();
+        search.first.resize(self.worms.len(), NONE);
         for (index, request) in self.channels.arbiter.requests() {
-            requests[request.worm as usize].push(index);
+            if search.next.len() <= index as usize {
+                search.next.resize(index as usize + 1, NONE);
+            }
+            search.next[index as usize] = std::mem::replace(&mut search.first[request.worm as usize], index);
         }
-        let mut suspects: Vec<u32> = (0..self.worms.len() as u32)
-            .filter(|&slot| {
-                let worm = &self.worms[slot as usize];
-                worm.live && worm.timers == 0 && worm.requests > 0 && stuck(slot)
-            })
-            .collect();
-        let mut dead: Vec<bool> = vec![false; self.worms.len()];
-        for &slot in &suspects {
-            dead[slot as usize] = true;
+        search.suspects.clear();
+        search.suspects.extend((0..self.worms.len() as u32).filter(|&slot| {
+            let worm = &self.worms[slot as usize];
+            worm.live && worm.timers == 0 && worm.requests > 0 && stuck(slot)
+        }));
+        search.dead.clear();
+        search.dead.resize(self.worms.len(), false);
+        for &slot in &search.suspects {
+            search.dead[slot as usize] = true;
         }
+        let mut suspects = std::mem::take(&mut search.suspects);
         loop {
             let before = suspects.len();
             suspects.retain(|&slot| {
-                let stuck = requests[slot as usize]
-                    .iter()
-                    .filter_map(|&index| self.channels.arbiter.request(index))
-                    .all(|request| !self.blockers(request, &dead).is_empty());
-                dead[slot as usize] = stuck;
-                stuck
+                let requests = search.requests(slot).filter_map(|index| self.channels.arbiter.request(index));
+                let stays = { requests }.all(|request| self.blocker(request, search).is_some());
+                search.dead[slot as usize] = stays;
+                stays
             });
             if suspects.len() == before {
                 break;
             }
         }
-        let blocker = |slot: u32| {
-            let index = *requests[slot as usize].first()?;
-            self.blockers(self.channels.arbiter.request(index)?, &dead).first().copied()
-        };
+        let (first, count) = (suspects.first().copied(), suspects.len());
+        search.suspects = suspects;
         // Worms that wait for a first channel hold nothing and block nobody, but lead to those that do.
-        let mut path = vec![*suspects.first()?];
+        let first = first?;
+        let mut path = vec![first];
         let start = loop {
-            let next = blocker(path[path.len() - 1])?;
+            let request = self.channels.arbiter.request(search.first[path[path.len() - 1] as usize])?;
+            let next = self.blocker(request, search)?;
             match path.iter().position(|&slot| slot == next) {
                 Some(start) => break start,
                 None => path.push(next),
             }
         };
-        let cycle = path[start..].iter().map(|&slot| self.describe(slot, &requests[slot as usize])).collect();
-        Some(Deadlock { at: self.now, dead: suspects.len(), cycle })
+        let cycle = path[start..].iter().map(|&slot| self.describe(slot, search)).collect();
+        Some(Deadlock { at: self.now, dead: count, cycle })
     }
 
-    /// The dead worms that keep a request from being granted for ever; none if it may be granted yet.
-    fn blockers(&self, request: &Request, dead: &[bool]) -> Vec<u32> {
+    /// A dead worm that keeps a request from being granted for ever; none if it may be granted yet.
+    fn blocker(&self, request: &Request, search: &Search) -> Option<u32> {
+        let arbiter = &self.channels.arbiter;
         if let Some(pool) = request.pool {
-            let holders: Vec<u32> =
-                self.channels.arbiter.members(pool).map(|channel| self.channels.arbiter.holder(channel, 0)).collect();
-            if holders.iter().all(|&holder| holder != NONE && dead[holder as usize]) {
-                return holders;
+            let mut holders = arbiter.members(pool).map(|channel| arbiter.holder(channel, 0));
+            let first = holders.next()?;
+            if search.is_dead(first) && holders.all(|holder| search.is_dead(holder)) {
+                return Some(first);
             }
         }
-        let mut blockers = Vec::new();
+        let mut any = None;
         for (position, &link) in request.links.iter().enumerate() {
-            let holders: Vec<u32> = self.channels.arbiter.link_holders(link).collect();
-            let ahead =
-                self.channels.arbiter.ahead(request, position).filter_map(|index| self.channels.arbiter.request(index));
-            let dead_ahead = ahead.map(|other| other.worm).find(|&worm| worm != request.worm && dead[worm as usize]);
-            if holders.iter().all(|&holder| holder != NONE && dead[holder as usize]) {
-                blockers.extend(holders);
-            } else if let Some(worm) = dead_ahead {
-                blockers.push(worm);
-            } else if !request.all_links {
-                return Vec::new();
+            let mut holders = arbiter.link_holders(link);
+            let first = holders.next()?;
+            let blocker = if search.is_dead(first) && holders.all(|holder| search.is_dead(holder)) {
+                Some(first)
             } else {
-                continue;
-            }
-            if request.all_links {
-                return blockers;
+                let ahead = arbiter.ahead(request, position).filter_map(|index| arbiter.request(index));
+                ahead.map(|other| other.worm).find(|&worm| worm != request.worm && search.is_dead(worm))
+            };
+            match (blocker, request.all_links) {
+                // One link that never comes is enough to wait for ever, or all have to be such.
+                (Some(_), true) => return blocker,
+                (None, false) => return None,
+                _ => any = any.or(blocker),
             }
         }
-        blockers
+        any
     }
 
-    fn describe(&self, slot: u32, requests: &[u32]) -> DeadWorm {
+    fn describe(&self, slot: u32, search: &Search) -> DeadWorm {
         let worm = &self.worms[slot as usize];
-        let requests: Vec<&Request> =
-            requests.iter().filter_map(|&index| self.channels.arbiter.request(index)).collect();
+        let requests = search.requests(slot).filter_map(|index| self.channels.arbiter.request(index));
+        let mut requests: Vec<&Request> = requests.collect();
+        requests.sort_by_key(|request| request.key);
         let mut waits_for = Vec::new();
         let mut seen = HashSet::new();
         for request in &requests {

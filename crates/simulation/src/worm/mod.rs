@@ -206,10 +206,13 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
     fn find_deadlock(&mut self) -> Option<Deadlock> {
         self.catch_up();
         let now = self.core.now;
-        self.core.find_deadlock(|slot| match &self.times[slot as usize] {
+        let mut search = std::mem::take(&mut self.core.search);
+        let found = self.core.find_deadlock(&mut search, |slot| match &self.times[slot as usize] {
             Times::Path(times) => times.last_departure() < now,
             Times::Tree(times) => times.last_departure() < now,
-        })
+        });
+        self.core.search = search;
+        found
     }
 }
 
