@@ -16,9 +16,16 @@ pub(crate) struct Search {
     /// The first request of each worm, by slot, and the one after each request; or `NONE`.
     first: Vec<u32>,
     next: Vec<u32>,
-    /// The worms that have not been struck out.
     suspects: Vec<u32>,
+    /// Whether a worm is a suspect that has not been struck out.
     dead: Vec<bool>,
+    /// The last entry in `watches` of those who depend on a worm, by its slot: (dependent, entry before).
+    watched: Vec<u32>,
+    watches: Vec<(u32, u32)>,
+    /// Worms that have been struck out, and whose dependents have still to be looked at.
+    struck: Vec<u32>,
+    /// The worms that keep a request from being granted.
+    blockers: Vec<u32>,
 }
 
 impl Search {
@@ -37,39 +44,44 @@ impl<O: Observer> Core<'_, O> {
     ///
     /// Only worms with nothing but requests ahead of them can be dead, and only those that are `stuck`: that will give nothing
     /// back before a request is granted. Of these, one is struck out if any of its requests has, for each of its parts, a
-    /// candidate that is neither held by nor queued behind a worm that remains; the rest is dead.
+    /// candidate that is neither held by nor queued behind a worm that remains; the rest is dead. Whoever is struck out has
+    /// those looked at again that counted on it: about linear in worms and requests.
     pub(crate) fn find_deadlock(&self, search: &mut Search, stuck: impl Fn(u32) -> bool) -> Option<Deadlock> {
+        let worms = self.worms.len();
         search.first.clear();
-        search.first.resize(self.worms.len(), NONE);
+        search.first.resize(worms, NONE);
         for (index, request) in self.channels.arbiter.requests() {
             if search.next.len() <= index as usize {
                 search.next.resize(index as usize + 1, NONE);
             }
             search.next[index as usize] = std::mem::replace(&mut search.first[request.worm as usize], index);
         }
-        search.suspects.clear();
-        search.suspects.extend((0..self.worms.len() as u32).filter(|&slot| {
+        let mut suspects = std::mem::take(&mut search.suspects);
+        suspects.clear();
+        suspects.extend((0..worms as u32).filter(|&slot| {
             let worm = &self.worms[slot as usize];
             worm.live && worm.timers == 0 && worm.requests > 0 && stuck(slot)
         }));
         search.dead.clear();
-        search.dead.resize(self.worms.len(), false);
-        for &slot in &search.suspects {
+        search.dead.resize(worms, false);
+        for &slot in &suspects {
             search.dead[slot as usize] = true;
         }
-        let mut suspects = std::mem::take(&mut search.suspects);
-        loop {
-            let before = suspects.len();
-            suspects.retain(|&slot| {
-                let requests = search.requests(slot).filter_map(|index| self.channels.arbiter.request(index));
-                let stays = { requests }.all(|request| self.blocker(request, search).is_some());
-                search.dead[slot as usize] = stays;
-                stays
-            });
-            if suspects.len() == before {
-                break;
+        search.watched.clear();
+        search.watched.resize(worms, NONE);
+        search.watches.clear();
+        for &slot in &suspects {
+            self.look_at(slot, search);
+            while let Some(struck) = search.struck.pop() {
+                let mut watch = search.watched[struck as usize];
+                while watch != NONE {
+                    let (dependent, before) = search.watches[watch as usize];
+                    self.look_at(dependent, search);
+                    watch = before;
+                }
             }
         }
+        suspects.retain(|&slot| search.dead[slot as usize]);
         let (first, count) = (suspects.first().copied(), suspects.len());
         search.suspects = suspects;
         // Worms that wait for a first channel hold nothing and block nobody, but lead to those that do.
@@ -77,7 +89,8 @@ impl<O: Observer> Core<'_, O> {
         let mut path = vec![first];
         let start = loop {
             let request = self.channels.arbiter.request(search.first[path[path.len() - 1] as usize])?;
-            let next = self.blocker(request, search)?;
+            self.find_blockers(request, search);
+            let next = *search.blockers.first()?;
             match path.iter().position(|&slot| slot == next) {
                 Some(start) => break start,
                 None => path.push(next),
@@ -87,34 +100,60 @@ impl<O: Observer> Core<'_, O> {
         Some(Deadlock { at: self.now, dead: count, cycle })
     }
 
-    /// A dead worm that keeps a request from being granted for ever; none if it may be granted yet.
-    fn blocker(&self, request: &Request, search: &Search) -> Option<u32> {
+    /// Strikes a suspect out if it need not wait for ever; else has it looked at again when that may have changed.
+    fn look_at(&self, slot: u32, search: &mut Search) {
+        if !search.dead[slot as usize] {
+            return;
+        }
+        let mut index = search.first[slot as usize];
+        while let Some(request) = self.channels.arbiter.request(index) {
+            self.find_blockers(request, search);
+            if search.blockers.is_empty() {
+                search.dead[slot as usize] = false;
+                search.struck.push(slot);
+                return;
+            }
+            for &blocker in &search.blockers {
+                let watch = search.watches.len() as u32;
+                search.watches.push((slot, std::mem::replace(&mut search.watched[blocker as usize], watch)));
+            }
+            index = search.next[index as usize];
+        }
+    }
+
+    /// Dead worms that keep a request from being granted for as long as all of them are dead; none if it may be granted yet.
+    fn find_blockers(&self, request: &Request, search: &mut Search) {
         let arbiter = &self.channels.arbiter;
+        let mut blockers = std::mem::take(&mut search.blockers);
+        blockers.clear();
         if let Some(pool) = request.pool {
-            let mut holders = arbiter.members(pool).map(|channel| arbiter.holder(channel, 0));
-            let first = holders.next()?;
-            if search.is_dead(first) && holders.all(|holder| search.is_dead(holder)) {
-                return Some(first);
+            blockers.extend(arbiter.members(pool).map(|channel| arbiter.holder(channel, 0)));
+            if !blockers.iter().all(|&holder| search.is_dead(holder)) {
+                blockers.clear();
             }
         }
-        let mut any = None;
-        for (position, &link) in request.links.iter().enumerate() {
-            let mut holders = arbiter.link_holders(link);
-            let first = holders.next()?;
-            let blocker = if search.is_dead(first) && holders.all(|holder| search.is_dead(holder)) {
-                Some(first)
-            } else {
-                let ahead = arbiter.ahead(request, position).filter_map(|index| arbiter.request(index));
-                ahead.map(|other| other.worm).find(|&worm| worm != request.worm && search.is_dead(worm))
-            };
-            match (blocker, request.all_links) {
-                // One link that never comes is enough to wait for ever, or all have to be such.
-                (Some(_), true) => return blocker,
-                (None, false) => return None,
-                _ => any = any.or(blocker),
+        if blockers.is_empty() {
+            for (position, &link) in request.links.iter().enumerate() {
+                let before = blockers.len();
+                blockers.extend(arbiter.link_holders(link));
+                if !blockers[before..].iter().all(|&holder| search.is_dead(holder)) {
+                    blockers.truncate(before);
+                    let ahead = arbiter.ahead(request, position).filter_map(|index| arbiter.request(index));
+                    let dead = |worm: &u32| *worm != request.worm && search.is_dead(*worm);
+                    blockers.extend(ahead.map(|other| other.worm).find(dead));
+                }
+                let blocked = blockers.len() > before;
+                if blocked && request.all_links {
+                    // One link that never comes is enough.
+                    break;
+                }
+                if !blocked && !request.all_links {
+                    blockers.clear();
+                    break;
+                }
             }
         }
-        any
+        search.blockers = blockers;
     }
 
     fn describe(&self, slot: u32, search: &Search) -> DeadWorm {
