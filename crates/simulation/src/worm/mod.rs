@@ -1,4 +1,4 @@
-//! The worm engine: header grants and channel releases only, equal to the flit engine to the cycle (docs/worm-engine.md).
+//! The worm engine: header grants and deliveries only, equal to the flit engine to the cycle (docs/worm-engine.md).
 //!
 //! Where a worm does not share the bandwidth of its channels, its flits have no free will: once the header has crossed a channel,
 //! the cycle in which any other flit crosses it follows from when the header crosses that channel and those ahead. So each
