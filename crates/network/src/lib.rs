@@ -15,6 +15,7 @@
 //! # Ok::<(), wormcast_network::TopologyError>(())
 //! ```
 
+mod builder;
 mod drawing;
 mod edge_list;
 mod error;
@@ -26,13 +27,14 @@ mod node_list;
 mod ports;
 mod spec;
 
+pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT, NetworkBuilder, NodeDetails};
 pub use drawing::{Caption, Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_dot, escape_xml};
 pub use edge_list::parse_edge_list;
 pub use error::{NodeError, TopologyError};
 pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use measure::{Degrees, Distances};
-pub use network::{Network, Shape};
+pub use network::{AdapterPort, Network, Shape};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
 pub use spec::{MAX_ROUTERS, TOPOLOGY_FORMS, TopologySpec};
