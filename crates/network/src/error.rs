@@ -44,6 +44,26 @@ pub enum TopologyError {
         /// What the operating system said.
         reason: String,
     },
+    /// A file format has no place for some of a network.
+    #[error("{format} has no place for {problem}, as in {name}; use {instead}")]
+    Inexpressible {
+        /// The network.
+        name: String,
+        /// The format.
+        format: &'static str,
+        /// What has no place.
+        problem: String,
+        /// Formats that have one.
+        instead: &'static str,
+    },
+    /// Chance made no network of the wanted kind.
+    #[error("topology `{given}`: {problem}")]
+    Unlucky {
+        /// What was given.
+        given: String,
+        /// What was tried, and what would help.
+        problem: String,
+    },
     /// A line of a topology file makes no sense.
     #[error("{path}:{line}: {problem}; expected {expected}")]
     File {

@@ -17,8 +17,8 @@
 
 mod builder;
 mod drawing;
-mod edge_list;
 mod error;
+mod files;
 mod grid;
 mod ids;
 mod measure;
@@ -29,8 +29,10 @@ mod spec;
 
 pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT, NetworkBuilder, NodeDetails};
 pub use drawing::{Caption, Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_dot, escape_xml};
-pub use edge_list::parse_edge_list;
 pub use error::{NodeError, TopologyError};
+pub use files::{
+    FileFormat, MAX_FILE_BYTES, NetworkAnynet, NetworkEdgeList, NetworkIbsim, NetworkNodeLink, parse_edge_list,
+};
 pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use measure::{Degrees, Distances};

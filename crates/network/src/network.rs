@@ -376,6 +376,12 @@ impl Network {
         present.then(|| ChannelId::new(outputs.start + skip))
     }
 
+    /// Whether there is nothing to tell of nodes: every router has one, and they have neither names nor ports of their own.
+    pub(crate) fn has_plain_nodes(&self) -> bool {
+        let plain = |details: &Details| details.node_names.is_empty() && details.node_ports.is_empty();
+        self.has_one_node_each() && self.details.as_deref().is_none_or(plain)
+    }
+
     /// The router that a node is attached to.
     #[inline]
     pub fn router_of(&self, node: NodeId) -> RouterId {

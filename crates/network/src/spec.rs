@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::edge_list::parse_edge_list;
 use crate::error::TopologyError;
 use crate::grid::Grid;
 use crate::network::{Network, Shape};
@@ -140,11 +139,7 @@ impl TopologySpec {
             Self::Mesh(extents) => Shape::Mesh(Grid::new(extents)),
             Self::Torus(extents) => Shape::Torus(Grid::new(extents)),
             Self::Hypercube(n) => Shape::Hypercube(Grid::new(&vec![2; *n as usize])),
-            Self::File(path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| TopologyError::Unreadable { path: path.clone(), reason: error.to_string() })?;
-                return parse_edge_list(path, &text);
-            }
+            Self::File(path) => return crate::files::read(path),
         };
         Ok(Network::from_shape(name, shape))
     }
