@@ -24,7 +24,7 @@ pub enum TopologyError {
         /// What is wrong with it.
         problem: String,
         /// A form that would be right.
-        expected: &'static str,
+        expected: String,
     },
     /// The topology exceeds what 32-bit ids address comfortably.
     #[error("topology `{given}` has {routers} routers; at most {limit} are supported")]

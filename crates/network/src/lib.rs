@@ -16,9 +16,12 @@
 //! ```
 
 mod builder;
+mod decimal;
 mod drawing;
 mod error;
 mod files;
+mod generate;
+mod graph_spec;
 mod grid;
 mod ids;
 mod measure;
@@ -28,11 +31,13 @@ mod ports;
 mod spec;
 
 pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT, NetworkBuilder, NodeDetails};
+pub use decimal::Decimal;
 pub use drawing::{Caption, Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_dot, escape_xml};
 pub use error::{NodeError, TopologyError};
 pub use files::{
     FileFormat, MAX_FILE_BYTES, NetworkAnynet, NetworkEdgeList, NetworkIbsim, NetworkNodeLink, parse_edge_list,
 };
+pub use graph_spec::GraphSpec;
 pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use measure::{Degrees, Distances};
