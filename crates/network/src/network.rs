@@ -435,11 +435,15 @@ impl Network {
 
     /// A node's name, if its file has names; where nodes have none of their own and every router has one node, the router's.
     pub fn node_name(&self, node: NodeId) -> Option<&str> {
-        let details = self.details.as_ref()?;
-        if details.node_names.is_empty() && self.has_one_node_each() {
-            return self.router_name(self.router_of(node));
+        match &self.details.as_ref()?.node_names {
+            names if names.is_empty() && self.has_one_node_each() => self.router_name(self.router_of(node)),
+            _ => self.own_node_name(node),
         }
-        let name: &str = details.node_names.get(node.index())?;
+    }
+
+    /// The name that a node has of its own.
+    pub(crate) fn own_node_name(&self, node: NodeId) -> Option<&str> {
+        let name: &str = self.details.as_ref()?.node_names.get(node.index())?;
         (!name.is_empty()).then_some(name)
     }
 

@@ -55,7 +55,7 @@ impl fmt::Display for NetworkGraphml<'_> {
         let nodes = || (0..network.nodes() as u32).map(NodeId::new).filter(|_| fabric);
         for node in nodes() {
             write!(f, r#"    <node id="h{node}">"#)?;
-            write_label(f, network.node_name(node))?;
+            write_label(f, network.own_node_name(node))?;
             writeln!(f, r#"<data key="kind">{NODE}</data></node>"#)?;
         }
         for link in links(network) {

@@ -121,8 +121,12 @@ impl fmt::Display for NetworkAnynet<'_> {
             for node in network.nodes_of(router) {
                 write!(f, " node {node}")?;
             }
-            for channel in network.outputs(router).filter(|&channel| channel < network.reverse(channel)) {
-                write!(f, " router {}", network.to(channel))?;
+            let larger = network.outputs(router).map(|channel| network.to(channel)).filter(|&to| to > router);
+            let mut larger: Vec<RouterId> = larger.collect();
+            // The format says nothing of an order, and the parser keeps none.
+            larger.sort_unstable();
+            for neighbour in larger {
+                write!(f, " router {neighbour}")?;
             }
             writeln!(f)?;
         }

@@ -339,17 +339,28 @@ struct PortPlan {
 }
 
 impl PortPlan {
-    /// The network's own port numbers or, where it has none, each router's channels from 1 on, then its nodes.
+    /// The network's own port numbers; where it has none, the smallest that are free, each router's channels first.
     fn new(network: &Network) -> Self {
         let (mut channels, mut nodes) = (Vec::with_capacity(network.channels()), Vec::with_capacity(network.nodes()));
         for router in (0..network.routers() as u32).map(RouterId::new) {
+            let own_channels = network.outputs(router).map(|channel| network.port_of(channel));
+            let own_nodes = network.nodes_of(router).map(|node| network.node_port(node));
+            // In the order of ports, but nodes may come between channels.
+            let mut taken: Vec<u32> = own_channels.clone().chain(own_nodes.clone()).flatten().collect();
+            taken.sort_unstable();
+            let mut taken = taken.into_iter().peekable();
             let mut next = 0;
             let mut number = |own: Option<u32>| {
-                next += 1;
-                own.unwrap_or(next)
+                own.unwrap_or_else(|| loop {
+                    next += 1;
+                    while taken.next_if(|&port| port < next).is_some() {}
+                    if taken.peek() != Some(&next) {
+                        return next;
+                    }
+                })
             };
-            channels.extend(network.outputs(router).map(|channel| number(network.port_of(channel))));
-            nodes.extend(network.nodes_of(router).map(|node| number(network.node_port(node))));
+            channels.extend(own_channels.map(&mut number));
+            nodes.extend(own_nodes.map(&mut number));
         }
         Self { channels, nodes }
     }
@@ -435,13 +446,9 @@ impl Names {
     fn new(network: &Network, adapters: &mut [Vec<(u32, NodeId)>]) -> Self {
         let own_switch = |router: u32| network.router_name(RouterId::new(router)).map(str::to_owned);
         let own_adapter = |ports: &[(u32, NodeId)]| match ports {
-            // Only a fabric has names for adapters: elsewhere a node's name may be that of its router.
-            [(_, node)] => {
-                let own = network.adapter_port(*node).is_some() || !network.has_one_node_each();
-                network.node_name(*node).filter(|_| own).map(str::to_owned)
-            }
+            [(_, node)] => network.own_node_name(*node).map(str::to_owned),
             [(port, node), ..] => {
-                network.node_name(*node)?.strip_suffix(&format!("[{port}]")).map(str::to_owned)
+                network.own_node_name(*node)?.strip_suffix(&format!("[{port}]")).map(str::to_owned)
             }
             [] => None,
         };

@@ -152,7 +152,7 @@ impl fmt::Display for NetworkNodeLink<'_> {
         let nodes = || (0..network.nodes() as u32).map(NodeId::new).filter(|_| fabric);
         for node in nodes() {
             write!(f, ",\n  {{\"id\": \"h{node}\"")?;
-            if let Some(name) = network.node_name(node) {
+            if let Some(name) = network.own_node_name(node) {
                 write!(f, r#", "label": {}"#, text(name))?;
             }
             write!(f, r#", "kind": "{NODE}"}}"#)?;
