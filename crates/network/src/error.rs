@@ -90,6 +90,16 @@ pub enum NodeError {
         /// The forms that this network understands.
         expected: String,
     },
+    /// A name that several nodes have.
+    #[error("`{given}` is the name of nodes {first} and {second}: use a number")]
+    Ambiguous {
+        /// What was given.
+        given: String,
+        /// The first node of that name.
+        first: u32,
+        /// The second.
+        second: u32,
+    },
     /// A node number beyond the network.
     #[error("node {given} is out of range: {network} has nodes 0 to {last}")]
     OutOfRange {

@@ -72,7 +72,9 @@ impl FileFormat {
         let line = lines.find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or("");
         let word: &str = line.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
         match word.to_ascii_lowercase().as_str() {
-            "switch" | "hca" | "ca" | "rt" | "vendid" | "devid" | "sysimgguid" | "switchguid" | "caguid" => Self::Fabric,
+            "switch" | "hca" | "ca" | "rt" | "vendid" | "devid" | "sysimgguid" | "switchguid" | "caguid" => {
+                Self::Fabric
+            }
             "router" | "node" => Self::Anynet,
             "" if line.starts_with('<') => Self::Graphml,
             "" if line.starts_with('{') => Self::NodeLink,
@@ -109,9 +111,12 @@ impl FileFormat {
         };
         match problem {
             None => Ok(()),
-            Some((problem, instead)) => {
-                Err(TopologyError::Inexpressible { name: network.name().to_owned(), format: self.name(), problem, instead })
-            }
+            Some((problem, instead)) => Err(TopologyError::Inexpressible {
+                name: network.name().to_owned(),
+                format: self.name(),
+                problem,
+                instead,
+            }),
         }
     }
 

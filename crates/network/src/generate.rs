@@ -170,8 +170,7 @@ pub(crate) fn small_world(nodes: u32, degree: u32, rewire: Decimal, seed: u64) -
     (0..100).find_map(|attempt| {
         let mut rng = generator(seed, Purpose::SmallWorld, attempt);
         let near = |offset: u32| (0..nodes).map(move |u| (u, (u + offset) % nodes));
-        let mut present: HashSet<(u32, u32)> =
-            (1..=degree / 2).flat_map(near).map(|(u, v)| link(u, v)).collect();
+        let mut present: HashSet<(u32, u32)> = (1..=degree / 2).flat_map(near).map(|(u, v)| link(u, v)).collect();
         let mut degrees = vec![degree; nodes as usize];
         for (u, v) in (1..=degree / 2).flat_map(near) {
             if !rewire.happens(&mut rng) || degrees[u as usize] == nodes - 1 {

@@ -89,12 +89,7 @@ impl<'t> Given<'t> {
     }
 
     /// `key=value` pairs of these keys.
-    fn read(
-        spec: &'t str,
-        example: &'static str,
-        text: &'t str,
-        keys: &[&'static str],
-    ) -> Result<Self, TopologyError> {
+    fn read(spec: &'t str, example: &'static str, text: &'t str, keys: &[&'static str]) -> Result<Self, TopologyError> {
         let mut given = Self { spec, example, values: Vec::new() };
         for part in text.split(',') {
             let Some((key, value)) = part.split_once('=') else {
@@ -104,7 +99,10 @@ impl<'t> Given<'t> {
             let Some(&known) = keys.iter().find(|&&known| known == key) else {
                 let nearest = keys.iter().map(|&known| (strsim::damerau_levenshtein(key, known), known)).min();
                 let nearest = nearest.filter(|&(distance, _)| distance <= 2);
-                let hint = nearest.map_or_else(|| format!("the keys are {}", list(keys)), |(_, key)| format!("did you mean `{key}`?"));
+                let hint = nearest.map_or_else(
+                    || format!("the keys are {}", list(keys)),
+                    |(_, key)| format!("did you mean `{key}`?"),
+                );
                 return Err(given.error(format!("there is no key `{key}`; {hint}")));
             };
             if given.values.iter().any(|&(key, _)| key == known) {
@@ -216,7 +214,9 @@ impl GraphSpec {
         let nodes = given.nodes(1)?;
         let degree = given.required::<u32>("degree", "a whole number")?;
         if degree >= nodes {
-            return Err(given.error(format!("a degree of {degree} is too large for {nodes} routers: at most {}", nodes - 1)));
+            return Err(
+                given.error(format!("a degree of {degree} is too large for {nodes} routers: at most {}", nodes - 1))
+            );
         }
         if u64::from(nodes) * u64::from(degree) % 2 == 1 {
             return Err(given.error(format!(
@@ -226,7 +226,9 @@ impl GraphSpec {
             )));
         }
         if degree < 2 && nodes > degree + 1 {
-            return Err(given.error(format!("a degree of {degree} is too small to connect {nodes} routers: at least 2")));
+            return Err(
+                given.error(format!("a degree of {degree} is too small to connect {nodes} routers: at least 2"))
+            );
         }
         given.check_links(u128::from(nodes) * u128::from(degree) / 2)?;
         Ok(Self::Regular { nodes, degree, seed: given.seed()? })
@@ -332,7 +334,10 @@ mod tests {
         let again = "random:nodes=40,degree=3.5,seed=7";
         assert_eq!(links(&build(again)), links(&build(again)));
         assert_ne!(links(&build(again)), links(&build("random:nodes=40,degree=3.5,seed=8")));
-        assert_eq!("random:degree=4.0, nodes=9".parse::<TopologySpec>().unwrap().to_string(), "random:nodes=9,degree=4,seed=0");
+        assert_eq!(
+            "random:degree=4.0, nodes=9".parse::<TopologySpec>().unwrap().to_string(),
+            "random:nodes=9,degree=4,seed=0"
+        );
     }
 
     /// A change of what a seed means would change every stored result.
@@ -377,7 +382,10 @@ mod tests {
 
     #[test]
     fn impossible_parameters_get_the_nearest_that_are_possible() {
-        assert!(message("random:nodes=256,degree=1,seed=7").contains("too small to connect 256 routers: at least 1.992188; expected a form"));
+        assert!(
+            message("random:nodes=256,degree=1,seed=7")
+                .contains("too small to connect 256 routers: at least 1.992188; expected a form")
+        );
         assert!(build("random:nodes=256,degree=1.992188,seed=7").links() == 255);
         assert!(message("random:nodes=4,degree=4").contains("too large for 4 routers: at most 3"));
         assert!(message("regular:nodes=7,degree=3").contains("8 routers or degree 4 can"));
@@ -389,7 +397,9 @@ mod tests {
         assert!(message("random:nodez=8,degree=4").contains("no key `nodez`; did you mean `nodes`?"));
         assert!(message("random:nodes=8").contains("`degree` is missing"));
         assert!(message("random:nodes=8,nodes=9").contains("`nodes` is given twice"));
-        assert!(message("random:8").contains("`8` is not of the form `key=value`; expected a form such as `random:nodes="));
+        assert!(
+            message("random:8").contains("`8` is not of the form `key=value`; expected a form such as `random:nodes=")
+        );
         assert!(message("ring:2").contains("2 routers are too few: at least 3"));
         assert!(message("ring:x").contains("`x` is not a number of routers"));
         assert!(message("complete:99999").contains("links are too many"));

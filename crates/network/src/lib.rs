@@ -2,7 +2,8 @@
 //!
 //! A [`Network`] is a set of routers joined by directed channels, with nodes (processors) attached to routers. It is
 //! immutable and stored in flat arrays, so that a mesh of a million routers fits into a few dozen megabytes. A
-//! [`TopologySpec`] such as `mesh:16x16` is the recipe that builds one; a file is another recipe.
+//! [`TopologySpec`] such as `mesh:16x16` is the recipe that builds one; a file is another recipe, and a [`NetworkBuilder`]
+//! puts one together piece by piece.
 //!
 //! ```
 //! use wormcast_network::{NodeId, TopologySpec};
@@ -12,6 +13,27 @@
 //! assert_eq!(network.links(), 112);
 //! let grid = network.shape().mesh().expect("a mesh has coordinates");
 //! assert_eq!(grid.coordinates(NodeId::new(28).index()), [4, 3]);
+//! # Ok::<(), wormcast_network::TopologyError>(())
+//! ```
+//!
+//! In a fabric a router has any number of nodes, or none:
+//!
+//! ```
+//! use wormcast_network::{FileFormat, RouterId};
+//!
+//! let text = r#"
+//! Switch 8 "leaf"
+//! [1] "spine"[1]
+//! [2] "a"[1]
+//! [3] "b"[1]
+//! Switch 8 "spine"
+//! Hca 1 "a"
+//! Hca 1 "b"
+//! "#;
+//! let fabric = FileFormat::Fabric.parse("two hosts", text)?;
+//! let [leaf, spine] = [0, 1].map(RouterId::new);
+//! assert_eq!((fabric.nodes_of(leaf).len(), fabric.nodes_of(spine).len()), (2, 0));
+//! assert_eq!(fabric.channel_by_port(leaf, 1).map(|channel| fabric.to(channel)), Some(spine));
 //! # Ok::<(), wormcast_network::TopologyError>(())
 //! ```
 

@@ -80,7 +80,11 @@ impl FromStr for TopologySpec {
             "torus" => Ok(Self::Torus(extents(given, rest, "a form such as `torus:16x16`")?)),
             "hypercube" => {
                 let expected = "a number of dimensions, as in `hypercube:10`";
-                let malformed = |problem| TopologyError::Malformed { given: given.to_owned(), problem, expected: expected.to_owned() };
+                let malformed = |problem| TopologyError::Malformed {
+                    given: given.to_owned(),
+                    problem,
+                    expected: expected.to_owned(),
+                };
                 let n = rest.parse::<u32>().map_err(|_| malformed(format!("`{rest}` is not a number")))?;
                 match 1u128.checked_shl(n) {
                     _ if n == 0 => Err(malformed("a hypercube has at least one dimension".to_owned())),
@@ -108,7 +112,8 @@ fn nearest(family: &str) -> String {
 }
 
 fn extents(given: &str, rest: &str, expected: &'static str) -> Result<Vec<u32>, TopologyError> {
-    let malformed = |problem| TopologyError::Malformed { given: given.to_owned(), problem, expected: expected.to_owned() };
+    let malformed =
+        |problem| TopologyError::Malformed { given: given.to_owned(), problem, expected: expected.to_owned() };
     let extents = rest
         .split('x')
         .map(|part| match part.parse::<u32>() {

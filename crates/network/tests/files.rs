@@ -188,8 +188,30 @@ enum Mutation {
 }
 
 const PIECES: [&str; 24] = [
-    "0", "-1", "255", "65536", "4294967296", "99999999999999999999", "\"", "'", "[", "]", "{", "}", "<", ">", "/>", "&#0;", "&x;",
-    "<![CDATA[", "<!--", ",", "\n", "#", "\u{0}", "ø",
+    "0",
+    "-1",
+    "255",
+    "65536",
+    "4294967296",
+    "99999999999999999999",
+    "\"",
+    "'",
+    "[",
+    "]",
+    "{",
+    "}",
+    "<",
+    ">",
+    "/>",
+    "&#0;",
+    "&x;",
+    "<![CDATA[",
+    "<!--",
+    ",",
+    "\n",
+    "#",
+    "\u{0}",
+    "ø",
 ];
 
 fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
@@ -319,7 +341,10 @@ fn samples_say_what_they_say() {
         assert_eq!(FileFormat::of("x", text), format);
         (network.routers(), network.nodes(), network.links(), network.joined_pairs())
     };
-    assert_eq!(SAMPLES.map(figures), [(6, 6, 8, 7), (5, 5, 6, 5), (2, 3, 2, 1), (5, 7, 5, 4), (4, 4, 4, 4), (3, 4, 3, 2)]);
+    assert_eq!(
+        SAMPLES.map(figures),
+        [(6, 6, 8, 7), (5, 5, 6, 5), (2, 3, 2, 1), (5, 7, 5, 4), (4, 4, 4, 4), (3, 4, 3, 2)]
+    );
     let islands = FileFormat::Graphml.parse("x", SAMPLES[1].1).unwrap();
     assert_eq!(names(&islands).0, [Some("Port & Pier"), Some("Sandø"), Some("Holm"), None, Some("<north>")]);
     let rack = FileFormat::NodeLink.parse("x", SAMPLES[2].1).unwrap();
@@ -348,7 +373,9 @@ fn what_a_format_has_no_place_for_is_said() {
     );
     let star = "complete:300".parse::<TopologySpec>().unwrap().build().unwrap();
     let message = FileFormat::Fabric.check_expresses(&star).unwrap_err().to_string();
-    assert!(message.starts_with("an ibsim network has no place for a port 255: they go from 1 to 254, as in complete:300"));
+    assert!(
+        message.starts_with("an ibsim network has no place for a port 255: they go from 1 to 254, as in complete:300")
+    );
 }
 
 #[test]
@@ -386,9 +413,15 @@ fn a_production_cluster() {
     let (degrees, distances) = (cluster.degrees(), cluster.distances());
     assert_eq!((degrees.min, degrees.max, distances.diameter, distances.connected), (4, 19, Some(4), true));
     let first = RouterId::new(0);
-    assert_eq!((cluster.router_name(first), cluster.router_guid(first)), (Some("S-0008f10500200b50"), Some(0x8_f105_0020_0b50)));
+    assert_eq!(
+        (cluster.router_name(first), cluster.router_guid(first)),
+        (Some("S-0008f10500200b50"), Some(0x8_f105_0020_0b50))
+    );
     let node = cluster.node_by_port(first, 4).unwrap();
-    assert_eq!((cluster.node_name(node), cluster.node_guid(node)), (Some("H-003048c749cd0000"), Some(0x30_48c7_49cd_0001)));
+    assert_eq!(
+        (cluster.node_name(node), cluster.node_guid(node)),
+        (Some("H-003048c749cd0000"), Some(0x30_48c7_49cd_0001))
+    );
     let channel = cluster.channel_by_port(first, 16).unwrap();
     assert_eq!(cluster.router_name(cluster.to(channel)), Some("S-0008f10500108098"));
     assert_eq!(cluster.port_of(cluster.reverse(channel)), Some(8));
@@ -411,10 +444,12 @@ fn networks_of_the_topology_zoo() {
 
 #[test]
 fn networks_of_other_simulators() {
-    let figures = |path: &str| shared(path).map(|path| {
-        let network = load(&path);
-        (network.routers(), network.nodes(), network.links(), network.adapters())
-    });
+    let figures = |path: &str| {
+        shared(path).map(|path| {
+            let network = load(&path);
+            (network.routers(), network.nodes(), network.links(), network.adapters())
+        })
+    };
     let Some(anynet) = figures("booksim-anynet") else { return };
     assert_eq!(anynet, (3, 9, 3, None));
     for (path, expected) in [
@@ -431,5 +466,23 @@ fn networks_of_other_simulators() {
         let Some(edges) = shared(&format!("opensm/{name}.edges")) else { return };
         let (fabric, edges) = (load(&fabric), load(&edges));
         assert_eq!((wiring(&fabric), fabric.links()), (wiring(&edges), links), "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn broken_specifications_are_explained(mutations in mutations(), which in 0usize..10) {
+        let text = mutated([
+            "mesh:4x4", "torus:3x5x2", "hypercube:6", "random:nodes=256,degree=4.5,seed=7", "regular:nodes=64,degree=4,seed=7",
+            "small-world:nodes=64,degree=4,rewire=0.1,seed=7", "tree:nodes=64,seed=7", "ring:16", "complete:8", "petersen",
+        ][which], &mutations);
+        match text.parse::<TopologySpec>() {
+            // A directory or a file of that name may well be there.
+            Ok(TopologySpec::File(_)) => {}
+            Ok(spec) => prop_assert_eq!(spec.to_string().parse::<TopologySpec>().unwrap(), spec),
+            Err(error) => prop_assert!(error.to_string().contains("expected ") || error.to_string().contains("; at most ")),
+        }
     }
 }

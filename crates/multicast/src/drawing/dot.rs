@@ -4,8 +4,8 @@ use std::fmt::{self, Write};
 
 use wormcast_network::{ChannelId, Layout, Network, RouterId, escape_dot};
 
-use super::router_name;
 use super::palette::style;
+use super::router_name;
 use crate::algorithm::Multicast;
 use crate::summary::PlanSummary;
 

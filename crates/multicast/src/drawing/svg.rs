@@ -5,10 +5,10 @@ use std::fmt::{self, Write};
 
 use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, RouterId, escape_xml};
 
-use super::{node_name, router_name};
 use super::offset::{arrow, arrow_head, offset, parallel};
 use super::palette::{Style, style};
 use super::tree::TreeDiagram;
+use super::{node_name, router_name};
 use crate::algorithm::Multicast;
 use crate::summary::{PlanSummary, WormSummary};
 

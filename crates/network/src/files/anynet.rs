@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_link_may_be_listed_at_either_end_or_at_both() {
-        let network = parse("x", "router 0 node 0 node 1 router 1\nrouter 1 router 0 15 node 2\nrouter 2 router 1\n").unwrap();
+        let network =
+            parse("x", "router 0 node 0 node 1 router 1\nrouter 1 router 0 15 node 2\nrouter 2 router 1\n").unwrap();
         assert_eq!((network.routers(), network.nodes(), network.links()), (3, 3, 2));
         assert_eq!(network.router_of(NodeId::new(2)), RouterId::new(1));
         assert_eq!(network.nodes_of(RouterId::new(2)).len(), 0);

@@ -79,9 +79,9 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
     for (index, device) in devices.iter().enumerate() {
         for cable in &device.cables {
             let error = |problem: String| place.error(cable.line, problem);
-            let &remote = by_id.get(cable.remote).ok_or_else(|| {
-                error(format!("`{}` has no record{}", cable.remote, nearest(cable.remote, &devices)))
-            })?;
+            let &remote = by_id
+                .get(cable.remote)
+                .ok_or_else(|| error(format!("`{}` has no record{}", cable.remote, nearest(cable.remote, &devices))))?;
             if cable.remote_port > devices[remote].ports {
                 let Device { id, ports, .. } = devices[remote];
                 return Err(error(format!("port {} of `{id}`, which has {ports}", cable.remote_port)));
@@ -225,7 +225,11 @@ fn read<'t>(place: Place<'_>, text: &'t str) -> Result<Vec<Device<'t>>, Topology
                 let known = ["Switch", "Hca", "Ca"].iter().map(|&name| (strsim::damerau_levenshtein(word, name), name));
                 let hint = known.min().filter(|&(distance, _)| word.len() < 64 && distance <= 2);
                 let hint = hint.map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"));
-                let shown: String = if word.is_empty() { words.rest.chars().take(1).collect() } else { word.chars().take(64).collect() };
+                let shown: String = if word.is_empty() {
+                    words.rest.chars().take(1).collect()
+                } else {
+                    word.chars().take(64).collect()
+                };
                 return Err(error(format!("found `{shown}`{hint}")));
             }
         };
@@ -351,11 +355,13 @@ impl PortPlan {
             let mut taken = taken.into_iter().peekable();
             let mut next = 0;
             let mut number = |own: Option<u32>| {
-                own.unwrap_or_else(|| loop {
-                    next += 1;
-                    while taken.next_if(|&port| port < next).is_some() {}
-                    if taken.peek() != Some(&next) {
-                        return next;
+                own.unwrap_or_else(|| {
+                    loop {
+                        next += 1;
+                        while taken.next_if(|&port| port < next).is_some() {}
+                        if taken.peek() != Some(&next) {
+                            return next;
+                        }
                     }
                 })
             };
@@ -447,9 +453,7 @@ impl Names {
         let own_switch = |router: u32| network.router_name(RouterId::new(router)).map(str::to_owned);
         let own_adapter = |ports: &[(u32, NodeId)]| match ports {
             [(_, node)] => network.own_node_name(*node).map(str::to_owned),
-            [(port, node), ..] => {
-                network.own_node_name(*node)?.strip_suffix(&format!("[{port}]")).map(str::to_owned)
-            }
+            [(port, node), ..] => network.own_node_name(*node)?.strip_suffix(&format!("[{port}]")).map(str::to_owned),
             [] => None,
         };
         for ports in adapters.iter_mut() {

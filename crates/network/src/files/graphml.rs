@@ -235,7 +235,9 @@ mod tests {
     use crate::ids::{NodeId, RouterId};
 
     fn graph(content: &str) -> String {
-        format!("<graphml>\n<key id=\"d1\" for=\"node\" attr.name=\"label\"/>\n<graph edgedefault=\"undirected\">\n{content}\n</graph>\n</graphml>\n")
+        format!(
+            "<graphml>\n<key id=\"d1\" for=\"node\" attr.name=\"label\"/>\n<graph edgedefault=\"undirected\">\n{content}\n</graph>\n</graphml>\n"
+        )
     }
 
     #[test]
@@ -245,12 +247,16 @@ mod tests {
         let network = parse("x", &graph(text)).unwrap();
         assert_eq!((network.routers(), network.nodes(), network.links()), (2, 2, 2));
         assert_eq!(network.router_name(RouterId::new(0)), Some("Zürich & <Bern>"));
-        assert_eq!((network.node_name(NodeId::new(0)), network.node_name(NodeId::new(1))), (network.router_name(RouterId::new(0)), None));
+        assert_eq!(
+            (network.node_name(NodeId::new(0)), network.node_name(NodeId::new(1))),
+            (network.router_name(RouterId::new(0)), None)
+        );
     }
 
     #[test]
     fn directed_edges_come_in_pairs() {
-        let directed = |edges: &str| graph(&format!("<node id='a'/><node id='b'/>{edges}")).replace("undirected", "directed");
+        let directed =
+            |edges: &str| graph(&format!("<node id='a'/><node id='b'/>{edges}")).replace("undirected", "directed");
         let there_and_back = "<edge source='a' target='b'/><edge source='b' target='a'/>";
         assert_eq!(parse("x", &directed(there_and_back)).unwrap().links(), 1);
         let message = parse("x", &directed("\n<edge source='b' target='a'/>")).unwrap_err().to_string();
@@ -260,14 +266,24 @@ mod tests {
     #[test]
     fn mistakes_have_lines() {
         let message = |content: &str| parse("x", &graph(content)).unwrap_err().to_string();
-        assert!(message("<node id='a'/>\n<node id='a'/>").starts_with("x:5: vertex `a` is declared already, in line 4; expected GraphML"));
-        assert!(message("<node id='a'/>\n<edge source='a' target='c'/>").starts_with("x:5: an edge names vertex `c`, which"));
-        assert!(message("<node id='a'/><edge source='a' target='a'/>").starts_with("x:4: router 0 is joined to itself"));
+        assert!(
+            message("<node id='a'/>\n<node id='a'/>")
+                .starts_with("x:5: vertex `a` is declared already, in line 4; expected GraphML")
+        );
+        assert!(
+            message("<node id='a'/>\n<edge source='a' target='c'/>")
+                .starts_with("x:5: an edge names vertex `c`, which")
+        );
+        assert!(
+            message("<node id='a'/><edge source='a' target='a'/>").starts_with("x:4: router 0 is joined to itself")
+        );
         assert!(message("<node/>").starts_with("x:4: a node has no `id`"));
         assert!(message("<node id='a'>\n").contains("the XML is broken"));
         assert!(message("<node id='a'><data key='d1'>&lol;</data></node>").contains("the entity `&lol;` is not known"));
         assert!(message("").contains("there is no router"));
-        assert!(parse("x", "<html/>").unwrap_err().to_string().starts_with("x:1: found `html` where `graphml` should be"));
+        assert!(
+            parse("x", "<html/>").unwrap_err().to_string().starts_with("x:1: found `html` where `graphml` should be")
+        );
         assert!(parse("x", "<graphml>").unwrap_err().to_string().contains("the file ends inside of `graphml`"));
         assert!(parse("x", &"<graphml>".repeat(100)).unwrap_err().to_string().contains("nested deeper than 64"));
     }

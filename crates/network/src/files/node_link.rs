@@ -200,9 +200,17 @@ mod tests {
     fn mistakes_have_lines() {
         let message = |text: &str| parse("x", text).unwrap_err().to_string();
         assert!(message("{\n\"nodes\": [],,").starts_with("x:2: "));
-        assert!(message("{\"nodes\": []}").starts_with("x:1: there are neither `edges` nor `links`; expected node-link JSON"));
-        let edges = |edges: &str| message(&format!("{{\"nodes\": [\n{{\"id\": 0}},\n{{\"id\": 1}}],\n\"edges\": [\n{edges}]}}"));
-        assert!(edges("{\"source\": 0, \"target\": 1},\n{\"source\": 0, \"target\": 2}").starts_with("x:6: an edge names vertex `2`"));
+        assert!(
+            message("{\"nodes\": []}")
+                .starts_with("x:1: there are neither `edges` nor `links`; expected node-link JSON")
+        );
+        let edges = |edges: &str| {
+            message(&format!("{{\"nodes\": [\n{{\"id\": 0}},\n{{\"id\": 1}}],\n\"edges\": [\n{edges}]}}"))
+        };
+        assert!(
+            edges("{\"source\": 0, \"target\": 1},\n{\"source\": 0, \"target\": 2}")
+                .starts_with("x:6: an edge names vertex `2`")
+        );
         assert!(edges("{\"source\": 0}").starts_with("x:5: edge 0: missing field `target`"));
         assert!(edges("{\"source\": 0, \"target\": null}").starts_with("x:5: edge 0: `null` is no id"));
         assert!(edges("{\"source\": 0, \"target\": 0}").starts_with("x:5: router 0 is joined to itself"));

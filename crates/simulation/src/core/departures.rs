@@ -134,12 +134,10 @@ impl<O: Observer> Core<'_, O> {
     /// The node that a worm delivers to at a vertex: the one whose consumption channel it was granted there.
     fn delivers_to(&self, slot: u32, vertex: u32) -> Option<NodeId> {
         match &self.worms[slot as usize].route {
-            Route::Path(route) => {
-                match self.channels.space.kind(ChannelId::new(route.hop(vertex).consumption)) {
-                    ChannelKind::Consumption(node, _) => Some(node),
-                    _ => None,
-                }
-            }
+            Route::Path(route) => match self.channels.space.kind(ChannelId::new(route.hop(vertex).consumption)) {
+                ChannelKind::Consumption(node, _) => Some(node),
+                _ => None,
+            },
             Route::Tree(route) => route.vertices[vertex as usize].delivers,
         }
     }

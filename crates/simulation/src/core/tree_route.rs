@@ -9,7 +9,8 @@ use super::worm::{Address, TreeRoute, TreeVertex, UNKNOWN, Worm};
 /// The header flits of a tree that has one for each destination and each router where it splits.
 pub(crate) fn header_flits(tree: &Tree) -> u32 {
     let branches_from = |parent| tree.branches.iter().filter(|branch| branch.parent == parent).count();
-    let named = (0..tree.branches.len()).filter(|&i| tree.branches[i].delivers.is_some() || branches_from(Some(i as u32)) > 1);
+    let named =
+        (0..tree.branches.len()).filter(|&i| tree.branches[i].delivers.is_some() || branches_from(Some(i as u32)) > 1);
     named.count() as u32 + u32::from(branches_from(None) > 1)
 }
 

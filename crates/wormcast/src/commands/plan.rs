@@ -139,8 +139,7 @@ fn write_text(
         return Ok(());
     }
     if let Some(Contention { first, second, channel }) = summary.contention() {
-        let [from, to] =
-            [network.from(channel), network.to(channel)].map(|end| router_name(network, end));
+        let [from, to] = [network.from(channel), network.to(channel)].map(|end| router_name(network, end));
         writeln!(out, "contention: worms {first} and {second} may meet on the channel from {from} to {to}")?;
     } else {
         writeln!(out, "contention-free")?;
