@@ -427,6 +427,12 @@ impl Network {
         of_router.binary_search(&port).ok().map(|position| NodeId::new((first + position) as u32))
     }
 
+    /// Whether any router or node has a name.
+    pub fn has_names(&self) -> bool {
+        let has_names = |details: &Details| !details.router_names.is_empty() || !details.node_names.is_empty();
+        self.details.as_deref().is_some_and(has_names)
+    }
+
     /// A router's name, if its file has names.
     pub fn router_name(&self, router: RouterId) -> Option<&str> {
         let name: &str = self.details.as_ref()?.router_names.get(router.index())?;

@@ -64,7 +64,7 @@ pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
 
 /// The node of this name, if names are of use here and this is one.
 fn node_named(network: &Network, given: &str) -> Result<Option<NodeId>, NodeError> {
-    if given.bytes().all(|byte| byte.is_ascii_digit()) || !has_names(network) {
+    if given.bytes().all(|byte| byte.is_ascii_digit()) || !network.has_names() {
         return Ok(None);
     }
     let mut named = nodes(network).filter(|&node| network.node_name(node) == Some(given));
@@ -76,16 +76,12 @@ fn node_named(network: &Network, given: &str) -> Result<Option<NodeId>, NodeErro
     }
 }
 
-fn has_names(network: &Network) -> bool {
-    nodes(network).any(|node| network.node_name(node).is_some())
-}
-
 fn nodes(network: &Network) -> impl Iterator<Item = NodeId> + use<> {
     (0..network.nodes() as u32).map(NodeId::new)
 }
 
 fn nearest_name(network: &Network, given: &str) -> String {
-    if !has_names(network) {
+    if !network.has_names() {
         return String::new();
     }
     // Long lists and long names would take long.

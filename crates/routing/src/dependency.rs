@@ -81,9 +81,11 @@ impl<'n> Dependencies<'n> {
         let mut seen = FixedBitSet::with_capacity(bits);
         let mut reached = FixedBitSet::with_capacity(network.channels());
         let (mut work, mut candidates) = (Vec::new(), Vec::new());
-        for target in routers(network) {
+        // Where no node is, no worm starts or ends.
+        let ends = || routers(network).filter(|&router| network.nodes_of(router).len() > 0);
+        for target in ends() {
             reached.clear();
-            for source in routers(network) {
+            for source in ends() {
                 relation.candidates(network, source, None, target, &mut candidates);
                 work.extend(candidates.iter().filter(|c| !reached.put(c.index())));
                 while let Some(held) = work.pop() {

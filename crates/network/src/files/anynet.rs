@@ -1,4 +1,4 @@
-//! BookSim's `anynet` files.
+//! `anynet` files, the networks of `BookSim`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::Place;
 use super::vertices::{Attributes, Edge, NODE, Vertices};
+use super::{Place, line_ends};
 use crate::error::TopologyError;
 use crate::network::Network;
 
@@ -30,7 +30,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
         let position = (position as usize).min(text.len());
         // The line on which the event ends: of a tag, the line of its `>`.
         if position > counted {
-            line += text.as_bytes()[counted..position].iter().filter(|&&byte| byte == b'\n').count();
+            line += line_ends(&text.as_bytes()[counted..position]);
             counted = position;
         }
         let event = event.map_err(|error| place.error(line, format!("the XML is broken: {error}")))?;

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Place;
 use super::edge_list::links;
 use super::vertices::{Attributes, Edge, NODE, ROUTER, Vertices};
+use super::{Place, line_ends};
 use crate::error::TopologyError;
 use crate::ids::{NodeId, RouterId};
 use crate::network::Network;
@@ -112,7 +112,7 @@ impl Lines<'_> {
     fn of(&mut self, part: &RawValue) -> usize {
         let offset = part.get().as_ptr() as usize - self.text.as_ptr() as usize;
         if let Some(between) = self.text.as_bytes().get(self.counted..offset) {
-            self.line += between.iter().filter(|&&byte| byte == b'\n').count();
+            self.line += line_ends(between);
             self.counted = offset;
         }
         self.line

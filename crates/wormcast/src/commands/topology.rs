@@ -36,13 +36,13 @@ enum Output {
     Svg,
     /// GraphML.
     Graphml,
-    /// NetworkX node-link JSON.
+    /// Node-link JSON, as networkx has it.
     NodeLink,
     /// A link a line.
     EdgeList,
-    /// A network file of BookSim.
+    /// An anynet file, as booksim has it.
     Anynet,
-    /// An InfiniBand fabric for ibsim.
+    /// An InfiniBand fabric, as ibsim has it.
     Ibsim,
 }
 
