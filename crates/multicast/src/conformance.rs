@@ -182,7 +182,7 @@ fn check_all(
         let promise = promise(name);
         let plan = algorithm.plan(network, &multicast);
         prop_assert_eq!(plan.check(network, &multicast), Ok(()));
-        let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(|worm| worm.visits()).collect();
+        let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(crate::plan::Worm::visits).collect();
         check_counts(network, algorithm.as_ref(), &lists)?;
         for worm in &plan.worms {
             let Itinerary::Path(path) = &worm.itinerary else { continue };

@@ -143,7 +143,7 @@ mod tests {
         let multicast =
             Multicast::new(parse_node(&mesh, "4,3").unwrap(), &parse_node_list(&mesh, destinations).unwrap());
         let plan = PureNegativeFirst.plan(&mesh, &multicast);
-        let lists: Vec<_> = plan.worms.iter().map(|worm| worm.visits()).collect();
+        let lists: Vec<_> = plan.worms.iter().map(crate::plan::Worm::visits).collect();
         let list = |text| parse_node_list(&mesh, text).unwrap();
         assert_eq!(
             lists,
