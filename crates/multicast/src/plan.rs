@@ -198,12 +198,13 @@ impl Plan {
                 problem("leaves by a channel of another router")
             }
             Itinerary::Path(path) => {
-                let routers = || path.stops.iter().map(|&stop| network.router_of(stop));
+                let router = |stop: NodeId| network.router_of(stop);
                 // A header asks for one delivery at a time, and then for a channel to go on by.
-                if routers().zip(routers().skip(1)).any(|(stop, next)| stop == next) {
+                let twice = |pair: &[NodeId]| pair[0] != pair[1] && router(pair[0]) == router(pair[1]);
+                if path.stops.windows(2).any(twice) {
                     return problem("stops twice in a row at one router: send a worm to each of its nodes");
                 }
-                if path.exit.is_some() && routers().next() == Some(source) {
+                if path.exit.is_some() && router(path.stops[0]) == source {
                     return problem("leaves its sender's router, where its first stop is");
                 }
                 Ok(())

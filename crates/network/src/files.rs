@@ -172,10 +172,19 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// The most characters of a problem that are told.
+    const LONGEST: usize = 300;
+
     /// The error for a line, from 1.
     // Callers have a text or an error of their own at hand, and do not need it any more.
     #[allow(clippy::needless_pass_by_value)]
     fn error(&self, line: usize, problem: impl ToString) -> TopologyError {
-        TopologyError::File { path: self.path.to_owned(), line, problem: problem.to_string(), expected: self.expected }
+        let mut problem = problem.to_string();
+        // What a broken file has in the place of a word may be its whole rest.
+        if let Some((end, _)) = problem.char_indices().nth(Self::LONGEST) {
+            problem.truncate(end);
+            problem.push('…');
+        }
+        TopologyError::File { path: self.path.to_owned(), line, problem, expected: self.expected }
     }
 }

@@ -100,11 +100,12 @@ mod tests {
 
     #[test]
     fn names_the_line_that_is_wrong() {
-        let message = |text| parse_edge_list("bad", text).unwrap_err().to_string();
+        let message = |text: &str| parse_edge_list("bad", text).unwrap_err().to_string();
         assert!(message("0 1\n1 x\n").starts_with("bad:2: `x` is not a router number; expected two router numbers"));
         assert!(message("0 1 2").starts_with("bad:1: found 3 words"));
         assert!(message("0 1\n3 3").starts_with("bad:2: router 3 is joined to itself"));
         assert!(message("# nothing\n").starts_with("bad:1: the file has no links"));
+        assert!(message(&"x".repeat(1 << 20)).len() < 1000);
         assert!(message("0 16777216").contains("beyond the limit of 16777216 routers"));
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use serde::Serialize;
 use wormcast::network::{
     Degrees, FileFormat, Network, NetworkAnynet, NetworkDot, NetworkEdgeList, NetworkGraphml, NetworkIbsim,
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast topology mesh:16x16 --format json")]
 pub(crate) struct Arguments {
-    #[arg(value_name = "SPEC", help = topology_help())]
+    #[arg(value_name = "SPEC", help = topology_help(), value_hint = ValueHint::FilePath)]
     topology: String,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
