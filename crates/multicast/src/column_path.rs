@@ -25,7 +25,7 @@ use crate::plan::{Plan, Worm};
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let column = algorithm_by_name("column-path", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(parse_node(&mesh, "1,1")?, &parse_node_list(&mesh, "3,1;3,3;3,2;3,0;1,0")?);
-/// let lists: Vec<_> = column.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits(&mesh)).collect();
+/// let lists: Vec<_> = column.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits()).collect();
 /// let list = |text| parse_node_list(&mesh, text);
 /// assert_eq!(lists, [list("1,0")?, list("3,1;3,2;3,3")?, list("3,0")?]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

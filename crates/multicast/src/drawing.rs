@@ -9,15 +9,23 @@ mod tree;
 pub use dot::plan_dot;
 pub use svg::plan_svg;
 
-use wormcast_network::{Network, NodeId, Shape};
+use wormcast_network::{Network, NodeId, RouterId, Shape};
 
-/// A node as users write it: coordinates in meshes and tori, its number elsewhere.
+/// A node as users write it: coordinates in meshes and tori, elsewhere its name if it has one, or its number.
 pub fn node_name(network: &Network, node: NodeId) -> String {
     match network.shape() {
+        Shape::Mesh(_) | Shape::Torus(_) => router_name(network, network.router_of(node)),
+        _ => network.node_name(node).map_or_else(|| node.to_string(), str::to_owned),
+    }
+}
+
+/// A router as users write it: coordinates in meshes and tori, elsewhere its name if it has one, or its number.
+pub fn router_name(network: &Network, router: RouterId) -> String {
+    match network.shape() {
         Shape::Mesh(grid) | Shape::Torus(grid) => {
-            let coordinates = grid.coordinates(network.router_of(node).index());
+            let coordinates = grid.coordinates(router.index());
             coordinates.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
         }
-        _ => node.to_string(),
+        _ => network.router_name(router).map_or_else(|| router.to_string(), str::to_owned),
     }
 }

@@ -21,7 +21,7 @@ use crate::plan::{Plan, Worm};
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let dual = algorithm_by_name("dual-path", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(parse_node(&mesh, "1,1")?, &parse_node_list(&mesh, "0,1;3,1;2,3;0,0")?);
-/// let lists: Vec<_> = dual.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits(&mesh)).collect();
+/// let lists: Vec<_> = dual.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits()).collect();
 /// // Row 1 runs west: (0,1) comes after the source, (3,1) before it.
 /// assert_eq!(lists, [parse_node_list(&mesh, "0,1;2,3")?, parse_node_list(&mesh, "3,1;0,0")?]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -31,7 +31,7 @@ use crate::plan::{Plan, Worm};
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let optimal = algorithm_by_name("minimal-negative-first-optimal", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(parse_node(&mesh, "3,1")?, &parse_node_list(&mesh, "1,3;2,1;0,1")?);
-/// let lists: Vec<_> = optimal.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits(&mesh)).collect();
+/// let lists: Vec<_> = optimal.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits()).collect();
 /// // (2,1) rides the worm to column 1; (0,1) lies beyond it.
 /// assert_eq!(lists, [parse_node_list(&mesh, "2,1;1,3")?, parse_node_list(&mesh, "0,1")?]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -22,7 +22,7 @@ use crate::plan::{Itinerary, Path, Plan, Worm};
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let multi = algorithm_by_name("multi-path", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(parse_node(&mesh, "1,2")?, &parse_node_list(&mesh, "0,3;3,3;1,1;3,0;0,0")?);
-/// let lists: Vec<_> = multi.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits(&mesh)).collect();
+/// let lists: Vec<_> = multi.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits()).collect();
 /// // Row 2 runs east: upwards, the east goes through (2,2) and the rest through (1,3);
 /// // downwards, the west goes through (0,2) and the rest through (1,1).
 /// let list = |text| parse_node_list(&mesh, text);

@@ -59,8 +59,8 @@ pub struct Branch {
     pub channel: ChannelId,
     /// The position of the branch that enters the router which this one leaves; `None`: it leaves the source's router.
     pub parent: Option<u32>,
-    /// Whether the worm delivers at the router that the channel enters.
-    pub delivers: bool,
+    /// The node, at the router that the channel enters, that the worm delivers to.
+    pub delivers: Option<NodeId>,
 }
 
 impl Worm {
@@ -81,17 +81,16 @@ impl Worm {
     }
 
     /// The nodes that it delivers to: in order for a path, parents first for a tree.
-    pub fn visits(&self, network: &Network) -> Vec<NodeId> {
-        self.visited(network).collect()
+    pub fn visits(&self) -> Vec<NodeId> {
+        self.visited().collect()
     }
 
-    fn visited(&self, network: &Network) -> impl Iterator<Item = NodeId> {
+    fn visited(&self) -> impl Iterator<Item = NodeId> {
         let (stops, branches): (&[NodeId], &[Branch]) = match &self.itinerary {
             Itinerary::Path(path) => (&path.stops, &[]),
             Itinerary::Tree(tree) => (&[], &tree.branches),
         };
-        let delivered = branches.iter().filter(|branch| branch.delivers);
-        stops.iter().copied().chain(delivered.map(|branch| network.node_of(network.to(branch.channel))))
+        stops.iter().copied().chain(branches.iter().filter_map(|branch| branch.delivers))
     }
 
     /// The channels that it takes in an idle network, parents first.
@@ -177,7 +176,7 @@ impl Plan {
                 _ => {}
             }
             self.check_shape(network, id)?;
-            for node in worm.visited(network) {
+            for node in worm.visited() {
                 let unwanted = |why| PlanError::Unwanted { worm: id, node, why };
                 let Some(at) = place(&delivered_by, node) else { return Err(unwanted("is not a destination")) };
                 if delivered_by[at].1.replace(id).is_some() {
@@ -198,7 +197,18 @@ impl Plan {
             Itinerary::Path(path) if path.exit.is_some_and(|exit| network.from(exit) != source) => {
                 problem("leaves by a channel of another router")
             }
-            Itinerary::Path(_) => Ok(()),
+            Itinerary::Path(path) => {
+                let router = |stop: NodeId| network.router_of(stop);
+                // A header asks for one delivery at a time, and then for a channel to go on by.
+                let twice = |pair: &[NodeId]| pair[0] != pair[1] && router(pair[0]) == router(pair[1]);
+                if path.stops.windows(2).any(twice) {
+                    return problem("stops twice in a row at one router: send a worm to each of its nodes");
+                }
+                if path.exit.is_some() && router(path.stops[0]) == source {
+                    return problem("leaves its sender's router, where its first stop is");
+                }
+                Ok(())
+            }
             Itinerary::Tree(tree) => {
                 let start = |branch: &Branch| match branch.parent {
                     None => Some(source),
@@ -212,11 +222,14 @@ impl Plan {
                     if start(branch) != Some(network.from(branch.channel)) {
                         return problem("has a branch that does not start where its parent ends");
                     }
+                    if branch.delivers.is_some_and(|node| network.router_of(node) != network.to(branch.channel)) {
+                        return problem("has a branch that delivers to a node of another router");
+                    }
                     if let Some(parent) = branch.parent {
                         has_child[parent as usize] = true;
                     }
                 }
-                let dangling = |(i, branch): (usize, &Branch)| !has_child[i] && !branch.delivers;
+                let dangling = |(i, branch): (usize, &Branch)| !has_child[i] && branch.delivers.is_none();
                 if tree.branches.is_empty() || tree.branches.iter().enumerate().any(dangling) {
                     return problem("has a branch that leads to no delivery");
                 }
@@ -262,7 +275,11 @@ mod tests {
             Err("worm 0 starts at node 1, which is not the source".to_owned())
         );
         let channel = |u, v| mesh.channel_between(RouterId::new(u), RouterId::new(v)).unwrap();
-        let branch = |channel, parent, delivers| Branch { channel, parent, delivers };
+        let branch = |channel: ChannelId, parent, delivers: bool| Branch {
+            channel,
+            parent,
+            delivers: delivers.then(|| node(mesh.to(channel).raw())),
+        };
         let tree = |branches| check(vec![Worm::tree(node(0), branches)]);
         assert_eq!(tree(vec![branch(channel(0, 1), None, true), branch(channel(1, 2), Some(0), true)]), Ok(()));
         assert_eq!(

@@ -32,7 +32,7 @@ use crate::plan::{Plan, Worm};
 /// let plan = pure.plan(&mesh, &multicast);
 /// // (1,0) lies southwest and is visited on the way down, (0,2) and (3,3) on the way up.
 /// assert_eq!(plan.worms.len(), 1);
-/// assert_eq!(plan.worms[0].visits(&mesh), parse_node_list(&mesh, "1,0;0,2;3,3")?);
+/// assert_eq!(plan.worms[0].visits(), parse_node_list(&mesh, "1,0;0,2;3,3")?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct PureNegativeFirst;
@@ -143,7 +143,7 @@ mod tests {
         let multicast =
             Multicast::new(parse_node(&mesh, "4,3").unwrap(), &parse_node_list(&mesh, destinations).unwrap());
         let plan = PureNegativeFirst.plan(&mesh, &multicast);
-        let lists: Vec<_> = plan.worms.iter().map(|worm| worm.visits(&mesh)).collect();
+        let lists: Vec<_> = plan.worms.iter().map(crate::plan::Worm::visits).collect();
         let list = |text| parse_node_list(&mesh, text).unwrap();
         assert_eq!(
             lists,

@@ -38,7 +38,7 @@ use crate::u_mesh::mesh_multicast;
 /// let schl = algorithm_by_name("schl", &mesh, &Options::default())?;
 /// let everyone: Vec<NodeId> = (1..9).map(NodeId::new).collect();
 /// let plan = schl.plan(&mesh, &Multicast::new(NodeId::new(0), &everyone));
-/// let sent: Vec<_> = plan.worms.iter().map(|worm| (worm.from, worm.after, worm.visits(&mesh))).collect();
+/// let sent: Vec<_> = plan.worms.iter().map(|worm| (worm.from, worm.after, worm.visits())).collect();
 /// let nodes = |ids: &[u32]| ids.iter().map(|&id| NodeId::new(id)).collect::<Vec<_>>();
 /// assert_eq!(sent[0], (NodeId::new(0), None, nodes(&[3])));
 /// assert_eq!(sent[1], (NodeId::new(0), None, nodes(&[1, 2])));

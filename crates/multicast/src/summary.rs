@@ -88,7 +88,7 @@ impl Plan {
                     depths.into_iter().max().unwrap_or(0)
                 }
             };
-            let visits = worm.visits(network);
+            let visits = worm.visits();
             worms.push(WormSummary {
                 id: id as u32,
                 from: worm.from,
@@ -164,7 +164,7 @@ mod tests {
             let worms: Vec<Worm> = apart.map(|(from, to)| Worm::path(node(from), vec![node(to)])).collect();
             // A worm is triggered by the first earlier one that ends where it starts.
             let trigger = |id: usize| {
-                worms[..id].iter().position(|earlier| earlier.visits(&mesh) == [worms[id].from]).map(|id| id as u32)
+                worms[..id].iter().position(|earlier| earlier.visits() == [worms[id].from]).map(|id| id as u32)
             };
             let worms = (0..worms.len()).map(|id| Worm { after: trigger(id), ..worms[id].clone() }).collect();
             let summary = Plan { worms }.summary(&mesh, &ECube, ports).unwrap();

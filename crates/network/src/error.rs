@@ -24,7 +24,7 @@ pub enum TopologyError {
         /// What is wrong with it.
         problem: String,
         /// A form that would be right.
-        expected: &'static str,
+        expected: String,
     },
     /// The topology exceeds what 32-bit ids address comfortably.
     #[error("topology `{given}` has {routers} routers; at most {limit} are supported")]
@@ -43,6 +43,26 @@ pub enum TopologyError {
         path: String,
         /// What the operating system said.
         reason: String,
+    },
+    /// A file format has no place for some of a network.
+    #[error("{format} has no place for {problem}, as in {name}; use {instead}")]
+    Inexpressible {
+        /// The network.
+        name: String,
+        /// The format.
+        format: &'static str,
+        /// What has no place.
+        problem: String,
+        /// Formats that have one.
+        instead: &'static str,
+    },
+    /// Chance made no network of the wanted kind.
+    #[error("topology `{given}`: {problem}")]
+    Unlucky {
+        /// What was given.
+        given: String,
+        /// What was tried, and what would help.
+        problem: String,
     },
     /// A line of a topology file makes no sense.
     #[error("{path}:{line}: {problem}; expected {expected}")]
@@ -69,6 +89,16 @@ pub enum NodeError {
         given: String,
         /// The forms that this network understands.
         expected: String,
+    },
+    /// A name that several nodes have.
+    #[error("`{given}` is the name of nodes {first} and {second}: use a number")]
+    Ambiguous {
+        /// What was given.
+        given: String,
+        /// The first node of that name.
+        first: u32,
+        /// The second.
+        second: u32,
     },
     /// A node number beyond the network.
     #[error("node {given} is out of range: {network} has nodes 0 to {last}")]

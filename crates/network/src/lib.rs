@@ -2,7 +2,8 @@
 //!
 //! A [`Network`] is a set of routers joined by directed channels, with nodes (processors) attached to routers. It is
 //! immutable and stored in flat arrays, so that a mesh of a million routers fits into a few dozen megabytes. A
-//! [`TopologySpec`] such as `mesh:16x16` is the recipe that builds one; a file is another recipe.
+//! [`TopologySpec`] such as `mesh:16x16` is the recipe that builds one; a file is another recipe, and a [`NetworkBuilder`]
+//! puts one together piece by piece.
 //!
 //! ```
 //! use wormcast_network::{NodeId, TopologySpec};
@@ -14,10 +15,35 @@
 //! assert_eq!(grid.coordinates(NodeId::new(28).index()), [4, 3]);
 //! # Ok::<(), wormcast_network::TopologyError>(())
 //! ```
+//!
+//! In a fabric a router has any number of nodes, or none:
+//!
+//! ```
+//! use wormcast_network::{FileFormat, RouterId};
+//!
+//! let text = r#"
+//! Switch 8 "leaf"
+//! [1] "spine"[1]
+//! [2] "a"[1]
+//! [3] "b"[1]
+//! Switch 8 "spine"
+//! Hca 1 "a"
+//! Hca 1 "b"
+//! "#;
+//! let fabric = FileFormat::Fabric.parse("two hosts", text)?;
+//! let [leaf, spine] = [0, 1].map(RouterId::new);
+//! assert_eq!((fabric.nodes_of(leaf).len(), fabric.nodes_of(spine).len()), (2, 0));
+//! assert_eq!(fabric.channel_by_port(leaf, 1).map(|channel| fabric.to(channel)), Some(spine));
+//! # Ok::<(), wormcast_network::TopologyError>(())
+//! ```
 
+mod builder;
+mod decimal;
 mod drawing;
-mod edge_list;
 mod error;
+mod files;
+mod generate;
+mod graph_spec;
 mod grid;
 mod ids;
 mod measure;
@@ -26,13 +52,18 @@ mod node_list;
 mod ports;
 mod spec;
 
+pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT, NetworkBuilder, NodeDetails};
+pub use decimal::Decimal;
 pub use drawing::{Caption, Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_dot, escape_xml};
-pub use edge_list::parse_edge_list;
 pub use error::{NodeError, TopologyError};
+pub use files::{
+    FileFormat, MAX_FILE_BYTES, NetworkAnynet, NetworkEdgeList, NetworkIbsim, NetworkNodeLink, parse_edge_list,
+};
+pub use graph_spec::GraphSpec;
 pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use measure::{Degrees, Distances};
-pub use network::{Network, Shape};
+pub use network::{AdapterPort, Network, Shape};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
 pub use spec::{MAX_ROUTERS, TOPOLOGY_FORMS, TopologySpec};

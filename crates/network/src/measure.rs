@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::ids::RouterId;
 use crate::network::{Network, Shape};
 
-/// The numbers of channels that leave routers.
+/// How many of something routers have, such as channels that leave them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Degrees {
     /// The smallest.
@@ -16,19 +16,45 @@ pub struct Degrees {
     pub max: usize,
 }
 
+/// The largest product of routers and channels for which distances are searched from every router: some minutes of work.
+const MOST_SEARCHED: u64 = 1 << 36;
+
 /// Hop counts between routers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Distances {
     /// Whether every router reaches every other.
     pub connected: bool,
-    /// The largest distance between two routers; `None` if they are not all connected.
+    /// The largest distance between two routers; `None` if they are not all connected, or too many to search from each.
     pub diameter: Option<u32>,
-    /// The mean distance over ordered pairs of different routers; `None` if they are not all connected, 0 for a single
-    /// router.
+    /// The mean distance over ordered pairs of different routers; `None` where there is no diameter, 0 for a single router.
     pub average: Option<f64>,
 }
 
 impl Network {
+    /// The numbers of nodes at routers.
+    pub fn nodes_a_router(&self) -> Degrees {
+        let nodes = |r| self.nodes_of(RouterId::new(r)).len();
+        let routers = self.routers() as u32;
+        Degrees {
+            min: (0..routers).map(nodes).min().unwrap_or(0),
+            mean: self.nodes() as f64 / f64::from(routers.max(1)),
+            max: (0..routers).map(nodes).max().unwrap_or(0),
+        }
+    }
+
+    /// The number of pairs of routers that are joined, however many links they are joined by: O(channels log degree).
+    pub fn joined_pairs(&self) -> usize {
+        let mut above: Vec<RouterId> = Vec::new();
+        let distinct = |router: RouterId| {
+            above.clear();
+            above.extend(self.outputs(router).map(|channel| self.to(channel)).filter(|&to| to > router));
+            above.sort_unstable();
+            above.dedup();
+            above.len()
+        };
+        (0..self.routers() as u32).map(RouterId::new).map(distinct).sum()
+    }
+
     /// The numbers of channels that leave routers.
     pub fn degrees(&self) -> Degrees {
         let degree = |r| self.outputs(RouterId::new(r)).len();
@@ -43,7 +69,7 @@ impl Network {
     /// Distances between routers.
     ///
     /// Grids have closed forms, O(sum of extents); other networks take a breadth-first search from every router,
-    /// O(routers x channels).
+    /// O(routers x channels); from a product of 2^36 on, only whether they are connected, O(channels).
     pub fn distances(&self) -> Distances {
         match self.shape() {
             Shape::Mesh(grid) | Shape::Torus(grid) | Shape::Hypercube(grid) => {
@@ -71,6 +97,7 @@ impl Network {
         let (mut diameter, mut total) = (0u32, 0u64);
         let mut distance = vec![u32::MAX; routers];
         let mut queue = VecDeque::with_capacity(routers);
+        let too_many = routers as u64 * self.channels() as u64 > MOST_SEARCHED;
         for source in 0..routers {
             distance.fill(u32::MAX);
             distance[source] = 0;
@@ -91,6 +118,9 @@ impl Network {
             }
             if reached < routers {
                 return Distances { connected: false, diameter: None, average: None };
+            }
+            if too_many {
+                return Distances { connected: true, diameter: None, average: None };
             }
         }
         let pairs = (routers * routers.saturating_sub(1)).max(1);

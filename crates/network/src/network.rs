@@ -57,7 +57,13 @@ impl Shape {
 /// An immutable interconnection network.
 ///
 /// Channels are numbered router by router: those that leave router `r` are consecutive. Grids number a router's
-/// channels by dimension, the negative direction before the positive. Memory: 12 bytes a channel, 4 a router.
+/// channels by dimension, the negative direction before the positive; networks whose ports have numbers, by port.
+///
+/// Nodes are numbered router by router too. In grids, and in files that know no nodes, every router has one, with the
+/// same index; in a fabric a router has any number of nodes, or none.
+///
+/// Memory: 12 bytes a channel, 4 a router; 4 a node and 4 a router more where node and router numbers differ; names and
+/// port numbers only where a file has them.
 #[derive(Clone, Debug)]
 pub struct Network {
     name: String,
@@ -68,6 +74,62 @@ pub struct Network {
     to: Box<[u32]>,
     /// The channel that runs the other way along the same link.
     reverse: Box<[u32]>,
+    /// Who is attached where; `None`: node `i` to router `i`.
+    attachment: Option<Attachment>,
+    /// What a file says beyond the wiring.
+    details: Option<Box<Details>>,
+}
+
+/// Which nodes are attached to which routers, where that is not the identity.
+#[derive(Clone, Debug)]
+struct Attachment {
+    /// The router of each node, not decreasing.
+    router_of: Box<[u32]>,
+    /// Nodes `first_node[r]..first_node[r + 1]` are attached to router `r`.
+    first_node: Box<[u32]>,
+}
+
+impl Attachment {
+    /// Of sorted routers, one a node; `None` if it is the identity.
+    fn new(routers: usize, router_of: Vec<u32>) -> Option<Self> {
+        if router_of.len() == routers && router_of.iter().enumerate().all(|(node, &router)| node == router as usize) {
+            return None;
+        }
+        let mut first_node = vec![0u32; routers + 1];
+        for &router in &router_of {
+            first_node[router as usize + 1] += 1;
+        }
+        for router in 0..routers {
+            first_node[router + 1] += first_node[router];
+        }
+        Some(Self { router_of: router_of.into(), first_node: first_node.into() })
+    }
+}
+
+/// A port of a host adapter: the place where a node of a fabric is attached.
+///
+/// An adapter with two connected ports is two nodes, which may be attached to different routers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AdapterPort {
+    /// The adapter; adapters are numbered from 0 in the order of their first node.
+    pub adapter: u32,
+    /// The number of its port.
+    pub port: u32,
+}
+
+/// What a file says beyond the wiring. Each list is empty where the file says nothing of the kind.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Details {
+    /// Empty text: no name.
+    pub(crate) router_names: Vec<Box<str>>,
+    pub(crate) node_names: Vec<Box<str>>,
+    pub(crate) router_guids: Vec<Option<u64>>,
+    pub(crate) node_guids: Vec<Option<u64>>,
+    /// The number of the port by which each channel leaves its router.
+    pub(crate) channel_ports: Vec<u32>,
+    /// The number of the router's port to which each node is attached.
+    pub(crate) node_ports: Vec<u32>,
+    pub(crate) adapter_ports: Vec<AdapterPort>,
 }
 
 impl Network {
@@ -75,22 +137,44 @@ impl Network {
     ///
     /// Parallel links are kept, each with channels of its own. Takes time and memory linear in routers and links.
     pub fn from_links(name: impl Into<String>, routers: usize, links: &[(u32, u32)]) -> Self {
-        let mut first_out = vec![0u32; routers + 1];
-        for &(u, v) in links {
-            first_out[u as usize + 1] += 1;
-            first_out[v as usize + 1] += 1;
+        let mut next = starts(routers, links);
+        let mut place = |router: u32| {
+            let place = next[router as usize];
+            next[router as usize] += 1;
+            place
+        };
+        let places = links.iter().map(|&(u, v)| (place(u), place(v))).collect();
+        Self::from_places(name.into(), routers, links, places)
+    }
+
+    /// The same where each end of a link has a port of its own, by which a router's channels are numbered:
+    /// O(links log links). `ports` is empty where ports have no numbers.
+    pub(crate) fn from_ports(name: String, routers: usize, links: &[(u32, u32)], ports: &[(u32, u32)]) -> Self {
+        if ports.is_empty() {
+            return Self::from_links(name, routers, links);
         }
-        for r in 0..routers {
-            first_out[r + 1] += first_out[r];
+        let mut ends: Vec<(u32, u32, u32)> = Vec::with_capacity(links.len() * 2);
+        for (link, (&(u, v), &(p, q))) in (0u32..).zip(links.iter().zip(ports)) {
+            ends.extend([(u, p, link * 2), (v, q, link * 2 + 1)]);
         }
+        ends.sort_unstable();
+        let mut places = vec![(0, 0); links.len()];
+        let mut channel_ports = Vec::with_capacity(ends.len());
+        for (channel, &(_, port, end)) in (0u32..).zip(&ends) {
+            let (forth, back) = &mut places[end as usize / 2];
+            *(if end % 2 == 0 { forth } else { back }) = channel;
+            channel_ports.push(port);
+        }
+        let mut network = Self::from_places(name, routers, links, places);
+        network.details = Some(Box::new(Details { channel_ports, ..Details::default() }));
+        network
+    }
+
+    /// A network from its links and the ids of their two channels.
+    fn from_places(name: String, routers: usize, links: &[(u32, u32)], places: Vec<(u32, u32)>) -> Self {
         let channels = links.len() * 2;
-        let mut next = first_out.clone();
         let (mut from, mut to, mut reverse) = (vec![0; channels], vec![0; channels], vec![0; channels]);
-        for &(u, v) in links {
-            let forth = next[u as usize];
-            next[u as usize] += 1;
-            let back = next[v as usize];
-            next[v as usize] += 1;
+        for (&(u, v), (forth, back)) in links.iter().zip(places) {
             for (channel, a, b, other) in [(forth, u, v, back), (back, v, u, forth)] {
                 from[channel as usize] = a;
                 to[channel as usize] = b;
@@ -98,13 +182,28 @@ impl Network {
             }
         }
         Self {
-            name: name.into(),
+            name,
             shape: Shape::Irregular,
-            first_out: first_out.into(),
+            first_out: starts(routers, links).into(),
             from: from.into(),
             to: to.into(),
             reverse: reverse.into(),
+            attachment: None,
+            details: None,
         }
+    }
+
+    /// The same network with these nodes, one for each of these sorted routers.
+    pub(crate) fn with_nodes(mut self, router_of: Vec<u32>) -> Self {
+        self.attachment = Attachment::new(self.routers(), router_of);
+        self
+    }
+
+    /// The same network with what else is known of it; numbers of channels' ports stay.
+    pub(crate) fn with_details(mut self, details: Details) -> Self {
+        let channel_ports = self.details.take().map_or_else(Vec::new, |details| details.channel_ports);
+        self.details = Some(Box::new(Details { channel_ports, ..details }));
+        self
     }
 
     /// A mesh, torus or hypercube.
@@ -171,7 +270,16 @@ impl Network {
                 }
             }
         });
-        Self { name, shape, first_out: first_out.into(), from: from.into(), to: to.into(), reverse: reverse.into() }
+        Self {
+            name,
+            shape,
+            first_out: first_out.into(),
+            from: from.into(),
+            to: to.into(),
+            reverse: reverse.into(),
+            attachment: None,
+            details: None,
+        }
     }
 
     /// The name: the specification or the file that it was built from.
@@ -189,9 +297,14 @@ impl Network {
         self.first_out.len() - 1
     }
 
-    /// The number of nodes. Every router has one, with the same index.
+    /// The number of nodes, at least one.
     pub fn nodes(&self) -> usize {
-        self.routers()
+        self.attachment.as_ref().map_or(self.routers(), |attachment| attachment.router_of.len())
+    }
+
+    /// Whether every router has one node, with the same index.
+    pub fn has_one_node_each(&self) -> bool {
+        self.attachment.is_none()
     }
 
     /// The number of channels between routers, two a link.
@@ -263,17 +376,116 @@ impl Network {
         present.then(|| ChannelId::new(outputs.start + skip))
     }
 
+    /// Whether there is nothing to tell of nodes: every router has one, and they have neither names nor ports of their own.
+    pub(crate) fn has_plain_nodes(&self) -> bool {
+        let plain = |details: &Details| details.node_names.is_empty() && details.node_ports.is_empty();
+        self.has_one_node_each() && self.details.as_deref().is_none_or(plain)
+    }
+
     /// The router that a node is attached to.
     #[inline]
     pub fn router_of(&self, node: NodeId) -> RouterId {
-        RouterId::new(node.raw())
+        match &self.attachment {
+            None => RouterId::new(node.raw()),
+            Some(attachment) => RouterId::new(attachment.router_of[node.index()]),
+        }
     }
 
-    /// The node that is attached to a router.
+    /// The nodes that are attached to a router: consecutive, and none at a router that only switches.
     #[inline]
-    pub fn node_of(&self, router: RouterId) -> NodeId {
-        NodeId::new(router.raw())
+    pub fn nodes_of(&self, router: RouterId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
+        let nodes = match &self.attachment {
+            None => router.raw()..router.raw() + 1,
+            Some(attachment) => attachment.first_node[router.index()]..attachment.first_node[router.index() + 1],
+        };
+        nodes.map(NodeId::new)
     }
+
+    /// The number of the port by which a channel leaves its router, if the file that the network comes from numbers ports.
+    pub fn port_of(&self, channel: ChannelId) -> Option<u32> {
+        self.details.as_ref()?.channel_ports.get(channel.index()).copied()
+    }
+
+    /// The number of the router's port to which a node is attached, if ports have numbers.
+    pub fn node_port(&self, node: NodeId) -> Option<u32> {
+        self.details.as_ref()?.node_ports.get(node.index()).copied()
+    }
+
+    /// The channel that leaves a router by the port of this number: O(log degree), as channels are in the order of ports.
+    pub fn channel_by_port(&self, router: RouterId, port: u32) -> Option<ChannelId> {
+        let ports = &self.details.as_ref()?.channel_ports;
+        let outputs = self.output_range(router);
+        let of_router = ports.get(outputs.start as usize..outputs.end as usize)?;
+        of_router.binary_search(&port).ok().map(|position| ChannelId::new(outputs.start + position as u32))
+    }
+
+    /// The node that is attached to the port of this number: O(log nodes of the router).
+    pub fn node_by_port(&self, router: RouterId, port: u32) -> Option<NodeId> {
+        let ports = &self.details.as_ref()?.node_ports;
+        let first = self.nodes_of(router).next()?.index();
+        let of_router = ports.get(first..first + self.nodes_of(router).len())?;
+        of_router.binary_search(&port).ok().map(|position| NodeId::new((first + position) as u32))
+    }
+
+    /// Whether any router or node has a name.
+    pub fn has_names(&self) -> bool {
+        let has_names = |details: &Details| !details.router_names.is_empty() || !details.node_names.is_empty();
+        self.details.as_deref().is_some_and(has_names)
+    }
+
+    /// A router's name, if its file has names.
+    pub fn router_name(&self, router: RouterId) -> Option<&str> {
+        let name: &str = self.details.as_ref()?.router_names.get(router.index())?;
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// A node's name, if its file has names; where nodes have none of their own and every router has one node, the router's.
+    pub fn node_name(&self, node: NodeId) -> Option<&str> {
+        match &self.details.as_ref()?.node_names {
+            names if names.is_empty() && self.has_one_node_each() => self.router_name(self.router_of(node)),
+            _ => self.own_node_name(node),
+        }
+    }
+
+    /// The name that a node has of its own.
+    pub(crate) fn own_node_name(&self, node: NodeId) -> Option<&str> {
+        let name: &str = self.details.as_ref()?.node_names.get(node.index())?;
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// A switch's globally unique identifier, if its file has them.
+    pub fn router_guid(&self, router: RouterId) -> Option<u64> {
+        *self.details.as_ref()?.router_guids.get(router.index())?
+    }
+
+    /// The globally unique identifier of the adapter's port that is a node, if its file has them.
+    pub fn node_guid(&self, node: NodeId) -> Option<u64> {
+        *self.details.as_ref()?.node_guids.get(node.index())?
+    }
+
+    /// The adapter's port that a node is, in a fabric.
+    pub fn adapter_port(&self, node: NodeId) -> Option<AdapterPort> {
+        self.details.as_ref()?.adapter_ports.get(node.index()).copied()
+    }
+
+    /// The number of host adapters, in a fabric.
+    pub fn adapters(&self) -> Option<usize> {
+        let ports = &self.details.as_ref()?.adapter_ports;
+        ports.iter().map(|port| port.adapter as usize + 1).max()
+    }
+}
+
+/// Where each router's channels start, and where the last one's end.
+fn starts(routers: usize, links: &[(u32, u32)]) -> Vec<u32> {
+    let mut first_out = vec![0u32; routers + 1];
+    for &(u, v) in links {
+        first_out[u as usize + 1] += 1;
+        first_out[v as usize + 1] += 1;
+    }
+    for router in 0..routers {
+        first_out[router + 1] += first_out[router];
+    }
+    first_out
 }
 
 #[cfg(test)]

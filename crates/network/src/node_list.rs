@@ -1,15 +1,20 @@
-//! Nodes as users write them: `28`, `4,3`, or lists with `;`, or `all`.
+//! Nodes as users write them: `28`, `4,3`, a name, or lists with `;`, or `all`.
 
 use crate::error::NodeError;
 use crate::ids::NodeId;
 use crate::network::Network;
 
-/// Reads one node: its number or, in a grid, its coordinates joined by commas.
+/// Reads one node: its number, in a grid its coordinates joined by commas, or its name if the network's file has names.
+///
+/// A number is never a name. Looking for a name takes time linear in the nodes.
 ///
 /// # Errors
-/// If the text is neither, or names a node that the network does not have.
+/// If the text is neither, or names a node that the network does not have, or several.
 pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
     let given = text.trim();
+    if let Some(node) = node_named(network, given)? {
+        return Ok(node);
+    }
     let grid = network.shape().grid();
     let malformed = || NodeError::Malformed {
         given: given.to_owned(),
@@ -20,7 +25,7 @@ pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
                 grid.dimensions(),
                 vec!["0"; grid.dimensions()].join(",")
             ),
-            None => format!("a number from 0 to {}", network.nodes() - 1),
+            None => format!("a number from 0 to {}{}", network.nodes() - 1, nearest_name(network, given)),
         },
     };
     let numbers = given
@@ -57,6 +62,38 @@ pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
     }
 }
 
+/// The node of this name, if names are of use here and this is one.
+fn node_named(network: &Network, given: &str) -> Result<Option<NodeId>, NodeError> {
+    if given.bytes().all(|byte| byte.is_ascii_digit()) || !network.has_names() {
+        return Ok(None);
+    }
+    let mut named = nodes(network).filter(|&node| network.node_name(node) == Some(given));
+    match (named.next(), named.next()) {
+        (Some(first), Some(second)) => {
+            Err(NodeError::Ambiguous { given: given.to_owned(), first: first.raw(), second: second.raw() })
+        }
+        (node, _) => Ok(node),
+    }
+}
+
+fn nodes(network: &Network) -> impl Iterator<Item = NodeId> + use<> {
+    (0..network.nodes() as u32).map(NodeId::new)
+}
+
+fn nearest_name(network: &Network, given: &str) -> String {
+    if !network.has_names() {
+        return String::new();
+    }
+    // Long lists and long names would take long.
+    let names = nodes(network).take(4096).filter_map(|node| network.node_name(node));
+    let names = names.filter(|name| name.len().max(given.len()) <= 64);
+    let nearest = names.map(|name| (strsim::damerau_levenshtein(given, name), name)).min();
+    match nearest.filter(|&(distance, _)| distance <= 3) {
+        Some((_, name)) => format!(" or a name such as `{name}`"),
+        None => " or a node's name".to_owned(),
+    }
+}
+
 /// Reads nodes separated by `;`; empty text is an empty list, and a trailing `;` is allowed. `all` is every node of the network.
 ///
 /// # Errors
@@ -86,6 +123,20 @@ mod tests {
         assert_eq!(parse_node_list(&mesh, ""), Ok(vec![]));
         let all = parse_node_list(&mesh, " all ").unwrap();
         assert_eq!((all.len(), all[0], all[63]), (64, NodeId::new(0), NodeId::new(63)));
+    }
+
+    #[test]
+    fn names_are_nodes_too() {
+        let mut builder = crate::NetworkBuilder::new("towns");
+        for name in ["Bern", "Chur", "Chur", "7"] {
+            builder.router(name).unwrap();
+        }
+        let towns = builder.build().unwrap();
+        assert_eq!(parse_node_list(&towns, "Bern; 1"), Ok(vec![NodeId::new(0), NodeId::new(1)]));
+        let message = |text| parse_node(&towns, text).unwrap_err().to_string();
+        assert_eq!(message("Chur"), "`Chur` is the name of nodes 1 and 2: use a number");
+        assert_eq!(message("7"), "node 7 is out of range: towns has nodes 0 to 3");
+        assert_eq!(message("Ber"), "`Ber` is not a node: expected a number from 0 to 3 or a name such as `Bern`");
     }
 
     #[test]

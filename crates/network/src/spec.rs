@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::edge_list::parse_edge_list;
 use crate::error::TopologyError;
+use crate::graph_spec::{GRAPHS, GraphSpec};
 use crate::grid::Grid;
 use crate::network::{Network, Shape};
 
@@ -13,10 +13,21 @@ use crate::network::{Network, Shape};
 pub const MAX_ROUTERS: usize = 1 << 24;
 
 /// The forms of a topology specification, for messages and help.
-pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, or the path of an edge-list file";
-const FAMILIES: [&str; 3] = ["mesh", "torus", "hypercube"];
+pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, `random:nodes=N,degree=D,seed=S`, \
+    `regular:nodes=N,degree=D,seed=S`, `small-world:nodes=N,degree=D,rewire=P,seed=S`, `tree:nodes=N,seed=S`, `ring:N`, \
+    `complete:N`, `petersen`, or the path of a file (edge list, GraphML, node-link JSON, anynet, ibsim, ibnetdiscover)";
+const GRIDS: [(&str, &str); 3] = [("mesh", "mesh:16x16"), ("torus", "torus:16x16"), ("hypercube", "hypercube:10")];
 
-/// A recipe for a network, as text: `mesh:16x16`, `torus:8x8x8`, `hypercube:10`, or a file's path.
+/// The families of topologies, each with an example.
+fn families() -> impl Iterator<Item = (&'static str, &'static str)> {
+    GRIDS.into_iter().chain(GRAPHS)
+}
+
+/// A recipe for a network, as text: `mesh:16x16`, `torus:8x8x8`, `hypercube:10`, `random:nodes=256,degree=4,seed=7`, or a file's
+/// path.
+///
+/// What starts with a family's name and a colon is of that family, and `petersen` alone is too; everything else is a path,
+/// which has to exist. A file of such a name has a path that is none: `./petersen`.
 ///
 /// ```
 /// use wormcast_network::TopologySpec;
@@ -37,7 +48,9 @@ pub enum TopologySpec {
     Torus(Vec<u32>),
     /// `hypercube:N`.
     Hypercube(u32),
-    /// The path of an edge-list file.
+    /// A graph that is generated.
+    Graph(GraphSpec),
+    /// The path of a file, in any of the formats of [`FileFormat`](crate::FileFormat).
     File(String),
 }
 
@@ -47,21 +60,31 @@ impl FromStr for TopologySpec {
     fn from_str(text: &str) -> Result<Self, TopologyError> {
         let given = text.trim();
         let unknown = |hint| TopologyError::Unknown { given: given.to_owned(), expected: TOPOLOGY_FORMS, hint };
+        if given == "petersen" {
+            return Ok(Self::Graph(GraphSpec::Petersen));
+        }
         let Some((family, rest)) = given.split_once(':') else {
             return if Path::new(given).exists() {
                 Ok(Self::File(given.to_owned()))
-            } else if FAMILIES.contains(&given) {
-                Err(unknown(format!("; `{given}` needs its size, as in `{}`", example(given))))
+            } else if let Some((_, example)) = families().find(|&(name, _)| name == given) {
+                Err(unknown(format!("; `{given}` needs its size, as in `{example}`")))
             } else {
                 Err(unknown(format!("{}; there is no such file", nearest(given))))
             };
         };
+        if let Some(graph) = GraphSpec::parse(given, family, rest)? {
+            return Ok(Self::Graph(graph));
+        }
         match family {
             "mesh" => Ok(Self::Mesh(extents(given, rest, "a form such as `mesh:16x16`")?)),
             "torus" => Ok(Self::Torus(extents(given, rest, "a form such as `torus:16x16`")?)),
             "hypercube" => {
                 let expected = "a number of dimensions, as in `hypercube:10`";
-                let malformed = |problem| TopologyError::Malformed { given: given.to_owned(), problem, expected };
+                let malformed = |problem| TopologyError::Malformed {
+                    given: given.to_owned(),
+                    problem,
+                    expected: expected.to_owned(),
+                };
                 let n = rest.parse::<u32>().map_err(|_| malformed(format!("`{rest}` is not a number")))?;
                 match 1u128.checked_shl(n) {
                     _ if n == 0 => Err(malformed("a hypercube has at least one dimension".to_owned())),
@@ -79,25 +102,18 @@ impl FromStr for TopologySpec {
     }
 }
 
-fn example(family: &str) -> &'static str {
-    match family {
-        "mesh" => "mesh:16x16",
-        "torus" => "torus:16x16",
-        _ => "hypercube:10",
-    }
-}
-
 fn nearest(family: &str) -> String {
-    FAMILIES
-        .iter()
-        .map(|&name| (strsim::damerau_levenshtein(family, name), name))
+    families()
+        .map(|(name, _)| (strsim::damerau_levenshtein(family, name), name))
         .min()
-        .filter(|&(distance, _)| distance <= 3)
+        // Short names are near to anything.
+        .filter(|&(distance, name)| distance <= 3 && distance < name.len().max(family.len()).div_ceil(2))
         .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
 }
 
 fn extents(given: &str, rest: &str, expected: &'static str) -> Result<Vec<u32>, TopologyError> {
-    let malformed = |problem| TopologyError::Malformed { given: given.to_owned(), problem, expected };
+    let malformed =
+        |problem| TopologyError::Malformed { given: given.to_owned(), problem, expected: expected.to_owned() };
     let extents = rest
         .split('x')
         .map(|part| match part.parse::<u32>() {
@@ -124,6 +140,7 @@ impl fmt::Display for TopologySpec {
             Self::Mesh(extents) => write!(f, "mesh:{}", join(extents)),
             Self::Torus(extents) => write!(f, "torus:{}", join(extents)),
             Self::Hypercube(n) => write!(f, "hypercube:{n}"),
+            Self::Graph(graph) => graph.fmt(f),
             Self::File(path) => f.write_str(path),
         }
     }
@@ -133,18 +150,15 @@ impl TopologySpec {
     /// Builds the network; linear in its size.
     ///
     /// # Errors
-    /// If it is a file that cannot be read or understood.
+    /// If it is a file that cannot be read or understood, or if chance makes no connected graph.
     pub fn build(&self) -> Result<Network, TopologyError> {
         let name = self.to_string();
         let shape = match self {
             Self::Mesh(extents) => Shape::Mesh(Grid::new(extents)),
             Self::Torus(extents) => Shape::Torus(Grid::new(extents)),
             Self::Hypercube(n) => Shape::Hypercube(Grid::new(&vec![2; *n as usize])),
-            Self::File(path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| TopologyError::Unreadable { path: path.clone(), reason: error.to_string() })?;
-                return parse_edge_list(path, &text);
-            }
+            Self::Graph(graph) => return graph.build(),
+            Self::File(path) => return crate::files::read(path),
         };
         Ok(Network::from_shape(name, shape))
     }

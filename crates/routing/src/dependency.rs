@@ -27,7 +27,8 @@ pub trait WormRule: Send + Sync {
 pub enum Resource {
     /// A channel between two routers.
     Channel(ChannelId),
-    /// The consumption channels of a node, all of them.
+    /// The consumption channels of a node, all of them. Where a router has several nodes, the check does not tell them
+    /// apart, and names the first.
     Consumption(NodeId),
 }
 
@@ -80,9 +81,11 @@ impl<'n> Dependencies<'n> {
         let mut seen = FixedBitSet::with_capacity(bits);
         let mut reached = FixedBitSet::with_capacity(network.channels());
         let (mut work, mut candidates) = (Vec::new(), Vec::new());
-        for target in routers(network) {
+        // Where no node is, no worm starts or ends.
+        let ends = || routers(network).filter(|&router| network.nodes_of(router).len() > 0);
+        for target in ends() {
             reached.clear();
-            for source in routers(network) {
+            for source in ends() {
                 relation.candidates(network, source, None, target, &mut candidates);
                 work.extend(candidates.iter().filter(|c| !reached.put(c.index())));
                 while let Some(held) = work.pop() {
@@ -252,6 +255,10 @@ impl<'a> Check<'a> {
     /// The channels whose holders may take every consumption channel where `arriving` ends, and stay.
     fn exhausting(&self, arriving: ChannelId) -> Vec<u32> {
         let router = self.network.to(arriving);
+        if self.network.nodes_of(router).len() == 0 {
+            // Nobody waits for a delivery here.
+            return Vec::new();
+        }
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for &stop in self.stops_at.row(router.index()) {
             let stop = self.stops[stop as usize];
@@ -300,8 +307,8 @@ impl<'a> Check<'a> {
     fn blockers(&self, channel: u32) -> Vec<(Option<NodeId>, u32)> {
         let arriving = ChannelId::new(channel);
         let links = self.requested.row(channel as usize).iter().filter_map(|&c| self.suspect_request(c));
-        let node = self.network.node_of(self.network.to(arriving));
-        let stops = self.exhausting(arriving).into_iter().map(|c| (Some(node), c));
+        let node = self.network.nodes_of(self.network.to(arriving)).next();
+        let stops = self.exhausting(arriving).into_iter().map(|c| (node, c));
         links.map(|c| (None, c)).chain(stops).collect()
     }
 

@@ -94,6 +94,14 @@ impl Scenario {
                 format!("{} is out of range: expected more than 0 and at most {MAX_CYCLE_NS} ns", timing.cycle_ns);
             return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
         }
+        if switching.header == Header::AllDestinations && !network.has_one_node_each() {
+            // A stop at the sender's own router would have nothing to strip.
+            let problem = format!(
+                "`all-destinations` is defined where every router has one node, which {} does not have; use `none` or `bit-string`",
+                network.name()
+            );
+            return Err(ConfigError { key: "switching.header".to_owned(), problem });
+        }
         let checked = CheckedTraffic::new(traffic, timing, &network)?;
         let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
         let problem = match (run.messages, run.max_cycles) {

@@ -4,8 +4,8 @@ use std::fmt::{self, Write};
 
 use wormcast_network::{ChannelId, Layout, Network, RouterId, escape_dot};
 
-use super::node_name;
 use super::palette::style;
+use super::router_name;
 use crate::algorithm::Multicast;
 use crate::summary::PlanSummary;
 
@@ -23,16 +23,15 @@ fn write_dot(out: &mut String, network: &Network, summary: &PlanSummary, multica
     writeln!(out, "digraph \"{}\" {{", escape_dot(network.name()))?;
     writeln!(out, "  node [shape=circle, fontsize=10, width=0.35, fixedsize=true];")?;
     for router in (0..network.routers() as u32).map(RouterId::new) {
-        let node = network.node_of(router);
         let at = layout.position(router);
-        let fill = if node == multicast.source() {
+        let fill = if router == network.router_of(multicast.source()) {
             ", style=filled, fillcolor=black, fontcolor=white"
-        } else if multicast.destinations().contains(&node) {
+        } else if network.nodes_of(router).any(|node| multicast.destinations().contains(&node)) {
             ", style=filled, fillcolor=lightgrey"
         } else {
             ""
         };
-        let name = node_name(network, node);
+        let name = escape_dot(&router_name(network, router));
         writeln!(out, "  {router} [label=\"{name}\", pos=\"{:.1},{:.1}!\"{fill}];", at.x, layout.height() - at.y)?;
     }
     for channel in (0..network.channels() as u32).map(ChannelId::new) {

@@ -5,10 +5,10 @@ use std::fmt::{self, Write};
 
 use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, RouterId, escape_xml};
 
-use super::node_name;
 use super::offset::{arrow, arrow_head, offset, parallel};
 use super::palette::{Style, style};
 use super::tree::TreeDiagram;
+use super::{node_name, router_name};
 use crate::algorithm::Multicast;
 use crate::summary::{PlanSummary, WormSummary};
 
@@ -224,7 +224,7 @@ impl Picture<'_> {
         writeln!(out, r#"<g stroke="none" fill="{colour}"><title>worm {}</title>"#, worm.id)?;
         let mut awaited = worm.visits.iter().peekable();
         for (&channel, distance) in worm.channels.iter().zip(self.lanes.distances(worm)) {
-            if awaited.next_if_eq(&&self.network.node_of(self.network.to(channel))).is_none() {
+            if awaited.next_if(|&&node| self.network.router_of(node) == self.network.to(channel)).is_none() {
                 continue;
             }
             if let Some([.., from, to]) = self.layout.lines(channel).last().map(Vec::as_slice) {
@@ -242,17 +242,18 @@ impl Picture<'_> {
         }
         writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
         for router in (0..self.network.routers() as u32).map(RouterId::new) {
-            let node = self.network.node_of(router);
             let Point { x, y } = self.layout.position(router);
-            let name = node_name(self.network, node);
-            if node == self.multicast.source() {
+            let name = escape_xml(&router_name(self.network, router));
+            // Of several deliveries at one router, the first.
+            let first = self.network.nodes_of(router).filter_map(|node| delivery.get(&node)).min_by_key(|d| d.0.id);
+            if router == self.network.router_of(self.multicast.source()) {
                 let (left, top, side) = (x - RADIUS, y - RADIUS, 2.0 * RADIUS);
                 writeln!(
                     out,
                     r##"<rect x="{left:.1}" y="{top:.1}" width="{side}" height="{side}" fill="#000000"><title>source {name}</title></rect>"##
                 )?;
                 writeln!(out, r##"<text x="{x:.1}" y="{:.1}" fill="#ffffff">S</text>"##, y + 3.2)?;
-            } else if let Some(&(worm, order)) = delivery.get(&node) {
+            } else if let Some(&(worm, order)) = first {
                 let Style { colour, ink, .. } = self.style(worm);
                 let (id, step) = (worm.id, worm.step);
                 writeln!(

@@ -4,10 +4,12 @@ use std::fmt;
 
 use super::escape::escape_dot;
 use super::layout::Layout;
-use crate::ids::{ChannelId, RouterId};
+use crate::files::links;
+use crate::ids::{NodeId, RouterId};
 use crate::network::Network;
 
-/// A network as a Graphviz graph, one edge a link; routers have positions, which `neato -n` uses.
+/// A network as a Graphviz graph, one edge a link; routers have positions, which `neato -n` uses, and names as tooltips. Where
+/// not every router has one node, nodes are drawn too, as boxes: use `neato` or `sfdp` without `-n` then.
 ///
 /// ```
 /// use wormcast_network::{NetworkDot, TopologySpec};
@@ -27,13 +29,28 @@ impl fmt::Display for NetworkDot<'_> {
         for router in (0..network.routers() as u32).map(RouterId::new) {
             let at = layout.position(router);
             // Graphviz's y runs upwards.
-            writeln!(f, "  {router} [pos=\"{:.1},{:.1}!\"];", at.x, layout.height() - at.y)?;
+            write!(f, "  {router} [pos=\"{:.1},{:.1}!\"", at.x, layout.height() - at.y)?;
+            write_name(f, network.router_name(router))?;
+            writeln!(f, "];")?;
         }
-        for channel in (0..network.channels() as u32).map(ChannelId::new) {
-            if channel < network.reverse(channel) {
-                writeln!(f, "  {} -- {};", network.from(channel), network.to(channel))?;
+        for link in links(network) {
+            writeln!(f, "  {} -- {};", network.from(link), network.to(link))?;
+        }
+        if !network.has_one_node_each() {
+            writeln!(f, "  node [shape=box, width=0.2, height=0.15];")?;
+            for node in (0..network.nodes() as u32).map(NodeId::new) {
+                write!(f, "  h{node} [label=\"{node}\"")?;
+                write_name(f, network.node_name(node))?;
+                writeln!(f, "];\n  {} -- h{node};", network.router_of(node))?;
             }
         }
         writeln!(f, "}}")
+    }
+}
+
+fn write_name(f: &mut fmt::Formatter<'_>, name: Option<&str>) -> fmt::Result {
+    match name {
+        Some(name) => write!(f, ", tooltip=\"{}\"", escape_dot(name)),
+        None => Ok(()),
     }
 }

@@ -4,10 +4,14 @@ use std::fmt;
 
 use super::escape::escape_xml;
 use super::layout::Layout;
-use crate::ids::{ChannelId, RouterId};
+use crate::files::{NODE, ROUTER, links};
+use crate::ids::{NodeId, RouterId};
 use crate::network::Network;
 
-/// A network as GraphML: an undirected edge a link, and each router's place in a drawing as `x` and `y`.
+/// A network as GraphML: a vertex a router, an undirected edge a link, and each router's place in a drawing as `x` and `y`.
+///
+/// Names are the vertices' `label`, port numbers the edges' `source_port` and `target_port`. Where not every router has one
+/// node, or nodes have names or ports of their own, vertices have a `kind`, and each node is a vertex too.
 ///
 /// ```
 /// use wormcast_network::{NetworkGraphml, TopologySpec};
@@ -26,20 +30,61 @@ impl fmt::Display for NetworkGraphml<'_> {
         writeln!(f, r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">"#)?;
         writeln!(f, r#"  <key id="x" for="node" attr.name="x" attr.type="double"/>"#)?;
         writeln!(f, r#"  <key id="y" for="node" attr.name="y" attr.type="double"/>"#)?;
-        writeln!(f, r#"  <key id="name" for="graph" attr.name="name" attr.type="string"/>"#)?;
+        for (name, domain, kind) in [
+            ("label", "node", "string"),
+            ("kind", "node", "string"),
+            ("source_port", "edge", "int"),
+            ("target_port", "edge", "int"),
+            ("name", "graph", "string"),
+        ] {
+            writeln!(f, r#"  <key id="{name}" for="{domain}" attr.name="{name}" attr.type="{kind}"/>"#)?;
+        }
         writeln!(f, r#"  <graph edgedefault="undirected">"#)?;
         writeln!(f, r#"    <data key="name">{}</data>"#, escape_xml(network.name()))?;
+        let fabric = !network.has_plain_nodes();
         for router in (0..network.routers() as u32).map(RouterId::new) {
             let at = layout.position(router);
             let (x, y) = (at.x, layout.height() - at.y);
-            writeln!(f, r#"    <node id="n{router}"><data key="x">{x:.1}</data><data key="y">{y:.1}</data></node>"#)?;
+            write!(f, r#"    <node id="n{router}"><data key="x">{x:.1}</data><data key="y">{y:.1}</data>"#)?;
+            write_label(f, network.router_name(router))?;
+            if fabric {
+                write!(f, r#"<data key="kind">{ROUTER}</data>"#)?;
+            }
+            writeln!(f, "</node>")?;
         }
-        for channel in (0..network.channels() as u32).map(ChannelId::new) {
-            if channel < network.reverse(channel) {
-                let (from, to) = (network.from(channel), network.to(channel));
-                writeln!(f, r#"    <edge source="n{from}" target="n{to}"/>"#)?;
+        let nodes = || (0..network.nodes() as u32).map(NodeId::new).filter(|_| fabric);
+        for node in nodes() {
+            write!(f, r#"    <node id="h{node}">"#)?;
+            write_label(f, network.own_node_name(node))?;
+            writeln!(f, r#"<data key="kind">{NODE}</data></node>"#)?;
+        }
+        for link in links(network) {
+            let (from, to) = (network.from(link), network.to(link));
+            match (network.port_of(link), network.port_of(network.reverse(link))) {
+                (Some(p), Some(q)) => writeln!(
+                    f,
+                    r#"    <edge source="n{from}" target="n{to}"><data key="source_port">{p}</data><data key="target_port">{q}</data></edge>"#
+                )?,
+                _ => writeln!(f, r#"    <edge source="n{from}" target="n{to}"/>"#)?,
+            }
+        }
+        for node in nodes() {
+            let router = network.router_of(node);
+            match network.node_port(node) {
+                Some(port) => writeln!(
+                    f,
+                    r#"    <edge source="n{router}" target="h{node}"><data key="source_port">{port}</data></edge>"#
+                )?,
+                None => writeln!(f, r#"    <edge source="n{router}" target="h{node}"/>"#)?,
             }
         }
         writeln!(f, "  </graph>\n</graphml>")
+    }
+}
+
+fn write_label(f: &mut fmt::Formatter<'_>, name: Option<&str>) -> fmt::Result {
+    match name {
+        Some(name) => write!(f, r#"<data key="label">{}</data>"#, escape_xml(name)),
+        None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! Tails: channels that worms give back, deliveries, and what these trigger (model.md, rules 7 and 8).
 
-use wormcast_network::ChannelId;
+use wormcast_network::{ChannelId, ChannelKind, NodeId};
 
 use super::Core;
 use super::arbiter::NONE;
@@ -97,7 +97,7 @@ impl<O: Observer> Core<'_, O> {
     /// The last data flit crosses a consumption channel at a vertex: reports the delivery and triggers what waits for it.
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
         let delivered = self.now + 1;
-        let node = self.network.node_of(self.router_at(slot, vertex));
+        let Some(node) = self.delivers_to(slot, vertex) else { return };
         let network = self.network_time(slot, vertex);
         let worm = &self.worms[slot as usize];
         let in_network = delivered - worm.prepared;
@@ -128,6 +128,17 @@ impl<O: Observer> Core<'_, O> {
                 previous = child;
             }
             child = next;
+        }
+    }
+
+    /// The node that a worm delivers to at a vertex: the one whose consumption channel it was granted there.
+    fn delivers_to(&self, slot: u32, vertex: u32) -> Option<NodeId> {
+        match &self.worms[slot as usize].route {
+            Route::Path(route) => match self.channels.space.kind(ChannelId::new(route.hop(vertex).consumption)) {
+                ChannelKind::Consumption(node, _) => Some(node),
+                _ => None,
+            },
+            Route::Tree(route) => route.vertices[vertex as usize].delivers,
         }
     }
 

@@ -9,7 +9,8 @@ use super::worm::{Address, TreeRoute, TreeVertex, UNKNOWN, Worm};
 /// The header flits of a tree that has one for each destination and each router where it splits.
 pub(crate) fn header_flits(tree: &Tree) -> u32 {
     let branches_from = |parent| tree.branches.iter().filter(|branch| branch.parent == parent).count();
-    let named = (0..tree.branches.len()).filter(|&i| tree.branches[i].delivers || branches_from(Some(i as u32)) > 1);
+    let named =
+        (0..tree.branches.len()).filter(|&i| tree.branches[i].delivers.is_some() || branches_from(Some(i as u32)) > 1);
     named.count() as u32 + u32::from(branches_from(None) > 1)
 }
 
@@ -42,8 +43,7 @@ pub(crate) fn route(
     debug_assert_eq!(source, network.router_of(worm.from));
     for branch in &tree.branches {
         let parent = branch.parent.map_or(1, |parent| parent + 2);
-        let node = network.node_of(network.to(branch.channel));
-        vertices.push(vertex(parent, branch.channel, branch.delivers.then_some(node)));
+        vertices.push(vertex(parent, branch.channel, branch.delivers));
     }
     // Children in the order of the branches.
     for child in (1..vertices.len()).rev() {

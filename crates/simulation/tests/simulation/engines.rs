@@ -137,13 +137,14 @@ fn tree(network: &Network, source: u32, wanted: &[u32]) -> Vec<Branch> {
         for channel in network.outputs(RouterId::new(router)) {
             let to = network.to(channel).raw();
             if !reached.contains_key(&to) {
-                branches.push(Branch { channel, parent: reached[&router], delivers: wanted.contains(&to) });
+                let delivers = wanted.contains(&to).then(|| wormcast_network::NodeId::new(to));
+                branches.push(Branch { channel, parent: reached[&router], delivers });
                 reached.insert(to, Some(branches.len() as u32 - 1));
                 queue.push_back(to);
             }
         }
     }
-    let mut kept: Vec<bool> = branches.iter().map(|branch| branch.delivers).collect();
+    let mut kept: Vec<bool> = branches.iter().map(|branch| branch.delivers.is_some()).collect();
     for i in (0..branches.len()).rev() {
         if let (true, Some(parent)) = (kept[i], branches[i].parent) {
             kept[parent as usize] = true;

@@ -93,7 +93,7 @@ impl fmt::Debug for Case {
                     Itinerary::Tree(tree) => {
                         for b in &tree.branches {
                             let (from, to) = (network.from(b.channel), network.to(b.channel));
-                            let mark = if b.delivers { "!" } else { "" };
+                            let mark = if b.delivers.is_some() { "!" } else { "" };
                             write!(f, "{}: {from}->{to}{mark} under {:?}; ", b.channel, b.parent)?;
                         }
                     }
@@ -164,12 +164,12 @@ fn random_tree(network: &Network, from: NodeId, group: &[NodeId], dice: &mut Dic
         }
         let (vertex, channel) = open[dice.roll(open.len())];
         let router = network.to(channel);
-        let delivers = missing.remove(&network.node_of(router));
+        let delivers = network.nodes_of(router).find(|node| missing.remove(node));
         branches.push(Branch { channel, parent: vertex.checked_sub(1).map(|p| p as u32), delivers });
         routers.push(router);
     }
     // Cut off what leads nowhere.
-    let mut keep: Vec<bool> = branches.iter().map(|branch| branch.delivers).collect();
+    let mut keep: Vec<bool> = branches.iter().map(|branch| branch.delivers.is_some()).collect();
     for position in (0..branches.len()).rev() {
         if let (true, Some(parent)) = (keep[position], branches[position].parent) {
             keep[parent as usize] = true;
@@ -233,7 +233,7 @@ fn plan_by_hand(
                 worm.consumption_class = Some(dice.roll(ports.consumption as usize) as u8);
             }
             let id = plan.worms.len() as u32;
-            reached.extend(worm.visits(network).into_iter().map(|node| (node, id)));
+            reached.extend(worm.visits().into_iter().map(|node| (node, id)));
             plan.worms.push(worm.clone());
         }
     }

@@ -197,7 +197,7 @@ impl Oracle<'_> {
             let mut names = Vec::new();
             if let Itinerary::Tree(tree) = &plan.itinerary {
                 for branch in &tree.branches {
-                    vertices.push(Vertex::new(self.network.to(branch.channel), branch.delivers, 0));
+                    vertices.push(Vertex::new(self.network.to(branch.channel), branch.delivers.is_some(), 0));
                     parents.push(Some(branch.parent.map_or(0, |parent| parent as usize + 1)));
                 }
                 // Rule 16: one flit a destination or splitting router.
@@ -317,7 +317,7 @@ impl Oracle<'_> {
         let output = |part, to| Output { part, channel: None, to, last: 0, crossed: 0, moved_in: None };
         if at.delivers {
             let mut channels: Vec<u32> =
-                self.space.consumption(self.network.node_of(at.router)).map(ChannelId::raw).collect();
+                self.space.consumption(only_node(self.network, at.router)).map(ChannelId::raw).collect();
             if let Some(class) = worm.plan.consumption_class {
                 channels = vec![channels[class as usize]];
             }
@@ -553,7 +553,7 @@ impl Oracle<'_> {
     }
 
     fn deliver(&mut self, now: Cycle, id: usize, vertex: usize) {
-        let node = self.network.node_of(self.worms[id].vertices[vertex].router);
+        let node = only_node(self.network, self.worms[id].vertices[vertex].router);
         let delivered = now + 1;
         self.log(now, What::Delivery { worm: id as u64, node: node.raw(), delivered });
         for worm in &mut self.worms {
@@ -694,4 +694,9 @@ struct Move {
     links: Vec<(u32, Option<usize>)>,
     /// All outputs that move together.
     group: Vec<usize>,
+}
+
+/// The node of a router: the oracle is for networks with one each.
+fn only_node(network: &Network, router: RouterId) -> NodeId {
+    network.nodes_of(router).next().expect("every router has a node")
 }

@@ -132,7 +132,10 @@ pub(crate) fn path(from: u32, stops: &[u32]) -> Worm {
 
 /// A tree from (from, to, position of the parent branch, delivers).
 pub(crate) fn tree(network: &Network, source: u32, branches: &[(u32, u32, Option<u32>, bool)]) -> Worm {
-    let branch = |&(from, to, parent, delivers)| Branch { channel: link(network, from, to), parent, delivers };
+    let branch = |&(from, to, parent, delivers): &(u32, u32, Option<u32>, bool)| {
+        let delivers = delivers.then(|| node(to));
+        Branch { channel: link(network, from, to), parent, delivers }
+    };
     Worm::tree(node(source), branches.iter().map(branch).collect())
 }
 

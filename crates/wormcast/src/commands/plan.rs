@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use wormcast::multicast::{
     ALGORITHMS, Contention, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name, plan_dot,
-    plan_svg,
+    plan_svg, router_name,
 };
 use wormcast::network::{Network, parse_node, parse_node_list};
 use wormcast::routing::ROUTINGS;
@@ -139,8 +139,7 @@ fn write_text(
         return Ok(());
     }
     if let Some(Contention { first, second, channel }) = summary.contention() {
-        let [from, to] =
-            [network.from(channel), network.to(channel)].map(|end| node_name(network, network.node_of(end)));
+        let [from, to] = [network.from(channel), network.to(channel)].map(|end| router_name(network, end));
         writeln!(out, "contention: worms {first} and {second} may meet on the channel from {from} to {to}")?;
     } else {
         writeln!(out, "contention-free")?;

@@ -2,18 +2,21 @@
 
 use std::io::Write;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use serde::Serialize;
-use wormcast::network::{Network, NetworkDot, NetworkGraphml, NetworkSvg};
+use wormcast::network::{
+    Degrees, FileFormat, Network, NetworkAnynet, NetworkDot, NetworkEdgeList, NetworkGraphml, NetworkIbsim,
+    NetworkNodeLink, NetworkSvg, NodeId, RouterId,
+};
 
 use super::{network, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
 
-/// Describe a network, draw it, or convert it for graph tools.
+/// Describe a network, draw it, or convert it to another format.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast topology mesh:16x16 --format json")]
 pub(crate) struct Arguments {
-    #[arg(value_name = "SPEC", help = topology_help())]
+    #[arg(value_name = "SPEC", help = topology_help(), value_hint = ValueHint::FilePath)]
     topology: String,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
@@ -33,7 +36,32 @@ enum Output {
     Svg,
     /// GraphML.
     Graphml,
+    /// Node-link JSON, as networkx has it.
+    NodeLink,
+    /// A link a line.
+    EdgeList,
+    /// An anynet file, as booksim has it.
+    Anynet,
+    /// An InfiniBand fabric, as ibsim has it.
+    Ibsim,
 }
+
+impl Output {
+    /// The format of the file that is written, if it is one that can be read back.
+    fn file(self) -> Option<FileFormat> {
+        match self {
+            Self::Text | Self::Json | Self::Dot | Self::Svg => None,
+            Self::Graphml => Some(FileFormat::Graphml),
+            Self::NodeLink => Some(FileFormat::NodeLink),
+            Self::EdgeList => Some(FileFormat::EdgeList),
+            Self::Anynet => Some(FileFormat::Anynet),
+            Self::Ibsim => Some(FileFormat::Fabric),
+        }
+    }
+}
+
+/// The most routers that the text lists one by one.
+const MOST_LISTED: usize = 64;
 
 #[derive(Serialize)]
 struct Description<'a> {
@@ -47,6 +75,17 @@ struct Description<'a> {
     diameter: Option<u32>,
     average_distance: Option<f64>,
     connected: bool,
+    /// Pairs of routers that are joined, by one link or by several.
+    pairs: usize,
+    nodes_per_router: Degree,
+    /// Host adapters, which may be several nodes each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    adapters: Option<usize>,
+    /// By router and by node, where a file has names; null for those without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    router_names: Option<Vec<Option<&'a str>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_names: Option<Vec<Option<&'a str>>>,
 }
 
 #[derive(Serialize)]
@@ -54,6 +93,18 @@ struct Degree {
     min: usize,
     mean: f64,
     max: usize,
+}
+
+impl From<Degrees> for Degree {
+    fn from(degrees: Degrees) -> Self {
+        Self { min: degrees.min, mean: degrees.mean, max: degrees.max }
+    }
+}
+
+/// Names, if there is one at all.
+fn names<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Option<Vec<Option<&'a str>>> {
+    let names: Vec<_> = names.collect();
+    names.iter().any(Option::is_some).then_some(names)
 }
 
 impl<'a> Description<'a> {
@@ -65,18 +116,35 @@ impl<'a> Description<'a> {
             nodes: network.nodes(),
             channels: network.channels(),
             links: network.links(),
-            degree: Degree { min: degrees.min, mean: degrees.mean, max: degrees.max },
+            degree: degrees.into(),
             diameter: distances.diameter,
             average_distance: distances.average,
             connected: distances.connected,
+            pairs: network.joined_pairs(),
+            nodes_per_router: network.nodes_a_router().into(),
+            adapters: network.adapters(),
+            router_names: names((0..network.routers() as u32).map(|id| network.router_name(RouterId::new(id)))),
+            node_names: names((0..network.nodes() as u32).map(|id| network.node_name(NodeId::new(id)))),
         }
     }
 
-    fn write_text(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn write_text(&self, network: &Network, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "{}", self.name)?;
         write_figure(out, "routers", self.routers)?;
-        write_figure(out, "nodes", self.nodes)?;
-        write_figure(out, "links", self.links)?;
+        if network.has_one_node_each() {
+            write_figure(out, "nodes", self.nodes)?;
+        } else {
+            let Degree { min, max, .. } = self.nodes_per_router;
+            write_figure(out, "nodes", format_args!("{}, {min} to {max} a router", self.nodes))?;
+        }
+        if let Some(adapters) = self.adapters {
+            write_figure(out, "adapters", adapters)?;
+        }
+        if self.pairs == self.links {
+            write_figure(out, "links", self.links)?;
+        } else {
+            write_figure(out, "links", format_args!("{}, between {} pairs of routers", self.links, self.pairs))?;
+        }
         write_figure(out, "channels", self.channels)?;
         let Degree { min, mean, max } = self.degree;
         write_figure(out, "degree", format_args!("{min} to {max}, mean {mean:.3}"))?;
@@ -85,18 +153,33 @@ impl<'a> Description<'a> {
             write_figure(out, "diameter", diameter)?;
             write_figure(out, "average distance", format_args!("{average:.3}"))?;
         }
+        if network.routers() <= MOST_LISTED && (self.router_names.is_some() || !network.has_one_node_each()) {
+            writeln!(out, "\nrouter  nodes  links  name")?;
+            for router in (0..network.routers() as u32).map(RouterId::new) {
+                let (nodes, links) = (network.nodes_of(router).len(), network.outputs(router).len());
+                let name = network.router_name(router).unwrap_or("-");
+                writeln!(out, "{:<6}  {nodes:<5}  {links:<5}  {name}", router.raw())?;
+            }
+        }
         Ok(())
     }
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let network = network(&arguments.topology)?;
+    if let Some(format) = arguments.format.file() {
+        format.check_expresses(&network).map_err(Failure::bad_input)?;
+    }
     match arguments.format {
-        Output::Text => Description::of(&network).write_text(out)?,
+        Output::Text => Description::of(&network).write_text(&network, out)?,
         Output::Json => write_json(out, &Description::of(&network))?,
         Output::Dot => write!(out, "{}", NetworkDot(&network))?,
         Output::Svg => write!(out, "{}", NetworkSvg(&network))?,
         Output::Graphml => write!(out, "{}", NetworkGraphml(&network))?,
+        Output::NodeLink => write!(out, "{}", NetworkNodeLink(&network))?,
+        Output::EdgeList => write!(out, "{}", NetworkEdgeList(&network))?,
+        Output::Anynet => write!(out, "{}", NetworkAnynet(&network))?,
+        Output::Ibsim => write!(out, "{}", NetworkIbsim(&network))?,
     }
     Ok(())
 }

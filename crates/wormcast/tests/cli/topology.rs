@@ -13,6 +13,7 @@ fn json_has_the_stable_fields() {
         "name": "mesh:8x8", "routers": 64, "nodes": 64, "channels": 224, "links": 112,
         "degree": {"min": 2, "mean": 3.5, "max": 4},
         "diameter": 14, "average_distance": 16.0 / 3.0, "connected": true,
+        "pairs": 112, "nodes_per_router": {"min": 1, "mean": 1.0, "max": 1},
     });
     assert_eq!(description, expected);
 }
@@ -57,13 +58,74 @@ fn pictures_and_graph_files() {
     assert_eq!(svg.matches("<circle ").count(), 9);
 }
 
+const FABRIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../network/tests/samples/cluster.topofile");
+
+#[test]
+fn a_fabric_has_switches_and_adapters() {
+    let text = wormcast(&["topology", FABRIC]).success();
+    let expected = "
+  routers           3
+  nodes             4, 0 to 2 a router
+  adapters          3
+  links             3, between 2 pairs of routers
+  channels          6
+  degree            1 to 3, mean 2.000
+  connected         yes
+  diameter          2
+  average distance  1.333
+
+router  nodes  links  name
+0       0      3      S-0000000000000a01
+1       2      2      S-0000000000000a02
+2       2      1      S-0000000000000a03
+";
+    assert_eq!(text, format!("{FABRIC}{expected}"));
+    let description = wormcast(&["topology", FABRIC, "--format", "json"]).json();
+    assert_eq!((&description["adapters"], &description["pairs"]), (&json!(3), &json!(2)));
+    assert_eq!(description["nodes_per_router"], json!({"min": 0, "mean": 4.0 / 3.0, "max": 2}));
+    assert_eq!(description["node_names"][1], "H-0000000000000b02[1]");
+}
+
+#[test]
+fn files_convert_into_each_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut path = FABRIC.to_owned();
+    for (format, extension) in [("graphml", "graphml"), ("node-link", "json"), ("ibsim", "net"), ("anynet", "anynet")] {
+        let text = wormcast(&["topology", &path, "--format", format]).success();
+        path = directory.path().join(format!("cluster.{extension}")).to_str().unwrap().to_owned();
+        fs::write(&path, text).unwrap();
+        let description = wormcast(&["topology", &path, "--format", "json"]).json();
+        let figures = ["routers", "nodes", "links", "pairs", "diameter"].map(|key| description[key].as_u64().unwrap());
+        assert_eq!(figures, [3, 4, 3, 2, 2], "{format}");
+    }
+    let message = wormcast(&["topology", &path, "--format", "edge-list"]).bad_input();
+    assert!(message.contains("an edge list has no place for routers that have no node, or several"), "{message}");
+    assert_eq!(wormcast(&["topology", "ring:3", "--format", "edge-list"]).success(), "0 1\n0 2\n1 2\n");
+}
+
+#[test]
+fn generated_graphs() {
+    let graph = |spec| wormcast(&["topology", spec, "--format", "json"]).json();
+    let random = graph("random:nodes=64,degree=4,seed=7");
+    assert_eq!((&random["links"], &random["connected"]), (&json!(128), &json!(true)));
+    assert_eq!(random, graph("random:nodes=64,degree=4,seed=7"));
+    assert_eq!(graph("petersen")["diameter"], 2);
+    assert_eq!(
+        wormcast(&["topology", "regular:nodes=9,degree=3"]).bad_input(),
+        "error: topology `regular:nodes=9,degree=3`: 9 routers cannot all have degree 3, as every link has two ends: 10 \
+         routers or degree 4 can; expected a form such as `regular:nodes=64,degree=4,seed=7`\n"
+    );
+}
+
 #[test]
 fn bad_topologies_are_explained() {
     let message = |spec: &str| wormcast(&["topology", spec]).bad_input();
     assert_eq!(
         message("mash:4x4"),
-        "error: unknown topology `mash:4x4`: expected `mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, or the path of an \
-         edge-list file; did you mean `mesh`?\n"
+        "error: unknown topology `mash:4x4`: expected `mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, \
+         `random:nodes=N,degree=D,seed=S`, `regular:nodes=N,degree=D,seed=S`, \
+         `small-world:nodes=N,degree=D,rewire=P,seed=S`, `tree:nodes=N,seed=S`, `ring:N`, `complete:N`, `petersen`, or \
+         the path of a file (edge list, GraphML, node-link JSON, anynet, ibsim, ibnetdiscover); did you mean `mesh`?\n"
     );
     assert_eq!(
         message("mesh:4x0"),

@@ -1,0 +1,293 @@
+//! Networks put together piece by piece: routers without nodes or with several, names, port numbers.
+
+use std::collections::{HashMap, HashSet};
+
+use thiserror::Error;
+
+use crate::ids::RouterId;
+use crate::network::{AdapterPort, Details, Network};
+use crate::spec::MAX_ROUTERS;
+
+/// The most nodes that a network put together piece by piece may have.
+pub const MAX_NODES: usize = 1 << 24;
+/// The most links that a network put together piece by piece may have.
+pub const MAX_LINKS: usize = 1 << 26;
+/// The largest number of a port.
+pub const MAX_PORT: u32 = 65_535;
+
+/// A piece that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// There is no such router.
+    #[error("there is no router {0}")]
+    UnknownRouter(RouterId),
+    /// Both ends of a link are the same router.
+    #[error("{0} is joined to itself")]
+    SelfLoop(String),
+    /// Two cables at one port.
+    #[error("port {port} of {router} is taken already")]
+    PortTaken {
+        /// The router.
+        router: String,
+        /// The number of its port.
+        port: u32,
+    },
+    /// A port's number is too large.
+    #[error("port {0} is beyond the limit of {MAX_PORT}")]
+    PortTooLarge(u32),
+    /// Some cables have port numbers and some have none.
+    #[error("ports have numbers on some links and nodes and none on others")]
+    MixedPorts,
+    /// There is no room for more.
+    #[error("there are more than {limit} {what}")]
+    TooMany {
+        /// What there are too many of.
+        what: &'static str,
+        /// The most that are supported.
+        limit: usize,
+    },
+    /// A network without routers.
+    #[error("there is no router")]
+    Empty,
+}
+
+/// What is known of a node beyond its router.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NodeDetails {
+    /// Its name; empty: none.
+    pub name: String,
+    /// The number of the router's port to which it is attached.
+    pub port: Option<u32>,
+    /// The host adapter's port that it is; adapters have any numbers, the same for all ports of one.
+    pub adapter: Option<AdapterPort>,
+    /// The globally unique identifier of that port.
+    pub guid: Option<u64>,
+}
+
+/// Puts a network together: routers, then the links between them and the nodes at them.
+///
+/// Without a call of [`node`](Self::node), every router has one node with the same index; after one, only the nodes that
+/// were added. Nodes are numbered router by router, at one router by port or else as they were added. Links keep their
+/// order, unless ports have numbers: then a router's channels are in the order of ports.
+///
+/// ```
+/// use wormcast_network::{NetworkBuilder, NodeDetails, NodeId, RouterId};
+///
+/// let mut builder = NetworkBuilder::new("star");
+/// let spine = builder.router("spine")?;
+/// for name in ["leaf a", "leaf b"] {
+///     let leaf = builder.router(name)?;
+///     builder.link(spine, leaf)?;
+///     builder.node(leaf, NodeDetails::default())?;
+///     builder.node(leaf, NodeDetails::default())?;
+/// }
+/// let network = builder.build()?;
+/// assert_eq!((network.routers(), network.nodes(), network.nodes_of(spine).len()), (3, 4, 0));
+/// assert_eq!(network.router_of(NodeId::new(3)), RouterId::new(2));
+/// assert_eq!(network.router_name(RouterId::new(2)), Some("leaf b"));
+/// # Ok::<(), wormcast_network::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct NetworkBuilder {
+    name: String,
+    routers: usize,
+    /// As long as the last router that has a name asks for.
+    router_names: Vec<Box<str>>,
+    router_guids: Vec<Option<u64>>,
+    links: Vec<(u32, u32)>,
+    link_ports: Vec<(u32, u32)>,
+    nodes: Vec<(u32, NodeDetails)>,
+    /// Whether ports have numbers; unknown before the first link or node.
+    numbered: Option<bool>,
+    taken: HashSet<(u32, u32)>,
+}
+
+impl NetworkBuilder {
+    /// Nothing yet, of this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            routers: 0,
+            router_names: Vec::new(),
+            router_guids: Vec::new(),
+            links: Vec::new(),
+            link_ports: Vec::new(),
+            nodes: Vec::new(),
+            numbered: None,
+            taken: HashSet::new(),
+        }
+    }
+
+    /// The number of routers so far.
+    pub fn routers(&self) -> usize {
+        self.routers
+    }
+
+    /// The number of links so far.
+    pub fn links(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Adds a router; an empty name is none.
+    ///
+    /// # Errors
+    /// If there are [`MAX_ROUTERS`] already.
+    pub fn router(&mut self, name: &str) -> Result<RouterId, BuildError> {
+        let router = self.routers;
+        self.at_least(router + 1)?;
+        if !name.is_empty() {
+            self.router_names.resize(router, Box::default());
+            self.router_names.push(name.into());
+        }
+        Ok(RouterId::new(router as u32))
+    }
+
+    /// Adds routers without names until there are this many.
+    ///
+    /// # Errors
+    /// If that is more than [`MAX_ROUTERS`].
+    pub fn at_least(&mut self, routers: usize) -> Result<(), BuildError> {
+        if routers > MAX_ROUTERS {
+            return Err(BuildError::TooMany { what: "routers", limit: MAX_ROUTERS });
+        }
+        self.routers = self.routers.max(routers);
+        Ok(())
+    }
+
+    /// Gives a router its globally unique identifier.
+    ///
+    /// # Errors
+    /// If there is no such router.
+    pub fn guid(&mut self, router: RouterId, guid: u64) -> Result<(), BuildError> {
+        self.known(router)?;
+        if self.router_guids.len() <= router.index() {
+            self.router_guids.resize(router.index() + 1, None);
+        }
+        self.router_guids[router.index()] = Some(guid);
+        Ok(())
+    }
+
+    /// Adds a link. Parallel links are kept.
+    ///
+    /// # Errors
+    /// If it joins a router to itself or to one that is not there, if other ports have numbers, or if there are
+    /// [`MAX_LINKS`] already.
+    pub fn link(&mut self, a: RouterId, b: RouterId) -> Result<(), BuildError> {
+        self.check_link(a, b)?;
+        self.set_numbered(false)?;
+        self.links.push((a.raw(), b.raw()));
+        Ok(())
+    }
+
+    /// Adds a link between ports with numbers.
+    ///
+    /// # Errors
+    /// As [`link`](Self::link), and if one of the ports is taken.
+    pub fn link_ports(&mut self, (a, p): (RouterId, u32), (b, q): (RouterId, u32)) -> Result<(), BuildError> {
+        self.check_link(a, b)?;
+        self.set_numbered(true)?;
+        self.take(a, p)?;
+        self.take(b, q)?;
+        self.links.push((a.raw(), b.raw()));
+        self.link_ports.push((p, q));
+        Ok(())
+    }
+
+    /// Adds a node.
+    ///
+    /// # Errors
+    /// If there is no such router, if its port is taken, if this node has a port and others have none or the reverse, or if
+    /// there are [`MAX_NODES`] already.
+    pub fn node(&mut self, router: RouterId, details: NodeDetails) -> Result<(), BuildError> {
+        self.known(router)?;
+        if self.nodes.len() == MAX_NODES {
+            return Err(BuildError::TooMany { what: "nodes", limit: MAX_NODES });
+        }
+        self.set_numbered(details.port.is_some())?;
+        if let Some(port) = details.port {
+            self.take(router, port)?;
+        }
+        self.nodes.push((router.raw(), details));
+        Ok(())
+    }
+
+    fn known(&self, router: RouterId) -> Result<(), BuildError> {
+        if router.index() < self.routers { Ok(()) } else { Err(BuildError::UnknownRouter(router)) }
+    }
+
+    fn check_link(&self, a: RouterId, b: RouterId) -> Result<(), BuildError> {
+        self.known(a)?;
+        self.known(b)?;
+        if a == b {
+            return Err(BuildError::SelfLoop(self.describe(a)));
+        }
+        if self.links.len() == MAX_LINKS {
+            return Err(BuildError::TooMany { what: "links", limit: MAX_LINKS });
+        }
+        Ok(())
+    }
+
+    fn describe(&self, router: RouterId) -> String {
+        match self.router_names.get(router.index()) {
+            Some(name) if !name.is_empty() => format!("router `{name}`"),
+            _ => format!("router {router}"),
+        }
+    }
+
+    fn set_numbered(&mut self, numbered: bool) -> Result<(), BuildError> {
+        if *self.numbered.get_or_insert(numbered) == numbered { Ok(()) } else { Err(BuildError::MixedPorts) }
+    }
+
+    fn take(&mut self, router: RouterId, port: u32) -> Result<(), BuildError> {
+        if port > MAX_PORT {
+            return Err(BuildError::PortTooLarge(port));
+        }
+        if self.taken.insert((router.raw(), port)) {
+            Ok(())
+        } else {
+            Err(BuildError::PortTaken { router: self.describe(router), port })
+        }
+    }
+
+    /// The network: O(links log links + nodes log nodes).
+    ///
+    /// # Errors
+    /// If there is no router.
+    pub fn build(mut self) -> Result<Network, BuildError> {
+        if self.routers == 0 {
+            return Err(BuildError::Empty);
+        }
+        let network = Network::from_ports(self.name, self.routers, &self.links, &self.link_ports);
+        let mut details = Details::default();
+        if self.router_names.iter().any(|name| !name.is_empty()) {
+            self.router_names.resize(self.routers, Box::default());
+            details.router_names = self.router_names;
+        }
+        if !self.router_guids.is_empty() {
+            self.router_guids.resize(self.routers, None);
+            details.router_guids = self.router_guids;
+        }
+        if self.nodes.is_empty() {
+            return Ok(network.with_details(details));
+        }
+        self.nodes.sort_by_key(|(router, node)| (*router, node.port));
+        details.node_ports = self.nodes.iter().filter_map(|(_, node)| node.port).collect();
+        if self.nodes.iter().any(|(_, node)| !node.name.is_empty()) {
+            details.node_names = self.nodes.iter().map(|(_, node)| node.name.as_str().into()).collect();
+        }
+        if self.nodes.iter().any(|(_, node)| node.guid.is_some()) {
+            details.node_guids = self.nodes.iter().map(|(_, node)| node.guid).collect();
+        }
+        if self.nodes.iter().all(|(_, node)| node.adapter.is_some()) {
+            let mut numbers = HashMap::new();
+            for port in self.nodes.iter().filter_map(|(_, node)| node.adapter) {
+                let next = numbers.len() as u32;
+                let adapter = *numbers.entry(port.adapter).or_insert(next);
+                details.adapter_ports.push(AdapterPort { adapter, ..port });
+            }
+        }
+        let router_of = self.nodes.iter().map(|&(router, _)| router).collect();
+        Ok(network.with_nodes(router_of).with_details(details))
+    }
+}

@@ -1,0 +1,190 @@
+//! Networks from files and as files.
+//!
+//! Each format is a module with a parser and, where wormcast writes it, a type that implements
+//! [`Display`](std::fmt::Display). Parsers take text that may come from anywhere: they report the line and the reason, and
+//! take time and memory linear in the text, within the limits of [`NetworkBuilder`](crate::NetworkBuilder).
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::TopologyError;
+use crate::network::Network;
+
+mod anynet;
+mod edge_list;
+mod fabric;
+mod graphml;
+mod node_link;
+mod vertices;
+
+pub use anynet::NetworkAnynet;
+pub(crate) use edge_list::links;
+pub use edge_list::{NetworkEdgeList, parse_edge_list};
+pub use fabric::NetworkIbsim;
+pub use node_link::NetworkNodeLink;
+pub(crate) use vertices::{NODE, ROUTER};
+
+/// The most bytes that a network's file may have.
+pub const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// A format of network files.
+///
+/// What each means, with examples, is in `docs/topologies.md`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum FileFormat {
+    /// A link `u v` a line.
+    EdgeList,
+    /// GraphML.
+    Graphml,
+    /// `NetworkX` node-link JSON.
+    NodeLink,
+    /// The `anynet` files of `BookSim`.
+    Anynet,
+    /// An InfiniBand fabric: a network of `ibsim`, or the output of `ibnetdiscover`.
+    Fabric,
+}
+
+impl FileFormat {
+    /// The format of a file: by the extension of its name or, if that says nothing, by the first line that is neither blank nor
+    /// a comment.
+    ///
+    /// ```
+    /// use wormcast_network::FileFormat;
+    ///
+    /// assert_eq!(FileFormat::of("x.graphml", ""), FileFormat::Graphml);
+    /// assert_eq!(FileFormat::of("x.txt", "# a fabric\nSwitch 8 \"S1\"\n"), FileFormat::Fabric);
+    /// ```
+    pub fn of(path: &str, text: &str) -> Self {
+        let extension = Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or("");
+        match extension.to_ascii_lowercase().as_str() {
+            "edges" | "edgelist" => Self::EdgeList,
+            "graphml" | "xml" => Self::Graphml,
+            "json" => Self::NodeLink,
+            "anynet" => Self::Anynet,
+            "net" | "ibsim" | "topofile" | "topo" | "ibnetdiscover" => Self::Fabric,
+            _ => Self::of_content(text),
+        }
+    }
+
+    fn of_content(text: &str) -> Self {
+        let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+        let line = lines.find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or("");
+        let word: &str = line.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
+        match word.to_ascii_lowercase().as_str() {
+            "switch" | "hca" | "ca" | "rt" | "vendid" | "devid" | "sysimgguid" | "switchguid" | "caguid" => {
+                Self::Fabric
+            }
+            "router" | "node" => Self::Anynet,
+            "" if line.starts_with('<') => Self::Graphml,
+            "" if line.starts_with('{') => Self::NodeLink,
+            _ => Self::EdgeList,
+        }
+    }
+
+    /// Reads a network. `path` is used in messages and as the network's name.
+    ///
+    /// # Errors
+    /// If the text is not of this format; the error has the line.
+    pub fn parse(self, path: &str, text: &str) -> Result<Network, TopologyError> {
+        let text = text.trim_start_matches('\u{feff}');
+        match self {
+            Self::EdgeList => parse_edge_list(path, text),
+            Self::Graphml => graphml::parse(path, text),
+            Self::NodeLink => node_link::parse(path, text),
+            Self::Anynet => anynet::parse(path, text),
+            Self::Fabric => fabric::parse(path, text),
+        }
+    }
+
+    /// Whether this format has a place for all routers, links and nodes of a network: reading the written file then gives them
+    /// back. Names and port numbers are kept by [`Graphml`](Self::Graphml), [`NodeLink`](Self::NodeLink) and
+    /// [`Fabric`](Self::Fabric) only.
+    ///
+    /// # Errors
+    /// If it has none; the error says for what.
+    pub fn check_expresses(self, network: &Network) -> Result<(), TopologyError> {
+        let problem = match self {
+            Self::EdgeList => edge_list::inexpressible(network),
+            Self::Fabric => fabric::inexpressible(network),
+            Self::Graphml | Self::NodeLink | Self::Anynet => None,
+        };
+        match problem {
+            None => Ok(()),
+            Some((problem, instead)) => Err(TopologyError::Inexpressible {
+                name: network.name().to_owned(),
+                format: self.name(),
+                problem,
+                instead,
+            }),
+        }
+    }
+
+    /// The format's name, for messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EdgeList => "an edge list",
+            Self::Graphml => "GraphML",
+            Self::NodeLink => "node-link JSON",
+            Self::Anynet => "an anynet file",
+            Self::Fabric => "an ibsim network",
+        }
+    }
+}
+
+/// Reads a network's file, whose format is [`FileFormat::of`] its name and content.
+///
+/// # Errors
+/// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], is not UTF-8, or makes no sense.
+pub(crate) fn read(path: &str) -> Result<Network, TopologyError> {
+    let unreadable = |reason: String| TopologyError::Unreadable { path: path.to_owned(), reason };
+    let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
+    let mut bytes = Vec::new();
+    // A pipe or a device has no length to ask for: stop reading behind the limit.
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(unreadable(format!("it has more than {MAX_FILE_BYTES} bytes, the most that are supported")));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| TopologyError::File {
+        path: path.to_owned(),
+        line: line_at(error.as_bytes(), error.utf8_error().valid_up_to()),
+        problem: "the bytes are not UTF-8".to_owned(),
+        expected: "text",
+    })?;
+    FileFormat::of(path, &text).parse(path, &text)
+}
+
+/// The number of the line, from 1, in which a byte lies.
+fn line_at(text: &[u8], offset: usize) -> usize {
+    1 + line_ends(&text[..offset.min(text.len())])
+}
+
+/// The number of line ends.
+fn line_ends(text: &[u8]) -> usize {
+    text.split(|&byte| byte == b'\n').count() - 1
+}
+
+/// Makes the errors of one file.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    path: &'a str,
+    expected: &'static str,
+}
+
+impl Place<'_> {
+    /// The most characters of a problem that are told.
+    const LONGEST: usize = 300;
+
+    /// The error for a line, from 1.
+    // Callers have a text or an error of their own at hand, and do not need it any more.
+    #[allow(clippy::needless_pass_by_value)]
+    fn error(&self, line: usize, problem: impl ToString) -> TopologyError {
+        let mut problem = problem.to_string();
+        // What a broken file has in the place of a word may be its whole rest.
+        if let Some((end, _)) = problem.char_indices().nth(Self::LONGEST) {
+            problem.truncate(end);
+            problem.push('…');
+        }
+        TopologyError::File { path: self.path.to_owned(), line, problem, expected: self.expected }
+    }
+}

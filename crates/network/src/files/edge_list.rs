@@ -1,0 +1,117 @@
+//! Edge lists: the plainest network file.
+
+use std::fmt;
+
+use super::Place;
+use crate::builder::NetworkBuilder;
+use crate::error::TopologyError;
+use crate::ids::{ChannelId, RouterId};
+use crate::network::Network;
+use crate::spec::MAX_ROUTERS;
+
+const EXPECTED: &str = "two router numbers, as in `0 1`, or a comment after `#`";
+
+/// Reads an edge list: a line `u v` is a link between routers `u` and `v`, `#` starts a comment, blank lines are
+/// skipped. There are as many routers as the largest number asks for, each with one node; a line that is repeated is a
+/// parallel link. `path` is used in messages and as the network's name.
+///
+/// # Errors
+/// If a line is not of that form, joins a router to itself, or the list has no link.
+pub fn parse_edge_list(path: &str, text: &str) -> Result<Network, TopologyError> {
+    let place = Place { path, expected: EXPECTED };
+    let mut builder = NetworkBuilder::new(path);
+    let mut last = 1;
+    for (line, content) in (1..).zip(text.lines()) {
+        last = line;
+        let content = content.split('#').next().unwrap_or("").trim();
+        if content.is_empty() {
+            continue;
+        }
+        let mut words = content.split_whitespace();
+        let (Some(u), Some(v), None) = (words.next(), words.next(), words.next()) else {
+            return Err(place.error(line, format!("found {} words", content.split_whitespace().count())));
+        };
+        let mut router = |word: &str| {
+            let id = router_number(word).map_err(|problem| place.error(line, problem))?;
+            builder.at_least(id as usize + 1).map_err(|error| place.error(line, error))?;
+            Ok(RouterId::new(id))
+        };
+        let (u, v) = (router(u)?, router(v)?);
+        builder.link(u, v).map_err(|error| place.error(line, error))?;
+    }
+    if builder.links() == 0 {
+        return Err(place.error(last, "the file has no links"));
+    }
+    builder.build().map_err(|error| place.error(last, error))
+}
+
+/// Reads a router's number.
+pub(super) fn router_number(word: &str) -> Result<u32, String> {
+    match word.parse::<u32>() {
+        Ok(id) if (id as usize) < MAX_ROUTERS => Ok(id),
+        Ok(_) => Err(format!("router {word} is beyond the limit of {MAX_ROUTERS} routers")),
+        Err(_) => Err(format!("`{word}` is not a router number")),
+    }
+}
+
+/// What an edge list has no place for, and what has one.
+pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)> {
+    const INSTEAD: &str = "`graphml`, `node-link` or `anynet`";
+    if !network.has_one_node_each() {
+        return Some(("routers that have no node, or several".to_owned(), INSTEAD));
+    }
+    let last = RouterId::new(network.routers() as u32 - 1);
+    (network.outputs(last).len() == 0).then(|| (format!("router {last}, which has no links"), INSTEAD))
+}
+
+/// A network as an edge list: a link a line, as [`parse_edge_list`] reads them.
+///
+/// ```
+/// use wormcast_network::{NetworkEdgeList, TopologySpec};
+///
+/// let ring = "ring:3".parse::<TopologySpec>()?.build()?;
+/// assert_eq!(NetworkEdgeList(&ring).to_string(), "0 1\n0 2\n1 2\n");
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+pub struct NetworkEdgeList<'n>(pub &'n Network);
+
+impl fmt::Display for NetworkEdgeList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(network) = self;
+        links(network).try_for_each(|link| writeln!(f, "{} {}", network.from(link), network.to(link)))
+    }
+}
+
+/// One channel of each link, that from the smaller router, router by router.
+pub(crate) fn links(network: &Network) -> impl Iterator<Item = ChannelId> {
+    (0..network.channels() as u32).map(ChannelId::new).filter(|&channel| channel < network.reverse(channel))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_links_and_comments() {
+        let network = parse_edge_list("ring", "# a ring\n0 1\n1 2 # second\n\n2 0\n").unwrap();
+        assert_eq!((network.routers(), network.links()), (3, 3));
+        assert_eq!(network.distances().diameter, Some(1));
+    }
+
+    #[test]
+    fn names_the_line_that_is_wrong() {
+        let message = |text: &str| parse_edge_list("bad", text).unwrap_err().to_string();
+        assert!(message("0 1\n1 x\n").starts_with("bad:2: `x` is not a router number; expected two router numbers"));
+        assert!(message("0 1 2").starts_with("bad:1: found 3 words"));
+        assert!(message("0 1\n3 3").starts_with("bad:2: router 3 is joined to itself"));
+        assert!(message("# nothing\n").starts_with("bad:1: the file has no links"));
+        assert!(message(&"x".repeat(1 << 20)).len() < 1000);
+        assert!(message("0 16777216").contains("beyond the limit of 16777216 routers"));
+    }
+
+    #[test]
+    fn a_network_in_two_parts_has_no_diameter() {
+        let network = parse_edge_list("parts", "0 1\n2 3\n").unwrap();
+        assert!(!network.distances().connected);
+    }
+}

@@ -1,0 +1,527 @@
+//! InfiniBand fabrics: networks of `ibsim` and the output of `ibnetdiscover`, which share their form.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+
+use super::Place;
+use crate::builder::{MAX_NODES, NetworkBuilder, NodeDetails};
+use crate::error::TopologyError;
+use crate::ids::{NodeId, RouterId};
+use crate::network::{AdapterPort, Network};
+use crate::spec::MAX_ROUTERS;
+
+const EXPECTED: &str = "a record such as `Switch 36 \"S1\"` with a line such as `[1] \"H1\"[1]` for each cable";
+/// The most ports of a switch or an adapter: InfiniBand has a byte for their numbers, and keeps 255.
+const MAX_PORTS: u32 = 254;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Switch,
+    Adapter,
+}
+
+/// A switch or a host adapter.
+struct Device<'t> {
+    kind: Kind,
+    id: &'t str,
+    line: usize,
+    ports: u32,
+    guid: Option<u64>,
+    cables: Vec<Cable<'t>>,
+}
+
+/// The end of a cable, as one of its devices tells.
+struct Cable<'t> {
+    port: u32,
+    guid: Option<u64>,
+    remote: &'t str,
+    remote_port: u32,
+    remote_guid: Option<u64>,
+    line: usize,
+}
+
+/// Reads a fabric: switches become routers, and each host adapter's port that is connected to a switch becomes a node there.
+///
+/// A cable may be listed by either of its devices or by both, which then have to agree.
+pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
+    let place = Place { path, expected: EXPECTED };
+    let devices = read(place, text)?;
+    let last = text.lines().count().max(1);
+    let mut by_id: HashMap<&str, usize> = HashMap::with_capacity(devices.len());
+    for (index, device) in devices.iter().enumerate() {
+        match by_id.entry(device.id) {
+            Entry::Vacant(entry) => drop(entry.insert(index)),
+            Entry::Occupied(entry) => {
+                let first = devices[*entry.get()].line;
+                return Err(place.error(device.line, format!("`{}` has a record already, in line {first}", device.id)));
+            }
+        }
+    }
+
+    let mut builder = NetworkBuilder::new(path);
+    let mut routers: Vec<Option<RouterId>> = Vec::with_capacity(devices.len());
+    for device in &devices {
+        let router = match device.kind {
+            Kind::Adapter => None,
+            Kind::Switch => Some(builder.router(device.id).map_err(|error| place.error(device.line, error))?),
+        };
+        if let (Some(router), Some(guid)) = (router, device.guid.or_else(|| guid_of(device.id, "S-"))) {
+            builder.guid(router, guid).map_err(|error| place.error(device.line, error))?;
+        }
+        routers.push(router);
+    }
+
+    // What is at each port, by device and port: known from either end.
+    let mut joined: HashMap<(usize, u32), (usize, u32)> = HashMap::new();
+    // Adapters' ports, in the order of their cables.
+    let mut hosts: Vec<Host> = Vec::new();
+    for (index, device) in devices.iter().enumerate() {
+        for cable in &device.cables {
+            let error = |problem: String| place.error(cable.line, problem);
+            let &remote = by_id
+                .get(cable.remote)
+                .ok_or_else(|| error(format!("`{}` has no record{}", cable.remote, nearest(cable.remote, &devices))))?;
+            if cable.remote_port > devices[remote].ports {
+                let Device { id, ports, .. } = devices[remote];
+                return Err(error(format!("port {} of `{id}`, which has {ports}", cable.remote_port)));
+            }
+            let (here, there) = ((index, cable.port), (remote, cable.remote_port));
+            let name = |(device, port): (usize, u32)| format!("port {port} of `{}`", devices[device].id);
+            match joined.get(&here) {
+                Some(&known) if known == there => continue,
+                Some(&known) => {
+                    return Err(error(format!("{} is joined to {} already", name(here), name(known))));
+                }
+                None => {}
+            }
+            if let Some(&known) = joined.get(&there) {
+                return Err(error(format!("{} is joined to {} already", name(there), name(known))));
+            }
+            joined.insert(here, there);
+            joined.insert(there, here);
+            match (routers[index], routers[remote]) {
+                (Some(a), Some(b)) => {
+                    builder.link_ports((a, cable.port), (b, cable.remote_port)).map_err(|e| error(e.to_string()))?;
+                }
+                (Some(router), None) => hosts.push(Host {
+                    router,
+                    switch_port: cable.port,
+                    adapter: remote,
+                    port: cable.remote_port,
+                    guid: cable.remote_guid,
+                    line: cable.line,
+                }),
+                (None, Some(router)) => hosts.push(Host {
+                    router,
+                    switch_port: cable.remote_port,
+                    adapter: index,
+                    port: cable.port,
+                    guid: cable.guid,
+                    line: cable.line,
+                }),
+                (None, None) => {
+                    let (a, b) = (device.id, cable.remote);
+                    return Err(error(format!("adapters `{a}` and `{b}` are joined without a switch between them")));
+                }
+            }
+        }
+    }
+    if builder.routers() == 0 {
+        return Err(place.error(last, "there is no switch"));
+    }
+    if hosts.is_empty() {
+        return Err(place.error(last, "no host adapter is connected to a switch"));
+    }
+    // The port's own record may tell its identifier where the switch's does not.
+    let mut connected = vec![0u32; devices.len()];
+    for host in &mut hosts {
+        connected[host.adapter] += 1;
+        let own = devices[host.adapter].cables.iter().find(|cable| cable.port == host.port);
+        host.guid = host.guid.or_else(|| own.and_then(|cable| cable.guid));
+    }
+    for host in &hosts {
+        let id = devices[host.adapter].id;
+        let name = if connected[host.adapter] > 1 { port_name(id, host.port) } else { id.to_owned() };
+        let adapter = Some(AdapterPort { adapter: host.adapter as u32, port: host.port });
+        let details = NodeDetails { name, port: Some(host.switch_port), adapter, guid: host.guid };
+        builder.node(host.router, details).map_err(|error| place.error(host.line, error))?;
+    }
+    builder.build().map_err(|error| place.error(last, error))
+}
+
+/// An adapter's port that is connected to a switch.
+struct Host {
+    router: RouterId,
+    switch_port: u32,
+    adapter: usize,
+    port: u32,
+    guid: Option<u64>,
+    line: usize,
+}
+
+/// The name of a port of an adapter that has several connected.
+fn port_name(adapter: &str, port: u32) -> String {
+    format!("{adapter}[{port}]")
+}
+
+/// The number in the names that `ibnetdiscover` makes of globally unique identifiers.
+fn guid_of(id: &str, prefix: &str) -> Option<u64> {
+    let digits = id.strip_prefix(prefix)?;
+    (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok())?
+}
+
+fn nearest(id: &str, devices: &[Device<'_>]) -> String {
+    // Long lists and long names would take quadratic time.
+    let candidates = devices.iter().map(|device| device.id).filter(|other| other.len().max(id.len()) <= 64);
+    candidates
+        .take(4096)
+        .map(|other| (strsim::damerau_levenshtein(id, other), other))
+        .min()
+        .filter(|&(distance, _)| distance <= 2)
+        .map_or_else(String::new, |(_, other)| format!("; did you mean `{other}`?"))
+}
+
+fn read<'t>(place: Place<'_>, text: &'t str) -> Result<Vec<Device<'t>>, TopologyError> {
+    let mut devices: Vec<Device<'t>> = Vec::new();
+    let mut guid = None;
+    let (mut switches, mut cables) = (0, 0);
+    for (line, content) in (1..).zip(text.lines()) {
+        let error = |problem: String| place.error(line, problem);
+        let mut words = Words { rest: content };
+        words.skip_space();
+        if words.is_over() {
+            continue;
+        }
+        if words.rest.starts_with('[') {
+            let Some(device) = devices.last_mut() else {
+                return Err(error("a cable before the first switch or adapter".to_owned()));
+            };
+            let cable = words.cable(line).map_err(error)?;
+            if cable.port > device.ports {
+                return Err(error(format!("port {} of `{}`, which has {}", cable.port, device.id, device.ports)));
+            }
+            cables += 1;
+            if cables > 4 * MAX_NODES {
+                return Err(error(format!("there are more than {} cables", 4 * MAX_NODES)));
+            }
+            device.cables.push(cable);
+            continue;
+        }
+        let word = words.word();
+        let kind = match word.to_ascii_lowercase().as_str() {
+            "switch" => Kind::Switch,
+            "hca" | "ca" => Kind::Adapter,
+            // What `ibnetdiscover` says before a record.
+            "vendid" | "devid" | "sysimgguid" | "chassis" => continue,
+            "switchguid" | "caguid" => {
+                guid = words.guid();
+                continue;
+            }
+            "rt" | "rtguid" => {
+                return Err(error("InfiniBand routers, between subnets, are not supported".to_owned()));
+            }
+            _ => {
+                let known = ["Switch", "Hca", "Ca"].iter().map(|&name| (strsim::damerau_levenshtein(word, name), name));
+                let hint = known.min().filter(|&(distance, _)| word.len() < 64 && distance <= 2);
+                let hint = hint.map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"));
+                let shown: String = if word.is_empty() {
+                    words.rest.chars().take(1).collect()
+                } else {
+                    word.chars().take(64).collect()
+                };
+                return Err(error(format!("found `{shown}`{hint}")));
+            }
+        };
+        let ports = words.number().filter(|&ports| (1..=MAX_PORTS).contains(&ports));
+        let ports = ports.ok_or_else(|| error(format!("`{word}` needs a number of ports from 1 to {MAX_PORTS}")))?;
+        let id = words.quoted().map_err(error)?;
+        switches += usize::from(kind == Kind::Switch);
+        if switches > MAX_ROUTERS || devices.len() > MAX_ROUTERS + MAX_NODES {
+            return Err(error("there are too many switches or adapters".to_owned()));
+        }
+        devices.push(Device { kind, id, line, ports, guid: guid.take(), cables: Vec::new() });
+    }
+    Ok(devices)
+}
+
+/// What is left of a line.
+struct Words<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Words<'t> {
+    fn skip_space(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    /// Whether only a comment is left.
+    fn is_over(&self) -> bool {
+        self.rest.is_empty() || self.rest.starts_with('#')
+    }
+
+    fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'t str {
+        let end = self.rest.find(|c| !wanted(c)).unwrap_or(self.rest.len());
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        taken
+    }
+
+    fn word(&mut self) -> &'t str {
+        self.skip_space();
+        self.take_while(|c| c.is_ascii_alphabetic())
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        self.skip_space();
+        self.take_while(|c| c.is_ascii_digit()).parse().ok()
+    }
+
+    fn quoted(&mut self) -> Result<&'t str, String> {
+        self.skip_space();
+        let name = self.rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+        let (name, rest) = name.ok_or("a name in quotes is missing")?;
+        if name.is_empty() {
+            return Err("a name is empty".to_owned());
+        }
+        self.rest = rest;
+        Ok(name)
+    }
+
+    /// `[3]`
+    fn port(&mut self) -> Result<u32, String> {
+        self.skip_space();
+        let inside = self.rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let (inside, rest) = inside.ok_or("a port in brackets is missing")?;
+        let inside = inside.trim();
+        let port = inside.parse::<u32>().ok().filter(|port| (1..=MAX_PORTS).contains(port));
+        self.rest = rest;
+        port.ok_or_else(|| {
+            let shown: String = inside.chars().take(32).collect();
+            format!("`[{shown}]` is no port from 1 to {MAX_PORTS}")
+        })
+    }
+
+    /// What may follow a port: `[ext 2]`, its number on the outside of a chassis, and `(2c90300080e85)`, its identifier.
+    fn after_port(&mut self) -> Option<u64> {
+        self.skip_space();
+        if self.rest.starts_with("[ext")
+            && let Some((_, rest)) = self.rest.split_once(']')
+        {
+            self.rest = rest;
+            self.skip_space();
+        }
+        let inside = self.rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        inside.and_then(|(inside, rest)| {
+            self.rest = rest;
+            u64::from_str_radix(inside.trim().trim_start_matches("0x"), 16).ok()
+        })
+    }
+
+    /// `=0x8f10500200b50(8f10500200b50)`
+    fn guid(&mut self) -> Option<u64> {
+        let digits = self.rest.strip_prefix('=')?.trim_start_matches("0x");
+        let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
+        u64::from_str_radix(&digits[..end], 16).ok()
+    }
+
+    /// `[3](guid) "Switch2"[4](guid) w=4 # comment`
+    fn cable(&mut self, line: usize) -> Result<Cable<'t>, String> {
+        let port = self.port()?;
+        let guid = self.after_port();
+        let remote = self.quoted()?;
+        let remote_port = self.port()?;
+        let remote_guid = self.after_port();
+        Ok(Cable { port, guid, remote, remote_port, remote_guid, line })
+    }
+}
+
+/// A port plan: which port of its router each channel and each node has.
+struct PortPlan {
+    channels: Vec<u32>,
+    nodes: Vec<u32>,
+}
+
+impl PortPlan {
+    /// The network's own port numbers; where it has none, the smallest that are free, each router's channels first.
+    fn new(network: &Network) -> Self {
+        let (mut channels, mut nodes) = (Vec::with_capacity(network.channels()), Vec::with_capacity(network.nodes()));
+        for router in (0..network.routers() as u32).map(RouterId::new) {
+            let own_channels = network.outputs(router).map(|channel| network.port_of(channel));
+            let own_nodes = network.nodes_of(router).map(|node| network.node_port(node));
+            // In the order of ports, but nodes may come between channels.
+            let mut taken: Vec<u32> = own_channels.clone().chain(own_nodes.clone()).flatten().collect();
+            taken.sort_unstable();
+            let mut taken = taken.into_iter().peekable();
+            let mut next = 0;
+            let mut number = |own: Option<u32>| {
+                own.unwrap_or_else(|| {
+                    loop {
+                        next += 1;
+                        while taken.next_if(|&port| port < next).is_some() {}
+                        if taken.peek() != Some(&next) {
+                            return next;
+                        }
+                    }
+                })
+            };
+            channels.extend(own_channels.map(&mut number));
+            nodes.extend(own_nodes.map(&mut number));
+        }
+        Self { channels, nodes }
+    }
+}
+
+/// What an ibsim network has no place for.
+pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)> {
+    let plan = PortPlan::new(network);
+    let bad = plan.channels.iter().chain(&plan.nodes).find(|port| !(1..=MAX_PORTS).contains(port));
+    bad.map(|port| (format!("a port {port}: they go from 1 to {MAX_PORTS}"), "`graphml` or `node-link`"))
+}
+
+/// A network as an ibsim network: a switch for each router, a host adapter for each node, or as the network was read.
+///
+/// Names are kept if they are all different and fit between quotes; else switches are `S0`, `S1`, … and adapters `H0`, `H1`, ….
+/// Links and nodes without port numbers get ports from 1 on, links first. Write it only after
+/// [`FileFormat::check_expresses`](crate::FileFormat::check_expresses).
+///
+/// ```
+/// use wormcast_network::{NetworkIbsim, TopologySpec};
+///
+/// let ring = "ring:3".parse::<TopologySpec>()?.build()?;
+/// let text = NetworkIbsim(&ring).to_string();
+/// assert!(text.starts_with("Switch 36 \"S0\"\n[1] \"S1\"[1]\n[2] \"S2\"[1]\n[3] \"H0\"[1]\n\n"));
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+pub struct NetworkIbsim<'n>(pub &'n Network);
+
+impl fmt::Display for NetworkIbsim<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(network) = self;
+        let plan = PortPlan::new(network);
+        // The nodes of each adapter, by port.
+        let mut adapters: Vec<Vec<(u32, NodeId)>> = Vec::new();
+        let mut adapter_ports = Vec::with_capacity(network.nodes());
+        for node in (0..network.nodes() as u32).map(NodeId::new) {
+            let AdapterPort { adapter, port } =
+                network.adapter_port(node).unwrap_or(AdapterPort { adapter: node.raw(), port: 1 });
+            adapters.resize_with(adapters.len().max(adapter as usize + 1), Vec::new);
+            adapters[adapter as usize].push((port, node));
+            adapter_ports.push((adapter as usize, port));
+        }
+        let names = Names::new(network, &mut adapters);
+        for router in (0..network.routers() as u32).map(RouterId::new) {
+            let mut cables: Vec<(u32, &str, u32)> = Vec::new();
+            for channel in network.outputs(router) {
+                let back = network.reverse(channel);
+                let there = &names.switches[network.to(channel).index()];
+                cables.push((plan.channels[channel.index()], there, plan.channels[back.index()]));
+            }
+            for node in network.nodes_of(router) {
+                let (adapter, port) = adapter_ports[node.index()];
+                cables.push((plan.nodes[node.index()], &names.adapters[adapter], port));
+            }
+            cables.sort_unstable();
+            // Switches of 36 ports are what ibsim's examples and most clusters have.
+            let ports = cables.last().map_or(36, |&(port, ..)| port.max(36));
+            writeln!(f, "Switch {ports} \"{}\"", names.switches[router.index()])?;
+            for (port, there, remote) in cables {
+                writeln!(f, "[{port}] \"{there}\"[{remote}]")?;
+            }
+            writeln!(f)?;
+        }
+        for (ports, name) in adapters.iter().zip(&names.adapters) {
+            writeln!(f, "Hca {} \"{name}\"", ports.last().map_or(1, |&(port, _)| port))?;
+            for &(port, node) in ports {
+                let switch = &names.switches[network.router_of(node).index()];
+                writeln!(f, "[{port}] \"{switch}\"[{}]", plan.nodes[node.index()])?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// Names for an ibsim network: all different, none with a quote.
+struct Names {
+    switches: Vec<String>,
+    adapters: Vec<String>,
+}
+
+impl Names {
+    fn new(network: &Network, adapters: &mut [Vec<(u32, NodeId)>]) -> Self {
+        let own_switch = |router: u32| network.router_name(RouterId::new(router)).map(str::to_owned);
+        let own_adapter = |ports: &[(u32, NodeId)]| match ports {
+            [(_, node)] => network.own_node_name(*node).map(str::to_owned),
+            [(port, node), ..] => network.own_node_name(*node)?.strip_suffix(&format!("[{port}]")).map(str::to_owned),
+            [] => None,
+        };
+        for ports in adapters.iter_mut() {
+            ports.sort_unstable();
+        }
+        let switches: Option<Vec<String>> = (0..network.routers() as u32).map(own_switch).collect();
+        let hosts: Option<Vec<String>> = adapters.iter().map(|ports| own_adapter(ports)).collect();
+        let numbered = |letter: char, count: usize| (0..count).map(|i| format!("{letter}{i}")).collect::<Vec<_>>();
+        let mut names = Self {
+            switches: switches.unwrap_or_else(|| numbered('S', network.routers())),
+            adapters: hosts.unwrap_or_else(|| numbered('H', adapters.len())),
+        };
+        if !names.are_good() {
+            names = Self { switches: numbered('S', network.routers()), adapters: numbered('H', adapters.len()) };
+        }
+        names
+    }
+
+    fn are_good(&self) -> bool {
+        let all = || self.switches.iter().chain(&self.adapters);
+        let mut seen = std::collections::HashSet::with_capacity(self.switches.len() + self.adapters.len());
+        all().all(|name| !name.is_empty() && !name.contains(['"', '\n', '\r']) && seen.insert(name.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_ibnetdiscover_prints() {
+        let text = include_str!("../../tests/samples/cluster.topofile");
+        let network = parse("cluster", text).unwrap();
+        assert_eq!((network.routers(), network.nodes(), network.links(), network.adapters()), (3, 4, 3, Some(3)));
+        let [spine, left, right] = [0, 1, 2].map(RouterId::new);
+        assert_eq!([spine, left, right].map(|router| network.nodes_of(router).len()), [0, 2, 2]);
+        assert_eq!(network.router_name(left), Some("S-0000000000000a02"));
+        assert_eq!(network.router_guid(left), Some(0xa02));
+        // An adapter with a port at each leaf.
+        let dual = NodeId::new(1);
+        assert_eq!(network.node_name(dual), Some("H-0000000000000b02[1]"));
+        assert_eq!((network.node_guid(dual), network.node_port(dual)), (Some(0xb03), Some(4)));
+        assert_eq!(network.node_by_port(left, 4), Some(dual));
+        let up = network.channel_by_port(left, 1).unwrap();
+        assert_eq!((network.to(up), network.port_of(up)), (spine, Some(1)));
+        assert_eq!(network.port_of(network.reverse(up)), Some(1));
+    }
+
+    #[test]
+    fn mistakes_have_lines_and_reasons() {
+        let message = |text: &str| parse("x", text).unwrap_err().to_string();
+        let fabric = "Switch 8 \"S1\"\n[1] \"H1\"[1]\n[2] \"S2\"[1]\nSwitch 8 \"S2\"\nHca 1 \"H1\"\n";
+        assert!(parse("x", fabric).is_ok());
+        let with = |line: &str| message(&format!("{fabric}{line}\n"));
+        assert!(with("Hca 1 \"H1\"").starts_with("x:6: `H1` has a record already, in line 5; expected a record"));
+        assert!(with("[1] \"S1\"[3]").starts_with("x:6: port 1 of `H1` is joined to port 1 of `S1` already"));
+        assert!(with("Hca 1 \"H2\"\n[1] \"H1\"[1]").starts_with("x:7: port 1 of `H1` is joined to port 1 of `S1` alr"));
+        assert!(with("Hca 2 \"H2\"\n[2] \"H3\"[1]").starts_with("x:7: `H3` has no record; did you mean `H1`?"));
+        assert!(with("Hca 1 \"H2\"\n[2] \"S1\"[4]").starts_with("x:7: port 2 of `H2`, which has 1"));
+        assert!(with("Hca 1 \"H2\"\n[1] \"S1\"[9]").starts_with("x:7: port 9 of `S1`, which has 8"));
+        let pair = "Hca 1 \"H2\"\n[1] \"H3\"[1]\nHca 1 \"H3\"";
+        assert!(with(pair).starts_with("x:7: adapters `H2` and `H3` are joined without a switch between them"));
+        assert!(with("Swich 8 \"S3\"").starts_with("x:6: found `Swich`; did you mean `Switch`?"));
+        assert!(with("Switch 255 \"S3\"").starts_with("x:6: `Switch` needs a number of ports from 1 to 254"));
+        assert!(with("Switch 8 S3").starts_with("x:6: a name in quotes is missing"));
+        assert!(with("Switch 8 \"S3\"\n[x] \"S1\"[7]").starts_with("x:7: `[x]` is no port from 1 to 254"));
+        assert!(with("Switch 8 \"S3\"\n[1] \"S3\"[2]").starts_with("x:7: router `S3` is joined to itself"));
+        assert!(message("[1] \"S1\"[1]").starts_with("x:1: a cable before the first switch or adapter"));
+        assert!(message("Switch 8 \"S1\"\n").starts_with("x:1: no host adapter is connected to a switch"));
+    }
+}

@@ -1,0 +1,290 @@
+//! GraphML, read; it is written in [`drawing`](crate::drawing), with places.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::vertices::{Attributes, Edge, NODE, Vertices};
+use super::{Place, line_ends};
+use crate::error::TopologyError;
+use crate::network::Network;
+
+const EXPECTED: &str = "GraphML with one graph of `node` and `edge` elements";
+/// How deep elements may be nested.
+const MAX_DEPTH: usize = 64;
+
+/// Reads the graph of a GraphML file: see `Vertices::build` for what it means. Names are the vertices' `label`, or `name`.
+pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
+    let place = Place { path, expected: EXPECTED };
+    let mut reader = Reader::from_str(text);
+    let mut document = Document::default();
+    let (mut line, mut counted) = (1, 0);
+    loop {
+        let event = reader.read_event();
+        let position = match &event {
+            Err(_) => reader.error_position(),
+            Ok(_) => reader.buffer_position(),
+        };
+        let position = (position as usize).min(text.len());
+        // The line on which the event ends: of a tag, the line of its `>`.
+        if position > counted {
+            line += line_ends(&text.as_bytes()[counted..position]);
+            counted = position;
+        }
+        let event = event.map_err(|error| place.error(line, format!("the XML is broken: {error}")))?;
+        let done = document.take(&event, line).map_err(|problem| place.error(line, problem))?;
+        if done {
+            break;
+        }
+    }
+    if !document.seen_graph {
+        return Err(place.error(line, "there is no graph"));
+    }
+    document.vertices.build(place, line)
+}
+
+/// What a `data` element belongs to.
+enum Open {
+    Vertex { id: String, label: Option<String>, name: Option<String>, is_node: bool, line: usize },
+    Edge(Edge),
+}
+
+#[derive(Default)]
+struct Document {
+    /// What `data` elements are about, by their key.
+    keys: HashMap<String, String>,
+    vertices: Vertices,
+    seen_graph: bool,
+    directed: bool,
+    /// The local names of the open elements.
+    path: Vec<Vec<u8>>,
+    open: Option<Open>,
+    /// The attribute that is being read, and its text so far.
+    data: Option<(String, String)>,
+}
+
+impl Document {
+    /// Takes an event; returns whether it was the last.
+    fn take(&mut self, event: &Event<'_>, line: usize) -> Result<bool, String> {
+        match event {
+            Event::Start(tag) => {
+                if self.path.len() == MAX_DEPTH {
+                    return Err(format!("elements are nested deeper than {MAX_DEPTH}"));
+                }
+                self.begin(tag, line)?;
+                self.path.push(tag.local_name().as_ref().to_vec());
+            }
+            Event::Empty(tag) => {
+                self.begin(tag, line)?;
+                self.end(tag.local_name().as_ref())?;
+            }
+            Event::End(tag) => {
+                self.path.pop();
+                self.end(tag.local_name().as_ref())?;
+            }
+            Event::Text(text) => {
+                if let Some((_, data)) = &mut self.data {
+                    data.push_str(&text.decode().map_err(|error| error.to_string())?);
+                }
+            }
+            Event::CData(text) => {
+                if let Some((_, data)) = &mut self.data {
+                    data.push_str(&text.decode().map_err(|error| error.to_string())?);
+                }
+            }
+            Event::GeneralRef(reference) => {
+                if let Some((_, data)) = &mut self.data {
+                    let name = reference.decode().map_err(|error| error.to_string())?;
+                    let known = quick_xml::escape::unescape(&format!("&{name};")).map(Cow::into_owned);
+                    data.push_str(&known.map_err(|_| format!("the entity `&{name};` is not known"))?);
+                }
+            }
+            Event::Eof if self.path.is_empty() => return Ok(true),
+            Event::Eof => {
+                let open = self.path.last().map(|name| String::from_utf8_lossy(name).into_owned());
+                return Err(format!("the file ends inside of `{}`", open.unwrap_or_default()));
+            }
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+        }
+        Ok(false)
+    }
+
+    fn begin(&mut self, tag: &BytesStart<'_>, line: usize) -> Result<(), String> {
+        let name = tag.local_name();
+        let name = name.as_ref();
+        if self.path.is_empty() && name != b"graphml" {
+            return Err(format!("found `{}` where `graphml` should be", String::from_utf8_lossy(name)));
+        }
+        match name {
+            b"key" => {
+                let about = attribute(tag, "attr.name")?.unwrap_or_default();
+                let domain = attribute(tag, "for")?.unwrap_or_default();
+                if matches!(domain.as_str(), "node" | "edge" | "all" | "")
+                    && let Some(id) = attribute(tag, "id")?
+                {
+                    self.keys.insert(id, about);
+                }
+            }
+            b"graph" => {
+                if self.seen_graph {
+                    return Err("there is a second graph, or one inside of another".to_owned());
+                }
+                self.seen_graph = true;
+                self.directed = attribute(tag, "edgedefault")?.as_deref() == Some("directed");
+            }
+            b"node" => {
+                self.in_graph("node")?;
+                let id = attribute(tag, "id")?.ok_or("a node has no `id`")?;
+                self.open = Some(Open::Vertex { id, label: None, name: None, is_node: false, line });
+            }
+            b"edge" => {
+                self.in_graph("edge")?;
+                let mut end = |which: &str| -> Result<u32, String> {
+                    let id = attribute(tag, which)?.ok_or_else(|| format!("an edge has no `{which}`"))?;
+                    Ok(self.vertices.named(&id, line))
+                };
+                let ends = [end("source")?, end("target")?];
+                let directed = match attribute(tag, "directed")?.as_deref() {
+                    Some("true" | "1") => true,
+                    Some("false" | "0") => false,
+                    _ => self.directed,
+                };
+                self.open = Some(Open::Edge(Edge { ends, ports: [None; 2], directed, line }));
+            }
+            b"hyperedge" => return Err("hyperedges join more than two vertices, which links cannot".to_owned()),
+            b"data" if self.open.is_some() => {
+                let key = attribute(tag, "key")?.unwrap_or_default();
+                let about = self.keys.get(&key).filter(|about| !about.is_empty()).unwrap_or(&key).clone();
+                self.data = Some((about, String::new()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn in_graph(&self, what: &str) -> Result<(), String> {
+        if !self.seen_graph {
+            return Err(format!("a {what} outside of a graph"));
+        }
+        if self.open.is_some() { Err(format!("a {what} inside of another element")) } else { Ok(()) }
+    }
+
+    fn end(&mut self, name: &[u8]) -> Result<(), String> {
+        match name {
+            b"data" => {
+                let Some((about, text)) = self.data.take() else { return Ok(()) };
+                let text = text.trim();
+                match &mut self.open {
+                    Some(Open::Vertex { label, name, is_node, .. }) => match about.as_str() {
+                        "label" => *label = Some(text.to_owned()),
+                        "name" => *name = Some(text.to_owned()),
+                        "kind" => *is_node = text == NODE,
+                        _ => {}
+                    },
+                    Some(Open::Edge(edge)) => {
+                        let port = match about.as_str() {
+                            "source_port" => &mut edge.ports[0],
+                            "target_port" => &mut edge.ports[1],
+                            _ => return Ok(()),
+                        };
+                        *port = Some(text.parse().map_err(|_| format!("`{text}` is not a port number"))?);
+                    }
+                    None => {}
+                }
+                Ok(())
+            }
+            b"node" => match self.open.take() {
+                Some(Open::Vertex { id, label, name, is_node, line }) => {
+                    let label = label.or(name).unwrap_or_default();
+                    self.vertices.declare(&id, Attributes { label, is_node }, line)
+                }
+                open => {
+                    self.open = open;
+                    Ok(())
+                }
+            },
+            b"edge" => match self.open.take() {
+                Some(Open::Edge(edge)) => self.vertices.join(edge),
+                open => {
+                    self.open = open;
+                    Ok(())
+                }
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, String> {
+    let broken = |error: &dyn std::fmt::Display| format!("the XML is broken: {error}");
+    match tag.try_get_attribute(name) {
+        Err(error) => Err(broken(&error)),
+        Ok(None) => Ok(None),
+        Ok(Some(attribute)) => match attribute.unescape_value() {
+            Ok(value) => Ok(Some(value.into_owned())),
+            Err(error) => Err(broken(&error)),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{NodeId, RouterId};
+
+    fn graph(content: &str) -> String {
+        format!(
+            "<graphml>\n<key id=\"d1\" for=\"node\" attr.name=\"label\"/>\n<graph edgedefault=\"undirected\">\n{content}\n</graph>\n</graphml>\n"
+        )
+    }
+
+    #[test]
+    fn vertices_are_routers_with_one_node_and_labels_are_names() {
+        let text = "<node id='a'><data key='d1'>Z&#252;rich &amp; <![CDATA[<Bern>]]></data></node><edge source='b' target='a'/>\
+                    <node id='b'/><edge source='a' target='b'/>";
+        let network = parse("x", &graph(text)).unwrap();
+        assert_eq!((network.routers(), network.nodes(), network.links()), (2, 2, 2));
+        assert_eq!(network.router_name(RouterId::new(0)), Some("Zürich & <Bern>"));
+        assert_eq!(
+            (network.node_name(NodeId::new(0)), network.node_name(NodeId::new(1))),
+            (network.router_name(RouterId::new(0)), None)
+        );
+    }
+
+    #[test]
+    fn directed_edges_come_in_pairs() {
+        let directed =
+            |edges: &str| graph(&format!("<node id='a'/><node id='b'/>{edges}")).replace("undirected", "directed");
+        let there_and_back = "<edge source='a' target='b'/><edge source='b' target='a'/>";
+        assert_eq!(parse("x", &directed(there_and_back)).unwrap().links(), 1);
+        let message = parse("x", &directed("\n<edge source='b' target='a'/>")).unwrap_err().to_string();
+        assert!(message.starts_with("x:5: the directed edge from `b` to `a` has none back"), "{message}");
+    }
+
+    #[test]
+    fn mistakes_have_lines() {
+        let message = |content: &str| parse("x", &graph(content)).unwrap_err().to_string();
+        assert!(
+            message("<node id='a'/>\n<node id='a'/>")
+                .starts_with("x:5: vertex `a` is declared already, in line 4; expected GraphML")
+        );
+        assert!(
+            message("<node id='a'/>\n<edge source='a' target='c'/>")
+                .starts_with("x:5: an edge names vertex `c`, which")
+        );
+        assert!(
+            message("<node id='a'/><edge source='a' target='a'/>").starts_with("x:4: router 0 is joined to itself")
+        );
+        assert!(message("<node/>").starts_with("x:4: a node has no `id`"));
+        assert!(message("<node id='a'>\n").contains("the XML is broken"));
+        assert!(message("<node id='a'><data key='d1'>&lol;</data></node>").contains("the entity `&lol;` is not known"));
+        assert!(message("").contains("there is no router"));
+        assert!(
+            parse("x", "<html/>").unwrap_err().to_string().starts_with("x:1: found `html` where `graphml` should be")
+        );
+        assert!(parse("x", "<graphml>").unwrap_err().to_string().contains("the file ends inside of `graphml`"));
+        assert!(parse("x", &"<graphml>".repeat(100)).unwrap_err().to_string().contains("nested deeper than 64"));
+    }
+}

@@ -1,0 +1,219 @@
+//! `NetworkX` node-link JSON.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::edge_list::links;
+use super::vertices::{Attributes, Edge, NODE, ROUTER, Vertices};
+use super::{Place, line_ends};
+use crate::error::TopologyError;
+use crate::ids::{NodeId, RouterId};
+use crate::network::Network;
+
+const EXPECTED: &str = "node-link JSON: an object with `nodes`, each with an `id`, and `edges` or `links`, each with `source` and `target`";
+
+/// The whole. Its parts stay text at first, so that what is wrong with one can be told with its line.
+#[derive(Deserialize)]
+struct Document<'t> {
+    #[serde(default)]
+    directed: bool,
+    #[serde(borrow)]
+    nodes: Vec<&'t RawValue>,
+    #[serde(borrow)]
+    links: Option<Vec<&'t RawValue>>,
+    #[serde(borrow)]
+    edges: Option<Vec<&'t RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Vertex<'t> {
+    id: Value,
+    label: Option<Value>,
+    name: Option<Value>,
+    #[serde(borrow)]
+    kind: Option<&'t RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Joined {
+    source: Value,
+    target: Value,
+    source_port: Option<u32>,
+    target_port: Option<u32>,
+}
+
+/// Reads node-link JSON, with the key `links` of older releases or `edges` of newer ones: see `Vertices::build` for what it
+/// means. Names are the vertices' `label`, or `name`.
+pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
+    let place = Place { path, expected: EXPECTED };
+    let document: Document<'_> =
+        serde_json::from_str(text).map_err(|error| place.error(error.line().max(1), without_place(&error)))?;
+    let edges = match (document.edges, document.links) {
+        (Some(edges), None) | (None, Some(edges)) => edges,
+        (Some(_), Some(_)) => return Err(place.error(1, "there are both `edges` and `links`")),
+        (None, None) => return Err(place.error(1, "there are neither `edges` nor `links`")),
+    };
+    let mut vertices = Vertices::default();
+    let mut lines = Lines { text, line: 1, counted: 0 };
+    for (index, raw) in document.nodes.into_iter().enumerate() {
+        let line = lines.of(raw);
+        let error = |problem: String| place.error(line, format!("vertex {index}: {problem}"));
+        let vertex: Vertex<'_> = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
+        let label = vertex.label.or(vertex.name).map_or_else(String::new, |label| match label {
+            Value::String(text) => text,
+            Value::Null => String::new(),
+            other => other.to_string(),
+        });
+        let is_node = vertex.kind.is_some_and(|kind| kind.get().trim_matches('"') == NODE);
+        let id = id(&vertex.id).map_err(error)?;
+        vertices.declare(&id, Attributes { label, is_node }, line).map_err(error)?;
+    }
+    lines = Lines { text, line: 1, counted: 0 };
+    for (index, raw) in edges.into_iter().enumerate() {
+        let line = lines.of(raw);
+        let error = |problem: String| place.error(line, format!("edge {index}: {problem}"));
+        let edge: Joined = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
+        let mut end = |value: &Value| id(value).map(|id| vertices.named(&id, line)).map_err(error);
+        let ends = [end(&edge.source)?, end(&edge.target)?];
+        let ports = [edge.source_port, edge.target_port];
+        vertices.join(Edge { ends, ports, directed: document.directed, line }).map_err(error)?;
+    }
+    vertices.build(place, text.lines().count().max(1))
+}
+
+/// An id as text: numbers, strings and lists of them are all different.
+fn id(value: &Value) -> Result<Cow<'_, str>, String> {
+    match value {
+        Value::String(text) => Ok(Cow::Owned(Value::String(text.clone()).to_string())),
+        Value::Number(_) | Value::Array(_) => Ok(Cow::Owned(value.to_string())),
+        _ => Err(format!("`{value}` is no id: expected a number, a string or a list")),
+    }
+}
+
+/// The message of a JSON error without its place, which is told otherwise.
+fn without_place(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let end = message.rfind(" at line ").unwrap_or(message.len());
+    message[..end].to_owned()
+}
+
+/// Counts lines up to parts of a text, which come in order.
+struct Lines<'t> {
+    text: &'t str,
+    line: usize,
+    counted: usize,
+}
+
+impl Lines<'_> {
+    fn of(&mut self, part: &RawValue) -> usize {
+        let offset = part.get().as_ptr() as usize - self.text.as_ptr() as usize;
+        if let Some(between) = self.text.as_bytes().get(self.counted..offset) {
+            self.line += line_ends(between);
+            self.counted = offset;
+        }
+        self.line
+    }
+}
+
+/// A network as node-link JSON, as `NetworkX` 3.4 and later write it: a vertex for each router and an edge for each link. Where not
+/// every router has one node, or nodes have names or ports of their own, vertices have a `kind`, and each node is a vertex too.
+///
+/// ```
+/// use wormcast_network::{NetworkNodeLink, TopologySpec};
+///
+/// let ring = "ring:3".parse::<TopologySpec>()?.build()?;
+/// assert!(NetworkNodeLink(&ring).to_string().contains(r#"{"source": 0, "target": 1}"#));
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+pub struct NetworkNodeLink<'n>(pub &'n Network);
+
+impl fmt::Display for NetworkNodeLink<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(network) = self;
+        let text = |text: &str| Value::String(text.to_owned());
+        let fabric = !network.has_plain_nodes();
+        writeln!(f, r#"{{"directed": false, "multigraph": true, "graph": {{"name": {}}},"#, text(network.name()))?;
+        write!(f, r#""nodes": ["#)?;
+        for router in (0..network.routers() as u32).map(RouterId::new) {
+            let comma = if router.raw() == 0 { "" } else { "," };
+            write!(f, "{comma}\n  {{\"id\": {router}")?;
+            if let Some(name) = network.router_name(router) {
+                write!(f, r#", "label": {}"#, text(name))?;
+            }
+            if fabric {
+                write!(f, r#", "kind": "{ROUTER}""#)?;
+            }
+            write!(f, "}}")?;
+        }
+        let nodes = || (0..network.nodes() as u32).map(NodeId::new).filter(|_| fabric);
+        for node in nodes() {
+            write!(f, ",\n  {{\"id\": \"h{node}\"")?;
+            if let Some(name) = network.own_node_name(node) {
+                write!(f, r#", "label": {}"#, text(name))?;
+            }
+            write!(f, r#", "kind": "{NODE}"}}"#)?;
+        }
+        write!(f, "],\n\"edges\": [")?;
+        let mut comma = "";
+        for link in links(network) {
+            write!(f, "{comma}\n  {{\"source\": {}, \"target\": {}", network.from(link), network.to(link))?;
+            if let (Some(p), Some(q)) = (network.port_of(link), network.port_of(network.reverse(link))) {
+                write!(f, r#", "source_port": {p}, "target_port": {q}"#)?;
+            }
+            write!(f, "}}")?;
+            comma = ",";
+        }
+        for node in nodes() {
+            write!(f, "{comma}\n  {{\"source\": {}, \"target\": \"h{node}\"", network.router_of(node))?;
+            if let Some(port) = network.node_port(node) {
+                write!(f, r#", "source_port": {port}"#)?;
+            }
+            write!(f, "}}")?;
+            comma = ",";
+        }
+        writeln!(f, "]}}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_keys_and_all_kinds_of_ids() {
+        for key in ["links", "edges"] {
+            let text = format!(
+                r#"{{"directed": false, "multigraph": false, "graph": {{}}, "nodes": [{{"id": [0, 1], "label": "a"}}, {{"id": "b"}}, {{"id": 7}}],
+                "{key}": [{{"source": [0,1], "target": "b", "weight": 3}}, {{"source": 7, "target": "b"}}]}}"#
+            );
+            let network = parse("x", &text).unwrap();
+            assert_eq!((network.routers(), network.links()), (3, 2));
+            assert_eq!(network.router_name(RouterId::new(0)), Some("a"));
+        }
+    }
+
+    #[test]
+    fn mistakes_have_lines() {
+        let message = |text: &str| parse("x", text).unwrap_err().to_string();
+        assert!(message("{\n\"nodes\": [],,").starts_with("x:2: "));
+        assert!(
+            message("{\"nodes\": []}")
+                .starts_with("x:1: there are neither `edges` nor `links`; expected node-link JSON")
+        );
+        let edges = |edges: &str| {
+            message(&format!("{{\"nodes\": [\n{{\"id\": 0}},\n{{\"id\": 1}}],\n\"edges\": [\n{edges}]}}"))
+        };
+        assert!(
+            edges("{\"source\": 0, \"target\": 1},\n{\"source\": 0, \"target\": 2}")
+                .starts_with("x:6: an edge names vertex `2`")
+        );
+        assert!(edges("{\"source\": 0}").starts_with("x:5: edge 0: missing field `target`"));
+        assert!(edges("{\"source\": 0, \"target\": null}").starts_with("x:5: edge 0: `null` is no id"));
+        assert!(edges("{\"source\": 0, \"target\": 0}").starts_with("x:5: router 0 is joined to itself"));
+        assert!(message(&"[".repeat(100_000)).starts_with("x:1: "));
+    }
+}

@@ -1,0 +1,163 @@
+//! What formats of general graphs have in common: vertices with ids, edges between them, and what they mean as a network.
+
+use std::collections::HashMap;
+
+use super::Place;
+use crate::builder::{MAX_LINKS, MAX_NODES, NetworkBuilder, NodeDetails};
+use crate::error::TopologyError;
+use crate::ids::RouterId;
+use crate::network::Network;
+use crate::spec::MAX_ROUTERS;
+
+/// The value of a vertex's attribute `kind` that makes it a node.
+pub(crate) const NODE: &str = "node";
+/// The value that makes it a router, as no value does.
+pub(crate) const ROUTER: &str = "router";
+
+/// What a graph's file says of a vertex beyond its id.
+#[derive(Clone, Default)]
+pub(super) struct Attributes {
+    pub(super) label: String,
+    pub(super) is_node: bool,
+}
+
+struct Vertex {
+    attributes: Attributes,
+    /// Where it is declared; until then, where an edge first names it.
+    line: usize,
+    declared: bool,
+}
+
+/// An edge, in the direction in which the file has it.
+pub(super) struct Edge {
+    pub(super) ends: [u32; 2],
+    pub(super) ports: [Option<u32>; 2],
+    pub(super) directed: bool,
+    pub(super) line: usize,
+}
+
+/// A graph as its file has it.
+#[derive(Default)]
+pub(super) struct Vertices {
+    /// Positions in `list`.
+    by_id: HashMap<String, u32>,
+    ids: Vec<Box<str>>,
+    list: Vec<Vertex>,
+    /// In the order in which they are declared.
+    declared: Vec<u32>,
+    edges: Vec<Edge>,
+}
+
+impl Vertices {
+    /// The vertex of this id, which may be declared later.
+    pub(super) fn named(&mut self, id: &str, line: usize) -> u32 {
+        if let Some(&vertex) = self.by_id.get(id) {
+            return vertex;
+        }
+        let vertex = self.list.len() as u32;
+        self.by_id.insert(id.to_owned(), vertex);
+        self.ids.push(id.into());
+        self.list.push(Vertex { attributes: Attributes::default(), line, declared: false });
+        vertex
+    }
+
+    pub(super) fn declare(&mut self, id: &str, attributes: Attributes, line: usize) -> Result<(), String> {
+        let vertex = self.named(id, line);
+        let known = &mut self.list[vertex as usize];
+        if known.declared {
+            return Err(format!("vertex `{id}` is declared already, in line {}", known.line));
+        }
+        *known = Vertex { attributes, line, declared: true };
+        self.declared.push(vertex);
+        let limit = MAX_ROUTERS + MAX_NODES;
+        if self.declared.len() > limit { Err(format!("there are more than {limit} vertices")) } else { Ok(()) }
+    }
+
+    pub(super) fn join(&mut self, edge: Edge) -> Result<(), String> {
+        self.edges.push(edge);
+        let limit = 2 * MAX_LINKS;
+        if self.edges.len() > limit { Err(format!("there are more than {limit} edges")) } else { Ok(()) }
+    }
+
+    /// The network: a router for each vertex, with one node, or as vertices' kinds say.
+    pub(super) fn build(mut self, place: Place<'_>, last: usize) -> Result<Network, TopologyError> {
+        if let Some(index) = self.list.iter().position(|vertex| !vertex.declared) {
+            let line = self.list[index].line;
+            return Err(place.error(line, format!("an edge names vertex `{}`, which is not declared", self.ids[index])));
+        }
+        self.pair_directed().map_err(|(line, problem)| place.error(line, problem))?;
+        let fabric = self.list.iter().any(|vertex| vertex.attributes.is_node);
+        let mut builder = NetworkBuilder::new(place.path);
+        let mut routers: Vec<Option<RouterId>> = vec![None; self.list.len()];
+        for &index in &self.declared {
+            let vertex = &self.list[index as usize];
+            if !vertex.attributes.is_node {
+                let router = builder.router(&vertex.attributes.label);
+                routers[index as usize] = Some(router.map_err(|error| place.error(vertex.line, error))?);
+            }
+        }
+        let mut attached: Vec<Option<(RouterId, Option<u32>)>> = vec![None; if fabric { self.list.len() } else { 0 }];
+        for edge in &self.edges {
+            let error = |problem: String| place.error(edge.line, problem);
+            let [a, b] = edge.ends;
+            let (router, port, node) = match (routers[a as usize], routers[b as usize]) {
+                (Some(a), Some(b)) => {
+                    match edge.ports {
+                        [None, None] => builder.link(a, b),
+                        [Some(p), Some(q)] => builder.link_ports((a, p), (b, q)),
+                        _ => return Err(error("an edge has a port at one end only".to_owned())),
+                    }
+                    .map_err(|problem| error(problem.to_string()))?;
+                    continue;
+                }
+                (Some(router), None) => (router, edge.ports[0], b),
+                (None, Some(router)) => (router, edge.ports[1], a),
+                (None, None) => {
+                    let [a, b] = [a, b].map(|vertex| &self.ids[vertex as usize]);
+                    return Err(error(format!("nodes `{a}` and `{b}` are joined without a router")));
+                }
+            };
+            if attached[node as usize].replace((router, port)).is_some() {
+                return Err(error(format!("node `{}` is joined to two routers", self.ids[node as usize])));
+            }
+        }
+        for &index in self.declared.iter().filter(|_| fabric) {
+            let vertex = &mut self.list[index as usize];
+            if !vertex.attributes.is_node {
+                continue;
+            }
+            let Some((router, port)) = attached[index as usize] else {
+                let id = &self.ids[index as usize];
+                return Err(place.error(vertex.line, format!("node `{id}` is joined to no router")));
+            };
+            let name = std::mem::take(&mut vertex.attributes.label);
+            let added = builder.node(router, NodeDetails { name, port, ..NodeDetails::default() });
+            added.map_err(|error| place.error(vertex.line, error))?;
+        }
+        builder.build().map_err(|error| place.error(last, error))
+    }
+
+    /// Makes links of directed edges: channels come in pairs, so each edge needs one back.
+    fn pair_directed(&mut self) -> Result<(), (usize, String)> {
+        // Edges that wait for the one back, by their ends.
+        let mut waiting: HashMap<[u32; 2], Vec<usize>> = HashMap::new();
+        let mut paired = vec![false; self.edges.len()];
+        for (index, edge) in self.edges.iter().enumerate().filter(|(_, edge)| edge.directed) {
+            let [a, b] = edge.ends;
+            match waiting.get_mut(&[b, a]).and_then(Vec::pop) {
+                Some(forth) => (paired[forth], paired[index]) = (true, true),
+                None => waiting.entry([a, b]).or_default().push(index),
+            }
+        }
+        if let Some(alone) = waiting.into_values().flatten().min() {
+            let Edge { ends, line, .. } = self.edges[alone];
+            let [a, b] = ends.map(|vertex| &self.ids[vertex as usize]);
+            let problem = format!("the directed edge from `{a}` to `{b}` has none back: channels come in pairs");
+            return Err((line, problem));
+        }
+        // Of each pair, the one from the smaller vertex stays.
+        let mut position = 0..;
+        self.edges.retain(|edge| !position.next().is_some_and(|p| paired[p]) || edge.ends[0] < edge.ends[1]);
+        Ok(())
+    }
+}
