@@ -109,7 +109,7 @@ impl TurnRouting {
         })
     }
 
-    /// The channels that are nearest to the target, in order.
+    /// Replaces `out` by the permitted channels that are nearest to the target, in order.
     #[inline]
     fn nearest(
         &self,
@@ -120,6 +120,7 @@ impl TurnRouting {
         unreachable: u32,
         out: &mut Vec<ChannelId>,
     ) {
+        out.clear();
         let mut best = unreachable - 1;
         for leaving in network.outputs(at) {
             let hops = distance(leaving);
@@ -131,8 +132,14 @@ impl TurnRouting {
                 out.push(leaving);
             }
         }
-        if self.choice == Choice::First {
-            out.truncate(1);
+    }
+
+    /// The candidates among the nearest channels.
+    #[inline]
+    fn chosen<'c>(&self, nearest: &'c [ChannelId]) -> &'c [ChannelId] {
+        match self.choice {
+            Choice::Adaptive => nearest,
+            Choice::First => &nearest[..nearest.len().min(1)],
         }
     }
 
@@ -142,26 +149,34 @@ impl TurnRouting {
     /// the tables are not kept.
     pub fn survey(&self, network: &Network) -> (Survey, LinkLoad) {
         let routers = network.routers();
+        let all_routers = || (0..routers as u32).map(RouterId::new);
         let mut search = TurnSearch::new(network, &self.turns);
         let (mut total, mut diameter, mut connected) = (0u64, 0, true);
         let mut load = vec![0.0; network.channels()];
         // What of the traffic to one target enters a channel.
         let mut flow = vec![0.0; network.channels()];
-        let mut next = Vec::new();
-        for target in (0..routers as u32).map(RouterId::new) {
+        // The candidates in the source router, for all routers one after the other, and where those of each start.
+        let (mut nearest, mut first) = (Vec::new(), vec![0; routers + 1]);
+        let mut candidates = Vec::new();
+        for target in all_routers() {
             search.towards(target);
-            let distance = |channel| search.distance(channel);
-            for source in (0..routers as u32).map(RouterId::new).filter(|&s| s != target) {
-                next.clear();
-                self.nearest(network, source, None, distance, UNREACHABLE, &mut next);
-                let Some(&first) = next.first() else {
-                    connected = false;
-                    continue;
-                };
-                total += u64::from(search.distance(first));
-                diameter = diameter.max(search.distance(first));
-                let share = 1.0 / next.len() as f64;
-                next.iter().for_each(|channel| flow[channel.index()] += share);
+            nearest.clear();
+            for source in all_routers() {
+                if source != target {
+                    self.nearest(network, source, None, |c| search.distance(c), UNREACHABLE, &mut candidates);
+                    let own = self.chosen(&candidates);
+                    let share = 1.0 / own.len().max(1) as f64;
+                    own.iter().for_each(|channel| flow[channel.index()] += share);
+                    match candidates.first() {
+                        None => connected = false,
+                        Some(&channel) => {
+                            total += u64::from(search.distance(channel));
+                            diameter = diameter.max(search.distance(channel));
+                        }
+                    }
+                    nearest.append(&mut candidates);
+                }
+                first[source.index() + 1] = nearest.len();
             }
             for &channel in search.order().iter().rev() {
                 let entering = std::mem::take(&mut flow[channel.index()]);
@@ -169,12 +184,21 @@ impl TurnRouting {
                     continue;
                 }
                 load[channel.index()] += entering;
-                if network.to(channel) != target {
-                    next.clear();
-                    self.nearest(network, network.to(channel), Some(channel), distance, UNREACHABLE, &mut next);
-                    let share = entering / next.len() as f64;
-                    next.iter().for_each(|channel| flow[channel.index()] += share);
+                let at = network.to(channel);
+                if at == target {
+                    continue;
                 }
+                // Most who arrive are as near as those who start here: then theirs are the only candidates.
+                candidates.clear();
+                let from_here = &nearest[first[at.index()]..first[at.index() + 1]];
+                let permitted = |next: &&ChannelId| self.turns.permits(network, channel, **next);
+                candidates.extend(from_here.iter().filter(permitted));
+                if candidates.is_empty() {
+                    self.nearest(network, at, Some(channel), |c| search.distance(c), UNREACHABLE, &mut candidates);
+                }
+                let next = self.chosen(&candidates);
+                let share = entering / next.len().max(1) as f64;
+                next.iter().for_each(|channel| flow[channel.index()] += share);
             }
         }
         let pairs = (routers * routers.saturating_sub(1)).max(1);
@@ -225,6 +249,7 @@ impl RoutingRelation for TurnRouting {
             }
             Row::Full(row) => self.nearest(network, at, arrived, |c| row[c.index()], UNREACHABLE, out),
         }
+        out.truncate(self.chosen(out).len());
     }
 
     fn turn_routing(&self) -> Option<&TurnRouting> {

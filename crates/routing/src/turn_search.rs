@@ -22,7 +22,7 @@ pub(crate) struct TurnSearch<'a> {
     low: Vec<u32>,
     /// ... and the special ones from this place on.
     high: Vec<u32>,
-    /// By router: the link that was not handed out because worms would have gone back on it.
+    /// By router: the channel that was not handed out because worms would have gone back on its link.
     kept_back: Vec<Option<ChannelId>>,
     /// By channel: hops from its start to the target through it.
     distance: Vec<u32>,
@@ -82,8 +82,9 @@ impl<'a> TurnSearch<'a> {
         let router = self.network.from(leaving).index();
         let hops = self.distance[leaving.index()] + 1;
         let label = self.turns.label(leaving);
+        let back = self.network.reverse(leaving);
         if let Some(kept) = self.kept_back[router].take() {
-            // It was kept back by a free link, itself, with which everything may turn.
+            // It was kept back by its own link, which is free: everything may turn into any other.
             self.reach(kept, hops);
         }
         // Whatever may turn into a special link, or any other of its group: groups below this one ...
@@ -92,36 +93,36 @@ impl<'a> TurnSearch<'a> {
             label if label.is_special() => label.number(),
             _ => 1,
         };
-        let end = self.first[router + 1];
-        while self.low[router] < end {
-            let link = self.turns.by_group(self.low[router] as usize);
-            if self.turns.label(link).number() >= below {
+        let (mut low, end) = (self.low[router], self.first[router + 1]);
+        while low < end {
+            let link = self.turns.by_group(low);
+            if link.label.number() >= below {
                 break;
             }
-            self.low[router] += 1;
-            if link == leaving {
-                self.kept_back[router] = Some(link);
+            low += 1;
+            if link.arriving == back {
+                self.kept_back[router] = Some(back);
             } else {
-                self.reach(link, hops);
+                self.reach(link.arriving, hops);
             }
         }
+        self.low[router] = low;
         // ... and the special links of later ones.
-        while self.high[router] > self.low[router] {
-            let link = self.turns.by_group(self.high[router] as usize - 1);
-            let other = self.turns.label(link);
-            if other.number() <= label.number() {
+        let mut high = self.high[router];
+        while high > low {
+            let link = self.turns.by_group(high - 1);
+            if link.label.number() <= label.number() {
                 break;
             }
-            self.high[router] -= 1;
-            if other.is_special() {
-                self.reach(link, hops);
+            high -= 1;
+            if link.label.is_special() {
+                self.reach(link.arriving, hops);
             }
         }
+        self.high[router] = high;
     }
 
-    /// Reaches the channel that arrives by a link of a router.
-    fn reach(&mut self, link: ChannelId, hops: u32) {
-        let arriving = self.network.reverse(link);
+    fn reach(&mut self, arriving: ChannelId, hops: u32) {
         let distance = &mut self.distance[arriving.index()];
         if *distance == UNREACHABLE {
             *distance = hops;

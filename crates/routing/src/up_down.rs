@@ -61,8 +61,10 @@ impl fmt::Display for Root {
 /// one level towards the smaller id. Worms go up first and then down: turns from down to up are prohibited, which, for both
 /// directions, are those between two links that both go up from the router.
 ///
-/// No cycle can turn up everywhere or down everywhere, and all can go up to the root and down again: free of deadlock and
-/// connected. Turns may be prohibited without need. Where a network is not connected, every further component has a
+/// No cycle goes up everywhere or down everywhere, and all can go up to the root and down again: free of deadlock and
+/// connected. No single turn can be permitted in addition: from the one router up to an ancestor of both, down to the other,
+/// and by the turn back would be a cycle. But there are more prohibited turns than [turn
+/// prohibition](crate::turn_prohibition()) needs. Where a network is not connected, every further component has a
 /// root of its own, found by the same rule or, if a router was named, with the smallest id.
 ///
 /// *Source:* Schroeder et al. 1990 (Autonet); paper 3, section 1. O(channels).
