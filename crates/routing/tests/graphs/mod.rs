@@ -1,5 +1,7 @@
 //! Graphs to test on.
 
+use std::cmp::Ordering;
+
 use proptest::prelude::*;
 use wormcast_network::Network;
 
@@ -71,29 +73,51 @@ fn random(parents: &[u32], extra: &[(u32, u32)], parallel: bool) -> Graph {
     Graph { routers: routers as usize, links }
 }
 
-/// Graphs side by side, each joined to one before: by a link (a bridge), or by a router that both share (a cut vertex).
-fn joined(blocks: Vec<(Graph, u32, u32, bool)>) -> Graph {
-    let mut all: Option<Graph> = None;
-    for (block, here, there, bridge) in blocks {
-        let Some(whole) = &mut all else {
-            all = Some(block);
-            continue;
-        };
+/// How a block is joined to what was there before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Joint {
+    /// By a link between two routers: a bridge.
+    Bridge,
+    /// By a router that both share: a cut vertex.
+    Shared,
+    /// By a new router between two others: all its links are bridges.
+    Between,
+}
+
+/// Graphs side by side, each joined to one before; and the routers that were put in between.
+fn joined(blocks: Vec<(Graph, u32, u32, Joint)>) -> (Graph, Vec<u32>) {
+    let mut whole = Graph { routers: 0, links: Vec::new() };
+    let mut between = Vec::new();
+    for (block, here, there, joint) in blocks {
         let (before, size) = (whole.routers as u32, block.routers as u32);
+        if before == 0 {
+            whole = block;
+            continue;
+        }
         let (here, there) = (here % before, there % size);
         // A shared router has its old number; those behind it close the gap.
-        let number = |v: u32| match (bridge, v.cmp(&there)) {
-            (true, _) | (_, std::cmp::Ordering::Less) => before + v,
-            (false, std::cmp::Ordering::Equal) => here,
-            (false, std::cmp::Ordering::Greater) => before + v - 1,
+        let number = |v: u32| match (joint, v.cmp(&there)) {
+            (Joint::Bridge | Joint::Between, _) | (_, Ordering::Less) => before + v,
+            (Joint::Shared, Ordering::Equal) => here,
+            (Joint::Shared, Ordering::Greater) => before + v - 1,
         };
         whole.links.extend(block.links.iter().map(|&(u, v)| (number(u), number(v))));
-        if bridge {
-            whole.links.push((here, number(there)));
+        let (router, there) = (before + size, number(there));
+        match joint {
+            Joint::Bridge => whole.links.push((here, there)),
+            Joint::Shared => {}
+            Joint::Between => {
+                whole.links.extend([(here, router), (router, there)]);
+                between.push(router);
+            }
         }
-        whole.routers += block.routers - usize::from(!bridge);
+        whole.routers += match joint {
+            Joint::Bridge => block.routers,
+            Joint::Shared => block.routers - 1,
+            Joint::Between => block.routers + 1,
+        };
     }
-    all.unwrap_or(Graph { routers: 1, links: Vec::new() })
+    (whole, between)
 }
 
 fn block() -> impl Strategy<Value = Graph> {
@@ -112,11 +136,22 @@ fn block() -> impl Strategy<Value = Graph> {
     ]
 }
 
-/// Connected graphs: known ones and random ones, alone or joined at bridges and cut vertices, with any numbering.
+/// Connected graphs: known ones and random ones, alone or joined at bridges and cut vertices, with any numbering. In half of
+/// them, routers put between others have the smallest numbers, so that they are taken first.
 pub(crate) fn graph() -> impl Strategy<Value = Graph> {
-    let blocks = prop::collection::vec((block(), any::<u32>(), any::<u32>(), any::<bool>()), 1..5);
-    blocks.prop_map(joined).prop_flat_map(|graph| {
-        let numbers = Just((0..graph.routers as u32).collect::<Vec<_>>()).prop_shuffle();
-        (Just(graph), numbers, any::<u64>()).prop_map(|(graph, numbers, turned)| graph.renumbered(&numbers, turned))
+    let joint = prop::sample::select(vec![Joint::Bridge, Joint::Shared, Joint::Between]);
+    let blocks = prop::collection::vec((block(), any::<u32>(), any::<u32>(), joint), 1..5);
+    blocks.prop_map(joined).prop_flat_map(|(graph, between)| {
+        let routers = Just((0..graph.routers as u32).collect::<Vec<_>>()).prop_shuffle();
+        (Just(graph), routers, any::<u64>(), any::<bool>()).prop_map(move |(graph, mut routers, turned, first)| {
+            if first {
+                routers.sort_by_key(|router| !between.contains(router));
+            }
+            let mut numbers = vec![0; routers.len()];
+            for (number, &router) in (0..).zip(&routers) {
+                numbers[router as usize] = number;
+            }
+            graph.renumbered(&numbers, turned)
+        })
     })
 }
