@@ -83,9 +83,6 @@ pub enum AlgorithmError {
     /// The network is not of the kind that the algorithm, or its routing, is defined for.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// Its routing cannot be made for another reason.
-    #[error(transparent)]
-    Routing(RoutingError),
     /// The algorithm has its own routing.
     #[error("`{algorithm}` is defined with `{own}` routing and cannot use `{given}`; leave the routing out")]
     FixedRouting {
@@ -103,7 +100,6 @@ impl From<RoutingError> for AlgorithmError {
         match error {
             RoutingError::Unknown(unknown) => Self::Unknown(unknown),
             RoutingError::Unsupported(unsupported) => Self::Unsupported(unsupported),
-            other => Self::Routing(other),
         }
     }
 }

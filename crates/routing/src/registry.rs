@@ -33,7 +33,6 @@ pub struct RoutingOptions {
 
 /// Why there is no such routing on a network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum RoutingError {
     /// The name is unknown.
     #[error(transparent)]

@@ -166,7 +166,9 @@ impl TurnRouting {
                     self.nearest(network, source, None, |c| search.distance(c), UNREACHABLE, &mut candidates);
                     let own = self.chosen(&candidates);
                     let share = 1.0 / own.len().max(1) as f64;
-                    own.iter().for_each(|channel| flow[channel.index()] += share);
+                    for channel in own {
+                        flow[channel.index()] += share;
+                    }
                     match candidates.first() {
                         None => connected = false,
                         Some(&channel) => {
@@ -198,7 +200,9 @@ impl TurnRouting {
                 }
                 let next = self.chosen(&candidates);
                 let share = entering / next.len().max(1) as f64;
-                next.iter().for_each(|channel| flow[channel.index()] += share);
+                for channel in next {
+                    flow[channel.index()] += share;
+                }
             }
         }
         let pairs = (routers * routers.saturating_sub(1)).max(1);

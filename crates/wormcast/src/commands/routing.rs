@@ -63,7 +63,10 @@ struct Analysis {
     resources: Option<Vec<Held>>,
     connected: bool,
     turns: Option<u64>,
+    /// All prohibited turns, or as many as are printed.
     prohibited: Option<Vec<[u32; 3]>>,
+    #[serde(skip)]
+    all_prohibited: u64,
     fraction: Option<f64>,
     irreducible: Option<bool>,
     average_distance: Option<f64>,
@@ -125,6 +128,9 @@ fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure
     }
 }
 
+/// How many turns a person wants to read.
+const SHOWN: usize = 12;
+
 /// Whether there is a proof that worms on permitted turns cannot deadlock, and it holds.
 fn turns_are_safe(network: &Network, turns: &TurnSet) -> bool {
     let permits = |held, requested| turns.permits(network, held, requested);
@@ -147,6 +153,7 @@ fn describe(
         None => (survey(network, relation), None),
     };
     let turns = relation.turn_routing().map(TurnRouting::turns);
+    let limit = if arguments.format == Format::Text { SHOWN } else { usize::MAX };
     Analysis {
         topology: network.name().to_owned(),
         algorithm: arguments.algorithm.clone(),
@@ -157,23 +164,39 @@ fn describe(
         resources,
         connected: survey.connected,
         turns: turns.map(TurnSet::turns),
-        prohibited: turns.map(|turns| prohibited(network, turns)),
+        prohibited: turns.map(|turns| prohibited(network, turns, limit)),
+        all_prohibited: turns.map_or(0, TurnSet::prohibited_turns),
         fraction: turns.map(TurnSet::fraction),
-        irreducible: turns.and_then(|turns| turns.irreducible(network)),
+        irreducible: turns.and_then(|turns| irreducible(network, turns)),
         average_distance: survey.average_distance,
         diameter: survey.diameter,
         link_load: load.map(|LinkLoad { mean, max }| Load { mean, max }),
     }
 }
 
-/// The prohibited turns as the routers that they lead through, sorted by the one in the middle.
-fn prohibited(network: &Network, turns: &TurnSet) -> Vec<[u32; 3]> {
-    let triple = |(one, other)| {
-        let (a, c) = (network.to(one).raw(), network.to(other).raw());
-        [a.min(c), network.from(one).raw(), a.max(c)]
-    };
-    let mut prohibited: Vec<[u32; 3]> = turns.prohibited(network).map(triple).collect();
+/// Whether every prohibited turn is needed; not for networks so large and dense that the answer would take minutes.
+fn irreducible(network: &Network, turns: &TurnSet) -> Option<bool> {
+    const STEPS: u64 = 20_000_000_000;
+    let steps = (2 * turns.turns()).saturating_mul(network.channels().div_ceil(512) as u64);
+    if steps > STEPS {
+        return None;
+    }
+    turns.irreducible(network)
+}
+
+/// The prohibited turns as the routers that they lead through, sorted by the one in the middle: the first `limit` of them.
+fn prohibited(network: &Network, turns: &TurnSet, limit: usize) -> Vec<[u32; 3]> {
+    let mut prohibited: Vec<[u32; 3]> = Vec::new();
+    for (one, other) in turns.prohibited(network) {
+        let (a, b, c) = (network.to(one).raw(), network.from(one).raw(), network.to(other).raw());
+        // They come router by router.
+        if prohibited.len() >= limit && prohibited.last().is_some_and(|last| last[1] != b) {
+            break;
+        }
+        prohibited.push([a.min(c), b, a.max(c)]);
+    }
     prohibited.sort_unstable_by_key(|&[a, b, c]| [b, a, c]);
+    prohibited.truncate(limit);
     prohibited
 }
 
@@ -208,8 +231,6 @@ fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
 
 /// What is known of a turn set; nothing for other routings.
 fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
-    /// How many turns a person wants to read.
-    const SHOWN: usize = 12;
     if let Some(load) = &analysis.link_load {
         let Load { mean, max } = load;
         write_figure(out, "link load", format_args!("mean {mean:.2}, largest {max:.2} pairs a channel"))?;
@@ -218,20 +239,19 @@ fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> 
     else {
         return Ok(());
     };
-    let percent = 100.0 * fraction;
+    let (count, percent) = (analysis.all_prohibited, 100.0 * fraction);
     write_figure(out, "turns", turns)?;
-    write_figure(out, "prohibited turns", format_args!("{} ({percent:.1}%)", prohibited.len()))?;
-    if let Some(irreducible) = analysis.irreducible {
-        write_figure(out, "irreducible", yes_or_no(irreducible))?;
-    }
+    write_figure(out, "prohibited turns", format_args!("{count} ({percent:.1}%)"))?;
+    write_figure(out, "irreducible", analysis.irreducible.map_or("not checked: too many turns", yes_or_no))?;
     if !prohibited.is_empty() {
         writeln!(out, "  Prohibited, both ways:")?;
     }
-    for [a, b, c] in prohibited.iter().take(SHOWN) {
+    for [a, b, c] in prohibited {
         writeln!(out, "    {a} - {b} - {c}")?;
     }
-    if prohibited.len() > SHOWN {
-        writeln!(out, "    and {} more, which --format json lists", prohibited.len() - SHOWN)?;
+    let more = count - prohibited.len() as u64;
+    if more > 0 {
+        writeln!(out, "    and {more} more, which --format json lists")?;
     }
     Ok(())
 }
