@@ -7,6 +7,18 @@ use crate::turn_set::TurnSet;
 /// No permitted path.
 pub(crate) const UNREACHABLE: u32 = u32::MAX;
 
+/// Which channels a router has handed out, as places in the order of groups.
+#[derive(Clone, Copy)]
+struct Progress {
+    /// Those before this place have been handed out, ...
+    low: u32,
+    /// ... and the special ones from this place on.
+    high: u32,
+    end: u32,
+    /// The channel that was not handed out because worms would have gone back on its link.
+    kept_back: Option<ChannelId>,
+}
+
 /// Breadth-first search backwards from a target over permitted turns, to be used for many targets.
 ///
 /// O(channels) a target, whatever the degrees: every router hands out its arriving channels once. The channels that may
@@ -16,14 +28,10 @@ pub(crate) const UNREACHABLE: u32 = u32::MAX;
 pub(crate) struct TurnSearch<'a> {
     network: &'a Network,
     turns: &'a TurnSet,
-    /// By router: the first of its channels; one more at the end.
-    first: Vec<u32>,
-    /// By router: those before this place have been handed out, ...
-    low: Vec<u32>,
-    /// ... and the special ones from this place on.
-    high: Vec<u32>,
-    /// By router: the channel that was not handed out because worms would have gone back on its link.
-    kept_back: Vec<Option<ChannelId>>,
+    /// By router, with nothing handed out.
+    fresh: Vec<Progress>,
+    /// By router.
+    progress: Vec<Progress>,
     /// By channel: hops from its start to the target through it.
     distance: Vec<u32>,
     /// The channels that lead to the target, the nearest first.
@@ -33,20 +41,18 @@ pub(crate) struct TurnSearch<'a> {
 impl<'a> TurnSearch<'a> {
     pub(crate) fn new(network: &'a Network, turns: &'a TurnSet) -> Self {
         let routers = network.routers();
-        let mut first = Vec::with_capacity(routers + 1);
-        let mut channels = 0;
+        let mut fresh = Vec::with_capacity(routers);
+        let mut low = 0;
         for router in (0..routers as u32).map(RouterId::new) {
-            first.push(channels);
-            channels += network.outputs(router).len() as u32;
+            let end = low + network.outputs(router).len() as u32;
+            fresh.push(Progress { low, high: end, end, kept_back: None });
+            low = end;
         }
-        first.push(channels);
         Self {
             network,
             turns,
-            first,
-            low: Vec::with_capacity(routers),
-            high: Vec::with_capacity(routers),
-            kept_back: vec![None; routers],
+            progress: Vec::with_capacity(routers),
+            fresh,
             distance: vec![UNREACHABLE; network.channels()],
             order: Vec::with_capacity(network.channels()),
         }
@@ -57,11 +63,7 @@ impl<'a> TurnSearch<'a> {
         let network = self.network;
         self.distance.fill(UNREACHABLE);
         self.order.clear();
-        self.low.clear();
-        self.low.extend_from_slice(&self.first[..network.routers()]);
-        self.high.clear();
-        self.high.extend_from_slice(&self.first[1..]);
-        self.kept_back.fill(None);
+        self.progress.clone_from(&self.fresh);
         for output in network.outputs(target) {
             let arriving = network.reverse(output);
             self.distance[arriving.index()] = 1;
@@ -80,20 +82,25 @@ impl<'a> TurnSearch<'a> {
     /// Reaches the channels that may turn into `leaving` and have not been reached.
     fn hand_out(&mut self, leaving: ChannelId) {
         let router = self.network.from(leaving).index();
+        let Progress { mut low, mut high, end, kept_back } = self.progress[router];
+        if low == end && kept_back.is_none() {
+            // As soon as one free link leads to the target and another link too: most of the time.
+            return;
+        }
         let hops = self.distance[leaving.index()] + 1;
         let label = self.turns.label(leaving);
         let back = self.network.reverse(leaving);
-        if let Some(kept) = self.kept_back[router].take() {
+        if let Some(kept) = kept_back {
             // It was kept back by its own link, which is free: everything may turn into any other.
             self.reach(kept, hops);
         }
+        let mut keep_back = None;
         // Whatever may turn into a special link, or any other of its group: groups below this one ...
         let below = match label {
             label if label.is_free() => u32::MAX,
             label if label.is_special() => label.number(),
             _ => 1,
         };
-        let (mut low, end) = (self.low[router], self.first[router + 1]);
         while low < end {
             let link = self.turns.by_group(low);
             if link.label.number() >= below {
@@ -101,14 +108,12 @@ impl<'a> TurnSearch<'a> {
             }
             low += 1;
             if link.arriving == back {
-                self.kept_back[router] = Some(back);
+                keep_back = Some(back);
             } else {
                 self.reach(link.arriving, hops);
             }
         }
-        self.low[router] = low;
         // ... and the special links of later ones.
-        let mut high = self.high[router];
         while high > low {
             let link = self.turns.by_group(high - 1);
             if link.label.number() <= label.number() {
@@ -119,7 +124,7 @@ impl<'a> TurnSearch<'a> {
                 self.reach(link.arriving, hops);
             }
         }
-        self.high[router] = high;
+        self.progress[router] = Progress { low, high, end, kept_back: keep_back };
     }
 
     fn reach(&mut self, arriving: ChannelId, hops: u32) {
