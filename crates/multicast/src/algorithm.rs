@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use thiserror::Error;
 use wormcast_network::{Network, NodeId};
-use wormcast_routing::{Dependencies, RoutingRelation, UnknownName, Unsupported};
+use wormcast_routing::{Dependencies, RoutingError, RoutingRelation, UnknownName, Unsupported};
 
 use crate::plan::Plan;
 
@@ -95,11 +95,20 @@ pub enum AlgorithmError {
     },
 }
 
+impl From<RoutingError> for AlgorithmError {
+    fn from(error: RoutingError) -> Self {
+        match error {
+            RoutingError::Unknown(unknown) => Self::Unknown(unknown),
+            RoutingError::Unsupported(unsupported) => Self::Unsupported(unsupported),
+        }
+    }
+}
+
 /// Checks that a routing, if one was asked for, is the algorithm's own.
 pub(crate) fn own_routing(algorithm: &'static str, own: &'static str, options: &Options) -> Result<(), AlgorithmError> {
     match &options.routing {
         Some(given) if given != own => {
-            wormcast_routing::routing_by_name(given)?;
+            wormcast_routing::check_routing_name(given)?;
             Err(AlgorithmError::FixedRouting { algorithm, own, given: given.clone() })
         }
         _ => Ok(()),

@@ -1,7 +1,7 @@
 //! Separate addressing: one unicast for each destination.
 
 use wormcast_network::Network;
-use wormcast_routing::{Dependencies, RoutingRelation, routing_by_name};
+use wormcast_routing::{Dependencies, RoutingOptions, RoutingRelation, routing_by_name};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 use crate::plan::{Plan, Worm};
@@ -31,9 +31,9 @@ impl Separate {
     /// # Errors
     /// If the routing is unknown or not defined on the network.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        let routing = routing_by_name(options.routing.as_deref().unwrap_or("e-cube"))?;
-        routing.supports(network)?;
-        Ok(Self { routing })
+        let name = options.routing.as_deref().unwrap_or("e-cube");
+        let routing_options = RoutingOptions { seed: options.seed, ..RoutingOptions::default() };
+        Ok(Self { routing: routing_by_name(name, network, &routing_options)? })
     }
 }
 

@@ -129,6 +129,14 @@ impl<'n> Dependencies<'n> {
         dependencies
     }
 
+    /// Whether a worm may request one channel while it holds the other; O(log dependencies).
+    ///
+    /// For unicasts that is all there is, and a [numbering](crate::ChannelNumbering) that rises along it is a proof that there
+    /// is no deadlock. Stops and trees need more than that: [`deadlock`](Self::deadlock).
+    pub fn contains(&self, held: ChannelId, requested: ChannelId) -> bool {
+        self.waits.binary_search(&(held.raw(), requested.raw())).is_ok()
+    }
+
     /// Adds a lockstep tree worm: its channels, each with the position of the one before it (`None` for those that leave
     /// the source's router) and whether the worm delivers at the router that it enters.
     ///
@@ -402,7 +410,7 @@ fn groups(together: &[(u32, u32)]) -> HashMap<u32, Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ECube, Hamiltonian, NegativeFirst};
+    use crate::{ChannelNumbering, ECube, Hamiltonian, NegativeFirst};
     use wormcast_network::TopologySpec;
 
     fn build(spec: &str) -> Network {
@@ -436,6 +444,29 @@ mod tests {
         }
         // A ring of three is too short: no route takes two hops in the same direction.
         assert_eq!(Dependencies::of_relation(&build("torus:3x3"), &ECube).deadlock(1), None);
+    }
+
+    #[test]
+    fn unicasts_without_deadlock_have_a_proof() {
+        for (spec, safe) in [("mesh:4x3", true), ("hypercube:4", true), ("torus:5x3", false)] {
+            let network = build(spec);
+            let dependencies = Dependencies::of_relation(&network, &ECube);
+            let may_follow = |held, next| dependencies.contains(held, next);
+            match ChannelNumbering::find(&network, may_follow) {
+                Ok(proof) => {
+                    assert!(safe);
+                    assert_eq!(proof.check(&network, may_follow), Ok(()));
+                    // All the same number: not a proof.
+                    let numbers = ChannelNumbering::from_numbers(vec![7; network.channels()]);
+                    assert!(numbers.check(&network, may_follow).is_err());
+                }
+                Err(cycle) => {
+                    assert!(!safe);
+                    assert!((0..cycle.len()).all(|i| may_follow(cycle[i], cycle[(i + 1) % cycle.len()])));
+                }
+            }
+            assert_eq!(dependencies.deadlock(1).is_none(), safe);
+        }
     }
 
     /// Paper 5, Figure 1: two lockstep trees, each of which holds what the other's sibling branch needs.

@@ -5,27 +5,42 @@
 //!
 //! ```
 //! use wormcast_network::TopologySpec;
-//! use wormcast_routing::{Dependencies, routing_by_name};
+//! use wormcast_routing::{Dependencies, RoutingOptions, routing_by_name};
 //!
 //! let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
-//! let e_cube = routing_by_name("e-cube")?;
+//! let e_cube = routing_by_name("e-cube", &torus, &RoutingOptions::default())?;
 //! let deadlock = Dependencies::of_relation(&torus, e_cube.as_ref()).deadlock(1);
 //! assert!(deadlock.is_some(), "without virtual channels, each ring of a torus is a cycle of dependencies");
+//!
+//! let prohibition = routing_by_name("turn-prohibition", &torus, &RoutingOptions::default())?;
+//! assert!(Dependencies::of_relation(&torus, prohibition.as_ref()).deadlock(1).is_none());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod dependency;
 mod e_cube;
 mod hamiltonian;
+mod irreducible;
 mod negative_first;
+mod numbering;
 mod registry;
 mod relation;
 mod survey;
+mod turn_prohibition;
+mod turn_routing;
+mod turn_search;
+mod turn_set;
+mod up_down;
 
 pub use dependency::{Dependencies, Resource, WormRule};
 pub use e_cube::ECube;
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};
 pub use negative_first::NegativeFirst;
-pub use registry::{ROUTINGS, UnknownName, routing_by_name};
+pub use numbering::{ChannelNumbering, NotAProof};
+pub use registry::{ROUTINGS, RoutingError, RoutingOptions, UnknownName, check_routing_name, routing_by_name};
 pub use relation::{NoRoute, RoutingRelation, Unsupported, append_route};
 pub use survey::{Survey, survey};
+pub use turn_prohibition::turn_prohibition;
+pub use turn_routing::{Choice, LinkLoad, TurnRouting};
+pub use turn_set::TurnSet;
+pub use up_down::{InvalidRoot, Root, up_down};

@@ -1,14 +1,46 @@
 //! Routing relations by name.
 
 use thiserror::Error;
+use wormcast_network::Network;
 
 use crate::e_cube::ECube;
 use crate::hamiltonian::Hamiltonian;
 use crate::negative_first::NegativeFirst;
-use crate::relation::RoutingRelation;
+use crate::relation::{RoutingRelation, Unsupported};
+use crate::turn_prohibition::turn_prohibition;
+use crate::turn_routing::{Choice, TurnRouting};
+use crate::up_down::{Root, up_down};
 
 /// The names that [`routing_by_name`] knows.
-pub const ROUTINGS: [&str; 3] = ["e-cube", "negative-first", "hamiltonian"];
+pub const ROUTINGS: [&str; 7] = [
+    "e-cube",
+    "negative-first",
+    "hamiltonian",
+    "up-down",
+    "turn-prohibition",
+    "up-down-deterministic",
+    "turn-prohibition-deterministic",
+];
+
+/// What a routing may be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RoutingOptions {
+    /// The seed of a routing that makes random choices. So far none does.
+    pub seed: u64,
+    /// The root of up*/down*.
+    pub root: Root,
+}
+
+/// Why there is no such routing on a network.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RoutingError {
+    /// The name is unknown.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// The routing is not defined on the network, or not with these options.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+}
 
 /// A name that no registry entry has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -31,36 +63,94 @@ fn nearest(given: &str, expected: &[&str]) -> String {
         .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
 }
 
-/// The routing relation of this name.
+/// Whether there is a routing of this name, on some network.
 ///
 /// # Errors
 /// If there is none, naming the nearest.
-pub fn routing_by_name(name: &str) -> Result<Box<dyn RoutingRelation>, UnknownName> {
+pub fn check_routing_name(name: &str) -> Result<(), UnknownName> {
+    if ROUTINGS.contains(&name) {
+        return Ok(());
+    }
+    Err(unknown(name))
+}
+
+fn unknown(name: &str) -> UnknownName {
+    UnknownName { kind: "routing", given: name.to_owned(), expected: ROUTINGS.to_vec() }
+}
+
+/// The routing relation of this name, made for `network`.
+///
+/// The first three need nothing but the network's shape; the others search it, in O(channels) or a little more, and keep
+/// tables ([`TurnRouting`]).
+///
+/// # Errors
+/// If there is none of that name, naming the nearest, or it is not defined on the network.
+pub fn routing_by_name(
+    name: &str,
+    network: &Network,
+    options: &RoutingOptions,
+) -> Result<Box<dyn RoutingRelation>, RoutingError> {
+    let stateless = |relation: Box<dyn RoutingRelation>| {
+        relation.supports(network)?;
+        Ok(relation)
+    };
+    let over_turns = |name, turns, choice| -> Result<Box<dyn RoutingRelation>, RoutingError> {
+        Ok(Box::new(TurnRouting::new(name, network, turns, choice)))
+    };
+    let up_down = || up_down(network, options.root);
     match name {
-        "e-cube" => Ok(Box::new(ECube)),
-        "negative-first" => Ok(Box::new(NegativeFirst)),
-        "hamiltonian" => Ok(Box::new(Hamiltonian)),
-        _ => Err(UnknownName { kind: "routing", given: name.to_owned(), expected: ROUTINGS.to_vec() }),
+        "e-cube" => stateless(Box::new(ECube)),
+        "negative-first" => stateless(Box::new(NegativeFirst)),
+        "hamiltonian" => stateless(Box::new(Hamiltonian)),
+        "up-down" => over_turns("up-down", up_down()?, Choice::Adaptive),
+        "turn-prohibition" => over_turns("turn-prohibition", turn_prohibition(network), Choice::Adaptive),
+        "up-down-deterministic" => over_turns("up-down-deterministic", up_down()?, Choice::First),
+        "turn-prohibition-deterministic" => {
+            over_turns("turn-prohibition-deterministic", turn_prohibition(network), Choice::First)
+        }
+        _ => Err(unknown(name).into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wormcast_network::{RouterId, TopologySpec};
+
+    fn by_name(name: &str, topology: &str) -> Result<Box<dyn RoutingRelation>, RoutingError> {
+        let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+        routing_by_name(name, &network, &RoutingOptions::default())
+    }
 
     #[test]
     fn every_listed_routing_exists_under_its_own_name() {
         for name in ROUTINGS {
-            assert_eq!(routing_by_name(name).unwrap().name(), name);
+            assert_eq!(by_name(name, "mesh:3x3").unwrap().name(), name);
         }
     }
 
     #[test]
-    fn an_unknown_name_gets_a_suggestion() {
-        let message = routing_by_name("ecube").err().unwrap().to_string();
+    fn errors_are_clear() {
+        let message = |name, topology| by_name(name, topology).err().unwrap().to_string();
+        let unknown = message("ecube", "mesh:3x3");
+        assert!(unknown.starts_with("unknown routing `ecube`: expected one of e-cube, negative-first, "), "{unknown}");
+        assert!(unknown.ends_with("; did you mean `e-cube`?"));
+        assert_eq!(message("hamiltonian", "torus:3x3"), "`hamiltonian` needs a mesh, but `torus:3x3` is a torus");
+        let network = "torus:3x3".parse::<TopologySpec>().unwrap().build().unwrap();
+        let options = RoutingOptions { root: Root::Router(RouterId::new(9)), ..RoutingOptions::default() };
         assert_eq!(
-            message,
-            "unknown routing `ecube`: expected one of e-cube, negative-first, hamiltonian; did you mean `e-cube`?"
+            routing_by_name("up-down", &network, &options).err().unwrap().to_string(),
+            "`up-down` needs router 9 as its root, but `torus:3x3` is a torus; its routers are 0 to 8"
+        );
+    }
+
+    #[test]
+    fn tables_belong_to_one_network() {
+        let routing = by_name("turn-prohibition", "mesh:3x3").unwrap();
+        let other = "mesh:4x3".parse::<TopologySpec>().unwrap().build().unwrap();
+        assert_eq!(
+            routing.supports(&other).unwrap_err().to_string(),
+            "`turn-prohibition` needs `mesh:3x3`, which it was made for, but `mesh:4x3` is a 2-D mesh"
         );
     }
 }

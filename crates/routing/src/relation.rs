@@ -3,10 +3,13 @@
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::turn_routing::TurnRouting;
+
 /// Which output channels a header may take.
 ///
-/// A relation with one answer everywhere is deterministic routing, one with several is adaptive. Relations are
-/// stateless: what a header remembers is the channel by which it arrived.
+/// A relation with one answer everywhere is deterministic routing, one with several is adaptive. What a header remembers is
+/// the channel by which it arrived; a relation may keep tables of the network that it was made for, but answers do not
+/// depend on what was asked before.
 pub trait RoutingRelation: Send + Sync {
     /// The name under which users ask for it.
     fn name(&self) -> &'static str;
@@ -29,6 +32,11 @@ pub trait RoutingRelation: Send + Sync {
         target: RouterId,
         out: &mut Vec<ChannelId>,
     );
+
+    /// This relation as routing over a set of turns, if that is what it is.
+    fn turn_routing(&self) -> Option<&TurnRouting> {
+        None
+    }
 }
 
 /// A routing or an algorithm was asked to work on a network that it is not defined for.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_name};
 use wormcast_network::{Network, Ports, RouterId};
-use wormcast_routing::{RoutingRelation, routing_by_name};
+use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
     Cycle, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, StartupMode, WormEngine,
 };
@@ -163,18 +163,18 @@ type Planned = (Cycle, u32, Plan);
 fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelation>) {
     let nodes = network.nodes() as u32;
     let mut algorithm = None;
-    let mut routing = routing_by_name("e-cube").unwrap();
+    let by_name = |name| routing_by_name(name, network, &RoutingOptions::default());
+    let mut routing = by_name("e-cube").unwrap();
     match case.scheme {
         Scheme::Algorithm(name) => {
             let made = algorithm_by_name(name, network, &Options::default())
                 .or_else(|_| algorithm_by_name("separate", network, &Options::default()))
                 .unwrap();
-            routing = routing_by_name(made.routing().name()).unwrap();
+            routing = by_name(made.routing().name()).unwrap();
             algorithm = Some(made);
         }
         Scheme::Stops(name) | Scheme::Forwarded(name) => {
-            let wanted = routing_by_name(name).unwrap();
-            if wanted.supports(network).is_ok() {
+            if let Ok(wanted) = by_name(name) {
                 routing = wanted;
             }
         }

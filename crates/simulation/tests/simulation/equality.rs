@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use wormcast_multicast::{ALGORITHMS, Branch, Itinerary, Multicast, Options, Path, Plan, Worm, algorithm_by_name};
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
-use wormcast_routing::{RoutingRelation, Unsupported, routing_by_name};
+use wormcast_routing::{RoutingOptions, RoutingRelation, Unsupported, routing_by_name};
 use wormcast_simulation::{
     Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
     StartupMode,
@@ -64,8 +64,8 @@ fn routing_on(network: &Network, name: &str) -> Box<dyn RoutingRelation> {
     if name == "minimal" {
         return Box::new(Minimal);
     }
-    let routing = routing_by_name(name).unwrap();
-    if routing.supports(network).is_ok() { routing } else { routing_by_name("e-cube").unwrap() }
+    let made = |name| routing_by_name(name, network, &RoutingOptions::default());
+    made(name).or_else(|_| made("e-cube")).unwrap()
 }
 
 /// A run, in the form in which a failure is printed.

@@ -6,7 +6,10 @@ use clap::{ArgGroup, Args};
 use serde::Serialize;
 use wormcast::multicast::{ALGORITHMS, Options, algorithm_by_name};
 use wormcast::network::{MAX_PORTS, Network};
-use wormcast::routing::{Dependencies, ROUTINGS, Resource, Survey, routing_by_name, survey};
+use wormcast::routing::{
+    ChannelNumbering, Dependencies, LinkLoad, ROUTINGS, Resource, Root, RoutingOptions, RoutingRelation, TurnRouting,
+    TurnSet, routing_by_name, survey,
+};
 
 use super::{Format, network, one_of, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
@@ -34,6 +37,9 @@ pub(crate) struct Arguments {
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
     #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     virtual_channels: u32,
+    /// The root of up*/down*: `smallest-id`, `maximum-degree` or a router's number.
+    #[arg(long, value_name = "ROOT", default_value_t, conflicts_with = "algorithm")]
+    root: Root,
     /// The seed of routings and algorithms that make random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -57,11 +63,22 @@ struct Analysis {
     resources: Option<Vec<Held>>,
     connected: bool,
     turns: Option<u64>,
+    /// All prohibited turns, or as many as are printed.
     prohibited: Option<Vec<[u32; 3]>>,
+    #[serde(skip)]
+    all_prohibited: u64,
     fraction: Option<f64>,
     irreducible: Option<bool>,
     average_distance: Option<f64>,
     diameter: Option<u32>,
+    link_load: Option<Load>,
+}
+
+/// The load of channels under uniform traffic, in ordered pairs of routers whose worms cross a channel.
+#[derive(Serialize)]
+struct Load {
+    mean: f64,
+    max: f64,
 }
 
 /// A part of a cycle of dependencies.
@@ -91,41 +108,96 @@ impl Held {
 }
 
 fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure> {
-    let ports = arguments.consumption_ports;
-    let analysis = |routing: &str, deadlock: Option<Vec<Resource>>, survey: Survey| {
-        let resources: Option<Vec<Held>> =
-            deadlock.map(|cycle| cycle.into_iter().map(|resource| Held::new(network, resource)).collect());
-        Analysis {
-            topology: network.name().to_owned(),
-            algorithm: arguments.algorithm.clone(),
-            routing: routing.to_owned(),
-            consumption_ports: ports,
-            deadlock_free: resources.is_none(),
-            cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
-            resources,
-            connected: survey.connected,
-            turns: None,
-            prohibited: None,
-            fraction: None,
-            irreducible: None,
-            average_distance: survey.average_distance,
-            diameter: survey.diameter,
-        }
-    };
     if let Some(name) = &arguments.algorithm {
         let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
         let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
         let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
-        let deadlock = dependencies.deadlock(ports);
-        Ok(analysis(algorithm.routing().name(), deadlock, survey(network, algorithm.routing())))
+        let deadlock = dependencies.deadlock(arguments.consumption_ports);
+        Ok(describe(arguments, network, algorithm.routing(), deadlock))
     } else {
         // Usage requires one of the two.
         let name = arguments.routing.as_deref().unwrap_or_default();
-        let relation = routing_by_name(name).map_err(Failure::bad_input)?;
-        relation.supports(network).map_err(Failure::bad_input)?;
-        let deadlock = Dependencies::of_relation(network, relation.as_ref()).deadlock(ports);
-        Ok(analysis(relation.name(), deadlock, survey(network, relation.as_ref())))
+        let options = RoutingOptions { seed: arguments.seed, root: arguments.root };
+        let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
+        let deadlock = match relation.turn_routing() {
+            // All permitted turns together say more than the routes that are taken, and sooner.
+            Some(routing) if turns_are_safe(network, routing.turns()) => None,
+            _ => Dependencies::of_relation(network, relation.as_ref()).deadlock(arguments.consumption_ports),
+        };
+        Ok(describe(arguments, network, relation.as_ref(), deadlock))
     }
+}
+
+/// How many turns a person wants to read.
+const SHOWN: usize = 12;
+
+/// Whether there is a proof that worms on permitted turns cannot deadlock, and it holds.
+fn turns_are_safe(network: &Network, turns: &TurnSet) -> bool {
+    let permits = |held, requested| turns.permits(network, held, requested);
+    ChannelNumbering::find(network, permits).is_ok_and(|proof| proof.check(network, permits).is_ok())
+}
+
+fn describe(
+    arguments: &Arguments,
+    network: &Network,
+    relation: &dyn RoutingRelation,
+    deadlock: Option<Vec<Resource>>,
+) -> Analysis {
+    let resources: Option<Vec<Held>> =
+        deadlock.map(|cycle| cycle.into_iter().map(|resource| Held::new(network, resource)).collect());
+    let (survey, load) = match relation.turn_routing() {
+        Some(routing) => {
+            let (survey, load) = routing.survey(network);
+            (survey, Some(load))
+        }
+        None => (survey(network, relation), None),
+    };
+    let turns = relation.turn_routing().map(TurnRouting::turns);
+    let limit = if arguments.format == Format::Text { SHOWN } else { usize::MAX };
+    Analysis {
+        topology: network.name().to_owned(),
+        algorithm: arguments.algorithm.clone(),
+        routing: relation.name().to_owned(),
+        consumption_ports: arguments.consumption_ports,
+        deadlock_free: resources.is_none(),
+        cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
+        resources,
+        connected: survey.connected,
+        turns: turns.map(TurnSet::turns),
+        prohibited: turns.map(|turns| prohibited(network, turns, limit)),
+        all_prohibited: turns.map_or(0, TurnSet::prohibited_turns),
+        fraction: turns.map(TurnSet::fraction),
+        irreducible: turns.and_then(|turns| irreducible(network, turns)),
+        average_distance: survey.average_distance,
+        diameter: survey.diameter,
+        link_load: load.map(|LinkLoad { mean, max }| Load { mean, max }),
+    }
+}
+
+/// Whether every prohibited turn is needed; not for networks so large and dense that the answer would take minutes.
+fn irreducible(network: &Network, turns: &TurnSet) -> Option<bool> {
+    const STEPS: u64 = 20_000_000_000;
+    let steps = (2 * turns.turns()).saturating_mul(network.channels().div_ceil(512) as u64);
+    if steps > STEPS {
+        return None;
+    }
+    turns.irreducible(network)
+}
+
+/// The prohibited turns as the routers that they lead through, sorted by the one in the middle: the first `limit` of them.
+fn prohibited(network: &Network, turns: &TurnSet, limit: usize) -> Vec<[u32; 3]> {
+    let mut prohibited: Vec<[u32; 3]> = Vec::new();
+    for (one, other) in turns.prohibited(network) {
+        let (a, b, c) = (network.to(one).raw(), network.from(one).raw(), network.to(other).raw());
+        // They come router by router.
+        if prohibited.len() >= limit && prohibited.last().is_some_and(|last| last[1] != b) {
+            break;
+        }
+        prohibited.push([a.min(c), b, a.max(c)]);
+    }
+    prohibited.sort_unstable_by_key(|&[a, b, c]| [b, a, c]);
+    prohibited.truncate(limit);
+    prohibited
 }
 
 fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
@@ -153,6 +225,33 @@ fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
     if let (Some(diameter), Some(average)) = (analysis.diameter, analysis.average_distance) {
         write_figure(out, "diameter", diameter)?;
         write_figure(out, "average distance", format_args!("{average:.3}"))?;
+    }
+    write_turns(out, analysis)
+}
+
+/// What is known of a turn set; nothing for other routings.
+fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
+    if let Some(load) = &analysis.link_load {
+        let Load { mean, max } = load;
+        write_figure(out, "link load", format_args!("mean {mean:.2}, largest {max:.2} pairs a channel"))?;
+    }
+    let (Some(turns), Some(prohibited), Some(fraction)) = (analysis.turns, &analysis.prohibited, analysis.fraction)
+    else {
+        return Ok(());
+    };
+    let (count, percent) = (analysis.all_prohibited, 100.0 * fraction);
+    write_figure(out, "turns", turns)?;
+    write_figure(out, "prohibited turns", format_args!("{count} ({percent:.1}%)"))?;
+    write_figure(out, "irreducible", analysis.irreducible.map_or("not checked: too many turns", yes_or_no))?;
+    if !prohibited.is_empty() {
+        writeln!(out, "  Prohibited, both ways:")?;
+    }
+    for [a, b, c] in prohibited {
+        writeln!(out, "    {a} - {b} - {c}")?;
+    }
+    let more = count - prohibited.len() as u64;
+    if more > 0 {
+        writeln!(out, "    and {more} more, which --format json lists")?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ fn a_safe_routing() {
         "topology": "mesh:4x4", "routing": "negative-first", "consumption_ports": 4,
         "deadlock_free": true, "cycle": null, "resources": null, "connected": true,
         "turns": null, "prohibited": null, "fraction": null, "irreducible": null,
-        "average_distance": 8.0 / 3.0, "diameter": 6,
+        "average_distance": 8.0 / 3.0, "diameter": 6, "link_load": null,
     });
     assert_eq!(analysis, expected);
 }
@@ -59,6 +59,52 @@ column-path, routed by e-cube on mesh:4x4
     assert_eq!(wormcast(&arguments).success(), expected);
 }
 
+/// A ring of five in which no worm passes through router 0.
+#[test]
+fn turn_prohibition_on_a_ring() {
+    let analysis = analyse(&["torus:5", "--routing", "turn-prohibition"]);
+    let expected = json!({
+        "topology": "torus:5", "routing": "turn-prohibition", "consumption_ports": 4,
+        "deadlock_free": true, "cycle": null, "resources": null, "connected": true,
+        "turns": 5, "prohibited": [[1, 0, 4]], "fraction": 0.2, "irreducible": true,
+        "average_distance": 1.6, "diameter": 3, "link_load": {"mean": 3.2, "max": 4.0},
+    });
+    assert_eq!(analysis, expected);
+}
+
+#[test]
+fn up_down_has_a_root() {
+    let text = |root| {
+        let arguments = ["routing", "--topology", "mesh:3x2", "--routing", "up-down-deterministic", "--root", root];
+        wormcast(&arguments).success()
+    };
+    let expected = "\
+up-down-deterministic on mesh:3x2
+  deadlock-free     yes
+  connected         yes
+  diameter          3
+  average distance  1.667
+  link load         mean 3.57, largest 6.00 pairs a channel
+  turns             10
+  prohibited turns  2 (20.0%)
+  irreducible       yes
+  Prohibited, both ways:
+    1 - 4 - 3
+    2 - 5 - 4
+";
+    assert_eq!(text("0"), expected);
+    assert_eq!(text("smallest-id"), expected);
+    assert!(text("maximum-degree").contains("    0 - 3 - 4\n    2 - 5 - 4\n"));
+}
+
+#[test]
+fn algorithms_take_routings_of_turns() {
+    let analysis = analyse(&["torus:4x4", "--algorithm", "separate", "--routing", "turn-prohibition"]);
+    assert_eq!(analysis["routing"], "turn-prohibition");
+    assert_eq!(analysis["deadlock_free"], true);
+    assert_eq!(analysis["irreducible"], true);
+}
+
 #[test]
 fn an_algorithm_may_be_given_its_routing() {
     let analysis = analyse(&["hypercube:3", "--algorithm", "separate", "--routing", "negative-first"]);
@@ -76,5 +122,10 @@ fn bad_input_is_explained() {
         "error: `hamiltonian` needs a mesh, but `torus:4x4` is a torus\n"
     );
     assert!(message(&["mesh:4x4"]).contains("required"));
+    assert!(message(&["mesh:4x4", "--routing", "up-down", "--root", "top"]).contains("`top` is not a root"));
+    assert_eq!(
+        message(&["mesh:4x4", "--routing", "up-down", "--root", "16"]),
+        "error: `up-down` needs router 16 as its root, but `mesh:4x4` is a 2-D mesh; its routers are 0 to 15\n"
+    );
     assert!(message(&["mesh:4x4", "--routing", "e-cube", "--consumption-ports", "0"]).contains("0 is not in 1..=32"));
 }

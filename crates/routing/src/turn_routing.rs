@@ -1,0 +1,262 @@
+//! Routing over a set of permitted turns.
+
+use std::sync::OnceLock;
+
+use wormcast_network::{ChannelId, Network, RouterId};
+
+use crate::relation::{RoutingRelation, Unsupported};
+use crate::survey::Survey;
+use crate::turn_search::{TurnSearch, UNREACHABLE};
+use crate::turn_set::TurnSet;
+
+/// Which of the channels on shortest permitted paths a header may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Choice {
+    /// All of them, the smallest preferred.
+    #[default]
+    Adaptive,
+    /// The smallest: deterministic routing.
+    First,
+}
+
+/// Routing on shortest permitted paths: those that take no prohibited turn.
+///
+/// A header may take every channel from which the target is nearest, among those that it may turn into. What it may still
+/// do depends on the channel by which it arrived as well as on its target: a table by router and target alone can compose
+/// the permitted halves of two paths into one with a prohibited turn.
+///
+/// Worms follow permitted turns only, also from one stop to the next, so there is no deadlock if the permitted turns have no
+/// cycle ([`ChannelNumbering`](crate::ChannelNumbering)).
+///
+/// *Source:* paper 3, section 1 (shortest paths among those that satisfy the restrictions).
+///
+/// *Memory:* for each target that was asked for, one byte a channel, or two where a path has 255 hops or more, or four from
+/// 65,535. A target's distances are computed when it is first asked for, in O(channels), by whichever thread comes first.
+/// All targets of a network of 256 routers and degree 4 take 256 KB, of 4,096 and degree 16, 268 MB. O(degree) a hop.
+///
+/// ```
+/// use wormcast_network::{RouterId, TopologySpec};
+/// use wormcast_routing::{Choice, TurnRouting, append_route, turn_prohibition};
+///
+/// let ring = "torus:5".parse::<TopologySpec>()?.build()?;
+/// let routing = TurnRouting::new("turn-prohibition", &ring, turn_prohibition(&ring), Choice::Adaptive);
+/// let mut route = Vec::new();
+/// // Worms may not turn at 0, so from 1 to 4 they go the long way.
+/// append_route(&ring, &routing, RouterId::new(1), None, RouterId::new(4), &mut route)?;
+/// let visited: Vec<u32> = route.iter().map(|&c| ring.to(c).raw()).collect();
+/// assert_eq!(visited, [2, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct TurnRouting {
+    name: &'static str,
+    network: String,
+    turns: TurnSet,
+    choice: Choice,
+    /// By target.
+    rows: Box<[OnceLock<Row>]>,
+}
+
+/// Distances to one target by channel, as narrow as they fit; the largest value stands for no path.
+enum Row {
+    Narrow(Box<[u8]>),
+    Wide(Box<[u16]>),
+    Full(Box<[u32]>),
+}
+
+impl Row {
+    fn new(distances: &[u32]) -> Self {
+        let longest = distances.iter().copied().filter(|&d| d != UNREACHABLE).max().unwrap_or(0);
+        // Clamping turns the mark for no path into that of the narrower type.
+        if longest < u32::from(u8::MAX) {
+            Self::Narrow(distances.iter().map(|&d| u8::try_from(d).unwrap_or(u8::MAX)).collect())
+        } else if longest < u32::from(u16::MAX) {
+            Self::Wide(distances.iter().map(|&d| u16::try_from(d).unwrap_or(u16::MAX)).collect())
+        } else {
+            Self::Full(distances.into())
+        }
+    }
+}
+
+/// How evenly a routing loads the channels under uniform traffic.
+///
+/// The load of a channel is the number of ordered pairs of different routers whose worms cross it, where each worm takes
+/// each of its candidates with the same probability: an expected number for adaptive routing, a count for deterministic.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LinkLoad {
+    /// The mean over channels.
+    pub mean: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl TurnRouting {
+    /// Routing over the permitted turns of `network` under this name.
+    pub fn new(name: &'static str, network: &Network, turns: TurnSet, choice: Choice) -> Self {
+        let rows = std::iter::repeat_with(OnceLock::new).take(network.routers()).collect();
+        Self { name, network: network.name().to_owned(), turns, choice, rows }
+    }
+
+    /// The turns that worms may take.
+    pub fn turns(&self) -> &TurnSet {
+        &self.turns
+    }
+
+    fn row(&self, network: &Network, target: RouterId) -> &Row {
+        self.rows[target.index()].get_or_init(|| {
+            let mut search = TurnSearch::new(network, &self.turns);
+            search.towards(target);
+            Row::new(search.distances())
+        })
+    }
+
+    /// Replaces `out` by the permitted channels that are nearest to the target, in order.
+    #[inline]
+    fn nearest(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        distance: impl Fn(ChannelId) -> u32,
+        unreachable: u32,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        let mut best = unreachable - 1;
+        for leaving in network.outputs(at) {
+            let hops = distance(leaving);
+            if hops <= best && arrived.is_none_or(|arriving| self.turns.permits(network, arriving, leaving)) {
+                if hops < best {
+                    best = hops;
+                    out.clear();
+                }
+                out.push(leaving);
+            }
+        }
+    }
+
+    /// The candidates among the nearest channels.
+    #[inline]
+    fn chosen<'c>(&self, nearest: &'c [ChannelId]) -> &'c [ChannelId] {
+        match self.choice {
+            Choice::Adaptive => nearest,
+            Choice::First => &nearest[..nearest.len().min(1)],
+        }
+    }
+
+    /// Measures the routes between all pairs of different routers, and how they load the channels.
+    ///
+    /// O(routers x channels) for the distances, and up to a factor of the degree for the load; O(channels) memory, since
+    /// the tables are not kept.
+    pub fn survey(&self, network: &Network) -> (Survey, LinkLoad) {
+        let routers = network.routers();
+        let all_routers = || (0..routers as u32).map(RouterId::new);
+        let mut search = TurnSearch::new(network, &self.turns);
+        let (mut total, mut diameter, mut connected) = (0u64, 0, true);
+        let mut load = vec![0.0; network.channels()];
+        // What of the traffic to one target enters a channel.
+        let mut flow = vec![0.0; network.channels()];
+        // The candidates in the source router, for all routers one after the other, and where those of each start.
+        let (mut nearest, mut first) = (Vec::new(), vec![0; routers + 1]);
+        let mut candidates = Vec::new();
+        for target in all_routers() {
+            search.towards(target);
+            nearest.clear();
+            for source in all_routers() {
+                if source != target {
+                    self.nearest(network, source, None, |c| search.distance(c), UNREACHABLE, &mut candidates);
+                    let own = self.chosen(&candidates);
+                    let share = 1.0 / own.len().max(1) as f64;
+                    for channel in own {
+                        flow[channel.index()] += share;
+                    }
+                    match candidates.first() {
+                        None => connected = false,
+                        Some(&channel) => {
+                            total += u64::from(search.distance(channel));
+                            diameter = diameter.max(search.distance(channel));
+                        }
+                    }
+                    nearest.append(&mut candidates);
+                }
+                first[source.index() + 1] = nearest.len();
+            }
+            for &channel in search.order().iter().rev() {
+                let entering = std::mem::take(&mut flow[channel.index()]);
+                if entering == 0.0 {
+                    continue;
+                }
+                load[channel.index()] += entering;
+                let at = network.to(channel);
+                if at == target {
+                    continue;
+                }
+                // Most who arrive are as near as those who start here: then theirs are the only candidates.
+                candidates.clear();
+                let from_here = &nearest[first[at.index()]..first[at.index() + 1]];
+                let permitted = |next: &&ChannelId| self.turns.permits(network, channel, **next);
+                candidates.extend(from_here.iter().filter(permitted));
+                if candidates.is_empty() {
+                    self.nearest(network, at, Some(channel), |c| search.distance(c), UNREACHABLE, &mut candidates);
+                }
+                let next = self.chosen(&candidates);
+                let share = entering / next.len().max(1) as f64;
+                for channel in next {
+                    flow[channel.index()] += share;
+                }
+            }
+        }
+        let pairs = (routers * routers.saturating_sub(1)).max(1);
+        let survey = Survey {
+            connected,
+            average_distance: connected.then_some(total as f64 / pairs as f64),
+            diameter: connected.then_some(diameter),
+        };
+        let load = LinkLoad {
+            mean: load.iter().sum::<f64>() / load.len().max(1) as f64,
+            max: load.iter().copied().fold(0.0, f64::max),
+        };
+        (survey, load)
+    }
+}
+
+impl RoutingRelation for TurnRouting {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
+        if self.network == network.name() && self.rows.len() == network.routers() && self.turns.fits(network) {
+            return Ok(());
+        }
+        let needs = format!("`{}`, which it was made for", self.network);
+        Err(Unsupported::new(self.name, &needs, network))
+    }
+
+    fn candidates(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        if at == target {
+            return;
+        }
+        match self.row(network, target) {
+            Row::Narrow(row) => {
+                self.nearest(network, at, arrived, |c| u32::from(row[c.index()]), u32::from(u8::MAX), out);
+            }
+            Row::Wide(row) => {
+                self.nearest(network, at, arrived, |c| u32::from(row[c.index()]), u32::from(u16::MAX), out);
+            }
+            Row::Full(row) => self.nearest(network, at, arrived, |c| row[c.index()], UNREACHABLE, out),
+        }
+        out.truncate(self.chosen(out).len());
+    }
+
+    fn turn_routing(&self) -> Option<&TurnRouting> {
+        Some(self)
+    }
+}

@@ -1,0 +1,153 @@
+//! Shortest permitted paths to one target, over channels.
+
+use wormcast_network::{ChannelId, Network, RouterId};
+
+use crate::turn_set::TurnSet;
+
+/// No permitted path.
+pub(crate) const UNREACHABLE: u32 = u32::MAX;
+
+/// Which channels a router has handed out, as places in the order of groups.
+#[derive(Clone, Copy)]
+struct Progress {
+    /// Those before this place have been handed out, ...
+    low: u32,
+    /// ... and the special ones from this place on.
+    high: u32,
+    end: u32,
+    /// The channel that was not handed out because worms would have gone back on its link.
+    kept_back: Option<ChannelId>,
+}
+
+/// Breadth-first search backwards from a target over permitted turns, to be used for many targets.
+///
+/// O(channels) a target, whatever the degrees: every router hands out its arriving channels once. The channels that may
+/// turn into a link are a prefix of the router's channels sorted by group, and special ones from the end; both only grow
+/// while more and more links are found to lead to the target, so two places in that order tell which channels have been
+/// handed out.
+pub(crate) struct TurnSearch<'a> {
+    network: &'a Network,
+    turns: &'a TurnSet,
+    /// By router, with nothing handed out.
+    fresh: Vec<Progress>,
+    /// By router.
+    progress: Vec<Progress>,
+    /// By channel: hops from its start to the target through it.
+    distance: Vec<u32>,
+    /// The channels that lead to the target, the nearest first.
+    order: Vec<ChannelId>,
+}
+
+impl<'a> TurnSearch<'a> {
+    pub(crate) fn new(network: &'a Network, turns: &'a TurnSet) -> Self {
+        let routers = network.routers();
+        let mut fresh = Vec::with_capacity(routers);
+        let mut low = 0;
+        for router in (0..routers as u32).map(RouterId::new) {
+            let end = low + network.outputs(router).len() as u32;
+            fresh.push(Progress { low, high: end, end, kept_back: None });
+            low = end;
+        }
+        Self {
+            network,
+            turns,
+            progress: Vec::with_capacity(routers),
+            fresh,
+            distance: vec![UNREACHABLE; network.channels()],
+            order: Vec::with_capacity(network.channels()),
+        }
+    }
+
+    /// Finds the shortest permitted paths to `target`.
+    pub(crate) fn towards(&mut self, target: RouterId) {
+        let network = self.network;
+        self.distance.fill(UNREACHABLE);
+        self.order.clear();
+        self.progress.clone_from(&self.fresh);
+        for output in network.outputs(target) {
+            let arriving = network.reverse(output);
+            self.distance[arriving.index()] = 1;
+            self.order.push(arriving);
+        }
+        let mut next = 0;
+        while let Some(&leaving) = self.order.get(next) {
+            next += 1;
+            // A worm that is at the target has arrived.
+            if network.from(leaving) != target {
+                self.hand_out(leaving);
+            }
+        }
+    }
+
+    /// Reaches the channels that may turn into `leaving` and have not been reached.
+    fn hand_out(&mut self, leaving: ChannelId) {
+        let router = self.network.from(leaving).index();
+        let Progress { mut low, mut high, end, kept_back } = self.progress[router];
+        if low == end && kept_back.is_none() {
+            // As soon as one free link leads to the target and another link too: most of the time.
+            return;
+        }
+        let hops = self.distance[leaving.index()] + 1;
+        let label = self.turns.label(leaving);
+        let back = self.network.reverse(leaving);
+        if let Some(kept) = kept_back {
+            // It was kept back by its own link, which is free: everything may turn into any other.
+            self.reach(kept, hops);
+        }
+        let mut keep_back = None;
+        // Whatever may turn into a special link, or any other of its group: groups below this one ...
+        let below = match label {
+            label if label.is_free() => u32::MAX,
+            label if label.is_special() => label.number(),
+            _ => 1,
+        };
+        while low < end {
+            let link = self.turns.by_group(low);
+            if link.label.number() >= below {
+                break;
+            }
+            low += 1;
+            if link.arriving == back {
+                keep_back = Some(back);
+            } else {
+                self.reach(link.arriving, hops);
+            }
+        }
+        // ... and the special links of later ones.
+        while high > low {
+            let link = self.turns.by_group(high - 1);
+            if link.label.number() <= label.number() {
+                break;
+            }
+            high -= 1;
+            if link.label.is_special() {
+                self.reach(link.arriving, hops);
+            }
+        }
+        self.progress[router] = Progress { low, high, end, kept_back: keep_back };
+    }
+
+    fn reach(&mut self, arriving: ChannelId, hops: u32) {
+        let distance = &mut self.distance[arriving.index()];
+        if *distance == UNREACHABLE {
+            *distance = hops;
+            self.order.push(arriving);
+        }
+    }
+
+    /// Hops from a channel's start through it to the target, or [`UNREACHABLE`].
+    #[inline]
+    pub(crate) fn distance(&self, channel: ChannelId) -> u32 {
+        self.distance[channel.index()]
+    }
+
+    /// All distances, by channel.
+    pub(crate) fn distances(&self) -> &[u32] {
+        &self.distance
+    }
+
+    /// The channels that lead to the target, the nearest first.
+    pub(crate) fn order(&self) -> &[ChannelId] {
+        &self.order
+    }
+}

@@ -1,0 +1,165 @@
+//! Sets of prohibited turns.
+
+use wormcast_network::{ChannelId, Network, RouterId};
+
+/// What a router says of one of its links.
+///
+/// Packed, because every hop of a header reads one for each link: 0 is free, else twice the group, plus one for the
+/// special link of its group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Label(u32);
+
+impl Label {
+    /// All turns between this link and others are permitted.
+    pub(crate) const FREE: Self = Self(0);
+
+    /// A link of a group, counted from 1.
+    pub(crate) fn group(group: u32) -> Self {
+        Self(group << 1)
+    }
+
+    /// The link by which earlier groups may turn into this one.
+    pub(crate) fn special(group: u32) -> Self {
+        Self(group << 1 | 1)
+    }
+
+    pub(crate) fn is_free(self) -> bool {
+        self == Self::FREE
+    }
+
+    pub(crate) fn is_special(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// The group, or 0 for a free link.
+    pub(crate) fn number(self) -> u32 {
+        self.0 >> 1
+    }
+
+    /// Whether worms may turn between two links of a router.
+    #[inline]
+    pub(crate) fn may_turn(self, other: Self) -> bool {
+        if self.is_free() || other.is_free() {
+            return true;
+        }
+        // Special labels are odd, so of two labels in different groups the larger one is in the later group.
+        self.number() != other.number() && self.max(other).is_special()
+    }
+}
+
+/// A link as its router sees it, with what searches need of it side by side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkEnd {
+    /// The channel that arrives by it.
+    pub(crate) arriving: ChannelId,
+    pub(crate) label: Label,
+}
+
+/// Which turns of a network are prohibited.
+///
+/// A *turn* is a pair of different links at a router: worms may not go from either to the other if it is prohibited. So a
+/// router with d links has d(d-1)/2 turns (paper 3, section 2). Parallel links are different links: a router that two links
+/// join to the same neighbour has a turn between them. Going back on the same link is not a turn and is never permitted.
+///
+/// Every router sorts its links into groups. Some links are *free*: all their turns are permitted. Turns within a group
+/// are prohibited; so are turns between groups, unless the link in the later one is that group's *special* link. Turn
+/// prohibition and up*/down* both have this form ([`turn_prohibition`](crate::turn_prohibition()),
+/// [`up_down`](crate::up_down())), and it makes searches over permitted turns linear in the channels, however many turns a
+/// router has.
+///
+/// Memory: 12 bytes a channel.
+#[derive(Clone, Debug)]
+pub struct TurnSet {
+    /// By channel: what the router that it leaves says of its link.
+    labels: Box<[Label]>,
+    /// The links of each router, in place of its channels, sorted by group.
+    by_group: Box<[LinkEnd]>,
+    turns: u64,
+    prohibited: u64,
+}
+
+impl TurnSet {
+    pub(crate) fn new(network: &Network, labels: Vec<Label>) -> Self {
+        let mut by_group: Vec<u32> = (0..network.channels() as u32).collect();
+        let (mut turns, mut prohibited) = (0, 0);
+        let mut first = 0;
+        for router in (0..network.routers() as u32).map(RouterId::new) {
+            let degree = network.outputs(router).len();
+            let own = &mut by_group[first..first + degree];
+            own.sort_unstable_by_key(|&c| (labels[c as usize].number(), c));
+            first += degree;
+            turns += pairs(degree as u64);
+            // Of a group with n links, all turns within are prohibited, and with links of earlier groups all but those of
+            // the special link.
+            let mut earlier = 0;
+            for group in own.chunk_by(|&a, &b| labels[a as usize].number() == labels[b as usize].number()) {
+                if !labels[group[0] as usize].is_free() {
+                    let special = group.iter().filter(|&&c| labels[c as usize].is_special()).count() as u64;
+                    let links = group.len() as u64;
+                    prohibited += pairs(links) + earlier * (links - special);
+                    earlier += links;
+                }
+            }
+        }
+        let link_end = |c: u32| LinkEnd { arriving: network.reverse(ChannelId::new(c)), label: labels[c as usize] };
+        let by_group = by_group.into_iter().map(link_end).collect();
+        Self { labels: labels.into(), by_group, turns, prohibited }
+    }
+
+    /// Whether a worm that arrived by `arriving` may go on by `leaving`, which leaves the router that `arriving` enters.
+    /// The network is the one that the set was made for.
+    #[inline]
+    pub fn permits(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
+        let back = network.reverse(arriving);
+        back != leaving && self.label(back).may_turn(self.label(leaving))
+    }
+
+    /// What the router that a channel leaves says of its link.
+    #[inline]
+    pub(crate) fn label(&self, leaving: ChannelId) -> Label {
+        self.labels[leaving.index()]
+    }
+
+    /// The link at this place if those of each router are sorted by group.
+    #[inline]
+    pub(crate) fn by_group(&self, place: u32) -> LinkEnd {
+        self.by_group[place as usize]
+    }
+
+    /// The number of turns, each counted once for both directions.
+    pub fn turns(&self) -> u64 {
+        self.turns
+    }
+
+    /// The number of prohibited turns.
+    pub fn prohibited_turns(&self) -> u64 {
+        self.prohibited
+    }
+
+    /// The share of turns that is prohibited; 0 if there are no turns.
+    pub fn fraction(&self) -> f64 {
+        self.prohibited as f64 / self.turns.max(1) as f64
+    }
+
+    /// The prohibited turns, router by router: two channels that leave the router, one on each of the two links.
+    ///
+    /// The worms that may not turn there arrive by the [reverse](Network::reverse) of one and would leave by the other.
+    pub fn prohibited<'a>(&'a self, network: &'a Network) -> impl Iterator<Item = (ChannelId, ChannelId)> + 'a {
+        (0..network.routers() as u32).map(RouterId::new).flat_map(move |router| {
+            let outputs = network.outputs(router);
+            outputs.clone().enumerate().flat_map(move |(i, one)| {
+                let others = outputs.clone().skip(i + 1);
+                others.filter(move |&other| !self.label(one).may_turn(self.label(other))).map(move |other| (one, other))
+            })
+        })
+    }
+
+    /// Whether the set can be one of this network: it has as many channels.
+    pub(crate) fn fits(&self, network: &Network) -> bool {
+        self.labels.len() == network.channels()
+    }
+}
+
+fn pairs(n: u64) -> u64 {
+    n * n.saturating_sub(1) / 2
+}

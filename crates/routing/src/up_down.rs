@@ -1,0 +1,134 @@
+//! Up*/down* routing's turns.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::str::FromStr;
+
+use wormcast_network::{Network, RouterId};
+
+use crate::relation::Unsupported;
+use crate::turn_set::{Label, TurnSet};
+
+/// Which router up*/down* takes for the root of its tree.
+///
+/// ```
+/// use wormcast_routing::Root;
+///
+/// assert_eq!("maximum-degree".parse(), Ok(Root::MaximumDegree));
+/// assert!("7".parse::<Root>().is_ok());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Root {
+    /// The smallest id.
+    #[default]
+    SmallestId,
+    /// The largest number of links; of several, the smallest id.
+    MaximumDegree,
+    /// This one.
+    Router(RouterId),
+}
+
+/// A text that is not a [`Root`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a root: expected `smallest-id`, `maximum-degree` or a router's number")]
+pub struct InvalidRoot(String);
+
+impl FromStr for Root {
+    type Err = InvalidRoot;
+
+    fn from_str(text: &str) -> Result<Self, InvalidRoot> {
+        match text {
+            "smallest-id" => Ok(Self::SmallestId),
+            "maximum-degree" => Ok(Self::MaximumDegree),
+            _ => text.parse().map(|id| Self::Router(RouterId::new(id))).map_err(|_| InvalidRoot(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Root {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SmallestId => f.write_str("smallest-id"),
+            Self::MaximumDegree => f.write_str("maximum-degree"),
+            Self::Router(router) => write!(f, "{router}"),
+        }
+    }
+}
+
+/// The turns that up*/down* prohibits, on any network.
+///
+/// A breadth-first tree from the root gives every router a level. A link goes up towards the lower level, between routers of
+/// one level towards the smaller id. Worms go up first and then down: turns from down to up are prohibited, which, for both
+/// directions, are those between two links that both go up from the router.
+///
+/// No cycle goes up everywhere or down everywhere, and all can go up to the root and down again: free of deadlock and
+/// connected. No single turn can be permitted in addition: from the one router up to an ancestor of both, down to the other,
+/// and by the turn back would be a cycle. But there are more prohibited turns than [turn
+/// prohibition](crate::turn_prohibition()) needs. Where a network is not connected, every further component has a
+/// root of its own, found by the same rule or, if a router was named, with the smallest id.
+///
+/// *Source:* Schroeder et al. 1990 (Autonet); paper 3, section 1. O(channels).
+///
+/// # Errors
+/// If the root is not a router of the network.
+///
+/// ```
+/// use wormcast_network::TopologySpec;
+/// use wormcast_routing::{Root, up_down};
+///
+/// // A ring: no worm turns where two ways down from the root meet.
+/// let ring = "torus:6".parse::<TopologySpec>()?.build()?;
+/// let turns = up_down(&ring, Root::SmallestId)?;
+/// let (one, other) = turns.prohibited(&ring).next().unwrap();
+/// assert_eq!(ring.from(one).raw(), 3);
+/// assert_eq!((ring.to(one).raw(), ring.to(other).raw()), (2, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn up_down(network: &Network, root: Root) -> Result<TurnSet, Unsupported> {
+    let routers = network.routers();
+    if let Root::Router(router) = root
+        && router.index() >= routers
+    {
+        let last = routers.saturating_sub(1);
+        return Err(Unsupported::new("up-down", &format!("router {router} as its root"), network)
+            .with_hint(&format!("its routers are 0 to {last}")));
+    }
+    let level = levels(network, root);
+    let rank = |r: RouterId| (level[r.index()], r);
+    let mut labels = Vec::with_capacity(network.channels());
+    for router in (0..routers as u32).map(RouterId::new) {
+        for channel in network.outputs(router) {
+            let up = rank(network.to(channel)) < rank(router);
+            labels.push(if up { Label::group(1) } else { Label::FREE });
+        }
+    }
+    Ok(TurnSet::new(network, labels))
+}
+
+/// The distance of every router from the root of its component.
+fn levels(network: &Network, root: Root) -> Vec<u32> {
+    let mut roots: Vec<RouterId> = (0..network.routers() as u32).map(RouterId::new).collect();
+    match root {
+        Root::SmallestId => {}
+        Root::MaximumDegree => roots.sort_by_key(|&r| std::cmp::Reverse(network.outputs(r).len())),
+        Root::Router(router) => roots.insert(0, router),
+    }
+    let mut level = vec![u32::MAX; network.routers()];
+    let mut queue = VecDeque::new();
+    for root in roots {
+        if level[root.index()] == u32::MAX {
+            level[root.index()] = 0;
+            queue.push_back(root);
+        }
+        while let Some(router) = queue.pop_front() {
+            for channel in network.outputs(router) {
+                let next = network.to(channel);
+                if level[next.index()] == u32::MAX {
+                    level[next.index()] = level[router.index()] + 1;
+                    queue.push_back(next);
+                }
+            }
+        }
+    }
+    level
+}
