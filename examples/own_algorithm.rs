@@ -104,7 +104,7 @@ fn traffic(rate: f64) -> Traffic {
             sources: None,
             interval: None,
         }),
-        length: Some(Count { least: 10, most: 100 }),
+        length: Some(Count { least: 10, most: 100 }.into()),
         multicast: Some(MulticastTraffic { destinations: Count::fixed(10), fraction: 1.0 }),
         ..Traffic::default()
     }

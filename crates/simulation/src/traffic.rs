@@ -9,7 +9,7 @@ use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_network::{Network, NodeId, parse_node};
 
-use crate::config::{Arrivals, Count, Pattern, Process, Timing, Traffic};
+use crate::config::{Arrivals, Count, Length, Pattern, Process, Switching, Timing, Traffic};
 use crate::observer::Cycle;
 use crate::pattern::permuted;
 use crate::rng::{Purpose, generator};
@@ -32,7 +32,8 @@ pub(crate) enum CheckedTraffic {
 /// Traffic from distributions.
 pub(crate) struct RandomTraffic {
     arrivals: CheckedArrivals,
-    length: Count,
+    length: Length,
+    flit_bytes: u32,
     /// Destinations of a multicast, and the share of messages that are multicasts.
     multicast: Option<(Count, f64)>,
     unicast: Unicast,
@@ -74,7 +75,12 @@ impl CheckedTraffic {
         }
     }
 
-    pub(crate) fn new(traffic: &Traffic, timing: &Timing, network: &Network) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        traffic: &Traffic,
+        switching: &Switching,
+        timing: &Timing,
+        network: &Network,
+    ) -> Result<Self, ConfigError> {
         if let Some(path) = &traffic.trace {
             let others = [
                 ("arrivals", traffic.arrivals.is_some()),
@@ -100,9 +106,16 @@ impl CheckedTraffic {
         if nodes < 2 {
             return Err(error("arrivals", format!("{} has nobody to send to", network.name())));
         }
-        let length = traffic.length.unwrap_or(Count::fixed(32));
-        if length.least == 0 || length.most > MAX_LENGTH {
-            return Err(error("length", format!("expected 1 to {MAX_LENGTH} data flits")));
+        let length = traffic.length.unwrap_or(Length::Flits(Count::fixed(32)));
+        let flit_bytes = switching.flit_bytes.unwrap_or(1);
+        let Count { least, most } = length.range();
+        if least == 0 || length.flits(most, flit_bytes) > MAX_LENGTH {
+            let unit = if matches!(length, Length::Bytes(_)) {
+                format!("flits of {flit_bytes} bytes")
+            } else {
+                "data flits".to_owned()
+            };
+            return Err(error("length", format!("expected 1 to {MAX_LENGTH} {unit}")));
         }
         let multicast = match &traffic.multicast {
             None => None,
@@ -118,6 +131,7 @@ impl CheckedTraffic {
         Ok(Self::Random(Arc::new(RandomTraffic {
             arrivals: CheckedArrivals::new(arrivals, timing, nodes)?,
             length,
+            flit_bytes,
             multicast,
             unicast: Unicast::new(traffic, network)?,
         })))
@@ -376,7 +390,7 @@ impl Generator {
         let traffic = self.traffic.clone();
         let source = NodeId::new(node);
         let draw = |rng: &mut Xoshiro256PlusPlus, count: Count| rng.random_range(count.least..=count.most);
-        let length = draw(&mut rng, traffic.length);
+        let length = traffic.length.flits(draw(&mut rng, traffic.length.range()), traffic.flit_bytes);
         let multicast = traffic.multicast.filter(|&(_, fraction)| rng.random_bool(fraction));
         let destinations = match (multicast, &traffic.unicast) {
             (Some((destinations, _)), _) => {
@@ -434,14 +448,16 @@ mod tests {
     fn traffic(process: Process, rate: f64) -> Traffic {
         Traffic {
             arrivals: Some(Arrivals { process, rate: Some(rate), successes: None, sources: None, interval: None }),
-            length: Some(Count { least: 10, most: 100 }),
+            length: Some(Count { least: 10, most: 100 }.into()),
             ..Traffic::default()
         }
     }
 
     fn messages(traffic: &Traffic, seed: u64) -> impl Iterator<Item = Message> + use<> {
         let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
-        let checked = CheckedTraffic::new(traffic, &Timing::default(), &mesh).map_err(|e| e.to_string()).unwrap();
+        let checked = CheckedTraffic::new(traffic, &Switching::default(), &Timing::default(), &mesh)
+            .map_err(|e| e.to_string())
+            .unwrap();
         MessageSource::new(&checked, 16, seed)
     }
 
@@ -542,8 +558,9 @@ mod tests {
     #[test]
     fn impossible_traffic_is_refused_by_key() {
         let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
-        let message =
-            |traffic: &Traffic| CheckedTraffic::new(traffic, &Timing::default(), &mesh).err().unwrap().to_string();
+        let message = |traffic: &Traffic| {
+            CheckedTraffic::new(traffic, &Switching::default(), &Timing::default(), &mesh).err().unwrap().to_string()
+        };
         assert!(message(&Traffic::default()).starts_with("`traffic.arrivals`: missing"));
         let rate = |rate| traffic(Process::Bernoulli, rate);
         assert!(message(&rate(-1.0)).starts_with("`traffic.arrivals.rate`: -1 is not a positive number"));
@@ -552,7 +569,7 @@ mod tests {
         let destinations = |count| Some(MulticastTraffic { destinations: Count::fixed(count), fraction: 1.0 });
         let multicast = |count| Traffic { multicast: destinations(count), ..rate(0.1) };
         assert!(message(&multicast(16)).contains("expected 1 to 15 destinations in mesh:4x4"));
-        assert!(message(&Traffic { length: Some(Count::fixed(0)), ..rate(0.1) }).contains("traffic.length"));
+        assert!(message(&Traffic { length: Some(Count::fixed(0).into()), ..rate(0.1) }).contains("traffic.length"));
         assert!(
             message(&Traffic { trace: Some("no-such-file".to_owned()), ..Traffic::default() }).contains("cannot read")
         );

@@ -63,7 +63,7 @@ impl Case {
                 sources: None,
                 interval: None,
             }),
-            length: Some(self.length),
+            length: Some(self.length.into()),
             multicast: self.destinations.map(|n| MulticastTraffic { destinations: Count::fixed(n), fraction: 1.0 }),
             ..Traffic::default()
         };

@@ -149,7 +149,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 destinations: Count { least, most: least + more },
                 fraction,
             });
-            let length = Some(Count { least: length, most: length + more });
+            let length = Some(Count { least: length, most: length + more }.into());
             (Traffic { arrivals: Some(arrivals), length, multicast, unicast: None, trace: None }, ends)
         },
     );
@@ -168,7 +168,7 @@ fn cases() -> impl Strategy<Value = Case> {
             };
             // All of a burst, or as many messages as asked for.
             let messages = (!ends).then_some(messages);
-            let run = Run { mode, warmup, messages, max_cycles: None };
+            let run = Run { mode, warmup, messages, max_cycles: None, ports: None };
             Case { mesh, algorithm, routing, switching, spare, timing, traffic, run, seed }
         },
     )
@@ -313,7 +313,7 @@ fn heavy(mesh: &str, algorithm: &str, switching: &Switching, seed: u64) -> RunRe
     let destinations = Count { least: 1, most: (nodes - 1).min(8) };
     let traffic = Traffic {
         arrivals: Some(arrivals),
-        length: Some(Count { least: 4, most: 60 }),
+        length: Some(Count { least: 4, most: 60 }.into()),
         multicast: Some(MulticastTraffic { destinations, fraction: 0.9 }),
         unicast: None,
         trace: None,
@@ -400,7 +400,7 @@ fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
             Arrivals { process: Process::Poisson, rate: Some(0.002), successes: None, sources: None, interval: None };
         let multicast = Some(MulticastTraffic { destinations: Count::fixed(4), fraction: 1.0 });
         let traffic = Traffic { arrivals: Some(arrivals), multicast, ..Traffic::default() };
-        let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None };
+        let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None, ports: None };
         let (switching, timing) = (Switching::default(), Timing::default());
         let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &run).unwrap();
         let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
