@@ -105,7 +105,7 @@ fn traffic(rate: f64) -> Traffic {
             interval: None,
         }),
         length: Some(Count { least: 10, most: 100 }.into()),
-        multicast: Some(MulticastTraffic { destinations: Count::fixed(10), fraction: 1.0 }),
+        multicast: Some(MulticastTraffic { destinations: Count::fixed(10).into(), fraction: 1.0 }),
         ..Traffic::default()
     }
 }

@@ -294,8 +294,9 @@ pub enum Process {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MulticastTraffic {
-    /// Destinations a message: a number, or `{ uniform = [least, most] }`. They are drawn uniformly, without repetition.
-    pub destinations: Count,
+    /// Destinations a message: a number, `{ uniform = [least, most] }`, or `"all"` other nodes. They are drawn uniformly, without
+    /// repetition.
+    pub destinations: Destinations,
     /// The share of messages that are multicasts; the others are unicasts.
     #[serde(default = "one")]
     pub fraction: f64,
@@ -518,6 +519,81 @@ impl JsonSchema for Count {
                     "additionalProperties": false
                 }
             ]
+        })
+    }
+}
+
+/// How many destinations a multicast has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Destinations {
+    /// So many.
+    Count(Count),
+    /// All nodes but the source: a broadcast.
+    All,
+}
+
+impl From<Count> for Destinations {
+    fn from(count: Count) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl Serialize for Destinations {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Count(count) => count.serialize(serializer),
+            Self::All => serializer.serialize_str("all"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Destinations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct DestinationsVisitor;
+
+        impl<'de> Visitor<'de> for DestinationsVisitor {
+            type Value = Destinations;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number, `{ uniform = [least, most] }`, or \"all\"")
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Destinations, E> {
+                let count = u32::try_from(value).map(Count::fixed);
+                count.map(Destinations::Count).map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Destinations, E> {
+                let count = u32::try_from(value).map(Count::fixed);
+                count.map(Destinations::Count).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))
+            }
+
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<Destinations, E> {
+                match value {
+                    "all" => Ok(Destinations::All),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(value), &self)),
+                }
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Destinations, A::Error> {
+                Count::deserialize(de::value::MapAccessDeserializer::new(map)).map(Destinations::Count)
+            }
+        }
+
+        deserializer.deserialize_any(DestinationsVisitor)
+    }
+}
+
+impl JsonSchema for Destinations {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Destinations".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let count = generator.subschema_for::<Count>();
+        schemars::json_schema!({
+            "description": "A number of destinations, or all nodes but the source.",
+            "anyOf": [count, { "const": "all" }]
         })
     }
 }

@@ -55,8 +55,8 @@ mod worm;
 
 pub use channel_use::ChannelUse;
 pub use config::{
-    Arrivals, Count, Header, Length, Mode, Model, MulticastTraffic, Pattern, Process, Replication, Reservation, Run,
-    StartupMode, StepPorts, Switching, Timing, TimingPreset, Traffic, UnicastTraffic, Warmup,
+    Arrivals, Count, Destinations, Header, Length, Mode, Model, MulticastTraffic, Pattern, Process, Replication,
+    Reservation, Run, StartupMode, StepPorts, Switching, Timing, TimingPreset, Traffic, UnicastTraffic, Warmup,
 };
 pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 pub use deliveries::DeliveryLog;

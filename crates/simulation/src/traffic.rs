@@ -9,7 +9,7 @@ use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_network::{Network, NodeId, parse_node};
 
-use crate::config::{Arrivals, Count, Length, Pattern, Process, Switching, Timing, Traffic};
+use crate::config::{Arrivals, Count, Destinations, Length, Pattern, Process, Switching, Timing, Traffic};
 use crate::observer::Cycle;
 use crate::pattern::permuted;
 use crate::rng::{Purpose, generator};
@@ -35,7 +35,7 @@ pub(crate) struct RandomTraffic {
     length: Length,
     flit_bytes: u32,
     /// Destinations of a multicast, and the share of messages that are multicasts.
-    multicast: Option<(Count, f64)>,
+    multicast: Option<(Destinations, f64)>,
     unicast: Unicast,
 }
 
@@ -120,9 +120,10 @@ impl CheckedTraffic {
         let multicast = match &traffic.multicast {
             None => None,
             Some(multicast) => {
-                let Count { least, most } = multicast.destinations;
-                if least == 0 || most > nodes - 1 {
-                    let problem = format!("expected 1 to {} destinations in {}", nodes - 1, network.name());
+                if let Destinations::Count(Count { least, most }) = multicast.destinations
+                    && (least == 0 || most > nodes - 1)
+                {
+                    let problem = format!("expected 1 to {} destinations in {}, or \"all\"", nodes - 1, network.name());
                     return Err(error("multicast.destinations", problem));
                 }
                 Some((multicast.destinations, share("multicast.fraction", multicast.fraction)?))
@@ -393,7 +394,10 @@ impl Generator {
         let length = traffic.length.flits(draw(&mut rng, traffic.length.range()), traffic.flit_bytes);
         let multicast = traffic.multicast.filter(|&(_, fraction)| rng.random_bool(fraction));
         let destinations = match (multicast, &traffic.unicast) {
-            (Some((destinations, _)), _) => {
+            (Some((Destinations::All, _)), _) => {
+                (0..self.nodes).map(NodeId::new).filter(|&other| other != source).collect()
+            }
+            (Some((Destinations::Count(destinations), _)), _) => {
                 let count = draw(&mut rng, destinations);
                 self.distinct(&mut rng, count, Some(source))
             }
@@ -517,7 +521,7 @@ mod tests {
     fn multicasts_have_different_destinations_without_the_source() {
         for count in [3, 14, 15] {
             let mut traffic = traffic(Process::Bernoulli, 1.0);
-            traffic.multicast = Some(MulticastTraffic { destinations: Count::fixed(count), fraction: 0.5 });
+            traffic.multicast = Some(MulticastTraffic { destinations: Count::fixed(count).into(), fraction: 0.5 });
             let mut multicasts = 0;
             for message in messages(&traffic, 5).take(1000) {
                 let mut sorted = message.destinations.clone();
@@ -566,7 +570,7 @@ mod tests {
         assert!(message(&rate(-1.0)).starts_with("`traffic.arrivals.rate`: -1 is not a positive number"));
         assert!(message(&rate(201.0)).contains("at most 200 messages per node per microsecond"));
         assert!(message(&rate(f64::NAN)).contains("NaN is not a positive number"));
-        let destinations = |count| Some(MulticastTraffic { destinations: Count::fixed(count), fraction: 1.0 });
+        let destinations = |count| Some(MulticastTraffic { destinations: Count::fixed(count).into(), fraction: 1.0 });
         let multicast = |count| Traffic { multicast: destinations(count), ..rate(0.1) };
         assert!(message(&multicast(16)).contains("expected 1 to 15 destinations in mesh:4x4"));
         assert!(message(&Traffic { length: Some(Count::fixed(0).into()), ..rate(0.1) }).contains("traffic.length"));

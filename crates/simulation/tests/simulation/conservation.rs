@@ -146,7 +146,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let traffic = (arrivals(), prop::option::of(destinations), 1u32..12, 0u32..30).prop_map(
         |((arrivals, ends), multicast, length, more)| {
             let multicast = multicast.map(|(least, more, fraction)| MulticastTraffic {
-                destinations: Count { least, most: least + more },
+                destinations: Count { least, most: least + more }.into(),
                 fraction,
             });
             let length = Some(Count { least: length, most: length + more }.into());
@@ -310,7 +310,7 @@ fn heavy(mesh: &str, algorithm: &str, switching: &Switching, seed: u64) -> RunRe
     let nodes = network.nodes() as u32;
     let timing = Timing { startup: 0, routing_delay: 1, ..Timing::default() };
     let arrivals = Arrivals { process: Process::Burst, rate: None, successes: None, sources: None, interval: Some(20) };
-    let destinations = Count { least: 1, most: (nodes - 1).min(8) };
+    let destinations = Count { least: 1, most: (nodes - 1).min(8) }.into();
     let traffic = Traffic {
         arrivals: Some(arrivals),
         length: Some(Count { least: 4, most: 60 }.into()),
@@ -398,7 +398,7 @@ fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
         // One message of the whole network in 100 cycles, a startup of 1000.
         let arrivals =
             Arrivals { process: Process::Poisson, rate: Some(0.002), successes: None, sources: None, interval: None };
-        let multicast = Some(MulticastTraffic { destinations: Count::fixed(4), fraction: 1.0 });
+        let multicast = Some(MulticastTraffic { destinations: Count::fixed(4).into(), fraction: 1.0 });
         let traffic = Traffic { arrivals: Some(arrivals), multicast, ..Traffic::default() };
         let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None, ports: None };
         let (switching, timing) = (Switching::default(), Timing::default());

@@ -1,0 +1,532 @@
+//! Verdicts on claims: what the replications of a sweep say, with a probability of error that is the same however many points and
+//! series a claim is about.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::claim::{Claim, Falls, Order, Scope, Values};
+use crate::experiment::Experiment;
+use crate::file::{Quantity, TimeUnit};
+use crate::point::Point;
+use crate::statistics::Estimate;
+use crate::stopping::Outcome;
+use crate::sweep::PointRuns;
+
+/// What a sweep says of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum Verdict {
+    /// It holds.
+    #[serde(rename = "reproduced")]
+    Reproduced,
+    /// The intervals are too wide, or points are missing.
+    #[serde(rename = "inconclusive")]
+    Inconclusive,
+    /// It does not hold.
+    #[serde(rename = "not reproduced")]
+    NotReproduced,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reproduced => "reproduced",
+            Self::Inconclusive => "inconclusive",
+            Self::NotReproduced => "not reproduced",
+        })
+    }
+}
+
+/// A claim and what the sweep says of it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ClaimVerdict {
+    /// The claim's name.
+    pub claim: String,
+    /// The verdict: the worst of its parts.
+    pub verdict: Verdict,
+    /// Its parts, each with its evidence.
+    pub evidence: Vec<Part>,
+}
+
+/// One test of a claim.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// What is claimed.
+    pub text: String,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// Why, in words.
+    pub because: String,
+    /// The quantity.
+    pub quantity: Quantity,
+    /// The unit of its values: `us` or `cycles` for times, else empty.
+    pub unit: String,
+    /// The confidence of each interval in `comparisons`, such that all of them hold together with the experiment's.
+    pub confidence: f64,
+    /// What was compared.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// One comparison of a test.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The series.
+    pub series: String,
+    /// What it is compared with: another series, a value of the horizontal axis, or a number.
+    pub against: String,
+    /// Where: the value of the horizontal axis, or the range.
+    pub at: String,
+    /// The mean difference from what it is compared with, over replications with the same random numbers; `None` without one.
+    pub difference: Option<Estimate>,
+    /// What follows for the claim.
+    pub finding: Finding,
+}
+
+/// What a comparison says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finding {
+    /// As claimed.
+    Holds,
+    /// Not as claimed.
+    Fails,
+    /// The interval includes both.
+    Open,
+    /// There is nothing to compare.
+    Missing,
+}
+
+/// Judges the claims of an experiment. Parts of one claim make one verdict, in the order in which the claims first occur.
+pub(crate) fn verdicts(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Vec<ClaimVerdict> {
+    let mut verdicts: Vec<ClaimVerdict> = Vec::new();
+    for claim in experiment.claims() {
+        let part = Court::new(experiment, claim, points, runs).part();
+        match verdicts.iter_mut().find(|verdict| verdict.claim == claim.id) {
+            Some(whole) => {
+                whole.verdict = whole.verdict.max(part.verdict);
+                whole.evidence.push(part);
+            }
+            None => {
+                verdicts.push(ClaimVerdict { claim: claim.id.clone(), verdict: part.verdict, evidence: vec![part] });
+            }
+        }
+    }
+    verdicts
+}
+
+/// The replications of one series at one value of the horizontal axis.
+#[derive(Clone, PartialEq, Debug)]
+enum Cell {
+    /// Values by replication.
+    Values(Vec<f64>),
+    /// A latency beyond saturation.
+    Unbounded,
+    /// Nothing.
+    Missing,
+}
+
+/// A value of the horizontal axis.
+#[derive(Clone, PartialEq, Debug)]
+struct Place {
+    text: String,
+    number: Option<f64>,
+}
+
+/// Everything that one claim is judged on.
+struct Court<'a> {
+    claim: &'a Claim,
+    quantity: Quantity,
+    unit: Option<TimeUnit>,
+    confidence: f64,
+    /// The other swept settings, as text: each combination is a sweep of its own. Empty if there are none.
+    contexts: Vec<String>,
+    places: Vec<Place>,
+    /// (context, series, place) of each point, and its cell.
+    cells: Vec<((usize, String, usize), Cell)>,
+}
+
+/// A comparison before its finding is known.
+struct Question {
+    series: String,
+    against: String,
+    at: String,
+    evidence: Evidence,
+}
+
+enum Evidence {
+    /// Whether the mean of these differences is at most 0.
+    Differences(Vec<f64>),
+    /// Whether the mean of these is 0, give or take.
+    Deviations(Vec<f64>, f64),
+    /// Settled by saturation, or by what is missing.
+    Settled(Finding),
+}
+
+impl<'a> Court<'a> {
+    fn new(experiment: &Experiment, claim: &'a Claim, points: &[Point], runs: &[PointRuns]) -> Self {
+        let quantity = claim.y.unwrap_or_else(|| experiment.quantities()[0]);
+        let (x, series) = (experiment.claim_axis(), experiment.series_key());
+        let unit = quantity.is_latency().then(|| experiment.unit());
+        let mut court = Self {
+            claim,
+            quantity,
+            unit,
+            confidence: experiment.stop().confidence,
+            contexts: Vec::new(),
+            places: Vec::new(),
+            cells: Vec::new(),
+        };
+        for (point, of_point) in points.iter().zip(runs) {
+            let Some(name) = point.coordinate(&series) else { continue };
+            let place = x.as_deref().and_then(|x| point.coordinate(x)).map_or_else(
+                || Place { text: String::new(), number: None },
+                |x| Place { text: x.text(), number: x.value.as_f64() },
+            );
+            if !claim.covers(place.number) {
+                continue;
+            }
+            let others = point.coordinates.iter().filter(|c| c.key != series && Some(&c.key) != x.as_ref());
+            let others: Vec<String> =
+                others.map(|c| format!("{} {}", c.key.rsplit('.').next().unwrap_or(&c.key), c.text())).collect();
+            let context = position(&mut court.contexts, others.join(", "));
+            let place = position(&mut court.places, place);
+            court.cells.push(((context, name.text(), place), court.cell(point, of_point)));
+        }
+        court
+    }
+
+    fn cell(&self, point: &Point, of_point: &PointRuns) -> Cell {
+        match of_point.outcome {
+            Outcome::Saturated if self.quantity.is_latency() => return Cell::Unbounded,
+            Outcome::Deadlocked | Outcome::Incomplete => return Cell::Missing,
+            _ => {}
+        }
+        let scale = match self.unit {
+            Some(TimeUnit::Microseconds) => point.spec.timing.cycle_ns / 1000.0,
+            _ => 1.0,
+        };
+        let values: Option<Vec<f64>> =
+            of_point.runs.iter().map(|run| self.quantity.of(run).map(|value| value * scale)).collect();
+        values.filter(|values| !values.is_empty()).map_or(Cell::Missing, Cell::Values)
+    }
+
+    fn at(&self, context: usize, series: &str, place: usize) -> &Cell {
+        let here = |&&((c, ref s, p), _): &&((usize, String, usize), Cell)| c == context && s == series && p == place;
+        self.cells.iter().find(here).map_or(&Cell::Missing, |(_, cell)| cell)
+    }
+
+    fn part(&self) -> Part {
+        let (questions, judge): (Vec<Vec<Question>>, fn(&[Vec<Comparison>]) -> Verdict) =
+            match (&self.claim.order, &self.claim.falls, &self.claim.values) {
+                (Some(order), ..) => (self.order(order), judge_order),
+                (_, Some(falls), _) => (self.falls(falls), judge_falls),
+                (.., Some(values)) => (self.values(values), judge_values),
+                // Refused when the file is read.
+                (None, None, None) => (Vec::new(), judge_values),
+            };
+        // Bonferroni: each of n intervals may err with 1/n of the probability.
+        let count = questions.iter().map(Vec::len).sum::<usize>().max(1);
+        let confidence = 1.0 - (1.0 - self.confidence) / count as f64;
+        let answer = |question: Question| {
+            let (difference, finding) = question.evidence.finding(confidence);
+            Comparison { series: question.series, against: question.against, at: question.at, difference, finding }
+        };
+        let groups: Vec<Vec<Comparison>> =
+            questions.into_iter().map(|group| group.into_iter().map(answer).collect()).collect();
+        let unit = match self.unit {
+            Some(TimeUnit::Microseconds) => "us",
+            Some(TimeUnit::Cycles) => "cycles",
+            None => "",
+        };
+        Part {
+            text: self.claim.text.clone(),
+            verdict: if groups.is_empty() { Verdict::Inconclusive } else { judge(&groups) },
+            because: because(&groups, unit),
+            quantity: self.quantity,
+            unit: unit.to_owned(),
+            confidence,
+            comparisons: groups.into_iter().flatten().collect(),
+        }
+    }
+
+    /// The name of a series, with its context if there are several.
+    fn name(&self, context: usize, series: &str) -> String {
+        let context = &self.contexts[context];
+        if context.is_empty() { series.to_owned() } else { format!("{series} ({context})") }
+    }
+
+    fn range(&self) -> String {
+        let ends = (self.places.first(), self.places.last());
+        if let (Some(first), Some(last)) = ends { format!("{} to {}", first.text, last.text) } else { String::new() }
+    }
+
+    /// One group for each pair of series.
+    fn order(&self, order: &Order) -> Vec<Vec<Question>> {
+        let mut groups = Vec::new();
+        for context in 0..self.contexts.len() {
+            for lower in &order.lower {
+                for higher in &order.higher {
+                    let excess = |cells: &[(usize, f64)]| self.excess(context, lower, higher, order.by, cells);
+                    let question = |at: String, evidence| Question {
+                        series: self.name(context, lower),
+                        against: higher.clone(),
+                        at,
+                        evidence,
+                    };
+                    let each: Vec<(String, Vec<(usize, f64)>)> = if order.rise.is_empty() {
+                        self.places.iter().enumerate().map(|(i, place)| (place.text.clone(), vec![(i, 1.0)])).collect()
+                    } else {
+                        let rise = |&[a, b]: &[f64; 2]| {
+                            let find = |x: f64| self.places.iter().position(|place| place.number == Some(x));
+                            Some((format!("{a} to {b}"), vec![(find(b)?, 1.0), (find(a)?, -1.0)]))
+                        };
+                        order.rise.iter().filter_map(rise).collect()
+                    };
+                    groups.push(match order.scope {
+                        Scope::Each => each.into_iter().map(|(at, cells)| question(at, excess(&cells))).collect(),
+                        Scope::Average => {
+                            let share = 1.0 / each.len().max(1) as f64;
+                            let cells = each.iter().flat_map(|(_, cells)| cells);
+                            let cells: Vec<_> = cells.map(|&(place, weight)| (place, weight * share)).collect();
+                            vec![question(format!("{} on average", self.range()), excess(&cells))]
+                        }
+                    });
+                }
+            }
+        }
+        groups
+    }
+
+    /// By replication, how much a weighted sum over places is more for the lower series than for the higher one.
+    fn excess(&self, context: usize, lower: &str, higher: &str, by: f64, cells: &[(usize, f64)]) -> Evidence {
+        let mut differences: Option<Vec<f64>> = None;
+        for &(place, weight) in cells {
+            match (self.at(context, lower, place), self.at(context, higher, place)) {
+                (Cell::Values(low), Cell::Values(high)) => {
+                    let here = low.iter().zip(high).map(|(low, high)| weight * (low - (1.0 - by) * high));
+                    differences = Some(match differences {
+                        None => here.collect(),
+                        Some(sum) => sum.iter().zip(here).map(|(sum, here)| sum + here).collect(),
+                    });
+                }
+                (Cell::Unbounded, Cell::Values(_)) if weight > 0.0 => return Evidence::Settled(Finding::Fails),
+                (Cell::Values(_), Cell::Unbounded) if weight > 0.0 => return Evidence::Settled(Finding::Holds),
+                _ => return Evidence::Settled(Finding::Missing),
+            }
+        }
+        differences.map_or(Evidence::Settled(Finding::Missing), Evidence::Differences)
+    }
+
+    /// One group for each series.
+    fn falls(&self, falls: &Falls) -> Vec<Vec<Question>> {
+        let mut groups = Vec::new();
+        let Some(last) = self.places.len().checked_sub(1) else { return groups };
+        for context in 0..self.contexts.len() {
+            for series in &falls.series {
+                let end = self.at(context, series, last);
+                let question = |place: usize| Question {
+                    series: self.name(context, series),
+                    against: format!("at {}", self.places[place].text),
+                    at: self.places[last].text.clone(),
+                    evidence: match (end, self.at(context, series, place)) {
+                        (Cell::Values(end), Cell::Values(before)) => Evidence::Differences(
+                            end.iter().zip(before).map(|(end, before)| end - (1.0 - falls.by) * before).collect(),
+                        ),
+                        (Cell::Values(_), Cell::Unbounded) => Evidence::Settled(Finding::Holds),
+                        _ => Evidence::Settled(Finding::Missing),
+                    },
+                };
+                groups.push((0..last).map(question).collect());
+            }
+        }
+        groups
+    }
+
+    /// One group for each series.
+    fn values(&self, values: &Values) -> Vec<Vec<Question>> {
+        let mut groups = Vec::new();
+        for context in 0..self.contexts.len() {
+            for (series, expected) in &values.of {
+                let question = |(place, expected): (usize, &f64)| Question {
+                    series: self.name(context, series),
+                    against: expected.to_string(),
+                    at: self.places[place].text.clone(),
+                    evidence: match self.at(context, series, place) {
+                        Cell::Values(values) => Evidence::Deviations(
+                            values.iter().map(|value| value - expected).collect(),
+                            self.tolerance(),
+                        ),
+                        Cell::Unbounded => Evidence::Settled(Finding::Fails),
+                        Cell::Missing => Evidence::Settled(Finding::Missing),
+                    },
+                };
+                let claimed = (0..self.places.len()).zip(expected).filter(|(_, expected)| !expected.is_nan());
+                groups.push(claimed.map(question).collect());
+            }
+        }
+        groups
+    }
+
+    fn tolerance(&self) -> f64 {
+        self.claim.values.as_ref().map_or(0.0, |values| values.tolerance)
+    }
+}
+
+impl Evidence {
+    fn finding(&self, confidence: f64) -> (Option<Estimate>, Finding) {
+        let interval = |values: &[f64]| {
+            let estimate = Estimate::of(values, confidence)?;
+            Some((estimate, estimate.mean - estimate.half_width?, estimate.mean + estimate.half_width?))
+        };
+        match self {
+            Self::Settled(finding) => (None, *finding),
+            Self::Differences(values) => match interval(values) {
+                Some((estimate, _, high)) if high <= 0.0 => (Some(estimate), Finding::Holds),
+                Some((estimate, low, _)) if low > 0.0 => (Some(estimate), Finding::Fails),
+                _ => (Estimate::of(values, confidence), Finding::Open),
+            },
+            Self::Deviations(values, tolerance) => match interval(values) {
+                Some((estimate, low, high)) if -tolerance <= low && high <= *tolerance => {
+                    (Some(estimate), Finding::Holds)
+                }
+                Some((estimate, low, high)) if high < -tolerance || *tolerance < low => {
+                    (Some(estimate), Finding::Fails)
+                }
+                _ => (Estimate::of(values, confidence), Finding::Open),
+            },
+        }
+    }
+}
+
+impl Comparison {
+    /// Whether the difference is certainly not 0.
+    fn strict(&self) -> bool {
+        let below = |estimate: Estimate| estimate.half_width.is_some_and(|half| estimate.mean + half < 0.0);
+        self.finding == Finding::Holds && self.difference.is_none_or(below)
+    }
+}
+
+fn any(comparisons: &[Comparison], finding: Finding) -> bool {
+    comparisons.iter().any(|comparison| comparison.finding == finding)
+}
+
+fn all(comparisons: &[Comparison], finding: Finding) -> bool {
+    !comparisons.is_empty() && comparisons.iter().all(|comparison| comparison.finding == finding)
+}
+
+/// All hold, and each pair differs somewhere.
+fn judge_order(groups: &[Vec<Comparison>]) -> Verdict {
+    if groups.iter().any(|group| any(group, Finding::Fails)) {
+        Verdict::NotReproduced
+    } else if groups.iter().all(|group| all(group, Finding::Holds) && group.iter().any(Comparison::strict)) {
+        Verdict::Reproduced
+    } else if groups.iter().any(|group| all(group, Finding::Holds) && !group.iter().any(Comparison::strict)) {
+        // The same everywhere.
+        Verdict::NotReproduced
+    } else {
+        Verdict::Inconclusive
+    }
+}
+
+/// Every series falls from somewhere.
+fn judge_falls(groups: &[Vec<Comparison>]) -> Verdict {
+    if groups.iter().all(|group| group.iter().any(Comparison::strict)) {
+        Verdict::Reproduced
+    } else if groups.iter().any(|group| {
+        !group.is_empty()
+            && group.iter().all(|c| c.finding == Finding::Fails || (c.finding == Finding::Holds && !c.strict()))
+    }) {
+        Verdict::NotReproduced
+    } else {
+        Verdict::Inconclusive
+    }
+}
+
+/// All hold.
+fn judge_values(groups: &[Vec<Comparison>]) -> Verdict {
+    if groups.iter().any(|group| any(group, Finding::Fails)) {
+        Verdict::NotReproduced
+    } else if groups.iter().all(|group| all(group, Finding::Holds)) {
+        Verdict::Reproduced
+    } else {
+        Verdict::Inconclusive
+    }
+}
+
+/// A line for each group: how many of its comparisons say what, and those that tell most.
+fn because(groups: &[Vec<Comparison>], unit: &str) -> String {
+    let mut lines = Vec::new();
+    for group in groups {
+        let Some(first) = group.first() else { continue };
+        let count = |finding| group.iter().filter(|comparison| comparison.finding == finding).count();
+        let same = group.iter().all(|comparison| comparison.against == first.against);
+        let against = if same { format!(" against {}", first.against) } else { String::new() };
+        let mut line = format!("{}{against}: ", first.series);
+        if group.len() > 1 {
+            line += &format!("holds at {} of {}", count(Finding::Holds), group.len());
+            for (finding, word) in [(Finding::Fails, "fails"), (Finding::Open, "open"), (Finding::Missing, "missing")] {
+                if count(finding) > 0 {
+                    line += &format!(", {word} at {}", count(finding));
+                }
+            }
+            line += "; ";
+        } else if first.finding == Finding::Missing {
+            line += "nothing to compare; ";
+        }
+        let mean = |c: &&Comparison| c.difference.map_or(0.0, |d| d.mean);
+        let least = group.iter().filter(|c| c.difference.is_some()).min_by(|a, b| mean(a).total_cmp(&mean(b)));
+        let most = group.iter().filter(|c| c.difference.is_some()).max_by(|a, b| mean(a).total_cmp(&mean(b)));
+        let place = |c: &Comparison| {
+            if same {
+                format!("at {}", c.at)
+            } else {
+                format!("at {} against {}", c.at, c.against.trim_start_matches("at "))
+            }
+        };
+        match (least, most) {
+            (Some(least), Some(most)) if group.len() > 1 => {
+                line += &format!(
+                    "difference from {} {} to {} {}",
+                    figure(least, unit),
+                    place(least),
+                    figure(most, unit),
+                    place(most)
+                );
+            }
+            (Some(only), _) => line += &format!("difference {} {}", figure(only, unit), place(only)),
+            _ => line.truncate(line.trim_end_matches([' ', ';', ':']).len()),
+        }
+        lines.push(line);
+    }
+    if lines.is_empty() { "what the claim compares is not in this sweep".to_owned() } else { lines.join("\n") }
+}
+
+/// A difference with its interval.
+fn figure(comparison: &Comparison, unit: &str) -> String {
+    let Some(difference) = comparison.difference else { return String::new() };
+    let half = difference.half_width.map_or_else(|| " (no interval)".to_owned(), |half| format!(" ± {}", short(half)));
+    let unit = if unit.is_empty() { String::new() } else { format!(" {}", unit.replace("us", "µs")) };
+    let sign = if difference.mean > 0.0 { "+" } else { "" };
+    format!("{sign}{}{half}{unit}", short(difference.mean))
+}
+
+/// A number with four digits or so.
+fn short(number: f64) -> String {
+    let decimals = if number.abs() >= 1000.0 {
+        0
+    } else if number.abs() >= 10.0 {
+        1
+    } else {
+        3
+    };
+    let text = format!("{number:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Where a value is in a list, at its end if it was not there.
+fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
+    list.iter().position(|known| *known == value).unwrap_or_else(|| {
+        list.push(value);
+        list.len() - 1
+    })
+}
