@@ -530,3 +530,193 @@ fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
         list.len() - 1
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::run;
+
+    const SWEEP: &str = r#"
+topology = "mesh:4x4"
+traffic.arrivals = { process = "burst", sources = 1 }
+plot.unit = "cycles"
+[sweep]
+algorithm = ["a", "b"]
+"traffic.multicast.destinations" = [1, 2, 3, 4]
+[[claim]]
+id = "c"
+text = "t"
+"#;
+
+    /// The verdict on a claim if the latency is `latency(series, x)` with noise of this size, half of it the same in all series.
+    fn judged(test: &str, noise: f64, latency: impl Fn(&str, f64) -> Option<f64>) -> Part {
+        let experiment = Experiment::parse("x.toml", &format!("{SWEEP}{test}\n"), &[]).unwrap();
+        let points = experiment.points().unwrap();
+        let runs: Vec<PointRuns> = points
+            .iter()
+            .map(|point| {
+                let x = point.coordinates[1].value.as_f64().unwrap();
+                let Some(latency) = latency(&point.spec.algorithm, x) else {
+                    return PointRuns { outcome: Outcome::Saturated, runs: vec![run(1.0); 20] };
+                };
+                let own = |i: u32| f64::from((i * 7 + point.index as u32 * 3) % 5) - 2.0;
+                let common = |i: u32| f64::from(i * 11 % 7) - 3.0;
+                let runs = (0..20).map(|i| run(latency + noise * (own(i) + common(i)))).collect();
+                PointRuns { outcome: Outcome::Precise, runs }
+            })
+            .collect();
+        let mut verdicts = verdicts(&experiment, &points, &runs);
+        assert_eq!((verdicts.len(), verdicts[0].evidence.len()), (1, 1));
+        assert_eq!(verdicts[0].verdict, verdicts[0].evidence[0].verdict);
+        verdicts.remove(0).evidence.remove(0)
+    }
+
+    /// 100 at first, rising by 10; `b` is higher by `gap`.
+    fn parallel(gap: f64) -> impl Fn(&str, f64) -> Option<f64> {
+        move |series, x| Some(100.0 + 10.0 * x + if series == "b" { gap } else { 0.0 })
+    }
+
+    const ORDER: &str = "order = { lower = ['a'], higher = ['b'] }";
+
+    #[test]
+    fn orders_that_hold_fail_or_stay_open() {
+        assert_eq!(judged(ORDER, 0.1, parallel(10.0)).verdict, Verdict::Reproduced);
+        let false_claim = judged(ORDER, 0.1, parallel(-10.0));
+        assert_eq!(false_claim.verdict, Verdict::NotReproduced);
+        assert!(
+            false_claim.because.starts_with("a against b: holds at 0 of 4, fails at 4; difference from +9."),
+            "{}",
+            false_claim.because
+        );
+        assert_eq!(judged(ORDER, 10.0, parallel(1.0)).verdict, Verdict::Inconclusive);
+        // Series that are the same everywhere are not lower.
+        assert_eq!(judged(ORDER, 0.0, parallel(0.0)).verdict, Verdict::NotReproduced);
+        // Equal in places is good enough.
+        let meet = |series: &str, x: f64| parallel(if x < 2.0 { 0.0 } else { 5.0 })(series, x);
+        assert_eq!(judged(ORDER, 0.0, meet).verdict, Verdict::Reproduced);
+        // One point that is the other way round is enough to say no, unless the claim is about the average or other points.
+        let cross = |series: &str, x: f64| parallel(if x == 2.0 { -5.0 } else { 10.0 })(series, x);
+        assert_eq!(judged(ORDER, 0.1, cross).verdict, Verdict::NotReproduced);
+        let average = "order = { lower = ['a'], higher = ['b'], scope = 'average' }";
+        assert_eq!(judged(average, 0.1, cross).verdict, Verdict::Reproduced);
+        assert_eq!(judged(&format!("from = 3\n{ORDER}"), 0.1, cross).verdict, Verdict::Reproduced);
+    }
+
+    #[test]
+    fn orders_by_a_share() {
+        let test = |by: f64| format!("order = {{ lower = ['a'], higher = ['b'], by = {by} }}");
+        let halves = |series: &str, _: f64| Some(if series == "b" { 100.0 } else { 80.0 });
+        assert_eq!(judged(&test(0.1), 0.1, halves).verdict, Verdict::Reproduced);
+        assert_eq!(judged(&test(0.3), 0.1, halves).verdict, Verdict::NotReproduced);
+        assert_eq!(judged(&test(-0.1), 0.1, parallel(-1.0)).verdict, Verdict::Reproduced);
+    }
+
+    #[test]
+    fn staircases() {
+        let steps = |series: &str, x: f64| Some(if series == "b" && x >= 3.0 { 200.0 } else { 100.0 + 25.0 * x });
+        let test = "order = { lower = ['a'], higher = ['b'], rise = [[2, 3]] }";
+        assert_eq!(judged(test, 0.1, steps).verdict, Verdict::Reproduced);
+        let test = "order = { lower = ['a'], higher = ['b'], rise = [[2, 3], [3, 4]] }";
+        assert_eq!(judged(test, 0.1, steps).verdict, Verdict::NotReproduced);
+    }
+
+    #[test]
+    fn falls_somewhere() {
+        let test = "falls = { series = ['a'] }";
+        let hill = |_: &str, x: f64| Some(if x == 3.0 { 150.0 } else { 100.0 + x });
+        assert_eq!(judged(test, 0.1, hill).verdict, Verdict::Reproduced);
+        assert_eq!(judged(test, 0.1, parallel(0.0)).verdict, Verdict::NotReproduced);
+        assert_eq!(judged(test, 100.0, hill).verdict, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn values() {
+        let exact = |series: &str, x: f64| Some(if series == "a" { x } else { 9.0 });
+        assert_eq!(judged("values = { of = { a = [1, 2, nan, 4] } }", 0.0, exact).verdict, Verdict::Reproduced);
+        let part = judged("values = { of = { a = [1, 2, 3, 5], b = [9, 9, 9, 9] } }", 0.0, exact);
+        assert_eq!(part.verdict, Verdict::NotReproduced);
+        assert_eq!(part.comparisons.iter().filter(|c| c.finding == Finding::Fails).count(), 1);
+        assert_eq!(judged("values = { of = { a = [1, 2, 3, 4] } }", 0.1, exact).verdict, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn saturation_is_latency_without_bound() {
+        let saturates = |series: &str, x: f64| parallel(10.0)(series, x).filter(|_| series == "a" || x < 4.0);
+        assert_eq!(judged(ORDER, 0.1, saturates).verdict, Verdict::Reproduced);
+        let saturates = |series: &str, x: f64| parallel(10.0)(series, x).filter(|_| series == "b" || x < 4.0);
+        assert_eq!(judged(ORDER, 0.1, saturates).verdict, Verdict::NotReproduced);
+        let both = |series: &str, x: f64| parallel(10.0)(series, x).filter(|_| x < 4.0);
+        let part = judged(ORDER, 0.1, both);
+        assert_eq!(part.verdict, Verdict::Inconclusive);
+        assert_eq!(part.comparisons[3].finding, Finding::Missing);
+    }
+
+    /// Twenty series of pure noise against each other: what one comparison in twenty would find by chance, all together do not.
+    #[test]
+    fn many_comparisons_err_no_more_often_than_one() {
+        let one = judged("to = 1\norder = { lower = ['a'], higher = ['b'] }", 1.0, parallel(0.0));
+        let four = judged(ORDER, 1.0, parallel(0.0));
+        assert!((one.confidence - 0.95).abs() < 1e-12 && (four.confidence - (1.0 - 0.05 / 4.0)).abs() < 1e-12);
+        let width = |part: &Part| part.comparisons[0].difference.unwrap().half_width.unwrap();
+        assert!(width(&four) > width(&one));
+    }
+
+    #[test]
+    fn parts_of_one_claim_make_one_verdict() {
+        let more = "order = { lower = ['a'], higher = ['b'] }\n[[claim]]\nid = 'c'\ntext = 'u'\norder = { lower = ['b'], higher = ['a'] }";
+        let experiment = Experiment::parse("x.toml", &format!("{SWEEP}{more}\n"), &[]).unwrap();
+        let points = experiment.points().unwrap();
+        let latency = |point: &Point| if point.spec.algorithm == "a" { 1.0 } else { 2.0 };
+        let runs = |point: &Point| PointRuns { outcome: Outcome::Precise, runs: vec![run(latency(point)); 3] };
+        let runs: Vec<PointRuns> = points.iter().map(runs).collect();
+        let verdicts = verdicts(&experiment, &points, &runs);
+        assert_eq!(verdicts.len(), 1);
+        assert_eq!(verdicts[0].verdict, Verdict::NotReproduced);
+        assert_eq!(
+            verdicts[0].evidence.iter().map(|p| p.verdict).collect::<Vec<_>>(),
+            [Verdict::Reproduced, Verdict::NotReproduced]
+        );
+        let json = serde_json::to_value(&verdicts).unwrap();
+        assert_eq!(json[0]["verdict"], "not reproduced");
+    }
+
+    #[test]
+    fn bad_claims_are_pointed_at() {
+        for (test, at, message) in [
+            ("", "\"c\"", "claim `c` needs one test"),
+            (
+                "order = { lower = ['a'], higher = ['b'] }\nfalls = { series = ['a'] }",
+                "\"c\"",
+                "claim `c` needs one test",
+            ),
+            (
+                "order = { lower = ['aa'], higher = ['b'] }",
+                "['aa']",
+                "`aa` is no value of `algorithm` in this sweep: expected one of a, b",
+            ),
+            ("order = { lower = [], higher = ['b'] }", "[]", "expected at least one series"),
+            ("order = { lower = ['a'], higher = ['b'], by = 2 }", "2", "expected a share below 1"),
+            (
+                "order = { lower = ['a'], higher = ['b'], rise = [[1, 9]] }",
+                "[[1, 9]]",
+                "9 is no value of `traffic.multicast.destinations`",
+            ),
+            (
+                "from = 7\nfalls = { series = ['a'] }",
+                "7",
+                "no value of `traffic.multicast.destinations` lies in the range",
+            ),
+            (
+                "values = { of = { a = [1] } }",
+                "[1]",
+                "expected 4 values, one for each of `traffic.multicast.destinations`, and found 1",
+            ),
+            ("values = { of = { a = [1, 2, 3, 4] }, tolerance = -1 }", "-1", "expected a number that is not negative"),
+            ("oder = 1", "oder", "unknown setting `oder`"),
+        ] {
+            let error = Experiment::parse("x.toml", &format!("{SWEEP}{test}\n"), &[]).expect_err(test);
+            assert_eq!(error.span_text(), Some(at), "{test}: {error}");
+            assert!(error.message().starts_with(message), "{error}");
+        }
+    }
+}

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use wormcast_multicast::{ALGORITHMS, Algorithm, Options, algorithm_by_name};
 use wormcast_network::{Network, NodeId};
 use wormcast_simulation::{
-    Arrivals, Count, Cycle, Delivery, EngineChoice, Generated, Header, Mode, MulticastTraffic, Observer, Process, Run,
-    RunResult, Scenario, StartupMode, Switching, Timing, Traffic, Warmup, simulate, simulate_observed,
+    Arrivals, Count, Cycle, Delivery, Destinations, EngineChoice, Generated, Header, Mode, MulticastTraffic, Observer,
+    Process, Run, RunResult, Scenario, StartupMode, Switching, Timing, Traffic, Warmup, simulate, simulate_observed,
 };
 
 use crate::support::build;
@@ -65,10 +65,10 @@ impl Case {
         switching.consumption_ports =
             safe_ports(&network, &*algorithm, switching.virtual_channels).expect("safe with some number") + self.spare;
         let mut traffic = self.traffic.clone();
-        if let Some(multicast) = &mut traffic.multicast {
+        if let Some(MulticastTraffic { destinations: Destinations::Count(count), .. }) = &mut traffic.multicast {
             let most = network.nodes() as u32 - 1;
-            multicast.destinations.most = multicast.destinations.most.min(most);
-            multicast.destinations.least = multicast.destinations.least.min(most);
+            count.most = count.most.min(most);
+            count.least = count.least.min(most);
         }
         if let Some(arrivals) = &mut traffic.arrivals {
             arrivals.sources = arrivals.sources.map(|sources| sources.min(network.nodes() as u32));

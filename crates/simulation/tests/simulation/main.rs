@@ -6,5 +6,6 @@ mod equality;
 mod oracle;
 mod refusals;
 mod rules;
+mod software_multicast;
 mod support;
 mod zero_load;
