@@ -13,6 +13,9 @@ use crate::statistics::Estimate;
 use crate::stopping::Outcome;
 use crate::sweep::PointRuns;
 
+/// The most places that a sentence names.
+const MOST_PLACES: usize = 8;
+
 /// What a sweep says of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Verdict {
@@ -241,7 +244,7 @@ impl<'a> Court<'a> {
         Part {
             text: self.claim.text.clone(),
             verdict: if groups.is_empty() { Verdict::Inconclusive } else { judge(&groups) },
-            because: because(&groups, unit),
+            because: because(&groups, unit, self.claim.falls.is_some()),
             quantity: self.quantity,
             unit: unit.to_owned(),
             confidence,
@@ -453,52 +456,56 @@ fn judge_values(groups: &[Vec<Comparison>]) -> Verdict {
     }
 }
 
-/// A line for each group: how many of its comparisons say what, and those that tell most.
-fn because(groups: &[Vec<Comparison>], unit: &str) -> String {
-    let mut lines = Vec::new();
-    for group in groups {
-        let Some(first) = group.first() else { continue };
-        let count = |finding| group.iter().filter(|comparison| comparison.finding == finding).count();
-        let same = group.iter().all(|comparison| comparison.against == first.against);
-        let against = if same { format!(" against {}", first.against) } else { String::new() };
-        let mut line = format!("{}{against}: ", first.series);
-        if group.len() > 1 {
-            line += &format!("holds at {} of {}", count(Finding::Holds), group.len());
-            for (finding, word) in [(Finding::Fails, "fails"), (Finding::Open, "open"), (Finding::Missing, "missing")] {
-                if count(finding) > 0 {
-                    line += &format!(", {word} at {}", count(finding));
-                }
-            }
-            line += "; ";
-        } else if first.finding == Finding::Missing {
-            line += "nothing to compare; ";
-        }
-        let mean = |c: &&Comparison| c.difference.map_or(0.0, |d| d.mean);
-        let least = group.iter().filter(|c| c.difference.is_some()).min_by(|a, b| mean(a).total_cmp(&mean(b)));
-        let most = group.iter().filter(|c| c.difference.is_some()).max_by(|a, b| mean(a).total_cmp(&mean(b)));
-        let place = |c: &Comparison| {
-            if same {
-                format!("at {}", c.at)
-            } else {
-                format!("at {} against {}", c.at, c.against.trim_start_matches("at "))
-            }
-        };
-        match (least, most) {
-            (Some(least), Some(most)) if group.len() > 1 => {
-                line += &format!(
-                    "difference from {} {} to {} {}",
-                    figure(least, unit),
-                    place(least),
-                    figure(most, unit),
-                    place(most)
-                );
-            }
-            (Some(only), _) => line += &format!("difference {} {}", figure(only, unit), place(only)),
-            _ => line.truncate(line.trim_end_matches([' ', ';', ':']).len()),
-        }
-        lines.push(line);
-    }
+/// A line for each group: how many of its comparisons say what, where it fails, and the least and the largest difference.
+fn because(groups: &[Vec<Comparison>], unit: &str, falls: bool) -> String {
+    let lines: Vec<String> =
+        groups.iter().filter(|group| !group.is_empty()).map(|group| line(group, unit, falls)).collect();
     if lines.is_empty() { "what the claim compares is not in this sweep".to_owned() } else { lines.join("\n") }
+}
+
+fn line(group: &[Comparison], unit: &str, falls: bool) -> String {
+    let first = &group[0];
+    let same = group.iter().all(|comparison| comparison.against == first.against);
+    let of = |finding| group.iter().filter(move |comparison| comparison.finding == finding);
+    let count = |finding| of(finding).count();
+    let mut line = first.series.clone();
+    if falls {
+        line += &format!(" ends lower than it is at {} of {} points", count(Finding::Holds), group.len());
+    } else {
+        if same {
+            line += &format!(" against {}", first.against);
+        }
+        line += &format!(": holds at {} of {}", count(Finding::Holds), group.len());
+        if count(Finding::Fails) > 0 {
+            let mut places: Vec<&str> = of(Finding::Fails).map(|comparison| comparison.at.as_str()).collect();
+            if places.len() > MOST_PLACES {
+                places.truncate(MOST_PLACES);
+                places.push("…");
+            }
+            line += &format!(", fails at {} ({})", count(Finding::Fails), places.join(", "));
+        }
+    }
+    for (finding, word) in [(Finding::Open, "open"), (Finding::Missing, "nothing to compare")] {
+        if count(finding) > 0 {
+            line += &format!(", {word} at {}", count(finding));
+        }
+    }
+    let place = |comparison: &Comparison| match (falls, same) {
+        (true, _) => format!("from {}", comparison.against.trim_start_matches("at ")),
+        (false, true) => format!("at {}", comparison.at),
+        (false, false) => format!("from {} at {}", comparison.against, comparison.at),
+    };
+    let mean = |comparison: &&Comparison| comparison.difference.map_or(0.0, |difference| difference.mean);
+    let measured = || group.iter().filter(|comparison| comparison.difference.is_some());
+    let least = measured().min_by(|a, b| mean(a).total_cmp(&mean(b)));
+    let most = measured().max_by(|a, b| mean(a).total_cmp(&mean(b)));
+    if let (Some(least), Some(most)) = (least, most) {
+        line += &format!("; difference {} {}", figure(least, unit), place(least));
+        if group.len() > 1 {
+            line += &format!(" to {} {}", figure(most, unit), place(most));
+        }
+    }
+    line
 }
 
 /// A difference with its interval.
@@ -506,8 +513,9 @@ fn figure(comparison: &Comparison, unit: &str) -> String {
     let Some(difference) = comparison.difference else { return String::new() };
     let half = difference.half_width.map_or_else(|| " (no interval)".to_owned(), |half| format!(" ± {}", short(half)));
     let unit = if unit.is_empty() { String::new() } else { format!(" {}", unit.replace("us", "µs")) };
-    let sign = if difference.mean > 0.0 { "+" } else { "" };
-    format!("{sign}{}{half}{unit}", short(difference.mean))
+    let mean = short(difference.mean);
+    let sign = if difference.mean > 0.0 && mean != "0" { "+" } else { "" };
+    format!("{sign}{mean}{half}{unit}")
 }
 
 /// A number with four digits or so.
@@ -520,7 +528,8 @@ fn short(number: f64) -> String {
         3
     };
     let text = format!("{number:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
 /// Where a value is in a list, at its end if it was not there.
@@ -584,7 +593,7 @@ text = "t"
         let false_claim = judged(ORDER, 0.1, parallel(-10.0));
         assert_eq!(false_claim.verdict, Verdict::NotReproduced);
         assert!(
-            false_claim.because.starts_with("a against b: holds at 0 of 4, fails at 4; difference from +9."),
+            false_claim.because.starts_with("a against b: holds at 0 of 4, fails at 4 (1, 2, 3, 4); difference +9."),
             "{}",
             false_claim.because
         );
