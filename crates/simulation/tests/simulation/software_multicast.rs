@@ -239,7 +239,7 @@ proptest! {
 }
 
 /// U-cube was made for one port. On all ports a node sends twice by one channel, and a node that it has served in between may be on
-/// the second worm's way: 4 has the message and sends to 10, while the source's worm to 11 has waited for the source's worm to 13. A
+/// the second worm's way: 4 has the message and sends to 10, while the source's worm to 11 has waited for the source's worm to 15. A
 /// larger startup only moves the lengths at which they meet.
 #[test]
 fn u_cube_waits_on_all_ports_whatever_the_startup() {
