@@ -110,12 +110,11 @@ impl CheckedTraffic {
         let flit_bytes = switching.flit_bytes.unwrap_or(1);
         let Count { least, most } = length.range();
         if least == 0 || length.flits(most, flit_bytes) > MAX_LENGTH {
-            let unit = if matches!(length, Length::Bytes(_)) {
-                format!("flits of {flit_bytes} bytes")
-            } else {
-                "data flits".to_owned()
+            let (most, unit) = match length {
+                Length::Flits(_) => (u64::from(MAX_LENGTH), "data flits"),
+                Length::Bytes(_) => (u64::from(MAX_LENGTH) * u64::from(flit_bytes), "bytes"),
             };
-            return Err(error("length", format!("expected 1 to {MAX_LENGTH} {unit}")));
+            return Err(error("length", format!("expected 1 to {most} {unit}")));
         }
         let multicast = match &traffic.multicast {
             None => None,

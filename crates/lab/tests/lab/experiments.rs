@@ -139,9 +139,13 @@ fn bad_files_are_pointed_at() {
         (
             "[traffic]",
             "[traffic]\nlength = { byte = 9 }",
-            "x.toml:5:12: unknown setting `byte`, expected `uniform` or `bytes`",
+            "x.toml:5:10: unknown setting `byte`, expected `uniform` or `bytes`",
         ),
-        ("[traffic]", "[traffic]\nlength = { bytes = 0 }", "x.toml:5:10: `traffic.length`: expected 1 to"),
+        (
+            "[traffic]",
+            "[traffic]\nlength = { bytes = 0 }",
+            "x.toml:5:1: `traffic.length`: expected 1 to 16777216 bytes",
+        ),
         (
             "[traffic]",
             "[traffic]\nlength = 'long'",
