@@ -10,6 +10,9 @@ use crate::statistics::{Estimate, lower_bound};
 /// The share of messages by which a steady run may fall behind before it counts as saturated.
 const BACKLOG: f64 = 0.02;
 
+/// Replications that are enough to give a point up, if each of them is saturated by itself.
+const HOPELESS: u32 = 10;
+
 /// How a point ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -52,16 +55,24 @@ pub(crate) enum Verdict {
 ///
 /// Decisions fall at checkpoints, and only on what lies before them: the first at the least number of replications, the next
 /// where the interval should be narrow enough if the variance stays what it is, but at least a quarter and at most twice as far.
-/// A deadlock ends the point at its replication, if a checkpoint did not do so before.
+/// A deadlock ends the point at its replication, if a checkpoint did not do so before. Where many replications are asked for, ten
+/// that are all saturated end it, too.
 pub(crate) fn judge(stop: &Stop, steady: bool, runs: &[RunResult]) -> Verdict {
     let deadlock = runs.iter().position(|run| run.deadlock.is_some());
     let most = stop.most();
-    let mut checkpoint = stop.min_replications;
+    let mut checkpoint = stop.min_replications.min(HOPELESS);
     loop {
         if let Some(at) = deadlock.filter(|&at| at < checkpoint as usize) {
             return Verdict::Done(Outcome::Deadlocked, at as u32 + 1);
         }
         let Some(seen) = runs.get(..checkpoint as usize) else { return Verdict::Need(checkpoint) };
+        if checkpoint < stop.min_replications {
+            if seen.iter().all(|run| run.saturated) {
+                return Verdict::Done(Outcome::Saturated, checkpoint);
+            }
+            checkpoint = stop.min_replications;
+            continue;
+        }
         if saturated(seen, steady) {
             return Verdict::Done(Outcome::Saturated, checkpoint);
         }
@@ -165,6 +176,19 @@ mod tests {
         }
         assert_eq!(judged(&stop(10, 50), &runs), Verdict::Done(Outcome::Saturated, 10));
         assert!(matches!(judge(&stop(10, 50), false, &runs), Verdict::Need(_)));
+    }
+
+    #[test]
+    fn ten_saturated_replications_are_enough_to_give_up() {
+        let mut runs: Vec<_> = (0..100).map(|_| run(100.0)).collect();
+        for run in &mut runs[..10] {
+            run.saturated = true;
+        }
+        assert_eq!(judged(&stop(100, 200), &runs[..9]), Verdict::Need(10));
+        assert_eq!(judged(&stop(100, 200), &runs[..10]), Verdict::Done(Outcome::Saturated, 10));
+        runs[4].saturated = false;
+        assert_eq!(judged(&stop(100, 200), &runs[..10]), Verdict::Need(100));
+        assert_eq!(judged(&stop(100, 200), &runs), Verdict::Done(Outcome::Precise, 100));
     }
 
     #[test]

@@ -10,93 +10,157 @@ use super::worm::{Route, Worm};
 use crate::observer::Observer;
 use crate::result::{DeadWorm, Deadlock};
 
+/// Memory of searches.
+#[derive(Default)]
+pub(crate) struct Search {
+    /// The first request of each worm, by slot, and the one after each request; or `NONE`.
+    first: Vec<u32>,
+    next: Vec<u32>,
+    suspects: Vec<u32>,
+    /// Whether a worm is a suspect that has not been struck out.
+    dead: Vec<bool>,
+    /// The last entry in `watches` of those who depend on a worm, by its slot: (dependent, entry before).
+    watched: Vec<u32>,
+    watches: Vec<(u32, u32)>,
+    /// Worms that have been struck out, and whose dependents have still to be looked at.
+    struck: Vec<u32>,
+    /// The worms that keep a request from being granted.
+    blockers: Vec<u32>,
+}
+
+impl Search {
+    fn requests(&self, slot: u32) -> impl Iterator<Item = u32> {
+        let index = |index: u32| (index != NONE).then_some(index);
+        std::iter::successors(index(self.first[slot as usize]), move |&at| index(self.next[at as usize]))
+    }
+
+    fn is_dead(&self, slot: u32) -> bool {
+        slot != NONE && self.dead[slot as usize]
+    }
+}
+
 impl<O: Observer> Core<'_, O> {
     /// Finds dead worms, if there are any, and a cycle among them.
     ///
     /// Only worms with nothing but requests ahead of them can be dead, and only those that are `stuck`: that will give nothing
     /// back before a request is granted. Of these, one is struck out if any of its requests has, for each of its parts, a
-    /// candidate that is neither held by nor queued behind a worm that remains; the rest is dead.
-    pub(crate) fn find_deadlock(&self, stuck: impl Fn(u32) -> bool) -> Option<Deadlock> {
-        let mut requests: Vec<Vec<u32>> = vec![Vec::new(); self.worms.len()];
+    /// candidate that is neither held by nor queued behind a worm that remains; the rest is dead. Whoever is struck out has
+    /// those looked at again that counted on it: about linear in worms and requests.
+    pub(crate) fn find_deadlock(&self, search: &mut Search, stuck: impl Fn(u32) -> bool) -> Option<Deadlock> {
+        let worms = self.worms.len();
+        search.first.clear();
+        search.first.resize(worms, NONE);
         for (index, request) in self.channels.arbiter.requests() {
-            requests[request.worm as usize].push(index);
+            if search.next.len() <= index as usize {
+                search.next.resize(index as usize + 1, NONE);
+            }
+            search.next[index as usize] = std::mem::replace(&mut search.first[request.worm as usize], index);
         }
-        let mut suspects: Vec<u32> = (0..self.worms.len() as u32)
-            .filter(|&slot| {
-                let worm = &self.worms[slot as usize];
-                worm.live && worm.timers == 0 && worm.requests > 0 && stuck(slot)
-            })
-            .collect();
-        let mut dead: Vec<bool> = vec![false; self.worms.len()];
+        let mut suspects = std::mem::take(&mut search.suspects);
+        suspects.clear();
+        suspects.extend((0..worms as u32).filter(|&slot| {
+            let worm = &self.worms[slot as usize];
+            worm.live && worm.timers == 0 && worm.requests > 0 && stuck(slot)
+        }));
+        search.dead.clear();
+        search.dead.resize(worms, false);
         for &slot in &suspects {
-            dead[slot as usize] = true;
+            search.dead[slot as usize] = true;
         }
-        loop {
-            let before = suspects.len();
-            suspects.retain(|&slot| {
-                let stuck = requests[slot as usize]
-                    .iter()
-                    .filter_map(|&index| self.channels.arbiter.request(index))
-                    .all(|request| !self.blockers(request, &dead).is_empty());
-                dead[slot as usize] = stuck;
-                stuck
-            });
-            if suspects.len() == before {
-                break;
+        search.watched.clear();
+        search.watched.resize(worms, NONE);
+        search.watches.clear();
+        for &slot in &suspects {
+            self.look_at(slot, search);
+            while let Some(struck) = search.struck.pop() {
+                let mut watch = search.watched[struck as usize];
+                while watch != NONE {
+                    let (dependent, before) = search.watches[watch as usize];
+                    self.look_at(dependent, search);
+                    watch = before;
+                }
             }
         }
-        let blocker = |slot: u32| {
-            let index = *requests[slot as usize].first()?;
-            self.blockers(self.channels.arbiter.request(index)?, &dead).first().copied()
-        };
+        suspects.retain(|&slot| search.dead[slot as usize]);
+        let (first, count) = (suspects.first().copied(), suspects.len());
+        search.suspects = suspects;
         // Worms that wait for a first channel hold nothing and block nobody, but lead to those that do.
-        let mut path = vec![*suspects.first()?];
+        let first = first?;
+        let mut path = vec![first];
         let start = loop {
-            let next = blocker(path[path.len() - 1])?;
+            let request = self.channels.arbiter.request(search.first[path[path.len() - 1] as usize])?;
+            self.find_blockers(request, search);
+            let next = *search.blockers.first()?;
             match path.iter().position(|&slot| slot == next) {
                 Some(start) => break start,
                 None => path.push(next),
             }
         };
-        let cycle = path[start..].iter().map(|&slot| self.describe(slot, &requests[slot as usize])).collect();
-        Some(Deadlock { at: self.now, dead: suspects.len(), cycle })
+        let cycle = path[start..].iter().map(|&slot| self.describe(slot, search)).collect();
+        Some(Deadlock { at: self.now, dead: count, cycle })
     }
 
-    /// The dead worms that keep a request from being granted for ever; none if it may be granted yet.
-    fn blockers(&self, request: &Request, dead: &[bool]) -> Vec<u32> {
+    /// Strikes a suspect out if it need not wait for ever; else has it looked at again when that may have changed.
+    fn look_at(&self, slot: u32, search: &mut Search) {
+        if !search.dead[slot as usize] {
+            return;
+        }
+        let mut index = search.first[slot as usize];
+        while let Some(request) = self.channels.arbiter.request(index) {
+            self.find_blockers(request, search);
+            if search.blockers.is_empty() {
+                search.dead[slot as usize] = false;
+                search.struck.push(slot);
+                return;
+            }
+            for &blocker in &search.blockers {
+                let watch = search.watches.len() as u32;
+                search.watches.push((slot, std::mem::replace(&mut search.watched[blocker as usize], watch)));
+            }
+            index = search.next[index as usize];
+        }
+    }
+
+    /// Dead worms that keep a request from being granted for as long as all of them are dead; none if it may be granted yet.
+    fn find_blockers(&self, request: &Request, search: &mut Search) {
+        let arbiter = &self.channels.arbiter;
+        let mut blockers = std::mem::take(&mut search.blockers);
+        blockers.clear();
         if let Some(pool) = request.pool {
-            let holders: Vec<u32> =
-                self.channels.arbiter.members(pool).map(|channel| self.channels.arbiter.holder(channel, 0)).collect();
-            if holders.iter().all(|&holder| holder != NONE && dead[holder as usize]) {
-                return holders;
+            blockers.extend(arbiter.members(pool).map(|channel| arbiter.holder(channel, 0)));
+            if !blockers.iter().all(|&holder| search.is_dead(holder)) {
+                blockers.clear();
             }
         }
-        let mut blockers = Vec::new();
-        for (position, &link) in request.links.iter().enumerate() {
-            let holders: Vec<u32> = self.channels.arbiter.link_holders(link).collect();
-            let ahead =
-                self.channels.arbiter.ahead(request, position).filter_map(|index| self.channels.arbiter.request(index));
-            let dead_ahead = ahead.map(|other| other.worm).find(|&worm| worm != request.worm && dead[worm as usize]);
-            if holders.iter().all(|&holder| holder != NONE && dead[holder as usize]) {
-                blockers.extend(holders);
-            } else if let Some(worm) = dead_ahead {
-                blockers.push(worm);
-            } else if !request.all_links {
-                return Vec::new();
-            } else {
-                continue;
-            }
-            if request.all_links {
-                return blockers;
+        if blockers.is_empty() {
+            for (position, &link) in request.links.iter().enumerate() {
+                let before = blockers.len();
+                blockers.extend(arbiter.link_holders(link));
+                if !blockers[before..].iter().all(|&holder| search.is_dead(holder)) {
+                    blockers.truncate(before);
+                    let ahead = arbiter.ahead(request, position).filter_map(|index| arbiter.request(index));
+                    let dead = |worm: &u32| *worm != request.worm && search.is_dead(*worm);
+                    blockers.extend(ahead.map(|other| other.worm).find(dead));
+                }
+                let blocked = blockers.len() > before;
+                if blocked && request.all_links {
+                    // One link that never comes is enough.
+                    break;
+                }
+                if !blocked && !request.all_links {
+                    blockers.clear();
+                    break;
+                }
             }
         }
-        blockers
+        search.blockers = blockers;
     }
 
-    fn describe(&self, slot: u32, requests: &[u32]) -> DeadWorm {
+    fn describe(&self, slot: u32, search: &Search) -> DeadWorm {
         let worm = &self.worms[slot as usize];
-        let requests: Vec<&Request> =
-            requests.iter().filter_map(|&index| self.channels.arbiter.request(index)).collect();
+        let requests = search.requests(slot).filter_map(|index| self.channels.arbiter.request(index));
+        let mut requests: Vec<&Request> = requests.collect();
+        requests.sort_by_key(|request| request.key);
         let mut waits_for = Vec::new();
         let mut seen = HashSet::new();
         for request in &requests {

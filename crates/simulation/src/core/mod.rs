@@ -24,6 +24,7 @@ use crate::observer::{Cycle, LatencyParts, Observer};
 use crate::result::Deadlock;
 use arbiter::{Arbiter, Grant, NONE};
 use channels::{Channels, Reports};
+pub(crate) use dead::Search;
 pub(crate) use event::{Event, Kind};
 use startups::NodeState;
 use worm::{HopPool, PathRoute, Route, Worm};
@@ -55,6 +56,7 @@ pub(crate) struct Core<'a, O> {
     /// A header that found no channel to go on by: the run makes no sense from then on.
     pub(crate) stranded: Option<NoRoute>,
     next_deadlock_search: Cycle,
+    pub(crate) search: Search,
     // Scratch, kept for its memory.
     due: Vec<Event>,
     grant: Grant,
@@ -94,6 +96,7 @@ impl<'a, O: Observer> Core<'a, O> {
             submitted: Vec::new(),
             stranded: None,
             next_deadlock_search: DEADLOCK_INTERVAL,
+            search: Search::default(),
             due: Vec::new(),
             grant: Grant::default(),
             candidates: Vec::new(),

@@ -114,13 +114,16 @@ impl<'a, O: Observer> Steps<'a> for FlitEngine<'a, O> {
     }
 
     fn find_deadlock(&mut self) -> Option<Deadlock> {
-        self.core.find_deadlock(|slot| {
+        let mut search = std::mem::take(&mut self.core.search);
+        let found = self.core.find_deadlock(&mut search, |slot| {
             let worm = &self.core.worms[slot as usize];
             match (&self.flits[slot as usize], &worm.route) {
                 (Flits::Path(flits), Route::Path(route)) => flits.holds_on(route, worm.flits, self.core.config.buffer),
                 _ => !self.is_active[slot as usize],
             }
-        })
+        });
+        self.core.search = search;
+        found
     }
 }
 

@@ -1,4 +1,4 @@
-//! The worm engine: header grants and channel releases only, equal to the flit engine to the cycle (docs/worm-engine.md).
+//! The worm engine: header grants and deliveries only, equal to the flit engine to the cycle (docs/worm-engine.md).
 //!
 //! Where a worm does not share the bandwidth of its channels, its flits have no free will: once the header has crossed a channel,
 //! the cycle in which any other flit crosses it follows from when the header crosses that channel and those ahead. So each
@@ -206,10 +206,13 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
     fn find_deadlock(&mut self) -> Option<Deadlock> {
         self.catch_up();
         let now = self.core.now;
-        self.core.find_deadlock(|slot| match &self.times[slot as usize] {
+        let mut search = std::mem::take(&mut self.core.search);
+        let found = self.core.find_deadlock(&mut search, |slot| match &self.times[slot as usize] {
             Times::Path(times) => times.last_departure() < now,
             Times::Tree(times) => times.last_departure() < now,
-        })
+        });
+        self.core.search = search;
+        found
     }
 }
 

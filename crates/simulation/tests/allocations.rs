@@ -1,0 +1,97 @@
+//! Engines allocate nothing for an event once they are warm. A test binary of its own, as it counts what its allocator is asked for.
+
+use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_name};
+use wormcast_network::{NodeId, Ports, TopologySpec};
+use wormcast_simulation::{
+    Cycle, Engine, EngineConfig, FlitEngine, Header, Progress, Replication, Reservation, StartupMode, WormEngine,
+};
+
+fn config(header: Header) -> EngineConfig {
+    EngineConfig {
+        ports: Ports { injection: 2, consumption: 4 },
+        buffer: 2,
+        virtual_channels: 1,
+        startup: 20,
+        startup_mode: StartupMode::Serial,
+        routing_delay: 2,
+        strip_delay: 2,
+        receive_overhead: 0,
+        header,
+        header_flits: 2,
+        replication: Replication::Lockstep,
+        reservation: Reservation::Atomic,
+    }
+}
+
+/// The same plans again and again, so far apart that each round ends before the next: allocations of each round, plans and the
+/// taking in of messages left out.
+fn rounds<E: Engine>(mut engine: E, plans: &[Plan]) -> Vec<u64> {
+    const PERIOD: Cycle = 1 << 15;
+    let run = |engine: &mut E, until| {
+        allocation_counter::measure(|| assert_eq!(engine.run_until(until), Progress::Reached)).count_total
+    };
+    let round = |round: Cycle| {
+        let mut allocations = 0;
+        for (id, plan) in (0..).zip(plans) {
+            let at = round * PERIOD + id * 7;
+            allocations += run(&mut engine, at);
+            engine.submit(at, round * plans.len() as u64 + id, 1 + (id as u32 * 13) % 90, plan.clone());
+        }
+        allocations += run(&mut engine, (round + 1) * PERIOD);
+        assert!(engine.is_empty(), "a round ends before the next");
+        allocations
+    };
+    (0..48).map(round).collect()
+}
+
+/// The worm engine comes to rest. The flit engine keeps a list as long as the path for each worm, which grows as long as places in
+/// its table meet longer paths than before: less and less.
+fn check(worm: &[u64], flit: &[u64]) {
+    assert!(worm[0] > 100 && flit[0] > 100, "the count works: the first round has to allocate");
+    assert_eq!(worm[32..], [0; 16], "worm engine: {worm:?}");
+    assert!(flit[32..].iter().all(|&round| round < flit[0] / 100), "flit engine: {flit:?}");
+}
+
+#[test]
+fn warm_engines_allocate_nothing_for_events() {
+    let mesh = "mesh:8x8".parse::<TopologySpec>().unwrap().build().unwrap();
+    for (name, header) in [("dual-path", Header::AllDestinations), ("pure-negative-first", Header::None)] {
+        let algorithm = algorithm_by_name(name, &mesh, &Options::default()).unwrap();
+        let plan = |i: u32| {
+            let destinations: Vec<NodeId> = (1..7).map(|k| NodeId::new((i * 11 + k * k * 5) % 64)).collect();
+            algorithm.plan(&mesh, &Multicast::new(NodeId::new(i * 37 % 64), &destinations))
+        };
+        let plans: Vec<Plan> = (0..300).map(plan).collect();
+        let config = config(header);
+        let worm = rounds(WormEngine::new(&mesh, algorithm.routing(), config, ()), &plans);
+        check(&worm, &rounds(FlitEngine::new(&mesh, algorithm.routing(), config, ()), &plans));
+    }
+}
+
+#[test]
+fn trees_too() {
+    let mesh = "mesh:8x8".parse::<TopologySpec>().unwrap().build().unwrap();
+    let algorithm = algorithm_by_name("separate", &mesh, &Options::default()).unwrap();
+    // A comb from the corner: along row 0, and up every column. All start there, so none can block another for ever.
+    let channel = |from: u32, to: u32| {
+        let router = |id| mesh.router_of(NodeId::new(id));
+        mesh.channel_between(router(from), router(to)).unwrap()
+    };
+    let mut branches = Vec::new();
+    let mut trunk = None;
+    for x in 0..8u32 {
+        if x > 0 {
+            branches.push(Branch { channel: channel(x - 1, x), parent: trunk, delivers: true });
+            trunk = Some(branches.len() as u32 - 1);
+        }
+        let mut parent = trunk;
+        for y in 1..8 {
+            branches.push(Branch { channel: channel(x + 8 * (y - 1), x + 8 * y), parent, delivers: true });
+            parent = Some(branches.len() as u32 - 1);
+        }
+    }
+    let plans = vec![Plan { worms: vec![Worm::tree(NodeId::new(0), branches)] }; 40];
+    let config = config(Header::BitString);
+    let worm = rounds(WormEngine::new(&mesh, algorithm.routing(), config, ()), &plans);
+    check(&worm, &rounds(FlitEngine::new(&mesh, algorithm.routing(), config, ()), &plans));
+}
