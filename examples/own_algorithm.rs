@@ -104,8 +104,8 @@ fn traffic(rate: f64) -> Traffic {
             sources: None,
             interval: None,
         }),
-        length: Some(Count { least: 10, most: 100 }),
-        multicast: Some(MulticastTraffic { destinations: Count::fixed(10), fraction: 1.0 }),
+        length: Some(Count { least: 10, most: 100 }.into()),
+        multicast: Some(MulticastTraffic { destinations: Count::fixed(10).into(), fraction: 1.0 }),
         ..Traffic::default()
     }
 }

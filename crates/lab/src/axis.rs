@@ -101,7 +101,7 @@ fn collect(
         };
         let root = path[0].as_str();
         if !SWEEPABLE.contains(&root) {
-            let message = if ["title", "stop", "plot", "sweep"].contains(&root) {
+            let message = if ["title", "stop", "plot", "claim", "sweep"].contains(&root) {
                 format!("`{root}` is no setting of a run and cannot be swept")
             } else {
                 format!("`{key}` names no setting: expected a path that starts with one of {}", SWEEPABLE.join(", "))

@@ -120,17 +120,23 @@ impl Document {
         Ok(())
     }
 
-    /// Where the setting at a dotted path is: its value, or its key if it is a table, or the nearest table around it.
+    /// Where the setting at a dotted path is: its value, or its key if it is a table, or the nearest table around it. Items of lists
+    /// are numbered from 0.
     pub(crate) fn place(tree: &Tree<'_>, path: &str) -> Range<usize> {
         let mut place = 0..0;
         let mut table = tree;
-        for name in path.split('.') {
-            let Some((key, value)) = table.get_key_value(name) else { break };
+        let mut names = path.split('.');
+        while let Some((key, mut value)) = names.next().and_then(|name| table.get_key_value(name)) {
+            place = key.span();
+            while let DeValue::Array(items) = value.get_ref() {
+                place = value.span();
+                let Some(item) = names.next().and_then(|index| items.get(index.parse::<usize>().ok()?)) else {
+                    return place;
+                };
+                (value, place) = (item, item.span());
+            }
             match value.get_ref() {
-                DeValue::Table(inner) => {
-                    place = key.span();
-                    table = inner;
-                }
+                DeValue::Table(inner) => table = inner,
                 _ => return value.span(),
             }
         }

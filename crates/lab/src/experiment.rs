@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use wormcast_network::TopologySpec;
+use wormcast_simulation::Mode;
 
 use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
+use crate::claim::Claim;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Document, Override, Tree};
 use crate::figure::Figure;
-use crate::file::{ExperimentFile, PlotSettings, Quantity, Stop};
+use crate::file::{ExperimentFile, PlotSettings, Quantity, Stop, TimeUnit};
 use crate::point::{Coordinate, Point, PointSpec, sha256};
 
 const BUILT_IN: &str = include_str!("../../../experiments/mesh-latency-10.toml");
@@ -44,8 +46,11 @@ pub struct Experiment {
     stop: Stop,
     plot: PlotSettings,
     axes: Vec<Axis>,
+    claims: Vec<Claim>,
     /// The swept settings that an override fixes.
-    fixed: Vec<String>,
+    fixed: Vec<Axis>,
+    /// Whether runs only plan.
+    plans: bool,
 }
 
 impl Experiment {
@@ -93,7 +98,9 @@ impl Experiment {
             stop: Stop::default(),
             plot: PlotSettings::default(),
             axes: kept,
-            fixed: fixed.into_iter().map(|axis| axis.key).collect(),
+            claims: Vec::new(),
+            fixed,
+            plans: false,
             document: document.clone(),
         };
         // The first point stands for all: what only the sweep gives is then there.
@@ -101,8 +108,13 @@ impl Experiment {
         experiment.title = file.title;
         experiment.stop = file.stop;
         experiment.plot = file.plot;
+        experiment.claims = file.claim;
+        experiment.plans = file.run.mode == Some(Mode::Plan);
         experiment.check_stop(&tree)?;
         experiment.check_plot(&tree)?;
+        for index in 0..experiment.claims.len() {
+            experiment.check_claim(&tree, index)?;
+        }
         Ok(experiment)
     }
 
@@ -169,7 +181,44 @@ impl Experiment {
         Ok(points)
     }
 
-    /// The sweep's plot; `None` if there are no numbers to plot against.
+    /// What is plotted and claimed, unless a claim says otherwise: never empty.
+    pub(crate) fn quantities(&self) -> Vec<Quantity> {
+        match self.plot.y.0.as_slice() {
+            [] => vec![if self.plans { Quantity::PlanSteps } else { Quantity::default() }],
+            given => given.to_vec(),
+        }
+    }
+
+    /// The unit of times in plots and verdicts.
+    pub(crate) fn unit(&self) -> TimeUnit {
+        self.plot.unit
+    }
+
+    /// The swept setting whose values plots and claims call series.
+    pub(crate) fn series_key(&self) -> String {
+        self.plot.series.clone().unwrap_or_else(|| "algorithm".to_owned())
+    }
+
+    /// What is claimed.
+    pub(crate) fn claims(&self) -> &[Claim] {
+        &self.claims
+    }
+
+    /// The swept setting along which claims compare: that of the plot, or else the first that is swept beside the series.
+    pub(crate) fn claim_axis(&self) -> Option<String> {
+        let series = self.series_key();
+        let all = || self.axes.iter().chain(&self.fixed);
+        let plotted = self.figure().and_then(|figure| figure.along);
+        plotted.or_else(|| all().map(|axis| &axis.key).find(|key| **key != series).cloned())
+    }
+
+    /// The sweep's plots, one for each quantity; none if there are no numbers to plot against.
+    pub fn figures(&self) -> Vec<Figure> {
+        let Some(first) = self.figure() else { return Vec::new() };
+        self.quantities().into_iter().map(|y| Figure { y, ..first.clone() }).collect()
+    }
+
+    /// The sweep's first plot; `None` if there are no numbers to plot against.
     pub fn figure(&self) -> Option<Figure> {
         let numeric = |axis: &&Axis| axis.values.iter().all(|value| value.json.is_number());
         let axis = |key: &str| self.axes.iter().find(|axis| axis.key == key);
@@ -185,7 +234,7 @@ impl Experiment {
             title: self.plot.title.clone().unwrap_or_else(|| self.title.clone()),
             log: axis(x).is_some_and(|axis| axis.log),
             x: x.clone(),
-            y: self.plot.y.unwrap_or_default(),
+            y: self.quantities()[0],
             series: axis(series).map(|axis| axis.key.clone()),
             unit: self.plot.unit,
             confidence: self.stop.confidence,
@@ -302,8 +351,9 @@ impl Experiment {
     }
 
     fn check_plot(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
-        let swept: Vec<&str> = self.swept().into_iter().chain(self.fixed.iter().map(String::as_str)).collect();
-        let loads = Quantity::ALL.iter().filter(|(_, quantity)| !quantity.is_latency()).map(|&(name, _)| name);
+        let swept: Vec<&str> =
+            self.swept().into_iter().chain(self.fixed.iter().map(|axis| axis.key.as_str())).collect();
+        let loads = Quantity::ALL.iter().filter(|(_, quantity)| quantity.is_load()).map(|&(name, _)| name);
         let x_names: Vec<&str> = swept.iter().copied().chain(loads).collect();
         for (key, given, names) in [("x", &self.plot.x, &x_names), ("series", &self.plot.series, &swept)] {
             let Some(given) = given.as_deref().filter(|given| !names.contains(given)) else { continue };
@@ -320,5 +370,76 @@ impl Experiment {
             }
             None => Ok(()),
         }
+    }
+
+    /// What of a claim can be checked before anything has run: that what it names is swept.
+    fn check_claim(&self, tree: &Tree<'_>, index: usize) -> Result<(), Diagnostic> {
+        let claim = &self.claims[index];
+        let error = |key: &str, message: String| {
+            Err(self.document.error(Document::place(tree, &format!("claim.{index}.{key}")), message))
+        };
+        if claim.tests() != 1 {
+            return error("id", format!("claim `{}` needs one test: one of `order`, `falls` and `values`", claim.id));
+        }
+        let axis = |key: &str| self.axes.iter().chain(&self.fixed).find(|axis| axis.key == key);
+        let series = self.series_key();
+        let Some(of_series) = axis(&series) else {
+            return error("id", format!("a claim compares series, and `{series}` is not swept"));
+        };
+        let names: Vec<String> = of_series.values.iter().map(AxisValue::plain).collect();
+        let lists = [
+            ("order.lower", claim.order.as_ref().is_some_and(|order| order.lower.is_empty())),
+            ("order.higher", claim.order.as_ref().is_some_and(|order| order.higher.is_empty())),
+            ("falls.series", claim.falls.as_ref().is_some_and(|falls| falls.series.is_empty())),
+            ("values.of", claim.values.as_ref().is_some_and(|values| values.of.is_empty())),
+        ];
+        if let Some((key, _)) = lists.iter().find(|(_, empty)| *empty) {
+            return error(key, "expected at least one series".to_owned());
+        }
+        if let Some((key, name)) = claim.series().into_iter().find(|(_, name)| !names.iter().any(|known| known == name))
+        {
+            let place = Document::place(tree, &format!("claim.{index}.{key}"));
+            let message =
+                format!("`{name}` is no value of `{series}` in this sweep: expected one of {}", names.join(", "));
+            return Err(self.document.error(place, message).with_help(nearest(name, names.iter().map(String::as_str))));
+        }
+        let shares = [
+            ("order.by", claim.order.as_ref().map(|order| order.by)),
+            ("falls.by", claim.falls.as_ref().map(|falls| falls.by)),
+        ];
+        for (key, by) in shares {
+            if by.is_some_and(|by| !(-10.0..1.0).contains(&by)) {
+                return error(key, "expected a share below 1, such as 0.1".to_owned());
+            }
+        }
+        let Some(along) = self.claim_axis().and_then(|key| axis(&key)) else { return Ok(()) };
+        let numbers: Vec<Option<f64>> = along.values.iter().map(|value| value.json.as_f64()).collect();
+        for end in ["from", "to"] {
+            let given = if end == "from" { claim.from } else { claim.to };
+            if given.is_some() && numbers.contains(&None) {
+                return error(end, format!("the values of `{}` are not numbers", along.key));
+            }
+        }
+        let covered: Vec<Option<f64>> = numbers.into_iter().filter(|&x| claim.covers(x)).collect();
+        if covered.is_empty() {
+            return error("from", format!("no value of `{}` lies in the range of the claim", along.key));
+        }
+        if let Some(order) = &claim.order
+            && let Some(x) = order.rise.iter().flatten().find(|&&x| !covered.contains(&Some(x)))
+        {
+            return error("order.rise", format!("{x} is no value of `{}` in the range of the claim", along.key));
+        }
+        if let Some(values) = &claim.values {
+            if let Some((name, given)) = values.of.iter().find(|(_, given)| given.len() != covered.len()) {
+                let expected = covered.len();
+                let message =
+                    format!("expected {expected} values, one for each of `{}`, and found {}", along.key, given.len());
+                return error(&format!("values.of.{name}"), message);
+            }
+            if !(values.tolerance >= 0.0 && values.tolerance.is_finite()) {
+                return error("values.tolerance", "expected a number that is not negative".to_owned());
+            }
+        }
+        Ok(())
     }
 }

@@ -66,6 +66,11 @@ impl Figure {
             Quantity::AcceptedLoad => "Accepted load (flits per node per cycle)".to_owned(),
             Quantity::DeliveredLoad => "Delivered load (flits per node per cycle)".to_owned(),
             Quantity::LinkUtilisation => "Mean link utilisation".to_owned(),
+            Quantity::PlanSteps => "Steps".to_owned(),
+            Quantity::PlanStartups => "Startups of the busiest node".to_owned(),
+            Quantity::PlanMeanStartups => "Startups per node".to_owned(),
+            Quantity::PlanChannels => "Channels taken by a message's worms".to_owned(),
+            Quantity::PlanContention => "Share of plans with contention".to_owned(),
         }
     }
 }

@@ -1,10 +1,14 @@
 //! What an experiment file may say, as types; the JSON Schema is made from them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
+use serde::de::{self, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use wormcast_simulation::{EngineChoice, Run, Switching, Timing, Traffic};
+use wormcast_simulation::{EngineChoice, Run, RunResult, Switching, Timing, Traffic};
+
+use crate::claim::Claim;
 
 /// An experiment: one configuration, or a sweep over several.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -51,6 +55,9 @@ pub(crate) struct ExperimentFile {
     /// The plot of a sweep.
     #[serde(default)]
     pub(crate) plot: PlotSettings,
+    /// What is claimed about a sweep, to be tested.
+    #[serde(default)]
+    pub(crate) claim: Vec<Claim>,
 }
 
 /// The engine that simulates.
@@ -149,14 +156,67 @@ pub(crate) enum Scale {
 pub(crate) struct PlotSettings {
     /// The swept setting along the horizontal axis, or a load that is measured. Default: the first numbers that are swept.
     pub(crate) x: Option<String>,
-    /// What is plotted. Default `latency.last`.
-    pub(crate) y: Option<Quantity>,
+    /// What is plotted, or a list, for one plot each. Default `latency.last`, in mode `plan` `plan.steps`.
+    pub(crate) y: Quantities,
     /// The swept setting that makes one curve of each value. Default `algorithm`.
     pub(crate) series: Option<String>,
     /// The title, if not the experiment's.
     pub(crate) title: Option<String>,
     /// The unit of latencies.
     pub(crate) unit: TimeUnit,
+}
+
+/// A quantity, or several.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Quantities(pub(crate) Vec<Quantity>);
+
+impl<'de> Deserialize<'de> for Quantities {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct QuantitiesVisitor;
+
+        impl<'de> Visitor<'de> for QuantitiesVisitor {
+            type Value = Quantities;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a quantity, or a list of them")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Quantities, E> {
+                Quantity::deserialize(name.into_deserializer()).map(|quantity| Quantities(vec![quantity]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Quantities, A::Error> {
+                let mut quantities: Vec<Quantity> = Vec::new();
+                while let Some(quantity) = list.next_element()? {
+                    if quantities.contains(&quantity) {
+                        return Err(de::Error::custom(format!("`{}` is listed twice", quantity.name())));
+                    }
+                    quantities.push(quantity);
+                }
+                if quantities.is_empty() {
+                    Err(de::Error::invalid_length(0, &self))
+                } else {
+                    Ok(Quantities(quantities))
+                }
+            }
+        }
+
+        deserializer.deserialize_any(QuantitiesVisitor)
+    }
+}
+
+impl JsonSchema for Quantities {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Quantities".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let quantity = generator.subschema_for::<Quantity>();
+        schemars::json_schema!({
+            "description": "A quantity, or a list of them.",
+            "anyOf": [quantity, { "type": "array", "items": quantity, "minItems": 1 }]
+        })
+    }
 }
 
 /// A unit of time.
@@ -202,11 +262,26 @@ pub enum Quantity {
     /// The mean share of cycles in which a link is busy.
     #[serde(rename = "link_utilisation")]
     LinkUtilisation,
+    /// Steps of a message's plan; as all `plan.…`, of runs in `mode = "plan"`.
+    #[serde(rename = "plan.steps")]
+    PlanSteps,
+    /// Worms that the busiest node sends for all messages of a run.
+    #[serde(rename = "plan.startups")]
+    PlanStartups,
+    /// Worms that a node sends for all messages of a run, averaged over nodes.
+    #[serde(rename = "plan.mean_startups")]
+    PlanMeanStartups,
+    /// Channels that a message's worms take.
+    #[serde(rename = "plan.channels")]
+    PlanChannels,
+    /// The share of plans that are not contention-free.
+    #[serde(rename = "plan.contention")]
+    PlanContention,
 }
 
 impl Quantity {
     /// All quantities, by name.
-    pub(crate) const ALL: [(&'static str, Self); 9] = [
+    pub(crate) const ALL: [(&'static str, Self); 14] = [
         ("latency.last", Self::LatencyLast),
         ("latency.mean", Self::LatencyMean),
         ("latency.p50", Self::LatencyP50),
@@ -216,11 +291,47 @@ impl Quantity {
         ("accepted_load", Self::AcceptedLoad),
         ("delivered_load", Self::DeliveredLoad),
         ("link_utilisation", Self::LinkUtilisation),
+        ("plan.steps", Self::PlanSteps),
+        ("plan.startups", Self::PlanStartups),
+        ("plan.mean_startups", Self::PlanMeanStartups),
+        ("plan.channels", Self::PlanChannels),
+        ("plan.contention", Self::PlanContention),
     ];
 
     /// The quantity of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, quantity)| quantity)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, quantity)| *quantity == self).map_or("", |&(name, _)| name)
+    }
+
+    /// Whether it can run along the horizontal axis: a measured load.
+    pub(crate) fn is_load(self) -> bool {
+        matches!(self, Self::OfferedLoad | Self::AcceptedLoad | Self::DeliveredLoad | Self::LinkUtilisation)
+    }
+
+    /// Its value in one run, in cycles for times; `None` if the run has none.
+    pub(crate) fn of(self, run: &RunResult) -> Option<f64> {
+        let plan = run.plan.as_ref();
+        match self {
+            Self::LatencyLast => run.latency.last.mean,
+            Self::LatencyMean => run.latency.mean.mean,
+            Self::LatencyP50 => run.latency.last.p50,
+            Self::LatencyP95 => run.latency.last.p95,
+            Self::LatencyP99 => run.latency.last.p99,
+            Self::OfferedLoad => Some(run.offered_load),
+            Self::AcceptedLoad => Some(run.accepted_load),
+            Self::DeliveredLoad => Some(run.delivered_load),
+            Self::LinkUtilisation => Some(run.links.busy),
+            Self::PlanSteps => plan.map(|plan| plan.steps),
+            Self::PlanStartups => plan.map(|plan| plan.startups as f64),
+            Self::PlanMeanStartups => plan.map(|plan| plan.mean_startups),
+            Self::PlanChannels => plan.map(|plan| plan.channels),
+            Self::PlanContention => plan.map(|plan| plan.contention),
+        }
     }
 
     /// Whether it is a time, in cycles, which a saturated point does not have.

@@ -3,7 +3,8 @@
 //! An [`Experiment`] is a file: one configuration, or a sweep over several. Its [points](Experiment::points) are plain data with a
 //! [hash](PointSpec::config_hash). [`sweep`] replicates each until it is precise enough, on any number of threads and with the
 //! same result on each; a [`Store`] keeps every replication as soon as it is there, so that a sweep can be interrupted at any
-//! moment. [`summarise`] makes means with confidence intervals, [`csv()`] a table and [`plot`] a drawing of them.
+//! moment. [`summarise`] makes means with confidence intervals, [`csv()`] a table and [`plot`] a drawing of them. What the file
+//! claims about the sweep gets a [`Verdict`].
 //!
 //! ```no_run
 //! use std::num::NonZeroUsize;
@@ -14,15 +15,19 @@
 //! let experiment = Experiment::read(Path::new("experiments/quick.toml"), &[])?;
 //! let mut store = Store::open(Path::new("results.db"))?;
 //! let jobs = NonZeroUsize::new(4).expect("four threads");
-//! let summaries = run_sweep(&experiment, jobs, &mut store, false, &mut ())?;
-//! write_file(Path::new("quick.csv"), csv(&summaries).as_bytes())?;
+//! let found = run_sweep(&experiment, jobs, &mut store, false, &mut ())?;
+//! write_file(Path::new("quick.csv"), csv(&found.summaries).as_bytes())?;
 //! if let Some(figure) = experiment.figure() {
-//!     write_file(Path::new("quick.svg"), plot(&figure, &summaries)?.svg.as_bytes())?;
+//!     write_file(Path::new("quick.svg"), plot(&figure, &found.summaries)?.svg.as_bytes())?;
+//! }
+//! for verdict in found.verdicts {
+//!     println!("{}: {}", verdict.claim, verdict.verdict);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod axis;
+mod claim;
 mod diagnostic;
 mod document;
 mod experiment;
@@ -41,6 +46,7 @@ mod summary;
 mod sweep;
 #[cfg(test)]
 mod synthetic;
+mod verdict;
 
 pub use diagnostic::Diagnostic;
 pub use document::Override;
@@ -50,10 +56,11 @@ pub use file::{Engine, Quantity, Stop, TimeUnit, schema};
 pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
-pub use run::{RunError, run_point, run_sweep, stored_sweep};
+pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
 pub use seed::replication_seed;
 pub use statistics::Estimate;
 pub use stopping::Outcome;
 pub use store::{MODEL_VERSION, Store, StoreError};
-pub use summary::{LatencySummary, LoadSummary, PointSummary, summarise};
+pub use summary::{LatencySummary, LoadSummary, PlanSummary, PointSummary, summarise};
 pub use sweep::{Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
+pub use verdict::{ClaimVerdict, Comparison, Finding, Part, Verdict};

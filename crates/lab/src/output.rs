@@ -88,7 +88,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [&str; 26] = [
+const COLUMNS: [&str; 32] = [
     "outcome",
     "replications",
     "latency_last_cycles",
@@ -109,6 +109,12 @@ const COLUMNS: [&str; 26] = [
     "delivered_load",
     "link_utilisation",
     "link_utilisation_busiest",
+    "plan_steps",
+    "plan_steps_half_width",
+    "plan_startups",
+    "plan_mean_startups",
+    "plan_channels",
+    "plan_contention",
     "saturated",
     "deadlocked",
     "difference_cycles",
@@ -135,6 +141,7 @@ fn record(summary: &PointSummary) -> Vec<String> {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let latency = summary.latency.as_ref();
     let load = summary.load.as_ref();
+    let plan = summary.plan.as_ref();
     let last = latency.map(|latency| latency.last);
     let mean = latency.and_then(|latency| latency.mean);
     let mut record: Vec<String> = summary.coordinates.iter().map(crate::point::Coordinate::text).collect();
@@ -159,6 +166,12 @@ fn record(summary: &PointSummary) -> Vec<String> {
         number(load.map(|load| load.delivered)),
         number(load.map(|load| load.link_busy)),
         number(load.map(|load| load.link_busiest)),
+        number(plan.map(|plan| plan.steps.mean)),
+        number(plan.and_then(|plan| plan.steps.half_width)),
+        number(plan.map(|plan| plan.startups.mean)),
+        number(plan.map(|plan| plan.mean_startups.mean)),
+        number(plan.map(|plan| plan.channels.mean)),
+        number(plan.map(|plan| plan.contention.mean)),
         summary.saturated().to_string(),
         summary.deadlock.is_some().to_string(),
         number(summary.difference.map(|difference| difference.mean)),

@@ -12,6 +12,16 @@ use crate::seed::replication_seed;
 use crate::store::{Store, StoreError};
 use crate::summary::{PointSummary, summarise};
 use crate::sweep::{Observer, PointRuns, SweepError, stored, sweep};
+use crate::verdict::{ClaimVerdict, verdicts};
+
+/// What a sweep has found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Findings {
+    /// Its points.
+    pub summaries: Vec<PointSummary>,
+    /// What they say of the experiment's claims, each claim once.
+    pub verdicts: Vec<ClaimVerdict>,
+}
 
 /// Why an experiment has no result.
 #[derive(Debug, Error)]
@@ -48,7 +58,7 @@ pub fn run_point(experiment: &Experiment) -> Result<(Point, RunResult), RunError
     Ok((point, result))
 }
 
-/// Runs all points of an experiment on `jobs` threads and summarises them. Everything is checked before the first run. With
+/// Runs all points of an experiment on `jobs` threads, summarises them, and judges the experiment's claims. Everything is checked before the first run. With
 /// `fresh`, what the store has of these points is forgotten first.
 ///
 /// # Errors
@@ -59,7 +69,7 @@ pub fn run_sweep(
     store: &mut Store,
     fresh: bool,
     observer: &mut dyn Observer,
-) -> Result<Vec<PointSummary>, RunError> {
+) -> Result<Findings, RunError> {
     let points = experiment.points()?;
     let scenarios = experiment.scenarios(&points)?;
     if fresh {
@@ -70,22 +80,23 @@ pub fn run_sweep(
         let seed = replication_seed(point.spec.seed, replication);
         simulate(&scenarios[point.index], point.spec.engine.into(), seed)
     })?;
-    Ok(summaries(experiment, &points, &runs))
+    Ok(findings(experiment, &points, &runs))
 }
 
-/// Summarises what the store has of an experiment's points, without running anything.
+/// Summarises and judges what the store has of an experiment's points, without running anything.
 ///
 /// # Errors
 /// If the experiment makes no sense, or the store fails.
-pub fn stored_sweep(experiment: &Experiment, store: &Store) -> Result<Vec<PointSummary>, RunError> {
+pub fn stored_sweep(experiment: &Experiment, store: &Store) -> Result<Findings, RunError> {
     let points = experiment.points()?;
     let runs = stored(&points, experiment.stop(), store)?;
-    Ok(summaries(experiment, &points, &runs))
+    Ok(findings(experiment, &points, &runs))
 }
 
-fn summaries(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Vec<PointSummary> {
+fn findings(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Findings {
     let figure = experiment.figure();
     // Without a plot, algorithms are compared.
     let series = figure.as_ref().map_or(Some("algorithm"), |figure| figure.series.as_deref());
-    summarise(points, runs, experiment.stop().confidence, series)
+    let summaries = summarise(points, runs, experiment.stop().confidence, series);
+    Findings { summaries, verdicts: verdicts(experiment, points, runs) }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wormcast_simulation::{Mode, Process, RunResult};
 
-use crate::file::Stop;
+use crate::file::{Quantity, Stop};
 use crate::point::PointSpec;
 use crate::statistics::{Estimate, lower_bound};
 
@@ -105,9 +105,10 @@ fn saturated(runs: &[RunResult], steady: bool) -> bool {
     steady && lower_bound(&growth).is_some_and(|bound| bound > BACKLOG)
 }
 
-/// The mean latency to the last destination over replications.
+/// What has to become precise: the mean latency to the last destination over replications, or the steps if runs only plan.
 pub(crate) fn latency(runs: &[RunResult], confidence: f64) -> Option<Estimate> {
-    let means: Vec<f64> = runs.iter().filter_map(|run| run.latency.last.mean).collect();
+    let means: Vec<f64> =
+        runs.iter().filter_map(|run| Quantity::LatencyLast.of(run).or_else(|| Quantity::PlanSteps.of(run))).collect();
     Estimate::of(&means, confidence)
 }
 

@@ -26,8 +26,10 @@ pub struct PointSummary {
     pub cycle_ns: f64,
     /// Latencies; `None` if the point is saturated or deadlocked, or has no results.
     pub latency: Option<LatencySummary>,
-    /// Loads; `None` if the point is deadlocked or has no results.
+    /// Loads; `None` if the point is deadlocked or has no results, or its runs only plan.
     pub load: Option<LoadSummary>,
+    /// What the messages' plans cost, if runs only plan.
+    pub plan: Option<PlanSummary>,
     /// The mean latency to the last destination minus that of the first series at the same point, over replications with the same
     /// random numbers.
     pub difference: Option<Estimate>,
@@ -69,6 +71,21 @@ pub struct LoadSummary {
     pub link_busiest: f64,
 }
 
+/// What the messages of a point cost apart from time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PlanSummary {
+    /// Steps of a message's plan.
+    pub steps: Estimate,
+    /// Worms that the busiest node sends in a run.
+    pub startups: Estimate,
+    /// Worms that a node sends in a run, averaged over nodes.
+    pub mean_startups: Estimate,
+    /// Channels that a message's worms take.
+    pub channels: Estimate,
+    /// The share of plans that are not contention-free.
+    pub contention: Estimate,
+}
+
 impl PointSummary {
     /// Whether messages pile up.
     pub fn saturated(&self) -> bool {
@@ -84,6 +101,7 @@ impl PointSummary {
     pub fn quantity(&self, quantity: Quantity) -> Option<(f64, Option<f64>)> {
         let latency = self.latency.as_ref();
         let load = self.load.as_ref();
+        let plan = self.plan.as_ref();
         let interval = |estimate: Estimate| (estimate.mean, estimate.half_width);
         let plain = |value: f64| (value, None);
         match quantity {
@@ -96,6 +114,11 @@ impl PointSummary {
             Quantity::AcceptedLoad => load.map(|l| plain(l.accepted)),
             Quantity::DeliveredLoad => load.map(|l| plain(l.delivered)),
             Quantity::LinkUtilisation => load.map(|l| plain(l.link_busy)),
+            Quantity::PlanSteps => plan.map(|p| interval(p.steps)),
+            Quantity::PlanStartups => plan.map(|p| interval(p.startups)),
+            Quantity::PlanMeanStartups => plan.map(|p| interval(p.mean_startups)),
+            Quantity::PlanChannels => plan.map(|p| interval(p.channels)),
+            Quantity::PlanContention => plan.map(|p| interval(p.contention)),
         }
     }
 }
@@ -132,6 +155,7 @@ fn difference(runs: &[RunResult], reference: &[RunResult], confidence: f64) -> O
 fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSummary {
     let runs = &of_point.runs;
     let deadlock = runs.iter().zip(0u32..).find_map(|(run, replication)| Some((replication, run.deadlock.clone()?)));
+    let plan = plan_of(runs, confidence);
     let hidden = matches!(of_point.outcome, Outcome::Saturated | Outcome::Deadlocked);
     PointSummary {
         config_hash: point.spec.config_hash(),
@@ -140,7 +164,8 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
         replications: runs.len() as u32,
         cycle_ns: point.spec.timing.cycle_ns,
         latency: if hidden { None } else { latency_of(runs, confidence) },
-        load: if deadlock.is_some() { None } else { load_of(runs) },
+        load: if deadlock.is_some() || plan.is_some() { None } else { load_of(runs) },
+        plan,
         difference: None,
         deadlock,
     }
@@ -165,6 +190,19 @@ fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
             network: part(|parts| parts.network),
             blocking: part(|parts| parts.blocking),
         },
+    })
+}
+
+fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanSummary> {
+    let estimate = |quantity: Quantity| {
+        Estimate::of(&runs.iter().filter_map(|run| quantity.of(run)).collect::<Vec<f64>>(), confidence)
+    };
+    Some(PlanSummary {
+        steps: estimate(Quantity::PlanSteps)?,
+        startups: estimate(Quantity::PlanStartups)?,
+        mean_startups: estimate(Quantity::PlanMeanStartups)?,
+        channels: estimate(Quantity::PlanChannels)?,
+        contention: estimate(Quantity::PlanContention)?,
     })
 }
 

@@ -31,5 +31,6 @@ pub(crate) fn run(latency: f64) -> RunResult {
         links: LinkUse::default(),
         flit_hops: 1,
         deadlock: None,
+        plan: None,
     }
 }

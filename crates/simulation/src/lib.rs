@@ -41,6 +41,7 @@ mod flit;
 mod link_use;
 mod observer;
 mod pattern;
+mod planning;
 mod recorder;
 mod result;
 mod rng;
@@ -54,15 +55,15 @@ mod worm;
 
 pub use channel_use::ChannelUse;
 pub use config::{
-    Arrivals, Count, Header, Mode, Model, MulticastTraffic, Pattern, Process, Replication, Reservation, Run,
-    StartupMode, Switching, Timing, Traffic, UnicastTraffic, Warmup,
+    Arrivals, Count, Destinations, Header, Length, Mode, Model, MulticastTraffic, Pattern, Process, Replication,
+    Reservation, Run, StartupMode, StepPorts, Switching, Timing, TimingPreset, Traffic, UnicastTraffic, Warmup,
 };
 pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 pub use deliveries::DeliveryLog;
 pub use engine::{Engine, EngineConfig, Progress};
 pub use flit::FlitEngine;
 pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
-pub use result::{DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, Parts, RunResult, Window};
+pub use result::{DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult, Window};
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
 pub use timeline::Timeline;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct RunResult {
     /// The seed of the run's random choices.
     pub seed: u64,
-    /// The engine that ran: `flit`.
+    /// The engine that ran: `flit`, `worm`, or `plan` if nothing ran.
     pub engine: String,
     /// Cycles simulated.
     pub cycles: u64,
@@ -40,6 +40,24 @@ pub struct RunResult {
     pub flit_hops: u64,
     /// The deadlock that ended the run.
     pub deadlock: Option<Deadlock>,
+    /// What the messages' plans cost, for a run that only plans; everything in time is then empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanCosts>,
+}
+
+/// What plans cost apart from time.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct PlanCosts {
+    /// The steps of a message's plan: the mean over messages.
+    pub steps: f64,
+    /// Worms that the busiest node sends for all messages of the run together.
+    pub startups: u64,
+    /// The same, as the mean over all nodes.
+    pub mean_startups: f64,
+    /// Channels that the worms of a plan take, one counted as often as it is taken: the mean over messages.
+    pub channels: f64,
+    /// The share of plans that are not contention-free (paper 2, Definition 4).
+    pub contention: f64,
 }
 
 /// Messages by fate.

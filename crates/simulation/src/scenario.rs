@@ -13,6 +13,9 @@ use crate::traffic::CheckedTraffic;
 /// The most data flits of a message.
 pub const MAX_LENGTH: u32 = 1 << 24;
 
+/// The most bytes of a flit.
+const MAX_FLIT_BYTES: u32 = 1 << 16;
+
 /// The longest cycle, in nanoseconds: a second.
 const MAX_CYCLE_NS: f64 = 1e9;
 
@@ -65,6 +68,7 @@ impl Scenario {
             }
         };
         within("switching.buffer", switching.buffer, 1, MAX_LENGTH)?;
+        within("switching.flit_bytes", switching.flit_bytes.unwrap_or(1), 1, MAX_FLIT_BYTES)?;
         within("switching.virtual_channels", switching.virtual_channels, 1, 64)?;
         within("switching.injection_ports", switching.injection_ports, 1, MAX_PORTS)?;
         within("switching.consumption_ports", switching.consumption_ports, 1, MAX_PORTS)?;
@@ -102,7 +106,7 @@ impl Scenario {
             );
             return Err(ConfigError { key: "switching.header".to_owned(), problem });
         }
-        let checked = CheckedTraffic::new(traffic, timing, &network)?;
+        let checked = CheckedTraffic::new(traffic, switching, timing, &network)?;
         let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
         let problem = match (run.messages, run.max_cycles) {
             (Some(0), _) => Some(("messages", "expected at least 1 message")),
@@ -111,6 +115,11 @@ impl Scenario {
         };
         if let Some((key, problem)) = problem {
             return Err(ConfigError { key: format!("run.{key}"), problem: problem.to_owned() });
+        }
+        if run.ports.is_some() && mode != Mode::Plan {
+            let problem =
+                "only `mode = \"plan\"` counts steps; in time, `switching.injection_ports` says how many".to_owned();
+            return Err(ConfigError { key: "run.ports".to_owned(), problem });
         }
         let engine = EngineConfig::new(switching, timing, &network);
         Ok(Self { network, algorithm, engine, cycle_ns: timing.cycle_ns, traffic: checked, run: run.clone(), mode })

@@ -9,6 +9,7 @@ use crate::config::{Header, Mode, Warmup};
 use crate::engine::{Engine, Progress};
 use crate::flit::FlitEngine;
 use crate::observer::{Cycle, Generated, Observer};
+use crate::planning::plan_messages;
 use crate::recorder::{Goal, Recorder};
 use crate::result::{Deadlock, RunResult};
 use crate::scenario::Scenario;
@@ -75,7 +76,7 @@ pub fn simulate(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Result<
     simulate_observed(scenario, engine, seed, &mut ())
 }
 
-/// The same, with an observer that is told everything.
+/// The same, with an observer that is told everything; of a run that only plans there is nothing to tell.
 ///
 /// # Errors
 /// As [`simulate`].
@@ -85,6 +86,9 @@ pub fn simulate_observed<O: Observer>(
     seed: u64,
     observer: &mut O,
 ) -> Result<RunResult, SimulationError> {
+    if scenario.mode == Mode::Plan {
+        return plan_messages(scenario, seed);
+    }
     let objection = WormEngine::<(Recorder, &mut O)>::objection(&scenario.engine);
     let exact = match (engine, objection) {
         (EngineChoice::Worm, Some(reason)) => {
@@ -102,9 +106,10 @@ pub fn simulate_observed<O: Observer>(
     }
 }
 
-fn goal(scenario: &Scenario) -> Goal {
+/// Which messages a run is about.
+pub(crate) fn goal(scenario: &Scenario) -> Goal {
     match scenario.mode {
-        Mode::Finite => Goal::Finite {
+        Mode::Finite | Mode::Plan => Goal::Finite {
             count: scenario.run.messages.or_else(|| (!scenario.traffic.ends()).then(|| default_messages(scenario))),
         },
         Mode::Steady => {
@@ -327,6 +332,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
             links: recorder.links.result(),
             flit_hops,
             deadlock,
+            plan: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_network::{Network, NodeId, parse_node};
 
-use crate::config::{Arrivals, Count, Pattern, Process, Timing, Traffic};
+use crate::config::{Arrivals, Count, Destinations, Length, Pattern, Process, Switching, Timing, Traffic};
 use crate::observer::Cycle;
 use crate::pattern::permuted;
 use crate::rng::{Purpose, generator};
@@ -32,9 +32,10 @@ pub(crate) enum CheckedTraffic {
 /// Traffic from distributions.
 pub(crate) struct RandomTraffic {
     arrivals: CheckedArrivals,
-    length: Count,
+    length: Length,
+    flit_bytes: u32,
     /// Destinations of a multicast, and the share of messages that are multicasts.
-    multicast: Option<(Count, f64)>,
+    multicast: Option<(Destinations, f64)>,
     unicast: Unicast,
 }
 
@@ -74,7 +75,12 @@ impl CheckedTraffic {
         }
     }
 
-    pub(crate) fn new(traffic: &Traffic, timing: &Timing, network: &Network) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        traffic: &Traffic,
+        switching: &Switching,
+        timing: &Timing,
+        network: &Network,
+    ) -> Result<Self, ConfigError> {
         if let Some(path) = &traffic.trace {
             let others = [
                 ("arrivals", traffic.arrivals.is_some()),
@@ -100,16 +106,23 @@ impl CheckedTraffic {
         if nodes < 2 {
             return Err(error("arrivals", format!("{} has nobody to send to", network.name())));
         }
-        let length = traffic.length.unwrap_or(Count::fixed(32));
-        if length.least == 0 || length.most > MAX_LENGTH {
-            return Err(error("length", format!("expected 1 to {MAX_LENGTH} data flits")));
+        let length = traffic.length.unwrap_or(Length::Flits(Count::fixed(32)));
+        let flit_bytes = switching.flit_bytes.unwrap_or(1);
+        let Count { least, most } = length.range();
+        if least == 0 || length.flits(most, flit_bytes) > MAX_LENGTH {
+            let (most, unit) = match length {
+                Length::Flits(_) => (u64::from(MAX_LENGTH), "data flits"),
+                Length::Bytes(_) => (u64::from(MAX_LENGTH) * u64::from(flit_bytes), "bytes"),
+            };
+            return Err(error("length", format!("expected 1 to {most} {unit}")));
         }
         let multicast = match &traffic.multicast {
             None => None,
             Some(multicast) => {
-                let Count { least, most } = multicast.destinations;
-                if least == 0 || most > nodes - 1 {
-                    let problem = format!("expected 1 to {} destinations in {}", nodes - 1, network.name());
+                if let Destinations::Count(Count { least, most }) = multicast.destinations
+                    && (least == 0 || most > nodes - 1)
+                {
+                    let problem = format!("expected 1 to {} destinations in {}, or \"all\"", nodes - 1, network.name());
                     return Err(error("multicast.destinations", problem));
                 }
                 Some((multicast.destinations, share("multicast.fraction", multicast.fraction)?))
@@ -118,6 +131,7 @@ impl CheckedTraffic {
         Ok(Self::Random(Arc::new(RandomTraffic {
             arrivals: CheckedArrivals::new(arrivals, timing, nodes)?,
             length,
+            flit_bytes,
             multicast,
             unicast: Unicast::new(traffic, network)?,
         })))
@@ -376,10 +390,13 @@ impl Generator {
         let traffic = self.traffic.clone();
         let source = NodeId::new(node);
         let draw = |rng: &mut Xoshiro256PlusPlus, count: Count| rng.random_range(count.least..=count.most);
-        let length = draw(&mut rng, traffic.length);
+        let length = traffic.length.flits(draw(&mut rng, traffic.length.range()), traffic.flit_bytes);
         let multicast = traffic.multicast.filter(|&(_, fraction)| rng.random_bool(fraction));
         let destinations = match (multicast, &traffic.unicast) {
-            (Some((destinations, _)), _) => {
+            (Some((Destinations::All, _)), _) => {
+                (0..self.nodes).map(NodeId::new).filter(|&other| other != source).collect()
+            }
+            (Some((Destinations::Count(destinations), _)), _) => {
                 let count = draw(&mut rng, destinations);
                 self.distinct(&mut rng, count, Some(source))
             }
@@ -434,14 +451,16 @@ mod tests {
     fn traffic(process: Process, rate: f64) -> Traffic {
         Traffic {
             arrivals: Some(Arrivals { process, rate: Some(rate), successes: None, sources: None, interval: None }),
-            length: Some(Count { least: 10, most: 100 }),
+            length: Some(Count { least: 10, most: 100 }.into()),
             ..Traffic::default()
         }
     }
 
     fn messages(traffic: &Traffic, seed: u64) -> impl Iterator<Item = Message> + use<> {
         let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
-        let checked = CheckedTraffic::new(traffic, &Timing::default(), &mesh).map_err(|e| e.to_string()).unwrap();
+        let checked = CheckedTraffic::new(traffic, &Switching::default(), &Timing::default(), &mesh)
+            .map_err(|e| e.to_string())
+            .unwrap();
         MessageSource::new(&checked, 16, seed)
     }
 
@@ -501,7 +520,7 @@ mod tests {
     fn multicasts_have_different_destinations_without_the_source() {
         for count in [3, 14, 15] {
             let mut traffic = traffic(Process::Bernoulli, 1.0);
-            traffic.multicast = Some(MulticastTraffic { destinations: Count::fixed(count), fraction: 0.5 });
+            traffic.multicast = Some(MulticastTraffic { destinations: Count::fixed(count).into(), fraction: 0.5 });
             let mut multicasts = 0;
             for message in messages(&traffic, 5).take(1000) {
                 let mut sorted = message.destinations.clone();
@@ -542,17 +561,18 @@ mod tests {
     #[test]
     fn impossible_traffic_is_refused_by_key() {
         let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
-        let message =
-            |traffic: &Traffic| CheckedTraffic::new(traffic, &Timing::default(), &mesh).err().unwrap().to_string();
+        let message = |traffic: &Traffic| {
+            CheckedTraffic::new(traffic, &Switching::default(), &Timing::default(), &mesh).err().unwrap().to_string()
+        };
         assert!(message(&Traffic::default()).starts_with("`traffic.arrivals`: missing"));
         let rate = |rate| traffic(Process::Bernoulli, rate);
         assert!(message(&rate(-1.0)).starts_with("`traffic.arrivals.rate`: -1 is not a positive number"));
         assert!(message(&rate(201.0)).contains("at most 200 messages per node per microsecond"));
         assert!(message(&rate(f64::NAN)).contains("NaN is not a positive number"));
-        let destinations = |count| Some(MulticastTraffic { destinations: Count::fixed(count), fraction: 1.0 });
+        let destinations = |count| Some(MulticastTraffic { destinations: Count::fixed(count).into(), fraction: 1.0 });
         let multicast = |count| Traffic { multicast: destinations(count), ..rate(0.1) };
         assert!(message(&multicast(16)).contains("expected 1 to 15 destinations in mesh:4x4"));
-        assert!(message(&Traffic { length: Some(Count::fixed(0)), ..rate(0.1) }).contains("traffic.length"));
+        assert!(message(&Traffic { length: Some(Count::fixed(0).into()), ..rate(0.1) }).contains("traffic.length"));
         assert!(
             message(&Traffic { trace: Some("no-such-file".to_owned()), ..Traffic::default() }).contains("cannot read")
         );

@@ -27,14 +27,14 @@ fn jobs(count: usize) -> NonZeroUsize {
 fn sweeps_are_reproducible_and_stored() {
     let experiment = Experiment::parse("x.toml", TEXT, &[]).unwrap();
     let mut store = Store::in_memory().unwrap();
-    let summaries = run_sweep(&experiment, jobs(2), &mut store, false, &mut ()).unwrap();
+    let summaries = run_sweep(&experiment, jobs(2), &mut store, false, &mut ()).unwrap().summaries;
     assert_eq!(summaries.len(), 6);
     // Ten messages a microsecond from every node are more than a mesh of this kind can take.
     assert!(summaries[2].outcome == Outcome::Saturated && summaries[2].latency.is_none());
     assert!(summaries[0].latency.is_some() && summaries[3].difference.is_some());
     let table = csv(&summaries);
-    assert_eq!(csv(&stored_sweep(&experiment, &store).unwrap()), table);
-    assert_eq!(csv(&run_sweep(&experiment, jobs(1), &mut store, true, &mut ()).unwrap()), table);
+    assert_eq!(csv(&stored_sweep(&experiment, &store).unwrap().summaries), table);
+    assert_eq!(csv(&run_sweep(&experiment, jobs(1), &mut store, true, &mut ()).unwrap().summaries), table);
     plot(&experiment.figure().unwrap(), &summaries).unwrap();
 
     // A stored replication is the run of its seed.

@@ -23,7 +23,10 @@ fn the_shipped_experiments_are_good() {
         let experiment = Experiment::read(&path, &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
         let points = experiment.points().unwrap();
         experiment.scenarios(&points).unwrap_or_else(|error| panic!("{}", error.render(false)));
-        assert!(!experiment.title().is_empty() && points.len() > 1 && experiment.figure().is_some());
+        assert!(!experiment.title().is_empty() && points.len() > 1);
+        // Tables have no numbers to plot against.
+        let table = ["paper-2-examples", "paper-1-table-1"].iter().any(|name| path.file_stem() == Some(name.as_ref()));
+        assert_eq!(experiment.figure().is_none(), table, "{}", path.display());
     }
     assert_eq!(Experiment::built_in(&[]).unwrap().points().unwrap().len(), 40);
 }
@@ -119,6 +122,40 @@ fn bad_files_are_pointed_at() {
         ("[0.01, 0.02]", "[0.01, 'high']", "x.toml:8:34: invalid type: string \"high\", expected a number"),
         ("[0.01, 0.02]", "{ from = 0, to = 1, points = 0 }", "x.toml:8:56: expected at least one point"),
         ("[0.01, 0.02]", "{ from = 0, to = 1, points = 99999 }", "x.toml:6:2: the sweep has more than 100000 points"),
+        ("seed = 3", "timing.preset = 'ncube'", "x.toml:3:17: unknown value `ncube`, expected `paper-1` or `ncube-2`"),
+        ("seed = 3", "timing.presets = 'ncube-2'", "x.toml:3:8: unknown setting `presets`, expected one of `preset`"),
+        ("seed = 3", "switching.flit_bytes = 0", "x.toml:3:24: `switching.flit_bytes`: 0 is out of range"),
+        ("seed = 3", "run.ports = 'all'", "x.toml:3:13: `run.ports`: only `mode = \"plan\"` counts steps"),
+        (
+            "seed = 3",
+            "run.mode = 'plam'",
+            "x.toml:3:12: unknown value `plam`, expected one of `steady`, `finite`, `plan`",
+        ),
+        (
+            "seed = 3",
+            "plot.y = []",
+            "x.toml:3:10: invalid length 0, expected the name of a quantity, or a list of them",
+        ),
+        (
+            "[traffic]",
+            "[traffic]\nlength = { byte = 9 }",
+            "x.toml:5:10: unknown setting `byte`, expected `uniform` or `bytes`",
+        ),
+        (
+            "[traffic]",
+            "[traffic]\nlength = { bytes = 0 }",
+            "x.toml:5:1: `traffic.length`: expected 1 to 16777216 bytes",
+        ),
+        (
+            "[traffic]",
+            "[traffic]\nlength = 'long'",
+            "x.toml:5:10: invalid type: string \"long\", expected a whole number of flits",
+        ),
+        (
+            "[traffic]",
+            "[traffic]\nmulticast.destinations = 'al'",
+            "x.toml:5:26: invalid value: string \"al\", expected a whole number, `{ uniform",
+        ),
         ("\"poisson\"", "\"poison\"", "x.toml:5:24: unknown value `poison`, expected one of"),
         ("process = \"poisson\", ", "", "x.toml:5:12: missing setting `process`"),
     ] {
@@ -127,6 +164,25 @@ fn bad_files_are_pointed_at() {
         assert!(error.to_string().starts_with(start), "{to}\n  gives  {error}\n  wanted {start}");
         assert!(error.render(false).contains(" --> x.toml:"), "{}", error.render(false));
     }
+}
+
+#[test]
+fn presets_are_the_numbers_that_they_stand_for() {
+    let hashes = |text: &str| -> Vec<String> {
+        let points = Experiment::parse("x.toml", text, &[]).unwrap().points().unwrap();
+        points.iter().map(|point| point.spec.config_hash()).collect()
+    };
+    let with = |timing: &str| hashes(&GOOD.replace("seed = 3", &format!("seed = 3\n{timing}")));
+    assert_eq!(with("timing.preset = 'paper-1'"), hashes(GOOD));
+    let numbers = "timing = { cycle_ns = 450, startup = 100, routing_delay = 3, receive_overhead = 167 }";
+    assert_eq!(with("timing = { preset = 'ncube-2', startup = 100 }"), with(numbers));
+    let set = |argument: &str| Override::set(argument).unwrap();
+    let experiment =
+        Experiment::parse("x.toml", GOOD, &[set("timing.preset=ncube-2"), set("algorithm=dual-path")]).unwrap();
+    assert_eq!(
+        (experiment.points().unwrap()[0].spec.timing.startup, experiment.swept()),
+        (211, vec!["traffic.arrivals.rate"])
+    );
 }
 
 #[test]

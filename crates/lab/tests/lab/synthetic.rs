@@ -80,6 +80,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         links: LinkUse { busy: share * 0.3, busiest: share * 0.6, held: share * 0.5, blocked: share * 0.2 },
         flit_hops: 1_000_000,
         deadlock: None,
+        plan: None,
     })
 }
 

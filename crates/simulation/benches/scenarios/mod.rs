@@ -63,8 +63,10 @@ impl Case {
                 sources: None,
                 interval: None,
             }),
-            length: Some(self.length),
-            multicast: self.destinations.map(|n| MulticastTraffic { destinations: Count::fixed(n), fraction: 1.0 }),
+            length: Some(self.length.into()),
+            multicast: self
+                .destinations
+                .map(|n| MulticastTraffic { destinations: Count::fixed(n).into(), fraction: 1.0 }),
             ..Traffic::default()
         };
         let run = Run { warmup: Warmup::Cycles(5000), messages: Some(4000), ..Run::default() };

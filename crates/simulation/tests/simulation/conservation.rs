@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use wormcast_multicast::{ALGORITHMS, Algorithm, Options, algorithm_by_name};
 use wormcast_network::{Network, NodeId};
 use wormcast_simulation::{
-    Arrivals, Count, Cycle, Delivery, EngineChoice, Generated, Header, Mode, MulticastTraffic, Observer, Process, Run,
-    RunResult, Scenario, StartupMode, Switching, Timing, Traffic, Warmup, simulate, simulate_observed,
+    Arrivals, Count, Cycle, Delivery, Destinations, EngineChoice, Generated, Header, Mode, MulticastTraffic, Observer,
+    Process, Run, RunResult, Scenario, StartupMode, Switching, Timing, Traffic, Warmup, simulate, simulate_observed,
 };
 
 use crate::support::build;
@@ -65,10 +65,10 @@ impl Case {
         switching.consumption_ports =
             safe_ports(&network, &*algorithm, switching.virtual_channels).expect("safe with some number") + self.spare;
         let mut traffic = self.traffic.clone();
-        if let Some(multicast) = &mut traffic.multicast {
+        if let Some(MulticastTraffic { destinations: Destinations::Count(count), .. }) = &mut traffic.multicast {
             let most = network.nodes() as u32 - 1;
-            multicast.destinations.most = multicast.destinations.most.min(most);
-            multicast.destinations.least = multicast.destinations.least.min(most);
+            count.most = count.most.min(most);
+            count.least = count.least.min(most);
         }
         if let Some(arrivals) = &mut traffic.arrivals {
             arrivals.sources = arrivals.sources.map(|sources| sources.min(network.nodes() as u32));
@@ -146,10 +146,10 @@ fn cases() -> impl Strategy<Value = Case> {
     let traffic = (arrivals(), prop::option::of(destinations), 1u32..12, 0u32..30).prop_map(
         |((arrivals, ends), multicast, length, more)| {
             let multicast = multicast.map(|(least, more, fraction)| MulticastTraffic {
-                destinations: Count { least, most: least + more },
+                destinations: Count { least, most: least + more }.into(),
                 fraction,
             });
-            let length = Some(Count { least: length, most: length + more });
+            let length = Some(Count { least: length, most: length + more }.into());
             (Traffic { arrivals: Some(arrivals), length, multicast, unicast: None, trace: None }, ends)
         },
     );
@@ -168,7 +168,7 @@ fn cases() -> impl Strategy<Value = Case> {
             };
             // All of a burst, or as many messages as asked for.
             let messages = (!ends).then_some(messages);
-            let run = Run { mode, warmup, messages, max_cycles: None };
+            let run = Run { mode, warmup, messages, max_cycles: None, ports: None };
             Case { mesh, algorithm, routing, switching, spare, timing, traffic, run, seed }
         },
     )
@@ -310,10 +310,10 @@ fn heavy(mesh: &str, algorithm: &str, switching: &Switching, seed: u64) -> RunRe
     let nodes = network.nodes() as u32;
     let timing = Timing { startup: 0, routing_delay: 1, ..Timing::default() };
     let arrivals = Arrivals { process: Process::Burst, rate: None, successes: None, sources: None, interval: Some(20) };
-    let destinations = Count { least: 1, most: (nodes - 1).min(8) };
+    let destinations = Count { least: 1, most: (nodes - 1).min(8) }.into();
     let traffic = Traffic {
         arrivals: Some(arrivals),
-        length: Some(Count { least: 4, most: 60 }),
+        length: Some(Count { least: 4, most: 60 }.into()),
         multicast: Some(MulticastTraffic { destinations, fraction: 0.9 }),
         unicast: None,
         trace: None,
@@ -398,9 +398,9 @@ fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
         // One message of the whole network in 100 cycles, a startup of 1000.
         let arrivals =
             Arrivals { process: Process::Poisson, rate: Some(0.002), successes: None, sources: None, interval: None };
-        let multicast = Some(MulticastTraffic { destinations: Count::fixed(4), fraction: 1.0 });
+        let multicast = Some(MulticastTraffic { destinations: Count::fixed(4).into(), fraction: 1.0 });
         let traffic = Traffic { arrivals: Some(arrivals), multicast, ..Traffic::default() };
-        let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None };
+        let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None, ports: None };
         let (switching, timing) = (Switching::default(), Timing::default());
         let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &run).unwrap();
         let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();

@@ -7,5 +7,6 @@ mod fabric;
 mod oracle;
 mod refusals;
 mod rules;
+mod software_multicast;
 mod support;
 mod zero_load;

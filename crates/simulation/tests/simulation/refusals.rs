@@ -70,7 +70,7 @@ fn refused(algorithm: impl Algorithm + 'static) -> String {
             sources: None,
             interval: None,
         }),
-        multicast: Some(MulticastTraffic { destinations: Count::fixed(3), fraction: 1.0 }),
+        multicast: Some(MulticastTraffic { destinations: Count::fixed(3).into(), fraction: 1.0 }),
         ..Traffic::default()
     };
     let (network, algorithm) = (Arc::new(build("mesh:4")), Arc::new(algorithm));

@@ -214,6 +214,15 @@ fn write_text(
     cycle_ns: f64,
 ) -> Result<(), Failure> {
     let messages = result.messages;
+    if let Some(plan) = &result.plan {
+        writeln!(out, "{algorithm} on {topology}, seed {}, planned only", result.seed)?;
+        write_figure(out, "messages", format!("{} planned", messages.measured))?;
+        write_figure(out, "steps", format!("{:.2}", plan.steps))?;
+        write_figure(out, "startups", format!("{:.2} a node, {} for the busiest", plan.mean_startups, plan.startups))?;
+        write_figure(out, "channels", format!("{:.2} a message", plan.channels))?;
+        write_figure(out, "contention", format!("in {:.1}% of the plans", plan.contention * 100.0))?;
+        return Ok(());
+    }
     writeln!(out, "{algorithm} on {topology}, seed {}, {} engine", result.seed, result.engine)?;
     write_figure(out, "cycles", format!("{}, the first {} as warm-up", result.cycles, result.warmup))?;
     write_figure(

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use wormcast::lab::{
-    Experiment, Observer, Outcome, PlotError, PointSummary, RunError, Status, Store, StoreError, SweepError, csv, plot,
-    run_sweep, stored_sweep, write_file,
+    Experiment, Findings, Observer, Outcome, PlotError, PointSummary, RunError, Status, Store, StoreError, SweepError,
+    csv, plot, run_sweep, stored_sweep, write_file,
 };
 
 use super::experiment::ExperimentArguments;
@@ -79,8 +79,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let mut progress = Progress::new();
     let result = run_sweep(&experiment, jobs, &mut store, arguments.fresh, &mut progress);
     progress.bar.finish_and_clear();
-    let summaries = result.map_err(failure)?;
-    publish(&experiment, &summaries, &places.out, &arguments.experiment.stem(), out)
+    let findings = result.map_err(failure)?;
+    publish(&experiment, &findings, &places.out, &arguments.experiment.stem(), out)
 }
 
 pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -91,13 +91,13 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
         return Err(Failure::BadInput(message));
     }
     let store = Store::open(&path).map_err(unusable)?;
-    let summaries = stored_sweep(&experiment, &store).map_err(failure)?;
-    if summaries.iter().all(|summary| summary.replications == 0) {
+    let findings = stored_sweep(&experiment, &store).map_err(failure)?;
+    if findings.summaries.iter().all(|summary| summary.replications == 0) {
         let message = format!("`{}` has no results of this experiment: run `wormcast sweep` first", path.display());
         return Err(Failure::BadInput(message));
     }
     arguments.places.make()?;
-    publish(&experiment, &summaries, &arguments.places.out, &arguments.experiment.stem(), out)
+    publish(&experiment, &findings, &arguments.places.out, &arguments.experiment.stem(), out)
 }
 
 /// A store that cannot be opened is the wrong choice, unless it is only the disk that is full.
@@ -118,30 +118,39 @@ fn failure(error: RunError) -> Failure {
     }
 }
 
-/// Writes the table and the plots, and says what there is to see.
+/// Writes the table, the plots and the verdicts, and says what there is to see.
 fn publish(
     experiment: &Experiment,
-    summaries: &[PointSummary],
+    Findings { summaries, verdicts }: &Findings,
     folder: &Path,
     stem: &str,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let mut files = Vec::new();
-    let mut write = |extension: &str, contents: &[u8]| {
-        let path = folder.join(format!("{stem}.{extension}"));
+    let mut write = |ending: &str, contents: &[u8]| {
+        let path = folder.join(format!("{stem}{ending}"));
         files.push(path.display().to_string());
         write_file(&path, contents).map_err(Failure::failed)
     };
-    write("csv", csv(summaries).as_bytes())?;
-    if let Some(figure) = experiment.figure() {
-        match plot(&figure, summaries) {
+    write(".csv", csv(summaries).as_bytes())?;
+    let figures = experiment.figures();
+    for figure in &figures {
+        // One of several needs a name of its own.
+        let which =
+            if figures.len() > 1 { format!("-{}", figure.y.name().replace(['.', '_'], "-")) } else { String::new() };
+        match plot(figure, summaries) {
             Ok(plot) => {
-                write("svg", plot.svg.as_bytes())?;
-                write("png", &plot.png)?;
+                write(&format!("{which}.svg"), plot.svg.as_bytes())?;
+                write(&format!("{which}.png"), &plot.png)?;
             }
             Err(error @ PlotError::Empty { .. }) => Failure::warn(&error.to_string()),
             Err(error) => return Err(Failure::failed(error)),
         }
+    }
+    if !verdicts.is_empty() {
+        let mut json = serde_json::to_vec_pretty(verdicts)?;
+        json.push(b'\n');
+        write(".claims.json", &json)?;
     }
     if !experiment.title().is_empty() {
         writeln!(out, "{}", experiment.title())?;
@@ -150,6 +159,15 @@ fn publish(
         let point: Vec<String> = summary.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
         let label = if point.is_empty() { String::new() } else { format!("{}: ", point.join(" ")) };
         writeln!(out, "  {label}{}", describe(summary))?;
+    }
+    for verdict in verdicts {
+        writeln!(out, "claim {}: {}", verdict.claim, verdict.verdict)?;
+        for part in &verdict.evidence {
+            writeln!(out, "  {}: {}", part.text.trim_end_matches('.'), part.verdict)?;
+            for line in part.because.lines() {
+                writeln!(out, "    {line}")?;
+            }
+        }
     }
     writeln!(out, "Wrote {}.", files.join(", "))?;
     out.flush()?;
@@ -167,6 +185,16 @@ fn publish(
 /// A point's result in words.
 fn describe(summary: &PointSummary) -> String {
     let replications = summary.replications;
+    if let Some(plan) = &summary.plan {
+        let interval = plan.steps.half_width.map_or_else(String::new, |half| format!(" ± {half:.2}"));
+        return format!(
+            "{:.2}{interval} steps, {} channels; startups {:.2} a node, {} for the busiest ({replications} replications)",
+            plan.steps.mean,
+            short(plan.channels.mean),
+            plan.mean_startups.mean,
+            short(plan.startups.mean)
+        );
+    }
     match (&summary.latency, summary.outcome) {
         (Some(latency), outcome) => {
             let scale = summary.cycle_ns / 1000.0;
@@ -181,6 +209,11 @@ fn describe(summary: &PointSummary) -> String {
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),
         (None, _) => "no results".to_owned(),
     }
+}
+
+/// A number without decimals that say nothing.
+fn short(number: f64) -> String {
+    format!("{number:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A bar on standard error, if that is a terminal.

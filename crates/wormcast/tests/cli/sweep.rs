@@ -253,3 +253,69 @@ fn a_reader_that_leaves_loses_nothing() {
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
     assert_eq!(folder.files("results").len(), 4);
 }
+
+/// Plans only, so that it is done at once: one claim that holds in two parts, and one that does not.
+const CLAIMS: &str = r#"
+title = "Steps in a 3-cube"
+topology = "hypercube:3"
+[traffic]
+arrivals = { process = "burst", sources = 1 }
+multicast = { destinations = "all" }
+[run]
+mode = "plan"
+ports = "all"
+[stop]
+min_replications = 20
+max_replications = 20
+[sweep]
+algorithm = ["u-cube", "separate"]
+"traffic.multicast.destinations" = [1, 3, 7]
+[plot]
+y = ["plan.steps", "plan.startups"]
+[[claim]]
+id = "fast"
+text = "U-cube takes ceil(log2(m + 1)) steps."
+values = { of = { u-cube = [1, 2, 3] } }
+[[claim]]
+id = "fast"
+text = "U-cube's busiest node sends less"
+y = "plan.startups"
+order = { lower = ["u-cube"], higher = ["separate"] }
+[[claim]]
+id = "slow"
+text = "U-cube takes 3 steps always"
+values = { of = { u-cube = [3, 3, 3] } }
+"#;
+
+#[test]
+fn claims_get_verdicts_beside_the_table_and_the_plots() {
+    let folder = Folder::with(&[("claims.toml", CLAIMS)]);
+    let said = folder.run(&["sweep", "claims.toml"]).success();
+    for line in [
+        "claim fast: reproduced",
+        "  U-cube takes ceil(log2(m + 1)) steps: reproduced",
+        "claim slow: not reproduced",
+        "    u-cube against 3: holds at 1 of 3, fails at 2 (1, 3); difference -2 \u{b1} 0 at 1 to 0 \u{b1} 0 at 7",
+    ] {
+        assert!(said.lines().any(|said| said == line), "{line}\n{said}");
+    }
+    let verdicts: serde_json::Value = serde_json::from_slice(&folder.bytes("results/claims.claims.json")).unwrap();
+    let short: Vec<_> = verdicts.as_array().unwrap().iter().map(|claim| (&claim["claim"], &claim["verdict"])).collect();
+    assert_eq!(
+        format!("{short:?}"),
+        r#"[(String("fast"), String("reproduced")), (String("slow"), String("not reproduced"))]"#
+    );
+    assert_eq!(verdicts[0]["evidence"].as_array().unwrap().len(), 2);
+    assert_eq!(verdicts[1]["evidence"][0]["comparisons"][0]["finding"], "fails");
+    for name in ["claims-plan-steps.svg", "claims-plan-startups.png"] {
+        assert!(!folder.bytes(&format!("results/{name}")).is_empty());
+    }
+    let table = String::from_utf8(folder.bytes("results/claims.csv")).unwrap();
+    assert!(table.lines().next().unwrap().contains(",plan_steps,"));
+    // From the store, the same.
+    folder.run(&["plot", "claims.toml", "--out", "again", "--store", "results/store.db"]).success();
+    assert!(folder.bytes("again/claims.claims.json") == folder.bytes("results/claims.claims.json"));
+    // What only plans can be looked at, too.
+    let said = folder.run(&["simulate", "claims.toml", "--set", "algorithm=u-cube"]).success();
+    assert!(said.contains("u-cube on hypercube:3, seed 0, planned only") && said.contains("steps"), "{said}");
+}

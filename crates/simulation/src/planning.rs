@@ -1,0 +1,65 @@
+//! Runs without time: what the plans of messages cost.
+
+use wormcast_multicast::{Multicast, PortModel};
+
+use crate::recorder::Goal;
+use crate::result::{Latency, LinkUse, Messages, PlanCosts, RunResult, Window};
+use crate::scenario::Scenario;
+use crate::simulate::{SimulationError, goal};
+use crate::traffic::MessageSource;
+
+/// Plans the messages of a run and counts.
+pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult, SimulationError> {
+    let (network, algorithm) = (&*scenario.network, &*scenario.algorithm);
+    let ports = PortModel::from(scenario.run.ports.unwrap_or_default());
+    let count = match goal(scenario) {
+        Goal::Finite { count } => count.unwrap_or(u64::MAX),
+        Goal::Steady { count, .. } => count,
+    };
+    let mut sent = vec![0u64; network.nodes()];
+    let (mut messages, mut steps, mut channels, mut contending) = (0u64, 0u64, 0u64, 0u64);
+    for message in MessageSource::new(&scenario.traffic, network.nodes(), seed) {
+        if messages >= count {
+            break;
+        }
+        let multicast = Multicast::new(message.source, &message.destinations);
+        let plan = algorithm.plan(network, &multicast);
+        let wrong = |error| SimulationError::Plan { algorithm: algorithm.name(), error };
+        plan.check(network, &multicast).map_err(wrong)?;
+        let summary = plan.summary(network, algorithm.routing(), ports)?;
+        messages += 1;
+        steps += u64::from(summary.steps);
+        channels += u64::from(summary.channels);
+        contending += u64::from(summary.contention().is_some());
+        for worm in &summary.worms {
+            sent[worm.from.index()] += 1;
+        }
+    }
+    let each = |sum: u64| sum as f64 / messages.max(1) as f64;
+    Ok(RunResult {
+        seed,
+        engine: "plan".to_owned(),
+        cycles: 0,
+        warmup: 0,
+        messages: Messages { generated: messages, delivered: 0, in_flight: 0, measured: messages },
+        deliveries: 0,
+        duplicates: 0,
+        latency: Latency::default(),
+        offered_load: 0.0,
+        injected_load: 0.0,
+        accepted_load: 0.0,
+        delivered_load: 0.0,
+        saturated: false,
+        window: Window::default(),
+        links: LinkUse::default(),
+        flit_hops: 0,
+        deadlock: None,
+        plan: Some(PlanCosts {
+            steps: each(steps),
+            startups: sent.iter().copied().max().unwrap_or(0),
+            mean_startups: sent.iter().sum::<u64>() as f64 / sent.len().max(1) as f64,
+            channels: each(channels),
+            contention: each(contending),
+        }),
+    })
+}
