@@ -105,8 +105,12 @@ fn cases() -> impl Strategy<Value = Case> {
     ];
     (topology, chords, scheme, config, messages).prop_map(|(topology, chords, mut scheme, mut config, messages)| {
         if !chords.is_empty() {
-            // No routing is defined there: trees bring their channels.
-            scheme = Scheme::Tree;
+            // Unicasts by a routing for any network, or trees, which bring their channels.
+            scheme = match scheme {
+                Scheme::Stops(_) => Scheme::Forwarded("turn-prohibition"),
+                Scheme::Forwarded(_) => Scheme::Forwarded("up-down"),
+                _ => Scheme::Tree,
+            };
         }
         if matches!(scheme, Scheme::Tree) && config.header == Header::AllDestinations {
             config.header = Header::None;
@@ -164,7 +168,7 @@ fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelati
     let nodes = network.nodes() as u32;
     let mut algorithm = None;
     let by_name = |name| routing_by_name(name, network, &RoutingOptions::default());
-    let mut routing = by_name("e-cube").unwrap();
+    let mut routing = by_name("e-cube").or_else(|_| by_name("up-down")).unwrap();
     match case.scheme {
         Scheme::Algorithm(name) => {
             let made = algorithm_by_name(name, network, &Options::default())
