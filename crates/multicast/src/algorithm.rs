@@ -60,6 +60,12 @@ pub trait Algorithm: Send + Sync {
     /// The worms that a multicast sends on `network`, the one that the algorithm was made for.
     fn plan(&self, network: &Network, multicast: &Multicast) -> Plan;
 
+    /// For an algorithm that minimises something and may have to settle for less: whether this multicast's plan is a minimum for
+    /// certain. `None` for all others.
+    fn exact(&self, _network: &Network, _multicast: &Multicast) -> Option<bool> {
+        None
+    }
+
     /// What worms of any plan may hold while they wait for what: the input of the static deadlock check.
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n>;
 }
@@ -90,6 +96,16 @@ pub enum AlgorithmError {
         algorithm: &'static str,
         /// Its routing.
         own: &'static str,
+        /// What was asked for.
+        given: String,
+    },
+    /// The algorithm needs permitted turns, which the routing is not made of.
+    #[error(
+        "`{algorithm}` needs a routing over permitted turns, such as `turn-prohibition` or `up-down`; `{given}` is none"
+    )]
+    NeedsTurns {
+        /// The algorithm.
+        algorithm: &'static str,
         /// What was asked for.
         given: String,
     },

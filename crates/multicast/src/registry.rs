@@ -14,6 +14,9 @@ use crate::multi_path::MultiPath;
 use crate::pure_negative_first::PureNegativeFirst;
 use crate::schl::Schl;
 use crate::separate::Separate;
+use crate::tree_infinity::TreeInfinity;
+use crate::tree_one::TreeOne;
+use crate::tree_zero::TreeZero;
 use crate::u_cube::UCube;
 use crate::u_mesh::UMesh;
 use crate::w_sort::WSort;
@@ -44,6 +47,9 @@ registry! {
     "maxport" => Maxport,
     "combine" => Combine,
     "w-sort" => WSort,
+    "tree-zero" => TreeZero,
+    "tree-one" => TreeOne,
+    "tree-infinity" => TreeInfinity,
 }
 
 /// The algorithm of this name, made for `network`.
@@ -102,6 +108,10 @@ mod tests {
         assert_eq!(
             message("dual-path", "mesh:4x4", Some("e-cube")),
             "`dual-path` is defined with `hamiltonian` routing and cannot use `e-cube`; leave the routing out"
+        );
+        assert_eq!(
+            message("tree-one", "mesh:4x4", Some("e-cube")),
+            "`tree-one` needs a routing over permitted turns, such as `turn-prohibition` or `up-down`; `e-cube` is none"
         );
         assert!(message("separate", "mesh:4x4", Some("negativefirst")).ends_with("did you mean `negative-first`?"));
     }

@@ -26,6 +26,12 @@ fn as_documented() {
             }
             "multi-path" | "schl" => (3, None),
             "column-path" => (2, None),
+            "tree-zero" | "tree-one" | "tree-infinity" => {
+                for topology in ["mesh:4x4", "mesh:4x4x4", "hypercube:4", "random:nodes=16,degree=3,seed=1"] {
+                    assert_eq!(fewest(algorithm, topology), None, "{algorithm} on {topology}");
+                }
+                continue;
+            }
             other => panic!("say in docs/algorithms.md what `{other}` needs"),
         };
         assert_eq!(fewest(algorithm, "mesh:4x4"), Some(in_2d), "{algorithm}");

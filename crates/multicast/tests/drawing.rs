@@ -36,7 +36,7 @@ proptest! {
         topology in prop::sample::select(vec![
             "mesh:6", "mesh:7x4", "mesh:3x2x3", "mesh:2x3x2x2", "torus:5", "torus:2x4", "torus:4x5", "torus:3x3x3", "hypercube:5",
         ]),
-        algorithm in prop::sample::select(vec!["separate", "dual-path", "schl", "u-mesh", "w-sort"]),
+        algorithm in prop::sample::select(vec!["separate", "dual-path", "schl", "u-mesh", "w-sort", "tree-one", "tree-infinity"]),
         source: prop::sample::Index,
         destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
     ) {

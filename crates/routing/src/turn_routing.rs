@@ -101,6 +101,30 @@ impl TurnRouting {
         &self.turns
     }
 
+    /// Hops from a channel's start through it to `target` on a shortest permitted path; `None` if there is no such path.
+    ///
+    /// ```
+    /// use wormcast_network::{RouterId, TopologySpec};
+    /// use wormcast_routing::{Choice, TurnRouting, turn_prohibition};
+    ///
+    /// let ring = "torus:5".parse::<TopologySpec>()?.build()?;
+    /// let routing = TurnRouting::new("turn-prohibition", &ring, turn_prohibition(&ring), Choice::Adaptive);
+    /// let channel = |from, to| ring.channel_between(RouterId::new(from), RouterId::new(to)).unwrap();
+    /// assert_eq!(routing.hops(&ring, channel(1, 2), RouterId::new(4)), Some(3));
+    /// // Worms may not turn at 0.
+    /// assert_eq!(routing.hops(&ring, channel(1, 0), RouterId::new(4)), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn hops(&self, network: &Network, leaving: ChannelId, target: RouterId) -> Option<u32> {
+        let place = leaving.index();
+        match self.row(network, target) {
+            Row::Narrow(row) => Some(u32::from(row[place])).filter(|&hops| hops != u32::from(u8::MAX)),
+            Row::Wide(row) => Some(u32::from(row[place])).filter(|&hops| hops != u32::from(u16::MAX)),
+            Row::Full(row) => Some(row[place]).filter(|&hops| hops != UNREACHABLE),
+        }
+    }
+
     fn row(&self, network: &Network, target: RouterId) -> &Row {
         self.rows[target.index()].get_or_init(|| {
             let mut search = TurnSearch::new(network, &self.turns);

@@ -84,6 +84,11 @@ fn safe_ports(network: &Network, algorithm: &dyn Algorithm, virtual_channels: u3
     (1..=32).find(|&ports| dependencies.deadlock(ports).is_none())
 }
 
+/// The algorithms that send no trees, which nothing makes safe in lockstep.
+fn of_paths() -> impl Iterator<Item = &'static str> {
+    ALGORITHMS.iter().copied().filter(|name| !name.starts_with("tree-"))
+}
+
 fn meshes() -> impl Strategy<Value = String> {
     prop_oneof![
         (2u32..10).prop_map(|a| format!("mesh:{a}")),
@@ -155,7 +160,7 @@ fn cases() -> impl Strategy<Value = Case> {
     );
     let warmup = prop_oneof![Just(Warmup::Auto), (0u64..3000).prop_map(Warmup::Cycles)];
     let run = (prop::bool::ANY, warmup, 1u64..60);
-    let algorithm = prop::sample::select(ALGORITHMS);
+    let algorithm = prop::sample::select(of_paths().collect::<Vec<_>>());
     let routing = prop::sample::select(vec![None, Some("e-cube"), Some("negative-first")]);
     (meshes(), algorithm, routing, switching(), 0u32..2, timing(), traffic, run, any::<u64>()).prop_map(
         |(mesh, algorithm, routing, switching, spare, timing, (traffic, ends), (steady, warmup, messages), seed)| {
@@ -294,7 +299,7 @@ proptest! {
     /// Common random numbers: what is sent does not depend on how.
     #[test]
     fn all_algorithms_see_the_same_messages(case in cases()) {
-        let sent = ALGORITHMS.iter().filter_map(|name| case.scenario(name));
+        let sent = of_paths().filter_map(|name| case.scenario(name));
         let sent: Vec<Vec<Message>> = sent.map(|scenario| observed(&scenario, case.seed).1.messages).collect();
         for pair in sent.windows(2) {
             let both = pair[0].len().min(pair[1].len());
@@ -330,7 +335,7 @@ fn only_what_the_static_check_warns_of_deadlocks() {
     let mut seed = 0;
     for mesh in ["mesh:6", "mesh:2x5", "mesh:4x4", "mesh:5x3", "mesh:3x3x2", "mesh:2x2x2x2", "mesh:1x7"] {
         let network = build(mesh);
-        for &name in ALGORITHMS {
+        for name in of_paths() {
             let Ok(algorithm) = algorithm_by_name(name, &network, &Options::default()) else { continue };
             for (virtual_channels, buffer, header) in [
                 (1, 1, Header::None),

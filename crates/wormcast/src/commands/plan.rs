@@ -105,11 +105,17 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let multicast = Multicast::new(source, &destinations);
     let plan = algorithm.plan(&network, &multicast);
     let summary = plan.summary(&network, algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
+    let exact = algorithm.exact(&network, &multicast);
     match arguments.format {
-        Output::Text => write_text(out, &network, algorithm.name(), &multicast, &summary),
+        Output::Text => write_text(out, &network, algorithm.name(), &multicast, &summary, exact),
         Output::Json => {
-            let answer =
-                Answer { network: &network, algorithm: algorithm.name(), multicast: &multicast, summary: &summary };
+            let answer = Answer {
+                network: &network,
+                algorithm: algorithm.name(),
+                multicast: &multicast,
+                summary: &summary,
+                exact,
+            };
             write_json(out, &answer)
         }
         Output::Svg => Ok(out.write_all(plan_svg(&network, &summary, &multicast).as_bytes())?),
@@ -123,6 +129,7 @@ fn write_text(
     algorithm: &str,
     multicast: &Multicast,
     summary: &PlanSummary,
+    exact: Option<bool>,
 ) -> Result<(), Failure> {
     let source = node_name(network, multicast.source());
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
@@ -143,6 +150,11 @@ fn write_text(
         writeln!(out, "contention: worms {first} and {second} may meet on the channel from {from} to {to}")?;
     } else {
         writeln!(out, "contention-free")?;
+    }
+    match exact {
+        Some(true) => writeln!(out, "exact: no plan of this kind has fewer channels")?,
+        Some(false) => writeln!(out, "not exact: found by a heuristic")?,
+        None => {}
     }
     let width = summary.worms.iter().map(|worm| node_name(network, worm.from).len()).max().unwrap_or(0).max(4);
     writeln!(out, "\nworm  {:<width$}  after  step  channels  visits", "from")?;

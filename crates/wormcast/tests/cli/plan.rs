@@ -147,3 +147,23 @@ fn algorithms_say_which_network_they_need() {
     assert_eq!(message("torus:4x4", "u-mesh"), "error: `u-mesh` needs a mesh, but `torus:4x4` is a torus\n");
     assert_eq!(message("mesh:4x4x4", "schl"), "error: `schl` needs a 2-D mesh, but `mesh:4x4x4` is a 3-D mesh\n");
 }
+
+#[test]
+fn trees_say_whether_they_are_exact() {
+    let on_line = |algorithm, destinations| {
+        let fixed = ["plan", "--topology", "mesh:20", "--source", "3", "--algorithm"];
+        wormcast(&[&fixed[..], &[algorithm, "--destinations", destinations]].concat()).success()
+    };
+    let expected = "\
+tree-infinity on mesh:20: 1 worm from 3 to 2 destinations
+startups 1, steps 1, channels 4, longest 3
+contention-free
+exact: no plan of this kind has fewer channels
+
+worm  from  after  step  channels  visits
+0     3     -      1     4         2 > 6
+";
+    assert_eq!(on_line("tree-infinity", "6;2"), expected);
+    assert!(on_line("tree-infinity", "all").contains("\nnot exact: found by a heuristic\n"));
+    assert!(!on_line("tree-one", "6;2").contains("exact"));
+}

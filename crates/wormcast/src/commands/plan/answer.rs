@@ -10,11 +10,13 @@ pub(super) struct Answer<'a> {
     pub(super) algorithm: &'a str,
     pub(super) multicast: &'a Multicast,
     pub(super) summary: &'a PlanSummary,
+    /// Whether the plan is a minimum, of algorithms that say so.
+    pub(super) exact: Option<bool>,
 }
 
 impl Serialize for Answer<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { network, algorithm, multicast, summary } = self;
+        let Self { network, algorithm, multicast, summary, exact } = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("topology", network.name())?;
         map.serialize_entry("algorithm", algorithm)?;
@@ -26,6 +28,9 @@ impl Serialize for Answer<'_> {
         map.serialize_entry("channels", &summary.channels)?;
         map.serialize_entry("longest", &summary.longest)?;
         map.serialize_entry("contention", &summary.contention().map(|contention| Meeting(network, contention)))?;
+        if let Some(exact) = exact {
+            map.serialize_entry("exact", exact)?;
+        }
         map.end()
     }
 }

@@ -69,7 +69,8 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     let multicast = Multicast::new(source, &destinations);
     let plan = algorithm.plan(network, &multicast);
     let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
-    write_json(out, &Answer { network, algorithm: algorithm.name(), multicast: &multicast, summary: &summary })
+    let exact = algorithm.exact(network, &multicast);
+    write_json(out, &Answer { network, algorithm: algorithm.name(), multicast: &multicast, summary: &summary, exact })
 }
 
 const EXAMPLE: &str = r#"{"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41]}"#;

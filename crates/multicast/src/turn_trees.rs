@@ -1,0 +1,142 @@
+//! What the tree algorithms share: permitted turns, shortest paths over them, and how trees become a plan.
+
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_routing::{Dependencies, RoutingOptions, RoutingRelation, TurnRouting, Unsupported, routing_by_name};
+
+use crate::algorithm::{AlgorithmError, Multicast, Options};
+use crate::plan::{Branch, Plan, Worm};
+
+/// The routing whose turns trees may take.
+pub(crate) struct TurnTrees {
+    routing: Box<dyn RoutingRelation>,
+}
+
+/// What one tree is to reach.
+pub(crate) struct Wanted<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) turns: &'a TurnRouting,
+    /// The source's router.
+    pub(crate) home: RouterId,
+    /// Routers, each once and never the source's, in increasing order, with the node that is to get the message there.
+    pub(crate) ends: Vec<(RouterId, NodeId)>,
+}
+
+impl TurnTrees {
+    /// With the routing of the options, or turn prohibition.
+    pub(crate) fn new(algorithm: &'static str, network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+        let name = options.routing.as_deref().unwrap_or("turn-prohibition");
+        let routing_options = RoutingOptions { seed: options.seed, ..RoutingOptions::default() };
+        let routing = routing_by_name(name, network, &routing_options)?;
+        if routing.turn_routing().is_none() {
+            return Err(AlgorithmError::NeedsTurns { algorithm, given: name.to_owned() });
+        }
+        require_connected(algorithm, network)?;
+        Ok(Self { routing })
+    }
+
+    pub(crate) fn routing(&self) -> &dyn RoutingRelation {
+        self.routing.as_ref()
+    }
+
+    pub(crate) fn turns(&self) -> &TurnRouting {
+        self.routing.turn_routing().expect("checked when it was made")
+    }
+
+    /// One tree to all destinations, as `grow` makes it. A branch delivers to one node, so the second nodes of routers have
+    /// a tree of their own, and so on; other nodes of the source's router have a path without a hop each.
+    pub(crate) fn plan(
+        &self,
+        network: &Network,
+        multicast: &Multicast,
+        grow: impl Fn(&Wanted<'_>) -> Vec<Branch>,
+    ) -> Plan {
+        let source = multicast.source();
+        let home = network.router_of(source);
+        let mut ends: Vec<_> = multicast.destinations().iter().map(|&node| (network.router_of(node), node)).collect();
+        ends.sort_unstable();
+        let (neighbours, ends): (Vec<_>, Vec<_>) = ends.into_iter().partition(|&(router, _)| router == home);
+        let mut trees: Vec<Vec<(RouterId, NodeId)>> = Vec::new();
+        for of_router in ends.chunk_by(|a, b| a.0 == b.0) {
+            for (which, &end) in of_router.iter().enumerate() {
+                if which == trees.len() {
+                    trees.push(Vec::new());
+                }
+                trees[which].push(end);
+            }
+        }
+        let tree = |ends| Worm::tree(source, grow(&Wanted { network, turns: self.turns(), home, ends }));
+        let path = |(_, node)| Worm::path(source, vec![node]);
+        Plan { worms: trees.into_iter().map(tree).chain(neighbours.into_iter().map(path)).collect() }
+    }
+
+    /// How many destinations the largest tree of a plan has: routers with destinations, but for the source's.
+    pub(crate) fn largest(network: &Network, multicast: &Multicast) -> usize {
+        let mut ends: Vec<_> = multicast.destinations().iter().map(|&node| network.router_of(node)).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        ends.iter().filter(|&&router| router != network.router_of(multicast.source())).count()
+    }
+
+    pub(crate) fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+        Dependencies::of_lockstep_trees(network, self.turns().turns())
+    }
+}
+
+impl Wanted<'_> {
+    /// The channels by which a worm that came to `at` by `arrived` may go on along permitted turns.
+    pub(crate) fn onwards(&self, at: RouterId, arrived: Option<ChannelId>) -> impl Iterator<Item = ChannelId> {
+        let turns = self.turns.turns();
+        let permitted = move |arriving, leaving| turns.permits(self.network, arriving, leaving);
+        let outputs = self.network.outputs(at);
+        outputs.filter(move |&leaving| arrived.is_none_or(|arriving| permitted(arriving, leaving)))
+    }
+
+    /// Replaces `out` by the first channels of the shortest permitted paths to `target`, sorted by the router that they lead
+    /// to. The target is another router.
+    pub(crate) fn nearest(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        out.clear();
+        let mut best = u32::MAX;
+        for leaving in self.onwards(at, arrived) {
+            let Some(hops) = self.turns.hops(self.network, leaving, target).filter(|&hops| hops <= best) else {
+                continue;
+            };
+            if hops < best {
+                best = hops;
+                out.clear();
+            }
+            out.push(leaving);
+        }
+        out.sort_unstable_by_key(|&leaving| self.by_next(leaving));
+    }
+
+    /// Smallest next router first, then the smallest channel.
+    pub(crate) fn by_next(&self, channel: ChannelId) -> (RouterId, ChannelId) {
+        (self.network.to(channel), channel)
+    }
+
+    /// The node that is to get the message at a router.
+    pub(crate) fn wanted_at(&self, router: RouterId) -> Option<NodeId> {
+        self.ends.binary_search_by_key(&router, |end| end.0).ok().map(|place| self.ends[place].1)
+    }
+}
+
+/// Where every node reaches every other: permitted turns do not keep them apart, but the network may.
+fn require_connected(algorithm: &'static str, network: &Network) -> Result<(), Unsupported> {
+    let mut routers = (0..network.routers() as u32).map(RouterId::new).filter(|&r| network.nodes_of(r).len() > 0);
+    let Some(start) = routers.next() else { return Ok(()) };
+    let mut reached = vec![false; network.routers()];
+    reached[start.index()] = true;
+    let mut work = vec![start];
+    while let Some(router) = work.pop() {
+        for next in network.outputs(router).map(|channel| network.to(channel)) {
+            if !std::mem::replace(&mut reached[next.index()], true) {
+                work.push(next);
+            }
+        }
+    }
+    match routers.find(|router| !reached[router.index()]) {
+        None => Ok(()),
+        Some(apart) => Err(Unsupported::new(algorithm, "a connected network", network)
+            .with_hint(&format!("no way leads from router {start} to router {apart}"))),
+    }
+}
