@@ -137,12 +137,12 @@ impl<'n> Dependencies<'n> {
     /// delivery at its end may be held up; elsewhere trees can block each other anyway.
     ///
     /// It counts trees that nobody would send, such as those that enter a router twice without need, so it may call a
-    /// deadlock possible where there is none (a ring of three routers). In a network of more than 2,048 channels in which
+    /// deadlock possible where there is none (a ring of three routers). In a network of more than 1,024 channels in which
     /// two trees can block each other, it names two such trees instead of all.
     ///
-    /// O(channels x turns) time and O(channels^2) memory up to 2,048 channels, O(channels x degree) beyond.
+    /// O(channels x turns) time and O(channels^2) memory up to 1,024 channels, O(channels x degree) beyond.
     pub fn of_lockstep_trees(network: &'n Network, turns: &TurnSet) -> Self {
-        const MOST_CHANNELS: usize = 2048;
+        const MOST_CHANNELS: usize = 1024;
         let mut dependencies = Self::new(network);
         let onwards = move |c: ChannelId| network.outputs(network.to(c)).filter(move |&d| turns.permits(network, c, d));
         for held in channels(network) {
@@ -359,12 +359,11 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether `leaving`, or a channel that others request together with it, is suspect.
+    /// This channel if it is suspect, or else one that others request together with it and that is.
     fn suspect_request(&self, requested: u32) -> Option<u32> {
-        match self.groups.get(&requested) {
-            None => Some(requested).filter(|&c| self.suspect.contains(c as usize)),
-            Some(group) => group.iter().copied().find(|&c| self.suspect.contains(c as usize)),
-        }
+        let group = self.groups.get(&requested).map_or(&[][..], Vec::as_slice);
+        let mut all = std::iter::once(requested).chain(group.iter().copied());
+        all.find(|&c| self.suspect.contains(c as usize))
     }
 
     /// The channels whose holders may take every consumption channel where `arriving` ends, and stay.
@@ -609,6 +608,9 @@ mod tests {
         for spec in ["mesh:3x3", "torus:5", "hypercube:3", "random:nodes=20,degree=3,seed=1"] {
             assert!(!free(spec, 9), "{spec}");
         }
+        let network = build("random:nodes=14,degree=4,seed=3");
+        let dependencies = Dependencies::of_lockstep_trees(&network, &crate::turn_prohibition(&network));
+        assert_eq!(dependencies.deadlock(4).map(|cycle| cycle.len()), Some(2), "each tree holds what the other needs");
         // Beyond the size up to which all dependencies are listed.
         assert!(!free("mesh:40x40", 9));
     }
