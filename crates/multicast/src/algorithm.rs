@@ -49,7 +49,7 @@ impl Multicast {
 ///
 /// The contract of a plan: every destination is delivered exactly once and nothing else is ([`Plan::check`]), every path
 /// follows [`routing`](Self::routing) from stop to stop, and the worms' dependencies are among
-/// [`dependencies`](Self::dependencies).
+/// [`dependencies`](Self::dependencies), unless these can deadlock without them.
 pub trait Algorithm: Send + Sync {
     /// The name under which users ask for it.
     fn name(&self) -> &'static str;

@@ -130,97 +130,56 @@ impl<'n> Dependencies<'n> {
         dependencies
     }
 
-    /// The dependencies of all lockstep tree worms that take permitted turns only, whatever their destinations: a worm that
-    /// holds a channel may wait for every channel that it may turn into, and for all that may come after a sibling of a
-    /// channel on the way to the one held, wherever the tree's root is. All branches at a router are requested together, and
-    /// every router with a node may be delivered to. Where no way has three links, a worm also waits for that sibling, as a
-    /// delivery at its end may be held up; elsewhere trees can block each other anyway.
+    /// Lockstep tree worms that take permitted turns only, whatever their destinations: enough of their dependencies to tell
+    /// whether they can block each other, not all.
+    ///
+    /// Where a way of three links x - s - y - z is permitted, two trees can: one from s holds s - x and waits for y - z, the
+    /// other from y holds y - z and waits for s - x. Then these are listed, one such pair for each link in the middle, and the
+    /// turns. Elsewhere a worm that holds a channel may wait for every channel that it may turn into, for those that come
+    /// after a sibling of a channel on the way to the one held, and, as a delivery at its end may be held up, for that sibling
+    /// itself if it is not the only link there. All branches at a router are requested together, and every router with a node
+    /// may be delivered to.
     ///
     /// It counts trees that nobody would send, such as those that enter a router twice without need, so it may call a
-    /// deadlock possible where there is none (a ring of three routers). In a network of more than 1,024 channels in which
-    /// two trees can block each other, it names two such trees instead of all.
-    ///
-    /// O(channels x turns) time and O(channels^2) memory up to 1,024 channels, O(channels x degree) beyond.
+    /// deadlock possible where there is none (a ring of three routers). O(channels x degree^2) time where no way has three
+    /// links, else O(turns).
     pub fn of_lockstep_trees(network: &'n Network, turns: &TurnSet) -> Self {
-        const MOST_CHANNELS: usize = 1024;
         let mut dependencies = Self::new(network);
+        let waits = &mut dependencies.waits;
         let onwards = move |c: ChannelId| network.outputs(network.to(c)).filter(move |&d| turns.permits(network, c, d));
+        let mut blocking = false;
         for held in channels(network) {
-            dependencies.waits.extend(onwards(held).map(|next| (held.raw(), next.raw())));
+            waits.extend(onwards(held).map(|next| (held.raw(), next.raw())));
             if network.nodes_of(network.to(held)).len() > 0 {
                 dependencies.stops.push(Stop { arriving: held, leaving: None });
             }
+            // The ends of a way with this link in the middle: on two routers if there is a choice.
+            let ends = || onwards(network.reverse(held)).flat_map(|x| onwards(held).map(move |z| (x, z)));
+            let apart = |&(x, z): &(ChannelId, ChannelId)| network.to(x) != network.to(z);
+            if let Some((one, other)) = ends().find(apart).or_else(|| ends().next()) {
+                waits.extend([(one.raw(), other.raw()), (other.raw(), one.raw())]);
+                blocking = true;
+            }
         }
-        for router in routers(network) {
-            let siblings = network.outputs(router).zip(network.outputs(router).skip(1));
-            dependencies.together.extend(siblings.map(|(a, b)| (a.raw(), b.raw())));
-        }
-        let blocking = blocking_branches(network, &onwards);
-        if network.channels() <= MOST_CHANNELS {
-            dependencies.add_across_siblings(&onwards, blocking.is_none());
-        } else if let Some((one, other)) = blocking {
-            // Whatever else waits for what: the answer is known.
-            let others = channels(network).map(ChannelId::raw).filter(|&held| held != one);
-            dependencies.waits.extend(others.map(|held| (held, one)));
-            dependencies.waits.push((one, other));
-        } else {
-            // No way has three channels.
+        if !blocking {
             for first in channels(network) {
                 for sibling in network.outputs(network.from(first)).filter(|&c| c != first) {
                     let crowded = network.outputs(network.to(sibling)).len() > 1;
                     for requested in onwards(sibling).chain(crowded.then_some(sibling)) {
+                        // Nobody requests what it holds.
                         let held = std::iter::once(first).chain(onwards(first)).filter(|&held| held != requested);
-                        dependencies.waits.extend(held.map(|held| (held.raw(), requested.raw())));
+                        waits.extend(held.map(|held| (held.raw(), requested.raw())));
                     }
                 }
             }
         }
-        dependencies.waits.sort_unstable();
-        dependencies.waits.dedup();
+        waits.sort_unstable();
+        waits.dedup();
+        for router in routers(network) {
+            let siblings = network.outputs(router).zip(network.outputs(router).skip(1));
+            dependencies.together.extend(siblings.map(|(a, b)| (a.raw(), b.raw())));
+        }
         dependencies
-    }
-
-    /// What waits for what across the branches of a router's trees: for the deliveries at their ends only if they can make a
-    /// difference.
-    fn add_across_siblings<I: Iterator<Item = ChannelId>>(
-        &mut self,
-        onwards: &impl Fn(ChannelId) -> I,
-        deliveries: bool,
-    ) {
-        let network = self.network;
-        let count = network.channels();
-        // By channel: what may come after it.
-        let mut after = vec![FixedBitSet::with_capacity(count); count];
-        let mut work = Vec::new();
-        for start in channels(network) {
-            let reached = &mut after[start.index()];
-            work.push(start);
-            while let Some(channel) = work.pop() {
-                work.extend(onwards(channel).filter(|next| !reached.put(next.index())));
-            }
-        }
-        let mut waits = vec![FixedBitSet::with_capacity(count); count];
-        for first in channels(network) {
-            let mut across = FixedBitSet::with_capacity(count);
-            for sibling in network.outputs(network.from(first)).filter(|&c| c != first) {
-                across.union_with(&after[sibling.index()]);
-                // A delivery at its end may be what waits, if worms by other links can take the consumption channels.
-                if deliveries && network.outputs(network.to(sibling)).len() > 1 {
-                    across.insert(sibling.index());
-                }
-            }
-            if !across.is_clear() {
-                waits[first.index()].union_with(&across);
-                for held in after[first.index()].ones() {
-                    waits[held].union_with(&across);
-                }
-            }
-        }
-        for (held, requested) in waits.iter().enumerate() {
-            // Nobody requests what it holds.
-            let others = requested.ones().filter(|&requested| requested != held);
-            self.waits.extend(others.map(|requested| (held as u32, requested as u32)));
-        }
     }
 
     /// Whether a worm may request one channel while it holds the other; O(log dependencies).
@@ -277,19 +236,6 @@ fn channels(network: &Network) -> impl Iterator<Item = ChannelId> + use<> {
 
 fn routers(network: &Network) -> impl Iterator<Item = RouterId> + use<> {
     (0..network.routers() as u32).map(RouterId::new)
-}
-
-/// Two channels x and y such that one tree holds x and waits for y and another holds y and waits for x: the ends of a way of
-/// three links that worms may take in both directions. The trees start at its inner routers.
-fn blocking_branches<I: Iterator<Item = ChannelId>>(
-    network: &Network,
-    onwards: &impl Fn(ChannelId) -> I,
-) -> Option<(u32, u32)> {
-    channels(network).find_map(|middle| {
-        let other = onwards(middle).next()?;
-        let one = onwards(network.reverse(middle)).next()?;
-        Some((one.raw(), other.raw()))
-    })
 }
 
 /// One run of the check: the suspects that remain and the indices to find what depends on what.
@@ -608,33 +554,28 @@ mod tests {
         for spec in ["mesh:3x3", "torus:5", "hypercube:3", "random:nodes=20,degree=3,seed=1"] {
             assert!(!free(spec, 9), "{spec}");
         }
-        let network = build("random:nodes=14,degree=4,seed=3");
-        let dependencies = Dependencies::of_lockstep_trees(&network, &crate::turn_prohibition(&network));
-        assert_eq!(dependencies.deadlock(4).map(|cycle| cycle.len()), Some(2), "each tree holds what the other needs");
-        // Beyond the size up to which all dependencies are listed.
-        assert!(!free("mesh:40x40", 9));
+        assert!(!free("random:nodes=2000,degree=8,seed=1", 9));
+        // A star, at whose leaves nobody crowds.
+        let star = Network::from_links("star", 6, &[(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)]);
+        let dependencies = Dependencies::of_lockstep_trees(&star, &crate::turn_prohibition(&star));
+        assert_eq!(dependencies.deadlock(5), None);
     }
 
-    /// What one tree may wait for is among what all may wait for.
+    /// The cycle that is found is one of two trees, each of which holds what the other waits for.
     #[test]
-    fn every_tree_is_counted() {
-        let mesh = build("mesh:3x2");
-        let turns = crate::turn_prohibition(&mesh);
-        let all = Dependencies::of_lockstep_trees(&mesh, &turns);
-        let channel = |u, v| mesh.channel_between(RouterId::new(u), RouterId::new(v)).unwrap();
-        let tree = [
-            (channel(1, 2), None, true),
-            (channel(1, 4), None, false),
-            (channel(4, 3), Some(1), true),
-            (channel(4, 5), Some(1), true),
-        ];
-        for &(leaving, parent, _) in &tree {
-            assert!(parent.is_none_or(|p: usize| turns.permits(&mesh, tree[p].0, leaving)));
+    fn trees_that_block_each_other() {
+        let network = build("random:nodes=14,degree=4,seed=3");
+        let turns = crate::turn_prohibition(&network);
+        let cycle = Dependencies::of_lockstep_trees(&network, &turns).deadlock(4).unwrap();
+        let [Resource::Channel(one), Resource::Channel(other)] = cycle[..] else { panic!("{cycle:?}") };
+        let middle = network.channel_between(network.from(one), network.from(other)).unwrap();
+        let back = network.reverse(middle);
+        let mut trees = Dependencies::new(&network);
+        for (short, long) in [(one, [middle, other]), (other, [back, one])] {
+            assert!(turns.permits(&network, long[0], long[1]));
+            trees.add_lockstep_tree(&[(short, None, true), (long[0], None, false), (long[1], Some(1), true)]);
         }
-        let mut one = Dependencies::new(&mesh);
-        one.add_lockstep_tree(&tree);
-        assert!(one.waits.iter().all(|pair| all.waits.contains(pair)));
-        assert!(one.stops.iter().all(|stop| all.stops.contains(stop)));
+        assert!(trees.deadlock(4).is_some());
     }
 
     /// A worm rule for both ways along a line, stopping anywhere.
