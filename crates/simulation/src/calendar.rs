@@ -126,8 +126,11 @@ mod tests {
     proptest! {
         /// Against a sorted list, near and far events mixed, with new ones added on the way.
         #[test]
-        fn events_come_out_in_order(delays in prop::collection::vec((0u64..300, 0u64..300), 1..200)) {
-            let mut calendar = Calendar::new(1);
+        fn events_come_out_in_order(
+            delays in prop::collection::vec((0u64..300, 0u64..300), 1..200),
+            horizon in prop::sample::select(vec![1, 200, 1000]),
+        ) {
+            let mut calendar = Calendar::new(horizon);
             let mut expected: Vec<(Cycle, usize)> = Vec::new();
             for (i, &(delay, _)) in delays.iter().enumerate() {
                 calendar.push(delay, i);

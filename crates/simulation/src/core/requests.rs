@@ -23,10 +23,8 @@ impl<O: Observer> Core<'_, O> {
         let Route::Path(route) = &mut worm.route else { return };
         let at = route.at;
         let delivers = route.heads_for == at;
-        let target = match delivers {
-            false => Some(route.heads_for),
-            true => route.stop_after().map(|stop| self.network.router_of(stop)),
-        };
+        let target =
+            if delivers { route.stop_after().map(|stop| self.network.router_of(stop)) } else { Some(route.heads_for) };
         self.candidates.clear();
         if let Some(target) = target {
             let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
