@@ -416,7 +416,7 @@ impl Evidence {
             Self::Settled(finding) => (None, *finding),
             // A few values that happen to be equal do not say that all are.
             Self::Differences(values)
-                if values.len() < SETTLED && interval(values).is_some_and(|(_, low, high)| low == high) =>
+                if values.len() < SETTLED && interval(values).is_some_and(|(_, low, high)| low >= high) =>
             {
                 (Estimate::of(values, confidence), Finding::Open)
             }
