@@ -54,21 +54,32 @@ impl RoutingRelation for ECube {
                 let direction = if at.raw() >> highest & 1 == 1 { Direction::Negative } else { Direction::Positive };
                 out.extend(network.channel_along(at, highest as usize, direction));
             }
-            Shape::Mesh(grid) | Shape::Torus(grid) => {
+            Shape::Mesh(grid) => {
+                // Channels are numbered by dimension, the negative direction first; borders lack some. Counting them on the way to
+                // the dimension at hand is what makes this fast: simulations ask on every hop.
+                let mut position = 0;
+                for axis in grid.axes() {
+                    let here = axis.coordinate(at.index());
+                    let there = axis.coordinate(target.index());
+                    let (negative, positive) = (u32::from(here > 0), u32::from(here + 1 < axis.extent()));
+                    if here != there {
+                        position += if there > here { negative } else { 0 };
+                        out.extend(network.outputs(at).nth(position as usize));
+                        return;
+                    }
+                    position += negative + positive;
+                }
+            }
+            Shape::Torus(grid) => {
                 for (dimension, axis) in grid.axes().iter().enumerate() {
                     let here = axis.coordinate(at.index());
                     let there = axis.coordinate(target.index());
                     if here == there {
                         continue;
                     }
-                    let positive = if network.shape().wraps() {
-                        let k = axis.extent();
-                        let forward = (there + k - here) % k;
-                        forward <= k - forward
-                    } else {
-                        there > here
-                    };
-                    let direction = if positive { Direction::Positive } else { Direction::Negative };
+                    let k = axis.extent();
+                    let forward = (there + k - here) % k;
+                    let direction = if forward <= k - forward { Direction::Positive } else { Direction::Negative };
                     out.extend(network.channel_along(at, dimension, direction));
                     return;
                 }

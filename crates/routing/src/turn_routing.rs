@@ -236,7 +236,7 @@ impl TurnRouting {
             diameter: connected.then_some(diameter),
         };
         let load = LinkLoad {
-            mean: load.iter().sum::<f64>() / load.len().max(1) as f64,
+            mean: load.iter().fold(0.0, |sum, load| sum + load) / load.len().max(1) as f64,
             max: load.iter().copied().fold(0.0, f64::max),
         };
         (survey, load)

@@ -1,5 +1,6 @@
 //! The use of each channel: busy, held, blocked.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network};
@@ -8,7 +9,7 @@ use crate::observer::{Cycle, Observer};
 
 /// Counts, for every channel, the cycles in which a worm held it and in which a flit crossed it, over a whole run.
 ///
-/// A hold that has not ended when the run does is not counted. Memory: 32 bytes a channel.
+/// A hold that has not ended when the run does is not counted. Memory: 16 bytes a channel, and an entry a hold.
 #[derive(Debug)]
 pub struct ChannelUse {
     space: ChannelSpace,
@@ -18,8 +19,8 @@ pub struct ChannelUse {
     held: Vec<u64>,
     /// Cycles in which a flit crossed, by completed holds.
     busy: Vec<u64>,
-    /// Worms that hold each channel, and the sum of their grant times (several hold one with virtual channels).
-    holding: Vec<(u64, Cycle)>,
+    /// When each worm was granted the channels that it holds. Releases may be reported after the next worm's grant.
+    holding: HashMap<(ChannelId, u64), Cycle>,
 }
 
 impl ChannelUse {
@@ -32,7 +33,7 @@ impl ChannelUse {
             links: (0..network.channels() as u32).map(link).collect(),
             held: vec![0; channels],
             busy: vec![0; channels],
-            holding: vec![(0, 0); channels],
+            holding: HashMap::new(),
         }
     }
 
@@ -51,27 +52,20 @@ impl ChannelUse {
                 ChannelKind::Injection(node, port) => write!(out, "injection,{node},{node},{port}")?,
                 ChannelKind::Consumption(node, port) => write!(out, "consumption,{node},{node},{port}")?,
             }
-            writeln!(out, ",{busy},{held},{}", held.saturating_sub(busy))?;
+            writeln!(out, ",{busy},{held},{}", held - busy)?;
         }
         out.flush()
     }
 }
 
 impl Observer for ChannelUse {
-    fn granted(&mut self, at: Cycle, _worm: u64, channel: ChannelId) {
-        let (worms, since) = &mut self.holding[channel.index()];
-        *worms += 1;
-        *since += at;
+    fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
+        self.holding.insert((channel, worm), at);
     }
 
-    fn released(&mut self, at: Cycle, _worm: u64, channel: ChannelId, flits: u32) {
-        let index = channel.index();
-        let (worms, since) = &mut self.holding[index];
-        // With several holders it does not matter which of them leaves: the sum of their times is the same in the end.
-        let granted = *since / *worms;
-        *worms -= 1;
-        *since -= granted;
-        self.held[index] += at + 1 - granted;
-        self.busy[index] += u64::from(flits);
+    fn released(&mut self, at: Cycle, worm: u64, channel: ChannelId, flits: u32) {
+        let Some(granted) = self.holding.remove(&(channel, worm)) else { return };
+        self.held[channel.index()] += at + 1 - granted;
+        self.busy[channel.index()] += u64::from(flits);
     }
 }

@@ -157,8 +157,7 @@ impl<'a, O: Observer> Core<'a, O> {
                         worm.route = Route::Path(PathRoute::default());
                     }
                     if let Route::Path(route) = &mut worm.route {
-                        route.reset();
-                        (route.stops, route.exit) = (path.stops, path.exit);
+                        route.reset(path.stops, path.exit, self.network);
                     }
                 }
                 Itinerary::Tree(tree) => {

@@ -22,16 +22,15 @@ impl<O: Observer> Core<'_, O> {
         let worm = &mut self.worms[slot as usize];
         let Route::Path(route) = &mut worm.route else { return };
         let at = route.at;
-        let stop = route.stops[route.next_stop as usize];
-        let delivers = self.network.router_of(stop) == at;
-        let target = if delivers { route.stops.get(route.next_stop as usize + 1).copied() } else { Some(stop) };
+        let delivers = route.heads_for == at;
+        let target =
+            if delivers { route.stop_after().map(|stop| self.network.router_of(stop)) } else { Some(route.heads_for) };
         self.candidates.clear();
         if let Some(target) = target {
             let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
             match (route.exit, arrived) {
                 (Some(exit), None) => self.candidates.push(exit),
                 _ => {
-                    let target = self.network.router_of(target);
                     self.routing.candidates(self.network, at, arrived, target, &mut self.candidates);
                     if self.candidates.is_empty() {
                         self.stranded = Some(NoRoute { routing: self.routing.name(), from: at, to: target });
@@ -49,7 +48,7 @@ impl<O: Observer> Core<'_, O> {
             self.granted.push((slot, vertex));
             return;
         }
-        let pool = delivers.then_some(Pool::Consumption(stop, worm.class));
+        let pool = delivers.then(|| Pool::Consumption(route.next_stop(), worm.class));
         let key = Key { cycle: self.now, worm: worm.id, part: vertex };
         let candidates = std::mem::take(&mut self.candidates);
         self.ask(key, slot, vertex, Wanted { pool, links: &candidates, all_links: false });
@@ -112,7 +111,7 @@ impl<O: Observer> Core<'_, O> {
                 Route::Path(route) => {
                     if let Some(channel) = grant.pooled {
                         route.hop_mut(grant.vertex).consumption = channel.raw();
-                        route.next_stop += 1;
+                        route.reach_stop(self.network);
                     }
                     match grant.links.first() {
                         Some(&(link, vc)) => route.push(link, vc, self.network.to(link), &mut self.hops),
@@ -145,7 +144,7 @@ impl<O: Observer> Core<'_, O> {
     pub(crate) fn strip_time(&mut self, slot: u32) -> Option<Cycle> {
         match &mut self.worms[slot as usize].route {
             Route::Path(route) if self.config.header == Header::AllDestinations => {
-                route.strips(self.network).then(|| self.now + 1 + Cycle::from(self.config.strip_delay))
+                route.strips().then(|| self.now + 1 + Cycle::from(self.config.strip_delay))
             }
             _ => None,
         }

@@ -87,14 +87,15 @@ pub(crate) struct PathRoute {
     pub(crate) at: RouterId,
     /// Address flits stripped at vertices before `tail`.
     pub(crate) stripped: u32,
-    /// The position in `stops` of the next stop.
-    pub(crate) next_stop: u32,
+    /// The position in `stops` of the next stop, and its router.
+    next_stop: u32,
+    pub(crate) heads_for: RouterId,
     /// Whether the address flit that has arrived at the last vertex names it.
     pub(crate) named: bool,
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
     pub(crate) exit: Option<ChannelId>,
-    pub(crate) stops: Vec<NodeId>,
+    stops: Vec<NodeId>,
     /// The routers, counted from the sender's, where address flits were stripped so far.
     pub(crate) strips: Vec<u32>,
 }
@@ -127,6 +128,7 @@ impl Default for PathRoute {
             at: RouterId::new(0),
             stripped: 0,
             next_stop: 0,
+            heads_for: RouterId::new(0),
             named: false,
             complete: false,
             exit: None,
@@ -137,11 +139,35 @@ impl Default for PathRoute {
 }
 
 impl PathRoute {
-    /// Starts over, before the sender's processor.
-    pub(crate) fn reset(&mut self) {
+    /// Starts over, before the sender's processor, with the stops of another worm.
+    pub(crate) fn reset(&mut self, stops: Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
         debug_assert!(self.hops.is_empty());
         self.strips.clear();
+        (self.stops, self.exit) = (stops, exit);
         (self.origin, self.tail, self.stripped, self.complete, self.next_stop) = (0, 0, 0, false, 0);
+        self.head_for(network);
+    }
+
+    /// The next stop.
+    pub(crate) fn next_stop(&self) -> NodeId {
+        self.stops[self.next_stop as usize]
+    }
+
+    /// The stop after the next.
+    pub(crate) fn stop_after(&self) -> Option<NodeId> {
+        self.stops.get(self.next_stop as usize + 1).copied()
+    }
+
+    /// The consumption channel of the next stop is granted: there is another to head for, or none.
+    pub(crate) fn reach_stop(&mut self, network: &Network) {
+        self.next_stop += 1;
+        self.head_for(network);
+    }
+
+    fn head_for(&mut self, network: &Network) {
+        if let Some(&stop) = self.stops.get(self.next_stop as usize) {
+            self.heads_for = network.router_of(stop);
+        }
     }
 
     /// Adds a vertex behind a channel that was granted, which leads to router `at`.
@@ -182,10 +208,9 @@ impl PathRoute {
     }
 
     /// An address flit enters the router at the last vertex: whether it names it, and is stripped.
-    pub(crate) fn strips(&mut self, network: &Network) -> bool {
-        let stop = self.stops[self.next_stop as usize];
+    pub(crate) fn strips(&mut self) -> bool {
         let vertex = self.last();
-        self.named = vertex > 1 && self.at == network.router_of(stop);
+        self.named = vertex > 1 && self.at == self.heads_for;
         if self.named {
             self.strips.push(vertex - 1);
         }
@@ -218,7 +243,7 @@ pub(crate) struct HopPool {
 
 impl HopPool {
     /// The least number of vertices that is given out.
-    const LEAST: usize = 8;
+    const LEAST: usize = 16;
 
     /// Moves the vertices to memory for twice as many.
     #[cold]

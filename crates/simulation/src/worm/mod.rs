@@ -88,7 +88,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 if !route.complete {
                     // It enters the next router. If it is stripped there, the next flit is there by then.
                     let mut freed = now;
-                    if config.header == Header::AllDestinations && route.strips(core.network) {
+                    if config.header == Header::AllDestinations && route.strips() {
                         freed = now + 1 + Cycle::from(config.strip_delay);
                         times.strips(freed);
                     }

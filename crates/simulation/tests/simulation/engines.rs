@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_name};
-use wormcast_network::{Network, Ports, RouterId};
+use wormcast_network::{ChannelSpace, Network, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
-    Cycle, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, StartupMode, WormEngine,
+    ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, StartupMode, WormEngine,
 };
 
 use crate::support::{Log, build, node, plain};
@@ -320,4 +320,36 @@ fn the_worm_engine_says_where_it_is_not_exact() {
     assert!(objection(&EngineConfig { header: Header::Tree, ..plain() }).unwrap().contains("header flits"));
     assert!(objection(&EngineConfig { replication: Replication::Independent, ..plain() }).is_some());
     assert!(WormEngine::<Flits>::objection(&plain()).unwrap().contains("single flits"));
+}
+
+/// The use of channels by messages that come every five cycles, until the last has come.
+fn use_of_channels<E: Engine<Observer = ChannelUse>>(mut engine: E, plans: &[Plan]) -> String {
+    for (id, plan) in (0..).zip(plans) {
+        assert_eq!(engine.run_until(id * 5), Progress::Reached);
+        engine.submit(id * 5, id, 30, plan.clone());
+    }
+    // Before everything has arrived: holds that are open do not count.
+    assert_eq!(engine.run_until(plans.len() as Cycle * 5), Progress::Reached);
+    let mut csv = Vec::new();
+    engine.into_observer().write_csv(&mut csv).unwrap();
+    String::from_utf8(csv).unwrap()
+}
+
+/// The use of each channel is the same on both engines, although the worm engine reports releases later.
+#[test]
+fn channels_are_used_alike() {
+    let mesh = build("mesh:8x8");
+    let algorithm = algorithm_by_name("dual-path", &mesh, &Options::default()).unwrap();
+    let config = EngineConfig { startup: 20, ports: Ports { injection: 2, consumption: 3 }, ..plain() };
+    let space = ChannelSpace::new(&mesh, config.ports);
+    let plan = |i: u32| {
+        let destinations: Vec<_> = (1..7).map(|k| node((i * 11 + k * k * 5) % 64)).collect();
+        algorithm.plan(&mesh, &Multicast::new(node(i * 37 % 64), &destinations))
+    };
+    let plans: Vec<Plan> = (0..200).map(plan).collect();
+    let routing = algorithm.routing();
+    let observer = || ChannelUse::new(&mesh, space);
+    let flit = use_of_channels(FlitEngine::new(&mesh, routing, config, observer()), &plans);
+    assert_eq!(flit, use_of_channels(WormEngine::new(&mesh, routing, config, observer()), &plans));
+    assert!(flit.lines().filter(|line| line.starts_with("link") && !line.ends_with(",0,0,0")).count() > 50);
 }

@@ -265,8 +265,8 @@ multicast = { destinations = "all" }
 mode = "plan"
 ports = "all"
 [stop]
-min_replications = 20
-max_replications = 20
+min_replications = 40
+max_replications = 40
 [sweep]
 algorithm = ["u-cube", "separate"]
 "traffic.multicast.destinations" = [1, 3, 7]
