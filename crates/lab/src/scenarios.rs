@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wormcast_multicast::{Algorithm, AlgorithmError, Options, algorithm_by_name};
 use wormcast_network::Network;
-use wormcast_simulation::Scenario;
+use wormcast_simulation::{EngineChoice, Scenario, SimulationError};
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
@@ -15,9 +15,15 @@ impl Experiment {
     /// What to simulate at a point of this experiment.
     ///
     /// # Errors
-    /// If the topology cannot be built, the algorithm is unknown or not defined for it, or settings contradict each other.
+    /// If the topology cannot be built, the algorithm is unknown or not defined for it, settings contradict each other, or the
+    /// engine asked for cannot run this.
     pub fn scenario(&self, point: &Point) -> Result<Scenario, Diagnostic> {
         Workshop::default().scenario(self, point)
+    }
+
+    /// Why a point's run failed, with the place of the setting that is to blame; `None` if none is.
+    pub fn explain(&self, point: &Point, error: &SimulationError) -> Option<Diagnostic> {
+        error.setting().map(|key| self.error_at(&point.choice, key, error.to_string()))
     }
 
     /// What to simulate at each of some points of this experiment. Points share the networks that they have in common.
@@ -49,8 +55,12 @@ impl Workshop {
         if let Some(trace) = &mut traffic.trace {
             *trace = experiment.directory().join(&*trace).display().to_string();
         }
-        Scenario::new(network, algorithm, &spec.switching, &spec.timing, &traffic, &spec.run)
-            .map_err(|problem| experiment.error_at(&point.choice, &problem.key, problem.to_string()))
+        let scenario = Scenario::new(network, algorithm, &spec.switching, &spec.timing, &traffic, &spec.run)
+            .map_err(|problem| experiment.error_at(&point.choice, &problem.key, problem.to_string()))?;
+        match EngineChoice::from(spec.engine).check(&scenario) {
+            Ok(()) => Ok(scenario),
+            Err(problem) => Err(experiment.error_at(&point.choice, "engine", problem.to_string())),
+        }
     }
 
     fn network(&mut self, experiment: &Experiment, point: &Point) -> Result<Arc<Network>, Diagnostic> {

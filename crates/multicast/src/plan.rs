@@ -233,6 +233,12 @@ impl Plan {
                 if tree.branches.is_empty() || tree.branches.iter().enumerate().any(dangling) {
                     return problem("has a branch that leads to no delivery");
                 }
+                // A worm holds what it was granted: it would wait for itself.
+                let mut channels: Vec<ChannelId> = tree.branches.iter().map(|branch| branch.channel).collect();
+                channels.sort_unstable();
+                if channels.windows(2).any(|pair| pair[0] == pair[1]) {
+                    return problem("takes a channel twice");
+                }
                 Ok(())
             }
         }
@@ -290,5 +296,14 @@ mod tests {
             tree(vec![branch(channel(0, 1), None, true), branch(channel(0, 3), None, false)]),
             Err("worm 0 has a branch that leads to no delivery".to_owned())
         );
+        let there_and_back = |back| {
+            tree(vec![
+                branch(channel(0, 1), None, true),
+                branch(channel(1, 0), Some(0), false),
+                branch(back, Some(1), true),
+            ])
+        };
+        let twice = there_and_back(channel(0, 1));
+        assert_eq!(twice, Err("worm 0 takes a channel twice".to_owned()));
     }
 }

@@ -6,7 +6,7 @@ use thiserror::Error;
 use wormcast_multicast::Algorithm;
 use wormcast_network::{MAX_PORTS, Network};
 
-use crate::config::{Header, Mode, Run, Switching, Timing, Traffic};
+use crate::config::{Header, Mode, Run, Switching, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
 use crate::traffic::CheckedTraffic;
 
@@ -121,8 +121,18 @@ impl Scenario {
                 "only `mode = \"plan\"` counts steps; in time, `switching.injection_ports` says how many".to_owned();
             return Err(ConfigError { key: "run.ports".to_owned(), problem });
         }
+        let timed = [("max_cycles", run.max_cycles.is_some()), ("warmup", run.warmup != Warmup::Auto)];
+        if let (Mode::Plan, Some((key, _))) = (mode, timed.into_iter().find(|(_, given)| *given)) {
+            let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
+            return Err(ConfigError { key: format!("run.{key}"), problem });
+        }
         let engine = EngineConfig::new(switching, timing, &network);
         Ok(Self { network, algorithm, engine, cycle_ns: timing.cycle_ns, traffic: checked, run: run.clone(), mode })
+    }
+
+    /// The kind of run.
+    pub fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// The network.

@@ -45,9 +45,14 @@ pub enum SimulationError {
         /// Why.
         reason: String,
     },
+    /// An engine was asked for, but the run only plans.
+    #[error("a run with `mode = \"plan\"` has no engine: leave `engine` out")]
+    NoEngine,
     /// A plan does not fit the switching.
     #[error("`{algorithm}` sends {worms}, which {problem}")]
     Switching {
+        /// The setting that would have to change.
+        setting: &'static str,
         /// The algorithm.
         algorithm: &'static str,
         /// What it sends: `paths` or `trees`.
@@ -68,6 +73,39 @@ pub enum SimulationError {
     NoRoute(#[from] NoRoute),
 }
 
+impl SimulationError {
+    /// The setting of an experiment file that is to blame, if one is.
+    pub fn setting(&self) -> Option<&'static str> {
+        match self {
+            Self::Engine { .. } | Self::NoEngine => Some("engine"),
+            Self::Switching { setting, .. } => Some(setting),
+            Self::Plan { .. } | Self::NoRoute(_) => None,
+        }
+    }
+}
+
+impl EngineChoice {
+    /// Checks that the engine asked for can run a scenario, as [`simulate`] does first.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn check(self, scenario: &Scenario) -> Result<(), SimulationError> {
+        self.is_exact::<()>(scenario).map(|_| ())
+    }
+
+    /// Whether the worm engine runs a scenario.
+    fn is_exact<O: Observer>(self, scenario: &Scenario) -> Result<bool, SimulationError> {
+        if scenario.mode == Mode::Plan && self != Self::Auto {
+            return Err(SimulationError::NoEngine);
+        }
+        match (self, WormEngine::<(Recorder, O)>::objection(&scenario.engine)) {
+            (Self::Worm, Some(reason)) => Err(SimulationError::Engine { engine: "worm", reason: reason.to_owned() }),
+            (Self::Flit, _) => Ok(false),
+            (_, objection) => Ok(objection.is_none()),
+        }
+    }
+}
+
 /// Runs a scenario; the result is a function of the scenario and the seed alone. A deadlock is a result, not an error.
 ///
 /// # Errors
@@ -86,17 +124,10 @@ pub fn simulate_observed<O: Observer>(
     seed: u64,
     observer: &mut O,
 ) -> Result<RunResult, SimulationError> {
+    let exact = engine.is_exact::<&mut O>(scenario)?;
     if scenario.mode == Mode::Plan {
         return plan_messages(scenario, seed);
     }
-    let objection = WormEngine::<(Recorder, &mut O)>::objection(&scenario.engine);
-    let exact = match (engine, objection) {
-        (EngineChoice::Worm, Some(reason)) => {
-            return Err(SimulationError::Engine { engine: "worm", reason: reason.to_owned() });
-        }
-        (EngineChoice::Flit, _) => false,
-        (_, objection) => objection.is_none(),
-    };
     let (network, routing) = (&*scenario.network, scenario.algorithm.routing());
     let observer = (Recorder::new(goal(scenario), network.channels()), observer);
     if exact {
@@ -274,30 +305,44 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
         let algorithm = self.scenario.algorithm.name();
         let wrong = |error| SimulationError::Plan { algorithm, error };
         plan.check(&self.scenario.network, multicast).map_err(wrong)?;
-        let fail = |worms, problem| Err(SimulationError::Switching { algorithm, worms, problem });
+        let fail = |setting, worms, problem| Err(SimulationError::Switching { setting, algorithm, worms, problem });
         for worm in &plan.worms {
             if worm.consumption_class.is_some_and(|class| u32::from(class) >= config.ports.consumption) {
                 let worms = if matches!(worm.itinerary, Itinerary::Path(_)) { "paths" } else { "trees" };
                 return fail(
+                    "switching.consumption_ports",
                     worms,
                     "are bound to consumption channels that the nodes do not have: set more `consumption_ports`",
                 );
             }
             match (&worm.itinerary, config.header) {
                 (Itinerary::Path(_), Header::Tree) => {
-                    return fail("paths", "have no tree header: use `header = \"all-destinations\"` or another");
+                    return fail(
+                        "switching.header",
+                        "paths",
+                        "have no tree header: use `header = \"all-destinations\"` or another",
+                    );
                 }
                 (Itinerary::Tree(_), Header::AllDestinations) => {
-                    return fail("trees", "cannot be told by a list of stops: use `header = \"tree\"` or another");
+                    return fail(
+                        "switching.header",
+                        "trees",
+                        "cannot be told by a list of stops: use `header = \"tree\"` or another",
+                    );
                 }
                 (Itinerary::Tree(_), _) if config.virtual_channels > 1 => {
                     return fail(
+                        "switching.virtual_channels",
                         "trees",
                         "the flit engine moves on one virtual channel only: set `virtual_channels = 1`",
                     );
                 }
                 (Itinerary::Tree(_), Header::Tree) if config.replication == crate::config::Replication::Independent => {
-                    return fail("trees", "carry a tree header in lockstep only: set `replication = \"lockstep\"`");
+                    return fail(
+                        "switching.replication",
+                        "trees",
+                        "carry a tree header in lockstep only: set `replication = \"lockstep\"`",
+                    );
                 }
                 _ => {}
             }

@@ -9,7 +9,7 @@ use wormcast::lab::{check_file, write_file};
 use wormcast::network::ChannelSpace;
 use wormcast::routing::Resource;
 use wormcast::simulation::{
-    ChannelUse, DeliveryLog, Distribution, RunResult, Scenario, Timeline, simulate, simulate_observed,
+    ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
 };
 
 use super::experiment::ExperimentArguments;
@@ -129,6 +129,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         ("--deliveries", &arguments.deliveries),
         ("--channels", &arguments.channels),
     ];
+    if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
+        let message =
+            format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
+        return Err(Failure::BadInput(message));
+    }
     for (position, (option, path)) in outputs.iter().enumerate() {
         let Some(path) = path.as_ref().filter(|path| !is_output(path)) else { continue };
         if let Some((other, _)) = outputs[..position].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
@@ -154,7 +159,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         (None, (None, None)) => simulate(&scenario, engine, seed),
         _ => simulate_observed(&scenario, engine, seed, &mut observer),
     };
-    let result = result.map_err(Failure::bad_input)?;
+    let result = result.map_err(|error| match experiment.explain(&point, &error) {
+        Some(diagnostic) => Failure::diagnostic(diagnostic),
+        None => Failure::bad_input(error),
+    })?;
 
     if let (Some(path), Some(timeline)) = (&arguments.timeline, &observer.0) {
         let mut json = Vec::new();

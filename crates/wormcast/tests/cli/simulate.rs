@@ -359,3 +359,40 @@ fn channels_are_busy_held_and_blocked() {
         assert_eq!(csv.lines().count(), 1 + 4 + 3 + 3);
     }
 }
+
+/// Settings that a test adds to.
+const SIMPLE: &str = r#"
+topology = "mesh:4x4"
+algorithm = "separate"
+traffic.arrivals = { process = "poisson", rate = 0.001 }
+traffic.length = 8
+traffic.multicast = { destinations = 3 }
+"#;
+
+#[test]
+fn a_plan_knows_no_time() {
+    let plan = SIMPLE.replace(r#"process = "poisson", rate = 0.001"#, r#"process = "burst", sources = 1"#)
+        + "[run]\nmode = \"plan\"\nmessages = 3\n";
+    let folder = Folder::with(&[("x.toml", &*plan), ("t.toml", &format!("{plan}max_cycles = 9\n"))]);
+    folder.run(&["simulate", "x.toml"]).success();
+    let message = folder.run(&["simulate", "t.toml"]).bad_input();
+    assert!(message.contains("`run.max_cycles`: `mode = \"plan\"` knows no time: leave it out\n"), "{message}");
+    assert!(message.contains("t.toml:10:14"), "{message}");
+    let message = folder.run(&["simulate", "x.toml", "--deliveries", "d.csv"]).bad_input();
+    assert!(message.starts_with("error: `--deliveries` writes what happens in time"), "{message}");
+    let message = folder.run(&["simulate", "x.toml", "--engine", "flit"]).bad_input();
+    assert!(message.contains("a run with `mode = \"plan\"` has no engine"), "{message}");
+}
+
+/// What an engine or the switching cannot do is said at the line that asks for it.
+#[test]
+fn the_line_that_asks_too_much_is_named() {
+    let engine = SIMPLE.to_owned() + "engine = \"worm\"\nswitching.virtual_channels = 2\n";
+    let header =
+        SIMPLE.replace("separate", "tree-zero") + "routing = \"up-down\"\n[switching]\nheader = \"all-destinations\"\n";
+    let folder = Folder::with(&[("engine.toml", &engine), ("header.toml", &header)]);
+    for (file, place) in [("engine.toml", "engine.toml:7:10"), ("header.toml", "header.toml:9:10")] {
+        let message = folder.run(&["simulate", file]).bad_input();
+        assert!(message.contains(place), "{message}");
+    }
+}
