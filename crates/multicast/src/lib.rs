@@ -53,7 +53,7 @@ pub use algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 pub use column_path::ColumnPath;
 pub use combine::Combine;
 pub use contention::Contention;
-pub use drawing::{node_name, plan_dot, plan_svg, router_name};
+pub use drawing::{node_name, plan_dot, plan_svg, router_name, trees_svg};
 pub use dual_path::DualPath;
 pub use maxport::Maxport;
 pub use minimal_negative_first::MinimalNegativeFirst;
