@@ -28,8 +28,7 @@ impl TreeRuns {
     /// If there is no such construction, or it is not defined on the network.
     pub(crate) fn new(network: Arc<Network>, construction: &str, sets: u32) -> Result<Self, TreeError> {
         let random = ["dstm", "dstm-tarjan"].contains(&construction);
-        let runs =
-            Self { network, construction: construction.to_owned(), sets: if random { sets.max(1) } else { 1 } };
+        let runs = Self { network, construction: construction.to_owned(), sets: if random { sets.max(1) } else { 1 } };
         // What fails for one set fails for all.
         runs.build(0)?;
         Ok(runs)
