@@ -319,7 +319,7 @@ fn trees_are_measured_without_traffic() {
         error.to_string()
     };
     for (set, expected) in [
-        ("algorithm=dstm1", "did you mean `dstm-1`?"),
+        ("algorithm=dstm-tarjn", "did you mean `dstm-tarjan`?"),
         ("topology=mesh:4x4", "`dstm-1` needs a torus of two dimensions"),
         ("run.messages=0", "`run.messages`: expected 1 to"),
         ("run.max_cycles=9", "`run.max_cycles`: `mode = \"trees\"` sends nothing: leave it out"),
