@@ -186,7 +186,8 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
             let place = branches.len() as u32;
             let router = network.to(leg.channel);
             let here = leg.wanted.iter().position(|&place| wanted.ends[place].0 == router);
-            let delivers = here.map(|which| wanted.ends[leg.wanted.swap_remove(which)].1);
+            let here = here.map(|which| &wanted.ends[leg.wanted.swap_remove(which)].1);
+            let delivers = here.cloned().unwrap_or_default();
             branches.push(Branch { channel: leg.channel, parent: leg.parent, delivers });
             leg.wanted.sort_unstable();
             if !leg.wanted.is_empty() {
@@ -202,7 +203,7 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
 fn without_dead_ends(branches: &[Branch]) -> Vec<Branch> {
     let mut needed = vec![false; branches.len()];
     for (place, branch) in branches.iter().enumerate().rev() {
-        needed[place] |= branch.delivers.is_some();
+        needed[place] |= !branch.delivers.is_empty();
         if let Some(parent) = branch.parent.filter(|_| needed[place]) {
             needed[parent as usize] = true;
         }
@@ -212,7 +213,7 @@ fn without_dead_ends(branches: &[Branch]) -> Vec<Branch> {
     for (branch, needed) in branches.iter().zip(needed) {
         places.push(kept.len() as u32);
         if needed {
-            kept.push(Branch { parent: branch.parent.map(|parent| places[parent as usize]), ..*branch });
+            kept.push(Branch { parent: branch.parent.map(|parent| places[parent as usize]), ..branch.clone() });
         }
     }
     kept

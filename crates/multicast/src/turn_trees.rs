@@ -4,7 +4,7 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{Dependencies, RoutingOptions, RoutingRelation, TurnRouting, Unsupported, routing_by_name};
 
 use crate::algorithm::{AlgorithmError, Multicast, Options};
-use crate::plan::{Branch, Plan, Worm};
+use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
 
 /// The routing whose turns trees may take.
 pub(crate) struct TurnTrees {
@@ -17,8 +17,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) turns: &'a TurnRouting,
     /// The source's router.
     pub(crate) home: RouterId,
-    /// Routers, each once and never the source's, in increasing order, with the node that is to get the message there.
-    pub(crate) ends: Vec<(RouterId, NodeId)>,
+    /// Routers, each once and never the source's, in increasing order, with the nodes that are to get the message there.
+    pub(crate) ends: Vec<(RouterId, Vec<NodeId>)>,
 }
 
 impl TurnTrees {
@@ -42,8 +42,7 @@ impl TurnTrees {
         self.routing.turn_routing().expect("checked when it was made")
     }
 
-    /// One tree to all destinations, as `grow` makes it. A branch delivers to one node, so the second nodes of routers have
-    /// a tree of their own, and so on; other nodes of the source's router have a path without a hop each.
+    /// One tree to all destinations, as `grow` makes it for their routers.
     pub(crate) fn plan(
         &self,
         network: &Network,
@@ -52,25 +51,27 @@ impl TurnTrees {
     ) -> Plan {
         let source = multicast.source();
         let home = network.router_of(source);
-        let mut ends: Vec<_> = multicast.destinations().iter().map(|&node| (network.router_of(node), node)).collect();
-        ends.sort_unstable();
-        let (neighbours, ends): (Vec<_>, Vec<_>) = ends.into_iter().partition(|&(router, _)| router == home);
-        let mut trees: Vec<Vec<(RouterId, NodeId)>> = Vec::new();
-        for of_router in ends.chunk_by(|a, b| a.0 == b.0) {
-            for (which, &end) in of_router.iter().enumerate() {
-                if which == trees.len() {
-                    trees.push(Vec::new());
-                }
-                trees[which].push(end);
+        let mut nodes: Vec<_> = multicast.destinations().iter().map(|&node| (network.router_of(node), node)).collect();
+        if nodes.is_empty() {
+            return Plan::default();
+        }
+        nodes.sort_unstable();
+        let (mut delivers, mut ends) = (Vec::new(), Vec::new());
+        for of_router in nodes.chunk_by(|a, b| a.0 == b.0) {
+            let wanted = of_router.iter().map(|&(_, node)| node).collect();
+            match of_router[0].0 {
+                router if router == home => delivers = wanted,
+                router => ends.push((router, wanted)),
             }
         }
-        let tree = |ends| Worm::tree(source, grow(&Wanted { network, turns: self.turns(), home, ends }));
-        let path = |(_, node)| Worm::path(source, vec![node]);
-        Plan { worms: trees.into_iter().map(tree).chain(neighbours.into_iter().map(path)).collect() }
+        let wanted = Wanted { network, turns: self.turns(), home, ends };
+        let branches = if wanted.ends.is_empty() { Vec::new() } else { grow(&wanted) };
+        let itinerary = Itinerary::Tree(Tree { delivers, branches });
+        Plan { worms: vec![Worm { from: source, after: None, itinerary, consumption_class: None }] }
     }
 
-    /// How many destinations the largest tree of a plan has: routers with destinations, but for the source's.
-    pub(crate) fn largest(network: &Network, multicast: &Multicast) -> usize {
+    /// How many routers the tree of a plan has to reach: those with destinations, but for the source's.
+    pub(crate) fn ends(network: &Network, multicast: &Multicast) -> usize {
         let mut ends: Vec<_> = multicast.destinations().iter().map(|&node| network.router_of(node)).collect();
         ends.sort_unstable();
         ends.dedup();
@@ -114,9 +115,9 @@ impl Wanted<'_> {
         (self.network.to(channel), channel)
     }
 
-    /// The node that is to get the message at a router.
-    pub(crate) fn wanted_at(&self, router: RouterId) -> Option<NodeId> {
-        self.ends.binary_search_by_key(&router, |end| end.0).ok().map(|place| self.ends[place].1)
+    /// The nodes that are to get the message at a router.
+    pub(crate) fn wanted_at(&self, router: RouterId) -> &[NodeId] {
+        self.ends.binary_search_by_key(&router, |end| end.0).map_or(&[], |place| &self.ends[place].1)
     }
 }
 

@@ -29,7 +29,7 @@ pub struct WormEngine<'a, O> {
     core: Core<'a, O>,
     /// What is known of each worm's flits, by slot.
     times: Vec<Times>,
-    /// Last flits that cross consumption channels: (worm id, vertex, slot).
+    /// Last flits that cross consumption channels: (worm id, vertex of a path or delivery of a tree, slot).
     deliveries: Calendar<(u64, u32, u32)>,
     delivering: Vec<(u64, u32, u32)>,
     /// Departures found by the step at hand: (vertex, cycle).
@@ -113,8 +113,11 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 }
                 for (vertex, at) in self.found.drain(..) {
                     core.tree_departs(slot, vertex, at);
-                    if core.tree_consumes(slot, vertex, at) {
-                        self.deliveries.push(at, (id, vertex, slot));
+                    let Route::Tree(route) = &core.worms[slot as usize].route else { break };
+                    let (first, end) = route.vertices[vertex as usize].deliveries;
+                    for delivery in first..end {
+                        core.tree_consumes(slot, delivery, at);
+                        self.deliveries.push(at, (id, delivery, slot));
                     }
                 }
             }
@@ -122,13 +125,17 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         }
     }
 
-    /// The last flit of a worm crosses the consumption channel at a vertex in this cycle.
-    fn delivers(&mut self, slot: u32, vertex: u32) {
+    /// The last flit of a worm crosses the consumption channels at a vertex of a path, or that of a delivery of a tree, in this
+    /// cycle.
+    fn delivers(&mut self, slot: u32, which: u32) {
         let core = &mut self.core;
-        core.deliver(slot, vertex);
+        match core.worms[slot as usize].route {
+            Route::Path(_) => core.deliver(slot, which),
+            Route::Tree(_) => core.deliver_tree(slot, which),
+        }
         let done = match (&mut self.times[slot as usize], &core.worms[slot as usize].route) {
             (Times::Path(times), Route::Path(route)) => {
-                let done = route.complete && vertex == route.last();
+                let done = route.complete && which == route.last();
                 if done {
                     self.windows.push(times.retire());
                 }
@@ -196,8 +203,8 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
         }
         let mut delivering = std::mem::take(&mut self.delivering);
         self.deliveries.take(self.core.now, &mut delivering);
-        for (_, vertex, slot) in delivering.drain(..) {
-            self.delivers(slot, vertex);
+        for (_, which, slot) in delivering.drain(..) {
+            self.delivers(slot, which);
         }
         self.delivering = delivering;
         self.core.now += 1;

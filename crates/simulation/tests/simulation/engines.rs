@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_name};
+use wormcast_multicast::{Branch, Itinerary, Multicast, Options, Plan, Tree, Worm, algorithm_by_name};
 use wormcast_network::{ChannelSpace, Network, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
@@ -49,6 +49,9 @@ struct Message {
 
 fn cases() -> impl Strategy<Value = Case> {
     let topology = prop::sample::select(vec![
+        "mesh:3 32",
+        "mesh:3x3 203",
+        "torus:4 2",
         "mesh:5",
         "mesh:4x4",
         "mesh:3x5",
@@ -112,7 +115,8 @@ fn cases() -> impl Strategy<Value = Case> {
                 _ => Scheme::Tree,
             };
         }
-        if matches!(scheme, Scheme::Tree) && config.header == Header::AllDestinations {
+        let fabric = chords.is_empty() && topology.contains(' ');
+        if (fabric || matches!(scheme, Scheme::Tree)) && config.header == Header::AllDestinations {
             config.header = Header::None;
         }
         Case { topology, chords, scheme, config, messages }
@@ -133,7 +137,9 @@ fn network(case: &Case) -> Network {
 }
 
 /// A breadth-first tree from a router to others, without the branches that lead to none of them.
-fn tree(network: &Network, source: u32, wanted: &[u32]) -> Vec<Branch> {
+fn tree(network: &Network, source: RouterId, wanted: &[u32]) -> Tree {
+    let delivers = network.nodes_of(source).filter(|node| wanted.contains(&node.raw())).collect();
+    let source = source.raw();
     let mut branches: Vec<Branch> = Vec::new();
     let mut reached = BTreeMap::from([(source, None)]);
     let mut queue = std::collections::VecDeque::from([source]);
@@ -141,14 +147,15 @@ fn tree(network: &Network, source: u32, wanted: &[u32]) -> Vec<Branch> {
         for channel in network.outputs(RouterId::new(router)) {
             let to = network.to(channel).raw();
             if !reached.contains_key(&to) {
-                let delivers = wanted.contains(&to).then(|| wormcast_network::NodeId::new(to));
+                let delivers =
+                    network.nodes_of(network.to(channel)).filter(|node| wanted.contains(&node.raw())).collect();
                 branches.push(Branch { channel, parent: reached[&router], delivers });
                 reached.insert(to, Some(branches.len() as u32 - 1));
                 queue.push_back(to);
             }
         }
     }
-    let mut kept: Vec<bool> = branches.iter().map(|branch| branch.delivers.is_some()).collect();
+    let mut kept: Vec<bool> = branches.iter().map(|branch| !branch.delivers.is_empty()).collect();
     for i in (0..branches.len()).rev() {
         if let (true, Some(parent)) = (kept[i], branches[i].parent) {
             kept[parent as usize] = true;
@@ -156,8 +163,9 @@ fn tree(network: &Network, source: u32, wanted: &[u32]) -> Vec<Branch> {
     }
     let position: Vec<u32> =
         kept.iter().scan(0, |next, &kept| Some(std::mem::replace(next, *next + u32::from(kept)))).collect();
-    let renumber = |branch: &Branch| Branch { parent: branch.parent.map(|p| position[p as usize]), ..*branch };
-    branches.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(branch, _)| renumber(branch)).collect()
+    let renumber = |branch: &Branch| Branch { parent: branch.parent.map(|p| position[p as usize]), ..branch.clone() };
+    let kept = branches.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(branch, _)| renumber(branch));
+    Tree { delivers, branches: kept.collect() }
 }
 
 /// A message as engines take it: when, how long, and its worms.
@@ -168,11 +176,12 @@ fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelati
     let nodes = network.nodes() as u32;
     let mut algorithm = None;
     let by_name = |name| routing_by_name(name, network, &RoutingOptions::default());
-    let mut routing = by_name("e-cube").or_else(|_| by_name("up-down")).unwrap();
+    let mut routing = by_name("e-cube").or_else(|_| by_name("up-down-deterministic")).unwrap();
     match case.scheme {
         Scheme::Algorithm(name) => {
+            let separate = Options { routing: Some(routing.name().to_owned()), seed: 0 };
             let made = algorithm_by_name(name, network, &Options::default())
-                .or_else(|_| algorithm_by_name("separate", network, &Options::default()))
+                .or_else(|_| algorithm_by_name("separate", network, &separate))
                 .unwrap();
             routing = by_name(made.routing().name()).unwrap();
             algorithm = Some(made);
@@ -203,9 +212,16 @@ fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelati
             }
             (None, Scheme::Tree) => {
                 let wanted: Vec<u32> = stops.iter().map(|stop| stop.raw()).collect();
-                vec![Worm::tree(node(source), tree(network, source, &wanted))]
+                let from = node(source);
+                let itinerary = Itinerary::Tree(tree(network, network.router_of(from), &wanted));
+                vec![Worm { from, after: None, itinerary, consumption_class: None }]
             }
-            (None, _) => vec![Worm::path(node(source), stops)],
+            (None, _) => {
+                let worm = Worm::path(node(source), stops.clone());
+                let leads = worm.channels(network, routing.as_ref()).is_ok();
+                let unicast = |stop| Worm::path(node(source), vec![stop]);
+                if leads { vec![worm] } else { stops.into_iter().map(unicast).collect() }
+            }
         };
         let plan = Plan { worms };
         plan.check(network, &multicast).unwrap();
