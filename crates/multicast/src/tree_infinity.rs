@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Dependencies, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 use crate::plan::{Branch, Plan};
@@ -286,8 +286,16 @@ impl Algorithm for TreeInfinity {
         Some(self.is_exact(TurnTrees::ends(network, multicast)))
     }
 
+    fn branching(&self) -> Branching {
+        Branching::STORED
+    }
+
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        self.trees.dependencies(network)
+        self.dependencies_with(network, self.branching())
+    }
+
+    fn dependencies_with<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
+        self.trees.dependencies(network, branching)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The One algorithm: as few next routers as possible, hop by hop.
 
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Dependencies, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 use crate::plan::{Branch, Plan};
@@ -232,8 +232,16 @@ impl Algorithm for TreeOne {
         self.trees.plan(network, multicast, grow)
     }
 
+    fn branching(&self) -> Branching {
+        Branching::STORED
+    }
+
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        self.trees.dependencies(network)
+        self.dependencies_with(network, self.branching())
+    }
+
+    fn dependencies_with<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
+        self.trees.dependencies(network, branching)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The Zero algorithm: unicast paths put together.
 
 use wormcast_network::{Network, RouterId};
-use wormcast_routing::{Dependencies, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 use crate::ids::IdMap;
@@ -100,7 +100,15 @@ impl Algorithm for TreeZero {
         self.trees.plan(network, multicast, grow)
     }
 
+    fn branching(&self) -> Branching {
+        Branching::STORED
+    }
+
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        self.trees.dependencies(network)
+        self.dependencies_with(network, self.branching())
+    }
+
+    fn dependencies_with<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
+        self.trees.dependencies(network, branching)
     }
 }

@@ -1,7 +1,7 @@
 //! What the tree algorithms share: permitted turns, shortest paths over them, and how trees become a plan.
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{Dependencies, RoutingOptions, RoutingRelation, TurnRouting, Unsupported, routing_by_name};
+use wormcast_routing::{Branching, Dependencies, RoutingOptions, RoutingRelation, TurnRouting, Unsupported, routing_by_name};
 
 use crate::algorithm::{AlgorithmError, Multicast, Options};
 use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
@@ -78,8 +78,8 @@ impl TurnTrees {
         ends.iter().filter(|&&router| router != network.router_of(multicast.source())).count()
     }
 
-    pub(crate) fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_lockstep_trees(network, self.turns().turns())
+    pub(crate) fn dependencies<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
+        Dependencies::of_trees(network, self.turns().turns(), branching)
     }
 }
 

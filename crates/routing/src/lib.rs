@@ -32,7 +32,7 @@ mod turn_search;
 mod turn_set;
 mod up_down;
 
-pub use dependency::{Dependencies, Resource, WormRule};
+pub use dependency::{Branching, Dependencies, Resource, WormRule};
 pub use e_cube::ECube;
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};
 pub use negative_first::NegativeFirst;
