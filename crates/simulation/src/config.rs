@@ -5,6 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use wormcast_routing::Branching;
+
+use crate::buffer::Buffer;
 
 /// How routers and nodes switch flits. The defaults are those of paper 1.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -12,8 +15,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Switching {
     /// The switching model.
     pub model: Model,
-    /// Flits that the buffer at the end of each channel holds, for each virtual channel.
-    pub buffer: u32,
+    /// Flits that the buffer at the end of each channel holds, for each virtual channel; or `"message"`: any worm as a whole.
+    /// Default 1, and `"message"` for the tree algorithms of paper 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Buffer>,
     /// Bytes of a flit, for message lengths in bytes. Default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flit_bytes: Option<u32>,
@@ -28,10 +33,12 @@ pub struct Switching {
     /// Header flits of each worm, for headers of fixed length; by default one flit for every 16 nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header_flits: Option<u32>,
-    /// How flits leave a replication point.
-    pub replication: Replication,
-    /// How independent branches are reserved.
-    pub reservation: Reservation,
+    /// How flits leave a replication point. Default lockstep, and independent for the tree algorithms of paper 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replication: Option<Replication>,
+    /// How independent branches are reserved. Default atomic, and separate for the tree algorithms of paper 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<Reservation>,
     /// The same as `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub startup_mode: Option<StartupMode>,
@@ -41,16 +48,34 @@ impl Default for Switching {
     fn default() -> Self {
         Self {
             model: Model::Wormhole,
-            buffer: 1,
+            buffer: None,
             flit_bytes: None,
             virtual_channels: 1,
             injection_ports: 4,
             consumption_ports: 4,
             header: Header::None,
             header_flits: None,
-            replication: Replication::Lockstep,
-            reservation: Reservation::Atomic,
+            replication: None,
+            reservation: None,
             startup_mode: None,
+        }
+    }
+}
+
+impl Switching {
+    /// The same with everything said that depends on how an algorithm wants its trees to branch, where nothing else is asked for.
+    #[must_use]
+    pub fn for_branching(&self, branching: Branching) -> Self {
+        let (replication, reservation) = match branching.separate {
+            true => (Replication::Independent, Reservation::Separate),
+            false => (Replication::Lockstep, Reservation::Atomic),
+        };
+        let buffer = if branching.whole_worms { Buffer::Message } else { Buffer::Flits(1) };
+        Self {
+            buffer: self.buffer.or(Some(buffer)),
+            replication: self.replication.or(Some(replication)),
+            reservation: self.reservation.or(Some(reservation)),
+            ..self.clone()
         }
     }
 }

@@ -30,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod buffer;
 mod calendar;
 mod channel_use;
 mod config;
@@ -53,6 +54,7 @@ mod traffic;
 mod warmup;
 mod worm;
 
+pub use buffer::Buffer;
 pub use channel_use::ChannelUse;
 pub use config::{
     Arrivals, Count, Destinations, Header, Length, Mode, Model, MulticastTraffic, Pattern, Process, Replication,

@@ -12,7 +12,7 @@ use wormcast_multicast::{
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, Unsupported, routing_by_name};
 use wormcast_simulation::{
-    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
+    Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
     StartupMode,
 };
 
@@ -326,7 +326,7 @@ struct About {
 fn cases(about: About) -> impl Strategy<Value = Case> {
     let About { kind, headers, replications, channels } = about;
     let switching = (
-        prop_oneof![Just(1u32), Just(2), 1u32..=8],
+        prop_oneof![4 => Just(1u32), 4 => Just(2), 4 => 1u32..=8, 1 => Just(Buffer::WHOLE)],
         channels.0..=channels.1,
         (1u32..=3, 1u32..=4),
         select(headers),

@@ -90,7 +90,8 @@ impl StaticCheck {
             Resource::Channel(channel) => Some([network.from(channel).raw(), network.to(channel).raw()]),
             Resource::Consumption(_) => None,
         };
-        let dependencies = scenario.algorithm().dependencies(network).with_virtual_channels(config.virtual_channels);
+        let dependencies = scenario.algorithm().dependencies_with(network, config.branching());
+        let dependencies = dependencies.with_virtual_channels(config.virtual_channels);
         let found = dependencies.deadlock(config.ports.consumption);
         Some(Self {
             deadlock_free: found.is_none(),
