@@ -66,9 +66,10 @@ impl Switching {
     /// The same with everything said that depends on how an algorithm wants its trees to branch, where nothing else is asked for.
     #[must_use]
     pub fn for_branching(&self, branching: Branching) -> Self {
-        let (replication, reservation) = match branching.separate {
-            true => (Replication::Independent, Reservation::Separate),
-            false => (Replication::Lockstep, Reservation::Atomic),
+        let (replication, reservation) = if branching.separate {
+            (Replication::Independent, Reservation::Separate)
+        } else {
+            (Replication::Lockstep, Reservation::Atomic)
         };
         let buffer = if branching.whole_worms { Buffer::Message } else { Buffer::Flits(1) };
         Self {
