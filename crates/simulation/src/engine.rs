@@ -5,9 +5,10 @@ use wormcast_network::{ChannelId, Network, Ports};
 use wormcast_routing::{Branching, NoRoute};
 
 use crate::buffer::Buffer;
-use crate::config::{Header, Replication, Reservation, StartupMode, Switching, Timing};
+use crate::config::{Header, Replication, Reservation, StartupMode, Timing};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
+use crate::switching::Wormhole;
 
 /// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,9 +95,9 @@ pub trait Engine {
 }
 
 impl EngineConfig {
-    /// What the settings mean on `network`. What is not set is that of wormhole switches with one-flit buffers, where trees are
-    /// replicated in lockstep; [`Switching::for_branching`] sets what an algorithm wants.
-    pub fn new(switching: &Switching, timing: &Timing, network: &Network) -> Self {
+    /// What the settings mean on `network`. What is not set is that of switches with one-flit buffers, where trees are
+    /// replicated in lockstep; [`Wormhole::for_branching`] sets what an algorithm wants.
+    pub fn new(switching: &Wormhole, timing: &Timing, network: &Network) -> Self {
         Self {
             ports: Ports { injection: switching.injection_ports, consumption: switching.consumption_ports },
             buffer: switching.buffer.map_or(1, Buffer::flits),

@@ -10,7 +10,7 @@ use wormcast_network::{Network, NetworkBuilder, NodeDetails, RouterId};
 use wormcast_routing::Branching;
 use wormcast_simulation::{
     Arrivals, Buffer, Count, EngineChoice, Header, Mode, MulticastTraffic, Process, Replication, Reservation, Run,
-    RunResult, Scenario, StartupMode, Switching, Timing, Traffic, simulate,
+    RunResult, Scenario, StartupMode, Timing, Traffic, Wormhole, simulate,
 };
 
 use crate::support::build;
@@ -23,7 +23,7 @@ fn make(network: &Network, name: &str, routing: &str) -> Arc<dyn Algorithm> {
 }
 
 /// Bursts from every node, without rest.
-fn scenario(network: &Arc<Network>, algorithm: Arc<dyn Algorithm>, switching: &Switching, timing: &Timing) -> Scenario {
+fn scenario(network: &Arc<Network>, algorithm: Arc<dyn Algorithm>, switching: &Wormhole, timing: &Timing) -> Scenario {
     let most = network.nodes() as u32 - 1;
     let arrivals = Arrivals { process: Process::Burst, rate: None, successes: None, sources: None, interval: Some(20) };
     let traffic = Traffic {
@@ -34,7 +34,7 @@ fn scenario(network: &Arc<Network>, algorithm: Arc<dyn Algorithm>, switching: &S
         trace: None,
     };
     let run = Run { mode: Some(Mode::Finite), messages: Some(12 * u64::from(most + 1)), ..Run::default() };
-    Scenario::new(Arc::clone(network), algorithm, switching, timing, &traffic, &run).unwrap()
+    Scenario::new(Arc::clone(network), algorithm, &switching.clone().into(), timing, &traffic, &run).unwrap()
 }
 
 fn fast() -> Timing {
@@ -74,11 +74,11 @@ fn every_combination_is_proved_safe_or_deadlocks() {
                 for (seed, network) in (0..).zip(&networks) {
                     for algorithm in ALGORITHMS {
                         let algorithm = make(network, algorithm, routing);
-                        let switching = Switching {
+                        let switching = Wormhole {
                             buffer: Some(buffer),
                             replication: Some(replication),
                             reservation: Some(reservation),
-                            ..Switching::default()
+                            ..Wormhole::default()
                         };
                         let scenario = scenario(network, algorithm, &switching, &fast());
                         let result = simulate(&scenario, EngineChoice::Auto, seed).unwrap();
@@ -105,17 +105,17 @@ fn every_combination_is_proved_safe_or_deadlocks() {
 fn trees_are_safe_by_default() {
     let network = Arc::new(build("random:nodes=24,degree=4,seed=3"));
     for algorithm in ALGORITHMS {
-        let scenario = scenario(&network, make(&network, algorithm, "up-down"), &Switching::default(), &fast());
+        let scenario = scenario(&network, make(&network, algorithm, "up-down"), &Wormhole::default(), &fast());
         assert_eq!(scenario.engine_config().branching(), Branching::STORED);
         assert!(!warned(&scenario));
         let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
         assert_eq!((result.engine.as_str(), check(&scenario, &result)), ("worm", false));
     }
     // Paths keep what they have.
-    let paths = scenario(&network, make(&network, "separate", "up-down"), &Switching::default(), &fast());
+    let paths = scenario(&network, make(&network, "separate", "up-down"), &Wormhole::default(), &fast());
     assert_eq!((paths.engine_config().buffer, paths.engine_config().replication), (1, Replication::Lockstep));
     // Depth enough for the longest worm is as good as the word.
-    let deep = |flits| Switching { buffer: Some(Buffer::Flits(flits)), ..Switching::default() };
+    let deep = |flits| Wormhole { buffer: Some(Buffer::Flits(flits)), ..Wormhole::default() };
     for (flits, enough) in [(39, false), (40, true)] {
         let scenario = scenario(&network, make(&network, "tree-one", "up-down"), &deep(flits), &fast());
         assert_eq!(scenario.engine_config().branching().whole_worms, enough);
@@ -132,7 +132,7 @@ struct Case {
     nodes: Vec<u32>,
     algorithm: &'static str,
     routing: &'static str,
-    switching: Switching,
+    switching: Wormhole,
     startup_mode: StartupMode,
     routing_delay: u32,
     seed: u64,
@@ -180,14 +180,14 @@ fn cases() -> impl Strategy<Value = Case> {
         switching.prop_map(|(buffer, replication, reservation, (injection_ports, consumption_ports), header)| {
             // Tree headers are for lockstep.
             let header = if replication == Replication::Independent { Header::None } else { header };
-            Switching {
+            Wormhole {
                 buffer: Some(buffer),
                 replication: Some(replication),
                 reservation: Some(reservation),
                 injection_ports,
                 consumption_ports,
                 header,
-                ..Switching::default()
+                ..Wormhole::default()
             }
         });
     // Small trees and stars, where some things are safe, as well as networks with rings.

@@ -11,7 +11,7 @@ use wormcast::routing::{
     ChannelNumbering, Dependencies, LinkLoad, ROUTINGS, Resource, Root, RoutingOptions, RoutingRelation, TurnRouting,
     TurnSet, routing_by_name, survey,
 };
-use wormcast::simulation::{Buffer, EngineConfig, Replication, Reservation, Switching, Timing};
+use wormcast::simulation::{Buffer, EngineConfig, Replication, Reservation, Timing, Wormhole};
 
 use super::{Format, network, one_of, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
@@ -142,7 +142,7 @@ fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure
         let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
         let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
         let (buffer, replication, reservation) = (arguments.buffer, arguments.replication, arguments.reservation);
-        let switching = Switching { buffer, replication, reservation, ..Switching::default() };
+        let switching = Wormhole { buffer, replication, reservation, ..Wormhole::default() };
         let switching = switching.for_branching(algorithm.branching());
         let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
         let dependencies = algorithm.dependencies_with(network, branching);
