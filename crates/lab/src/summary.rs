@@ -84,6 +84,9 @@ pub struct PlanSummary {
     pub channels: Estimate,
     /// The share of plans that are not contention-free.
     pub contention: Estimate,
+    /// The share of turns that the routing prohibits, if it is one over permitted turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prohibited: Option<Estimate>,
 }
 
 impl PointSummary {
@@ -119,6 +122,7 @@ impl PointSummary {
             Quantity::PlanMeanStartups => plan.map(|p| interval(p.mean_startups)),
             Quantity::PlanChannels => plan.map(|p| interval(p.channels)),
             Quantity::PlanContention => plan.map(|p| interval(p.contention)),
+            Quantity::PlanProhibited => plan.and_then(|p| p.prohibited).map(interval),
         }
     }
 }
@@ -203,6 +207,7 @@ fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanSummary> {
         mean_startups: estimate(Quantity::PlanMeanStartups)?,
         channels: estimate(Quantity::PlanChannels)?,
         contention: estimate(Quantity::PlanContention)?,
+        prohibited: estimate(Quantity::PlanProhibited),
     })
 }
 

@@ -6,6 +6,7 @@ use thiserror::Error;
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{Branching, Dependencies, RoutingError, RoutingRelation, UnknownName, Unsupported};
 
+use crate::covering_matrix::CoveringMatrix;
 use crate::plan::Plan;
 
 /// One message to many: a source and its destinations.
@@ -64,6 +65,12 @@ pub trait Algorithm: Send + Sync {
     /// certain. `None` for all others.
     fn exact(&self, _network: &Network, _multicast: &Multicast) -> Option<bool> {
         None
+    }
+
+    /// For an algorithm that covers destinations by as few next routers as possible: what it had to choose from at each router of
+    /// this multicast's plan. Empty for all others.
+    fn covering_matrices(&self, _network: &Network, _multicast: &Multicast) -> Vec<CoveringMatrix> {
+        Vec::new()
     }
 
     /// What worms of any plan may hold while they wait for what: the input of the static deadlock check. For trees, with the
