@@ -88,7 +88,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [&str; 32] = [
+const COLUMNS: [&str; 33] = [
     "outcome",
     "replications",
     "latency_last_cycles",
