@@ -197,6 +197,7 @@ impl Oracle<'_> {
             let here = match &plan.itinerary {
                 Itinerary::Path(path) => next_stops(self.network, &path.stops, source),
                 Itinerary::Tree(tree) => tree.delivers.clone(),
+                Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
             };
             let stops = here.len();
             let mut vertices = vec![Vertex::new(source, here, stops)];
@@ -345,6 +346,7 @@ impl Oracle<'_> {
                     outputs.push(output(Part::Link(candidates), Some(vertex + 1), None));
                 }
             }
+            Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
             Itinerary::Tree(tree) => {
                 for (branch, child) in tree.branches.iter().zip(1..) {
                     if worm.parents[child] == Some(vertex) {
