@@ -43,7 +43,7 @@ mod turn_set;
 mod turnaround;
 mod up_down;
 
-pub use dependency::{Dependencies, Resource, WormRule};
+pub use dependency::{Branching, Dependencies, Resource, WormRule};
 pub use e_cube::ECube;
 pub use edge_disjoint::{EdgeDisjointTrees, Partition, edge_disjoint_trees, repair_trees, working_links};
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};

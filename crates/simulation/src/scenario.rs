@@ -6,6 +6,7 @@ use thiserror::Error;
 use wormcast_multicast::Algorithm;
 use wormcast_network::{MAX_PORTS, Network};
 
+use crate::buffer::Buffer;
 use crate::config::{Mode, Run, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
 use crate::switching::{Header, Switching};
@@ -33,6 +34,19 @@ pub struct Scenario {
     pub(crate) traffic: CheckedTraffic,
     pub(crate) run: Run,
     pub(crate) mode: Mode,
+}
+
+/// A bound on the flits of a run's worms, header and data.
+fn longest_worm(engine: &EngineConfig, traffic: &CheckedTraffic, network: &Network) -> u64 {
+    let (length, destinations) = traffic.most(network.nodes());
+    let header = match engine.header {
+        Header::None => 0,
+        Header::BitString => u64::from(engine.header_flits),
+        Header::AllDestinations => u64::from(destinations),
+        // A tree parts fewer times than it has leaves.
+        Header::Tree => 2 * u64::from(destinations),
+    };
+    u64::from(length) + header
 }
 
 /// A setting that makes no sense.
@@ -72,7 +86,10 @@ impl Scenario {
             let problem = "no engine of this version runs buffered switches: expected `wormhole`".to_owned();
             return Err(ConfigError { key: "switching.model".to_owned(), problem });
         };
-        within("switching.buffer", wormhole.buffer, 1, MAX_LENGTH)?;
+        let wormhole = &wormhole.for_branching(algorithm.branching());
+        if let Some(Buffer::Flits(flits)) = wormhole.buffer {
+            within("switching.buffer", flits, 1, MAX_LENGTH)?;
+        }
         within("switching.flit_bytes", switching.flit_bytes(), 1, MAX_FLIT_BYTES)?;
         within("switching.virtual_channels", wormhole.virtual_channels, 1, 64)?;
         within("switching.injection_ports", wormhole.injection_ports, 1, MAX_PORTS)?;
@@ -135,7 +152,10 @@ impl Scenario {
             let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
             return Err(ConfigError { key: format!("run.{key}"), problem });
         }
-        let engine = EngineConfig::new(wormhole, timing, &network);
+        let mut engine = EngineConfig::new(wormhole, timing, &network);
+        if u64::from(engine.buffer) >= longest_worm(&engine, &checked, &network) {
+            engine.buffer = Buffer::WHOLE;
+        }
         Ok(Self { network, algorithm, engine, cycle_ns: timing.cycle_ns, traffic: checked, run: run.clone(), mode })
     }
 

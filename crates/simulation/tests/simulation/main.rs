@@ -9,4 +9,5 @@ mod refusals;
 mod rules;
 mod software_multicast;
 mod support;
+mod tree_safety;
 mod zero_load;
