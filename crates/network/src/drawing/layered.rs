@@ -24,7 +24,7 @@ impl Layers {
     }
 
     pub(super) fn width(&self) -> f64 {
-        (f64::from(self.stages.nodes()) - 1.0) * NODE + 2.0 * MARGIN
+        f64::from(self.stages.nodes() - 1) * NODE + 2.0 * MARGIN
     }
 
     pub(super) fn height(&self) -> f64 {
