@@ -50,6 +50,7 @@ mod ids;
 mod measure;
 mod network;
 mod node_list;
+mod one_way;
 mod ports;
 mod spec;
 mod stages;

@@ -216,7 +216,8 @@ impl Picture<'_> {
         let distance = self.lanes.distances(worm).next().unwrap_or(self.lanes.pitch / 2.0);
         let at = |node: NodeId| self.layout.position(self.network.router_of(node));
         let place = |node: NodeId| self.layout.node_position(node);
-        let sent = place(worm.from).map(|start| [start, at(worm.from)]);
+        let entry = self.layout.position(self.network.entry_of(worm.from));
+        let sent = self.layout.entry_position(worm.from).map(|start| [start, entry]);
         let received = worm.visits.iter().filter_map(move |&node| Some([at(node), place(node)?]));
         sent.into_iter().chain(received).map(move |line| (line, distance))
     }
@@ -286,18 +287,32 @@ impl Picture<'_> {
         if places.is_empty() {
             return Ok(());
         }
+        let apart = self.network.is_one_way();
         writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
         for (node, at) in places {
             let name = node_name(self.network, node);
             let (x, y) = (at.x, at.y);
             let is_source = node == self.multicast.source();
             let reached = delivery.get(&node);
-            if is_source || reached.is_some() {
-                self.write_mark(out, at, &name, is_source, reached)?;
+            if let Some(Point { x, y }) = self.layout.entry_position(node).filter(|_| apart) {
+                if is_source {
+                    self.write_mark(out, Point { x, y }, &name, true, None)?;
+                }
+                writeln!(
+                    out,
+                    r##"<text x="{:.1}" y="{:.1}" fill="#222222">{}</text>"##,
+                    x - 22.0,
+                    y + 3.2,
+                    escape_xml(&name)
+                )?;
+            }
+            if (is_source && !apart) || reached.is_some() {
+                self.write_mark(out, at, &name, is_source && !apart, reached)?;
             } else {
                 writeln!(out, r##"<circle cx="{x:.1}" cy="{y:.1}" r="4" fill="#eeeeee" stroke="#888888"/>"##)?;
             }
-            writeln!(out, r##"<text x="{x:.1}" y="{:.1}" fill="#222222">{}</text>"##, y + 22.0, escape_xml(&name))?;
+            let (x, y) = if apart { (x + 22.0, y + 3.2) } else { (x, y + 22.0) };
+            writeln!(out, r##"<text x="{x:.1}" y="{y:.1}" fill="#222222">{}</text>"##, escape_xml(&name))?;
         }
         writeln!(out, "</g>")
     }

@@ -40,7 +40,7 @@ pub struct Caption {
 ///
 /// Grids have x to the right and y upwards with the origin at the bottom left, as in paper 1; those of more dimensions are
 /// tiled plane by plane, the third dimension to the right, the fourth upwards, and so on. Multistage networks lie in layers, the nodes
-/// at the bottom. Other networks lie on a circle, clockwise from the top.
+/// at the bottom, or left and right if links are one-way. Other networks lie on a circle, clockwise from the top.
 pub struct Layout<'n> {
     network: &'n Network,
     layers: Option<Layers>,
@@ -54,7 +54,7 @@ impl<'n> Layout<'n> {
     /// The layout of a network.
     pub fn new(network: &'n Network) -> Self {
         if let Some(&stages) = network.shape().stages() {
-            let layers = Layers::new(stages);
+            let layers = Layers::new(stages, network.is_one_way());
             let (width, height) = (layers.width(), layers.height());
             return Self { network, layers: Some(layers), pitches: Vec::new(), width, height };
         }
@@ -114,6 +114,11 @@ impl<'n> Layout<'n> {
         self.layers.map(|layers| layers.node(node))
     }
 
+    /// The centre of a node where it injects: [`node_position`](Self::node_position), unless links are one-way.
+    pub fn entry_position(&self, node: NodeId) -> Option<Point> {
+        self.layers.map(|layers| layers.entry(node))
+    }
+
     fn on_circle(&self, router: RouterId, radius: f64) -> Point {
         let angle = f64::from(router.raw()) / self.network.routers() as f64 * TAU;
         Point { x: self.width / 2.0 + radius * angle.sin(), y: self.height / 2.0 - radius * angle.cos() }
@@ -143,7 +148,7 @@ impl<'n> Layout<'n> {
                     vec![vec![a, b]]
                 }
             }
-            Shape::Bmin(_) => vec![vec![a, b]],
+            Shape::Bmin(_) | Shape::Butterfly(_) | Shape::Omega(_) => vec![vec![a, b]],
             Shape::Irregular => {
                 let link = channel.min(network.reverse(channel));
                 let low = network.from(link);
@@ -246,7 +251,7 @@ mod tests {
 
     #[test]
     fn channels_start_and_end_at_their_routers_and_links_are_drawn_once() {
-        for spec in ["mesh:3x2x3", "torus:2x3", "torus:3x3x3", "hypercube:4", "bmin:3x3"] {
+        for spec in ["mesh:3x2x3", "torus:2x3", "torus:3x3x3", "hypercube:4", "bmin:3x3", "omega:2x3"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let layout = Layout::new(&network);
             for channel in (0..network.channels() as u32).map(ChannelId::new) {
@@ -255,6 +260,9 @@ mod tests {
                 assert!(near(lines[0][0], layout.position(network.from(channel))));
                 let last = lines.last().and_then(|line| line.last()).unwrap();
                 assert!(near(*last, layout.position(network.to(channel))));
+                if network.is_one_way() {
+                    continue;
+                }
                 let mut back = layout.lines(network.reverse(channel));
                 back.reverse();
                 for (line, mut other) in lines.into_iter().zip(back) {

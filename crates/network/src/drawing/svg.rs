@@ -72,8 +72,9 @@ impl Layout<'_> {
             }
         }
         for node in self.nodes() {
-            let at = self.position(network.router_of(node));
-            if let Some(end) = self.node_position(node) {
+            let routers = [network.router_of(node), network.entry_of(node)];
+            for (router, end) in routers.into_iter().zip(self.places(node)) {
+                let at = self.position(router);
                 writeln!(out, r#"<polyline points="{:.1},{:.1} {:.1},{:.1}"/>"#, at.x, at.y, end.x, end.y)?;
             }
         }
@@ -84,6 +85,12 @@ impl Layout<'_> {
         (0..self.network().nodes() as u32).map(NodeId::new)
     }
 
+    /// Where a node is drawn apart from its routers: where it consumes and, if that is elsewhere, where it injects.
+    fn places(&self, node: NodeId) -> impl Iterator<Item = Point> + use<> {
+        let entry = self.entry_position(node).filter(|_| self.network().is_one_way());
+        self.node_position(node).into_iter().chain(entry)
+    }
+
     /// Writes the nodes that are drawn apart from their routers as an SVG group.
     fn write_nodes(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         if self.nodes().all(|node| self.node_position(node).is_none()) {
@@ -91,14 +98,14 @@ impl Layout<'_> {
         }
         writeln!(out, r##"<g font-family="sans-serif" font-size="9" text-anchor="middle" fill="#222222">"##)?;
         for node in self.nodes() {
-            let Some(Point { x, y }) = self.node_position(node) else { continue };
-            writeln!(
-                out,
-                r##"<rect x="{:.1}" y="{:.1}" width="20" height="16" fill="#eeeeee" stroke="#555555"/>"##,
-                x - 10.0,
-                y - 8.0
-            )?;
-            writeln!(out, r#"<text x="{x:.1}" y="{:.1}">{node}</text>"#, y + 3.2)?;
+            for Point { x, y } in self.places(node) {
+                let (left, top) = (x - 10.0, y - 8.0);
+                writeln!(
+                    out,
+                    r##"<rect x="{left:.1}" y="{top:.1}" width="20" height="16" fill="#eeeeee" stroke="#555555"/>"##
+                )?;
+                writeln!(out, r#"<text x="{x:.1}" y="{:.1}">{node}</text>"#, y + 3.2)?;
+            }
         }
         writeln!(out, "</g>")
     }
