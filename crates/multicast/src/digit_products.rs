@@ -110,9 +110,9 @@ mod tests {
         let mut products: Vec<usize> = (0..masks.pow(stages.stages()))
             .map(|number| {
                 let told = |node: &u32| {
-                    (0..stages.stages()).all(|d| number / masks.pow(d) % masks >> stages.digit(*node, d) & 1 == 1)
+                    (0..stages.stages()).all(|d| (number / masks.pow(d) % masks) >> stages.digit(*node, d) & 1 == 1)
                 };
-                (0..stages.nodes()).filter(told).map(|node| 1 << node).sum()
+                (0..stages.nodes()).filter(told).map(|node| 1usize << node).sum()
             })
             .filter(|&product| product > 0)
             .collect();
