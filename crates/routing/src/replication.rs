@@ -190,6 +190,20 @@ mod tests {
         assert_eq!(found("bmin:4x2", true), ports("node 0", "node 4"));
     }
 
+    /// Without a way up worms part at different switches of stage 0 and meet at those of the next.
+    #[test]
+    fn unidirectional_networks() {
+        for spec in ["butterfly:2x3", "omega:2x3", "omega:4x2"] {
+            let network = build(spec);
+            let routing = crate::DestinationTag;
+            assert_eq!(Dependencies::of_multidestination(&network, &routing).deadlock(1), None);
+            assert!(synchronous_deadlock(&network, &routing, true).is_some());
+            assert!(synchronous_deadlock(&network, &routing, false).is_some());
+        }
+        let single = build("omega:4x1");
+        assert_eq!(synchronous_deadlock(&single, &crate::DestinationTag, true), None);
+    }
+
     /// The worms are there: in a 4-node network, from 1 and from 3 to 0 and 2, through different switches of stage 1. Each has one of the two
     /// consumption channels and waits for the other: the second case with one output a switch.
     #[test]

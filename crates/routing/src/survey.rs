@@ -108,6 +108,16 @@ mod tests {
         assert_eq!(found, Survey { connected: true, average_distance: Some(10.0 / 3.0), diameter: Some(4) });
     }
 
+    #[test]
+    fn one_way_routes_cross_all_stages() {
+        for spec in ["omega:3x3", "butterfly:2x3"] {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let found = survey(&network, &crate::DestinationTag);
+            assert_eq!(found, Survey { connected: true, average_distance: Some(2.0), diameter: Some(2) });
+            assert_eq!(crate::Dependencies::of_relation(&network, &crate::DestinationTag).deadlock(1), None);
+        }
+    }
+
     /// In two dimensions the Hamiltonian routing function takes shortest paths (Lin, McKinley and Ni 1994, Lemma 1).
     #[test]
     fn hamiltonian_routes_are_shortest_in_two_dimensions() {

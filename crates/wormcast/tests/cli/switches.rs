@@ -82,6 +82,28 @@ fn mistakes_are_explained() {
 }
 
 #[test]
+fn one_way_networks_are_described_and_not_converted() {
+    let network = wormcast(&["topology", "omega:2x3", "--format", "json"]).json();
+    assert_eq!((&network["links"], &network["channels"], &network["diameter"]), (&json!(16), &json!(16), &json!(2)));
+    assert_eq!(network["connected"], true);
+    assert_eq!(
+        wormcast(&["topology", "omega:2x3", "--format", "graphml"]).bad_input(),
+        "error: GraphML has no place for channels that run one way, as in omega:2x3; use `dot` or `svg`\n"
+    );
+    let picture = wormcast(&["topology", "omega:2x3", "--format", "svg"]).success();
+    // Each node on both sides.
+    assert_eq!((picture.matches("<circle").count(), picture.matches("<rect").count()), (12, 1 + 16));
+    let analysis =
+        wormcast(&["routing", "--topology", "omega:2x3", "--algorithm", "bit-string", "--format", "json"]).json();
+    assert_eq!((&analysis["routing"], &analysis["deadlock_free"]), (&json!("destination-tag"), &json!(true)));
+    assert!(
+        wormcast(&["routing", "--topology", "omega:2x3", "--routing", "up-down"])
+            .bad_input()
+            .contains("needs links with channels both ways")
+    );
+}
+
+#[test]
 fn pictures_have_layers() {
     let picture = wormcast(&["topology", "bmin:4x2", "--format", "svg"]).success();
     assert_eq!((picture.matches("<circle").count(), picture.matches("<rect").count()), (8, 1 + 16));
