@@ -52,6 +52,7 @@ mod network;
 mod node_list;
 mod one_way;
 mod ports;
+mod shape;
 mod spec;
 mod stages;
 
@@ -66,8 +67,9 @@ pub use graph_spec::GraphSpec;
 pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use measure::{Degrees, Distances};
-pub use network::{AdapterPort, Network, Shape};
+pub use network::{AdapterPort, Network};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
+pub use shape::Shape;
 pub use spec::{MAX_ROUTERS, TOPOLOGY_FORMS, TopologySpec};
 pub use stages::Stages;

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::ids::RouterId;
-use crate::network::{Network, Shape};
+use crate::network::Network;
+use crate::shape::Shape;
 
 /// How many of something routers have, such as channels that leave them.
 #[derive(Clone, Copy, PartialEq, Debug)]

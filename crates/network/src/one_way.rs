@@ -1,7 +1,8 @@
 //! Unidirectional multistage networks: butterflies and omega networks.
 
 use crate::ids::RouterId;
-use crate::network::{Details, Network, Shape};
+use crate::network::{Details, Network};
+use crate::shape::Shape;
 use crate::stages::Stages;
 
 /// How the stages of a unidirectional multistage network are wired.

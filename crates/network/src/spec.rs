@@ -9,8 +9,9 @@ use crate::builder::{MAX_LINKS, MAX_NODES, MAX_PORT};
 use crate::error::TopologyError;
 use crate::graph_spec::{GRAPHS, GraphSpec};
 use crate::grid::Grid;
-use crate::network::{Network, Shape};
+use crate::network::Network;
 use crate::one_way::{Wiring, one_way};
+use crate::shape::Shape;
 use crate::stages::Stages;
 
 /// The most routers that a network may have: 16 times a 1024x1024 mesh.

@@ -5,7 +5,8 @@ use std::f64::consts::TAU;
 use super::layered::Layers;
 use crate::grid::{Direction, Grid};
 use crate::ids::{ChannelId, NodeId, RouterId};
-use crate::network::{Network, Shape};
+use crate::network::Network;
+use crate::shape::Shape;
 
 /// The distance between neighbours in a grid, in pixels.
 const UNIT: f64 = 48.0;
