@@ -9,7 +9,7 @@ use wormcast::lab::{check_file, write_file};
 use wormcast::network::ChannelSpace;
 use wormcast::routing::Resource;
 use wormcast::simulation::{
-    ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
+    BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
 };
 
 use super::experiment::ExperimentArguments;
@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// standard output.
     #[arg(long, value_name = "FILE")]
     channels: Option<PathBuf>,
+    /// Write what the buffers of buffered switches hold, in every 64th cycle, as CSV: cycle,switch,flits; `-`: to standard output.
+    #[arg(long, value_name = "FILE")]
+    buffers: Option<PathBuf>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -128,7 +131,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         ("--timeline", &arguments.timeline),
         ("--deliveries", &arguments.deliveries),
         ("--channels", &arguments.channels),
+        ("--buffers", &arguments.buffers),
     ];
+    if arguments.buffers.is_some() && scenario.switch_config().is_none() {
+        let message = "`--buffers` writes what buffered switches hold: set `switching.model` to `central-buffer` or `input-buffer`";
+        return Err(Failure::BadInput(message.to_owned()));
+    }
     if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
         let message =
             format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
@@ -150,13 +158,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         arguments.timeline.as_ref().map(|_| timeline()),
         (
             arguments.deliveries.as_ref().map(|_| DeliveryLog::default()),
-            arguments.channels.as_ref().map(|_| ChannelUse::new(network, space)),
+            (
+                arguments.channels.as_ref().map(|_| ChannelUse::new(network, space)),
+                arguments.buffers.as_ref().map(|_| BufferLog::default()),
+            ),
         ),
     );
     let (engine, seed) = (point.spec.engine.into(), point.spec.seed);
     let result = match &observer {
         // An engine compiled for no observer does not even ask.
-        (None, (None, None)) => simulate(&scenario, engine, seed),
+        (None, (None, (None, None))) => simulate(&scenario, engine, seed),
         _ => simulate_observed(&scenario, engine, seed, &mut observer),
     };
     let result = result.map_err(|error| match experiment.explain(&point, &error) {
@@ -174,9 +185,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         log.write_csv(&mut csv)?;
         write_to(path, &csv, out)?;
     }
-    if let (Some(path), Some(channels)) = (&arguments.channels, &observer.1.1) {
+    if let (Some(path), Some(channels)) = (&arguments.channels, &observer.1.1.0) {
         let mut csv = Vec::new();
         channels.write_csv(&mut csv)?;
+        write_to(path, &csv, out)?;
+    }
+    if let (Some(path), Some(buffers)) = (&arguments.buffers, &observer.1.1.1) {
+        let mut csv = Vec::new();
+        buffers.write_csv(&mut csv)?;
         write_to(path, &csv, out)?;
     }
     match arguments.format {
@@ -255,6 +271,10 @@ fn write_text(
         };
     write_figure(out, "latency, last", latency(&result.latency.last))?;
     write_figure(out, "latency, mean", latency(&result.latency.mean))?;
+    if let (Some(unicast), Some(multicast)) = (&result.latency.unicast, &result.latency.multicast) {
+        write_figure(out, "of unicasts", latency(&unicast.last))?;
+        write_figure(out, "of multicasts", latency(&multicast.last))?;
+    }
     let parts = result.latency.parts;
     write_figure(
         out,
@@ -282,6 +302,15 @@ fn write_text(
             result.links.blocked * 100.0
         ),
     )?;
+    if let Some(buffers) = &result.buffers {
+        let text = format!(
+            "{:.1}% taken, {:.1} flits a switch, {} at most",
+            buffers.share * 100.0,
+            buffers.mean,
+            buffers.most
+        );
+        write_figure(out, "buffers", text)?;
+    }
     if let Some(deadlock) = &result.deadlock {
         writeln!(out, "  deadlock in cycle {}: {} worms are dead; a cycle of them:", deadlock.at, deadlock.dead)?;
         for worm in &deadlock.cycle {
