@@ -22,14 +22,14 @@ use crate::ids::{NodeId, RouterId};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stages {
     radix: u32,
-    stages: u32,
+    count: u32,
     width: u32,
 }
 
 impl Stages {
     /// So many stages of switches of this radix; K^(L-1) fits.
     pub(crate) fn new(radix: u32, stages: u32) -> Self {
-        Self { radix, stages, width: radix.pow(stages - 1) }
+        Self { radix, count: stages, width: radix.pow(stages - 1) }
     }
 
     /// K: the ports on each side of a switch.
@@ -41,7 +41,7 @@ impl Stages {
     /// L: the number of stages.
     #[inline]
     pub fn stages(&self) -> u32 {
-        self.stages
+        self.count
     }
 
     /// K^(L-1): the switches in each stage.
@@ -95,6 +95,6 @@ impl Stages {
     /// The lowest stage from which a worm can reach `b` downwards after going up from `a`: that of the least common ancestors
     /// of the two nodes, or 0 for one node.
     pub fn common_stage(&self, a: NodeId, b: NodeId) -> u32 {
-        (1..self.stages).rev().find(|&d| self.digit(a.raw(), d) != self.digit(b.raw(), d)).unwrap_or(0)
+        (1..self.count).rev().find(|&d| self.digit(a.raw(), d) != self.digit(b.raw(), d)).unwrap_or(0)
     }
 }

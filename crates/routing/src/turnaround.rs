@@ -28,7 +28,7 @@ use crate::turn_routing::Choice;
 /// // From the switch of nodes 0 and 1 to that of nodes 6 and 7: up two stages and down again.
 /// append_route(&network, &Turnaround::new(Choice::Adaptive), RouterId::new(0), None, RouterId::new(3), &mut route)?;
 /// let visited: Vec<u32> = route.iter().map(|&c| network.to(c).raw()).collect();
-/// assert_eq!(visited, [4, 8, 6, 3]);
+/// assert_eq!(visited, [5, 9, 7, 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,9 +2,7 @@
 
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, TopologySpec};
-use wormcast_routing::{
-    Choice, Decision, MultidestinationRouting, ReachabilityRouting, Root, RoutingRelation, Step, Turnaround, node_set,
-};
+use wormcast_routing::{Choice, Decision, ReachabilityRouting, Root, RoutingRelation, Step, Turnaround, node_set};
 
 fn build(spec: &str) -> Network {
     spec.parse::<TopologySpec>().unwrap().build().unwrap()
