@@ -135,7 +135,11 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 }
             }
             Course::Encoded(encoded) => {
-                let chunk = self.config.chunk_flits.min(flits) - 1;
+                // In lock-step, flits come right from the FIFO.
+                let chunk = match &self.memory {
+                    Memory::Input(readers) if readers.synchronous => 0,
+                    _ => self.config.chunk_flits.min(flits) - 1,
+                };
                 let step = self.routing.multidestination().and_then(|switches| {
                     switches.decide(self.network, at, arrived, self.packets.set(packet), &mut self.decision);
                     self.decision.step()
