@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use thiserror::Error;
 use wormcast_network::{Network, NodeId};
-use wormcast_routing::{Dependencies, RoutingError, RoutingRelation, UnknownName, Unsupported};
+use wormcast_routing::{Dependencies, MultidestinationRouting, RoutingError, RoutingRelation, UnknownName, Unsupported};
 
 use crate::plan::Plan;
 
@@ -67,7 +67,15 @@ pub trait Algorithm: Send + Sync {
     }
 
     /// What worms of any plan may hold while they wait for what: the input of the static deadlock check.
+    ///
+    /// Where switches replicate worms, they do it asynchronously, with room for whole packets: what else they might do is
+    /// [`synchronous_deadlock`](wormcast_routing::synchronous_deadlock)'s affair.
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n>;
+
+    /// For an algorithm whose worms switches replicate: how they route them. `None` for all others.
+    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
+        None
+    }
 }
 
 /// What an algorithm may be told.

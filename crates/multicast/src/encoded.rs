@@ -23,6 +23,16 @@ pub enum Encoding {
     Multiport,
 }
 
+impl Encoding {
+    /// Its name, which is that of the algorithm.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BitString => "bit-string",
+            Self::Multiport => "multiport",
+        }
+    }
+}
+
 /// The channels that an encoded worm takes, each after the one that leads to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EncodedRoute {

@@ -21,6 +21,12 @@ fn as_documented() {
                 assert_eq!(fewest(algorithm, "hypercube:5"), Some(1), "{algorithm}");
                 continue;
             }
+            "multiport" | "u-min" => {
+                assert_eq!(fewest(algorithm, "bmin:4x2"), Some(1), "{algorithm}");
+                assert_eq!(fewest(algorithm, "bmin:2x4"), Some(1), "{algorithm}");
+                continue;
+            }
+            "bit-string" => (1, Some(1)),
             "pure-negative-first" | "minimal-negative-first" | "minimal-negative-first-optimal" | "dual-path" => {
                 (3, Some(4))
             }
