@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use thiserror::Error;
 use wormcast_network::{Network, NodeId};
-use wormcast_routing::{Dependencies, MultidestinationRouting, RoutingError, RoutingRelation, UnknownName, Unsupported};
+use wormcast_routing::{
+    Dependencies, MultidestinationRouting, RoutingError, RoutingRelation, UnknownName, Unsupported,
+};
 
 use crate::plan::Plan;
 

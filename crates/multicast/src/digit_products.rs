@@ -50,7 +50,10 @@ fn orders(digits: u32) -> Vec<Vec<usize>> {
     if digits > 4 {
         let rotated = |order: &[usize], by: usize| [&order[by..], &order[..by]].concat();
         let descending: Vec<usize> = ascending.iter().rev().copied().collect();
-        return [ascending, descending].iter().flat_map(|order| (0..order.len()).map(|by| rotated(order, by))).collect();
+        return [ascending, descending]
+            .iter()
+            .flat_map(|order| (0..order.len()).map(|by| rotated(order, by)))
+            .collect();
     }
     let mut orders = vec![Vec::new()];
     for _ in 0..digits {

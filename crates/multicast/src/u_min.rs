@@ -45,7 +45,9 @@ impl UMin {
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
         let routing = Turnaround::new(Choice::First);
         if network.shape().bmin().is_none() {
-            return Err(Unsupported::new("u-min", "a bidirectional multistage network, such as `bmin:4x3`", network).into());
+            return Err(
+                Unsupported::new("u-min", "a bidirectional multistage network, such as `bmin:4x3`", network).into()
+            );
         }
         own_routing("u-min", routing.name(), options)?;
         Ok(Self { routing })

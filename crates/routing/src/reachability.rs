@@ -129,7 +129,6 @@ impl ReachabilityRouting {
         let start = self.start[channel.index()];
         (start != u32::MAX).then(|| &self.strings[start as usize * self.words..][..self.words])
     }
-
 }
 
 /// Routers, each after those that its channels up lead to: channels up have no cycle.

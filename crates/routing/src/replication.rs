@@ -71,7 +71,8 @@ pub fn synchronous_deadlock(
             Some([outputs.next()?, outputs.next()?]).filter(|_| ways_in > 1)
         });
     }
-    let entered = |at: RouterId| network.outputs(at).map(|c| network.reverse(c)).filter(|&c| !switches.is_up(network, c));
+    let entered =
+        |at: RouterId| network.outputs(at).map(|c| network.reverse(c)).filter(|&c| !switches.is_up(network, c));
     let first_down = |at: RouterId, but: RouterId| {
         outputs_down(network, switches, at).find(|&output| !leads_to(network, output, but))
     };
@@ -200,11 +201,8 @@ mod tests {
         let mut trees = Dependencies::new(&network);
         let channel = |from, to| network.channel_between(RouterId::new(from), RouterId::new(to)).unwrap();
         for (home, top) in [(0, 2), (1, 3)] {
-            let tree = [
-                (channel(home, top), None, false),
-                (channel(top, 0), Some(0), true),
-                (channel(top, 1), Some(0), true),
-            ];
+            let tree =
+                [(channel(home, top), None, false), (channel(top, 0), Some(0), true), (channel(top, 1), Some(0), true)];
             trees.add_lockstep_tree(&tree);
         }
         assert!(trees.deadlock(1).is_some());

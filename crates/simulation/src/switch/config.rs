@@ -62,6 +62,11 @@ impl SwitchConfig {
         }
     }
 
+    /// Whether the branches of a worm wait for each other.
+    pub fn is_synchronous(&self) -> bool {
+        matches!(self.organization, Organization::Input { replication: BranchTiming::Synchronous, .. })
+    }
+
     /// Cycles through an idle switch, from one link to the next, for a worm that is not replicated there.
     pub fn switch_latency(&self) -> u32 {
         self.routing_delay + self.crossing_delay

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 use wormcast::multicast::{
-    ALGORITHMS, Contention, EncodedHeader, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name, plan_dot,
-    plan_svg, router_name,
+    ALGORITHMS, Contention, EncodedHeader, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name,
+    plan_dot, plan_svg, router_name,
 };
 use wormcast::network::{Network, parse_node, parse_node_list};
 use wormcast::routing::ROUTINGS;

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use wormcast::lab::{check_file, write_file};
 use wormcast::network::ChannelSpace;
-use wormcast::routing::Resource;
+use wormcast::routing::{Resource, synchronous_deadlock};
 use wormcast::simulation::{
     BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
 };
@@ -93,8 +93,16 @@ impl StaticCheck {
             Resource::Channel(channel) => Some([network.from(channel).raw(), network.to(channel).raw()]),
             Resource::Consumption(_) => None,
         };
-        let dependencies = scenario.algorithm().dependencies(network).with_virtual_channels(config.virtual_channels);
-        let found = dependencies.deadlock(config.ports.consumption);
+        let algorithm = scenario.algorithm();
+        let found = match algorithm.switches() {
+            Some(switches) if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) => {
+                synchronous_deadlock(network, switches, false).map(|held| held.to_vec())
+            }
+            _ => {
+                let dependencies = algorithm.dependencies(network).with_virtual_channels(config.virtual_channels);
+                dependencies.deadlock(config.ports.consumption)
+            }
+        };
         Some(Self {
             deadlock_free: found.is_none(),
             cycle: found.map(|cycle| cycle.into_iter().filter_map(link).collect()),
@@ -120,10 +128,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             1 => String::new(),
             count => format!(" --virtual-channels {count}"),
         };
-        Failure::warn(&format!(
-            "the static analysis finds that worms of `{0}` can deadlock here: see `wormcast routing --topology {1} --algorithm {0} --consumption-ports {2}{virtual_channels}`",
-            point.spec.algorithm, point.spec.topology, config.ports.consumption
-        ));
+        let algorithm = &point.spec.algorithm;
+        if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
+            Failure::warn(&format!(
+                "the static analysis finds that worms of `{algorithm}` can deadlock where switches replicate them synchronously"
+            ));
+        } else {
+            Failure::warn(&format!(
+                "the static analysis finds that worms of `{algorithm}` can deadlock here: see `wormcast routing --topology {} --algorithm {algorithm} --consumption-ports {}{virtual_channels}`",
+                point.spec.topology, config.ports.consumption
+            ));
+        }
     }
 
     // Said before the run, which may take long.
