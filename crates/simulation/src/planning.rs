@@ -54,6 +54,7 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
         links: LinkUse::default(),
         flit_hops: 0,
         deadlock: None,
+        buffers: None,
         plan: Some(PlanCosts {
             steps: each(steps),
             startups: sent.iter().copied().max().unwrap_or(0),

@@ -8,7 +8,8 @@ use wormcast_network::{MAX_PORTS, Network};
 
 use crate::config::{Mode, Run, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
-use crate::switching::{Header, Switching};
+use crate::switch::SwitchConfig;
+use crate::switching::{BufferedSwitch, Header, Switching, Wormhole};
 use crate::traffic::CheckedTraffic;
 
 /// The most data flits of a message.
@@ -29,6 +30,8 @@ pub struct Scenario {
     pub(crate) network: Arc<Network>,
     pub(crate) algorithm: Arc<dyn Algorithm>,
     pub(crate) engine: EngineConfig,
+    /// Of buffered switches.
+    pub(crate) switch: Option<SwitchConfig>,
     pub(crate) cycle_ns: f64,
     pub(crate) traffic: CheckedTraffic,
     pub(crate) run: Run,
@@ -68,9 +71,16 @@ impl Scenario {
                 })
             }
         };
-        let Switching::Wormhole(wormhole) = switching else {
-            let problem = "no engine of this version runs buffered switches: expected `wormhole`".to_owned();
-            return Err(ConfigError { key: "switching.model".to_owned(), problem });
+        // What buffered switches have in common with the others, or do not have at all.
+        let wormhole = &match switching {
+            Switching::Wormhole(wormhole) => wormhole.clone(),
+            Switching::Buffered(buffered) => Wormhole {
+                flit_bytes: Some(buffered.flit_bytes),
+                injection_ports: 1,
+                consumption_ports: 1,
+                startup_mode: buffered.startup_mode,
+                ..Wormhole::default()
+            },
         };
         within("switching.buffer", wormhole.buffer, 1, MAX_LENGTH)?;
         within("switching.flit_bytes", switching.flit_bytes(), 1, MAX_FLIT_BYTES)?;
@@ -132,7 +142,40 @@ impl Scenario {
             return Err(ConfigError { key: format!("run.{key}"), problem });
         }
         let engine = EngineConfig::new(wormhole, timing, &network);
-        Ok(Self { network, algorithm, engine, cycle_ns: timing.cycle_ns, traffic: checked, run: run.clone(), mode })
+        let switch = match switching {
+            Switching::Wormhole(_) => None,
+            Switching::Buffered(buffered) => {
+                within("switching.input_fifo", buffered.input_fifo, 1, MAX_LENGTH)?;
+                within("switching.chunk_flits", buffered.chunk_flits, 1, MAX_LENGTH)?;
+                within("switching.crossing_delay", buffered.crossing_delay, 1, MAX_DELAY)?;
+                within("switching.header_flits", buffered.header_flits.unwrap_or(1), 1, MAX_LENGTH)?;
+                within("switching.unicast_header_flits", buffered.unicast_header_flits.unwrap_or(0), 0, MAX_LENGTH)?;
+                if timing.strip_delay.is_some() {
+                    let problem = "buffered switches strip no flits: leave it out".to_owned();
+                    return Err(ConfigError { key: "timing.strip_delay".to_owned(), problem });
+                }
+                let switch = SwitchConfig::new(buffered, timing, &network, checked.longest());
+                let least = SwitchConfig::new(
+                    &BufferedSwitch { max_packet: None, ..buffered.clone() },
+                    timing,
+                    &network,
+                    checked.longest(),
+                );
+                within("switching.max_packet", switch.max_packet, least.max_packet, MAX_LENGTH * 2)?;
+                switch.check(&network)?;
+                Some(switch)
+            }
+        };
+        Ok(Self {
+            network,
+            algorithm,
+            engine,
+            switch,
+            cycle_ns: timing.cycle_ns,
+            traffic: checked,
+            run: run.clone(),
+            mode,
+        })
     }
 
     /// The kind of run.
@@ -150,9 +193,14 @@ impl Scenario {
         self.algorithm.as_ref()
     }
 
-    /// What the engine is told.
+    /// What the engines for wormhole switching are told; of buffered switches, what they have in common with these.
     pub fn engine_config(&self) -> EngineConfig {
         self.engine
+    }
+
+    /// What the switch engine is told, of buffered switches.
+    pub fn switch_config(&self) -> Option<SwitchConfig> {
+        self.switch
     }
 
     /// Nanoseconds a cycle.

@@ -9,4 +9,6 @@ mod refusals;
 mod rules;
 mod software_multicast;
 mod support;
+mod switches;
+mod switches_stress;
 mod zero_load;

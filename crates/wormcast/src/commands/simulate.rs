@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use wormcast::lab::{check_file, write_file};
 use wormcast::network::ChannelSpace;
-use wormcast::routing::Resource;
+use wormcast::routing::{Resource, synchronous_deadlock};
 use wormcast::simulation::{
-    ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
+    BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
 };
 
 use super::experiment::ExperimentArguments;
@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// standard output.
     #[arg(long, value_name = "FILE")]
     channels: Option<PathBuf>,
+    /// Write what the buffers of buffered switches hold, in every 64th cycle, as CSV: cycle,switch,flits; `-`: to standard output.
+    #[arg(long, value_name = "FILE")]
+    buffers: Option<PathBuf>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -90,8 +93,16 @@ impl StaticCheck {
             Resource::Channel(channel) => Some([network.from(channel).raw(), network.to(channel).raw()]),
             Resource::Consumption(_) => None,
         };
-        let dependencies = scenario.algorithm().dependencies(network).with_virtual_channels(config.virtual_channels);
-        let found = dependencies.deadlock(config.ports.consumption);
+        let algorithm = scenario.algorithm();
+        let found = match algorithm.switches() {
+            Some(switches) if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) => {
+                synchronous_deadlock(network, switches, false).map(|held| held.to_vec())
+            }
+            _ => {
+                let dependencies = algorithm.dependencies(network).with_virtual_channels(config.virtual_channels);
+                dependencies.deadlock(config.ports.consumption)
+            }
+        };
         Some(Self {
             deadlock_free: found.is_none(),
             cycle: found.map(|cycle| cycle.into_iter().filter_map(link).collect()),
@@ -117,10 +128,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             1 => String::new(),
             count => format!(" --virtual-channels {count}"),
         };
-        Failure::warn(&format!(
-            "the static analysis finds that worms of `{0}` can deadlock here: see `wormcast routing --topology {1} --algorithm {0} --consumption-ports {2}{virtual_channels}`",
-            point.spec.algorithm, point.spec.topology, config.ports.consumption
-        ));
+        let algorithm = &point.spec.algorithm;
+        if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
+            Failure::warn(&format!(
+                "the static analysis finds that worms of `{algorithm}` can deadlock where switches replicate them synchronously"
+            ));
+        } else {
+            Failure::warn(&format!(
+                "the static analysis finds that worms of `{algorithm}` can deadlock here: see `wormcast routing --topology {} --algorithm {algorithm} --consumption-ports {}{virtual_channels}`",
+                point.spec.topology, config.ports.consumption
+            ));
+        }
     }
 
     // Said before the run, which may take long.
@@ -128,7 +146,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         ("--timeline", &arguments.timeline),
         ("--deliveries", &arguments.deliveries),
         ("--channels", &arguments.channels),
+        ("--buffers", &arguments.buffers),
     ];
+    if arguments.buffers.is_some() && scenario.switch_config().is_none() {
+        let message = "`--buffers` writes what buffered switches hold: set `switching.model` to `central-buffer` or `input-buffer`";
+        return Err(Failure::BadInput(message.to_owned()));
+    }
     if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
         let message =
             format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
@@ -150,13 +173,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         arguments.timeline.as_ref().map(|_| timeline()),
         (
             arguments.deliveries.as_ref().map(|_| DeliveryLog::default()),
-            arguments.channels.as_ref().map(|_| ChannelUse::new(network, space)),
+            (
+                arguments.channels.as_ref().map(|_| ChannelUse::new(network, space)),
+                arguments.buffers.as_ref().map(|_| BufferLog::default()),
+            ),
         ),
     );
     let (engine, seed) = (point.spec.engine.into(), point.spec.seed);
     let result = match &observer {
         // An engine compiled for no observer does not even ask.
-        (None, (None, None)) => simulate(&scenario, engine, seed),
+        (None, (None, (None, None))) => simulate(&scenario, engine, seed),
         _ => simulate_observed(&scenario, engine, seed, &mut observer),
     };
     let result = result.map_err(|error| match experiment.explain(&point, &error) {
@@ -174,9 +200,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         log.write_csv(&mut csv)?;
         write_to(path, &csv, out)?;
     }
-    if let (Some(path), Some(channels)) = (&arguments.channels, &observer.1.1) {
+    if let (Some(path), Some(channels)) = (&arguments.channels, &observer.1.1.0) {
         let mut csv = Vec::new();
         channels.write_csv(&mut csv)?;
+        write_to(path, &csv, out)?;
+    }
+    if let (Some(path), Some(buffers)) = (&arguments.buffers, &observer.1.1.1) {
+        let mut csv = Vec::new();
+        buffers.write_csv(&mut csv)?;
         write_to(path, &csv, out)?;
     }
     match arguments.format {
@@ -255,6 +286,10 @@ fn write_text(
         };
     write_figure(out, "latency, last", latency(&result.latency.last))?;
     write_figure(out, "latency, mean", latency(&result.latency.mean))?;
+    if let (Some(unicast), Some(multicast)) = (&result.latency.unicast, &result.latency.multicast) {
+        write_figure(out, "of unicasts", latency(&unicast.last))?;
+        write_figure(out, "of multicasts", latency(&multicast.last))?;
+    }
     let parts = result.latency.parts;
     write_figure(
         out,
@@ -282,6 +317,15 @@ fn write_text(
             result.links.blocked * 100.0
         ),
     )?;
+    if let Some(buffers) = &result.buffers {
+        let text = format!(
+            "{:.1}% taken, {:.1} flits a switch, {} at most",
+            buffers.share * 100.0,
+            buffers.mean,
+            buffers.most
+        );
+        write_figure(out, "buffers", text)?;
+    }
     if let Some(deadlock) = &result.deadlock {
         writeln!(out, "  deadlock in cycle {}: {} worms are dead; a cycle of them:", deadlock.at, deadlock.dead)?;
         for worm in &deadlock.cycle {
