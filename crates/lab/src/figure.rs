@@ -36,6 +36,8 @@ impl Figure {
             "traffic.length" => "Message length (data flits)",
             "traffic.multicast.destinations" => "Destinations per message",
             "traffic.multicast.fraction" => "Share of multicasts",
+            degree if degree.starts_with("topology.") && degree.ends_with(".degree") => "Average degree",
+            nodes if nodes.starts_with("topology.") && nodes.ends_with(".nodes") => "Nodes",
             "switching.buffer" => "Buffer depth (flits)",
             "switching.virtual_channels" => "Virtual channels",
             "switching.injection_ports" => "Injection ports",
@@ -75,6 +77,7 @@ impl Figure {
             Quantity::PlanMeanStartups => "Startups per node".to_owned(),
             Quantity::PlanChannels => "Channels taken by a message's worms".to_owned(),
             Quantity::PlanContention => "Share of plans with contention".to_owned(),
+            Quantity::PlanProhibited => "Share of turns that are prohibited".to_owned(),
         }
     }
 }

@@ -88,7 +88,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [&str; 38] = [
+const COLUMNS: [&str; 39] = [
     "outcome",
     "replications",
     "latency_last_cycles",
@@ -121,6 +121,7 @@ const COLUMNS: [&str; 38] = [
     "plan_mean_startups",
     "plan_channels",
     "plan_contention",
+    "plan_prohibited",
     "saturated",
     "deadlocked",
     "difference_cycles",
@@ -186,6 +187,7 @@ fn record(summary: &PointSummary) -> Vec<String> {
         number(plan.map(|plan| plan.mean_startups.mean)),
         number(plan.map(|plan| plan.channels.mean)),
         number(plan.map(|plan| plan.contention.mean)),
+        number(plan.and_then(|plan| plan.prohibited).map(|share| share.mean)),
         summary.saturated().to_string(),
         summary.deadlock.is_some().to_string(),
         number(summary.difference.map(|difference| difference.mean)),

@@ -8,6 +8,7 @@ use wormcast_simulation::{RunResult, SimulationError, simulate};
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
 use crate::point::Point;
+use crate::scenarios::drawn_with;
 use crate::seed::replication_seed;
 use crate::store::{Store, StoreError};
 use crate::summary::{PointSummary, summarise};
@@ -78,7 +79,13 @@ pub fn run_sweep(
     }
     let runs = sweep(&points, experiment.stop(), jobs, store, observer, |point, replication| {
         let seed = replication_seed(point.spec.seed, replication);
-        simulate(&scenarios[point.index], point.spec.engine.into(), seed)
+        let engine = point.spec.engine.into();
+        if drawn_with(&point.spec.topology, seed).is_none() {
+            return simulate(&scenarios[point.index], engine, seed);
+        }
+        let scenario = experiment.scenario_of(point, seed);
+        let scenario = scenario.map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })?;
+        simulate(&scenario, engine, seed)
     })?;
     Ok(findings(experiment, &points, &runs))
 }

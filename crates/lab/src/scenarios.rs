@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use wormcast_multicast::{Algorithm, AlgorithmError, Options, algorithm_by_name};
-use wormcast_network::Network;
+use wormcast_network::{Network, TopologySpec};
 use wormcast_simulation::{EngineChoice, Scenario, SimulationError};
 
 use crate::diagnostic::Diagnostic;
@@ -18,7 +18,15 @@ impl Experiment {
     /// If the topology cannot be built, the algorithm is unknown or not defined for it, settings contradict each other, or the
     /// engine asked for cannot run this.
     pub fn scenario(&self, point: &Point) -> Result<Scenario, Diagnostic> {
-        Workshop::default().scenario(self, point)
+        self.scenario_of(point, point.spec.seed)
+    }
+
+    /// The same in a run with this seed: a graph that is drawn at random and has no seed of its own is drawn with it.
+    ///
+    /// # Errors
+    /// As [`scenario`](Self::scenario).
+    pub fn scenario_of(&self, point: &Point, seed: u64) -> Result<Scenario, Diagnostic> {
+        Workshop { seed: Some(seed), ..Workshop::default() }.scenario(self, point)
     }
 
     /// Why a point's run failed, with the place of the setting that is to blame; `None` if none is.
@@ -36,9 +44,19 @@ impl Experiment {
     }
 }
 
+/// A graph with this seed, if it is one that is drawn at random and its text has no seed.
+pub(crate) fn drawn_with(topology: &str, seed: u64) -> Option<TopologySpec> {
+    match topology.parse() {
+        Ok(TopologySpec::Graph(graph)) if !topology.contains("seed=") => graph.with_seed(seed).map(TopologySpec::Graph),
+        _ => None,
+    }
+}
+
 /// What is made already.
 #[derive(Default)]
 struct Workshop {
+    /// The seed of graphs that have none; 0 where it does not matter yet.
+    seed: Option<u64>,
     networks: HashMap<String, Arc<Network>>,
     algorithms: HashMap<AlgorithmKey, Arc<dyn Algorithm>>,
 }
@@ -68,10 +86,12 @@ impl Workshop {
         if let Some(network) = self.networks.get(text) {
             return Ok(Arc::clone(network));
         }
-        let network = experiment
-            .topology(&point.choice, text)?
-            .build()
-            .map_err(|problem| experiment.error_at(&point.choice, "topology", problem.to_string()))?;
+        let spec = match drawn_with(text, self.seed.unwrap_or(0)) {
+            Some(drawn) => drawn,
+            None => experiment.topology(&point.choice, text)?,
+        };
+        let network =
+            spec.build().map_err(|problem| experiment.error_at(&point.choice, "topology", problem.to_string()))?;
         let network = Arc::new(network);
         self.networks.insert(text.clone(), Arc::clone(&network));
         Ok(network)

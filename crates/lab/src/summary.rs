@@ -92,6 +92,9 @@ pub struct PlanSummary {
     pub channels: Estimate,
     /// The share of plans that are not contention-free.
     pub contention: Estimate,
+    /// The share of turns that the routing prohibits, if it is one over permitted turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prohibited: Option<Estimate>,
 }
 
 impl PointSummary {
@@ -130,6 +133,7 @@ impl PointSummary {
             Quantity::PlanMeanStartups => plan.map(|p| interval(p.mean_startups)),
             Quantity::PlanChannels => plan.map(|p| interval(p.channels)),
             Quantity::PlanContention => plan.map(|p| interval(p.contention)),
+            Quantity::PlanProhibited => plan.and_then(|p| p.prohibited).map(interval),
         }
     }
 }
@@ -216,6 +220,7 @@ fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanSummary> {
         mean_startups: estimate(Quantity::PlanMeanStartups)?,
         channels: estimate(Quantity::PlanChannels)?,
         contention: estimate(Quantity::PlanContention)?,
+        prohibited: estimate(Quantity::PlanProhibited),
     })
 }
 

@@ -37,7 +37,7 @@ mod turn_set;
 mod turnaround;
 mod up_down;
 
-pub use dependency::{Dependencies, Resource, WormRule};
+pub use dependency::{Branching, Dependencies, Resource, WormRule};
 pub use destination_tag::DestinationTag;
 pub use e_cube::ECube;
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};

@@ -30,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod buffer;
 mod buffer_use;
 mod calendar;
 mod channel_use;
@@ -56,6 +57,7 @@ mod traffic;
 mod warmup;
 mod worm;
 
+pub use buffer::Buffer;
 pub use buffer_use::BufferLog;
 pub use channel_use::ChannelUse;
 pub use config::{

@@ -6,6 +6,7 @@ use thiserror::Error;
 use wormcast_multicast::Algorithm;
 use wormcast_network::{MAX_PORTS, Network};
 
+use crate::buffer::Buffer;
 use crate::config::{Mode, Run, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
 use crate::switch::SwitchConfig;
@@ -36,6 +37,19 @@ pub struct Scenario {
     pub(crate) traffic: CheckedTraffic,
     pub(crate) run: Run,
     pub(crate) mode: Mode,
+}
+
+/// A bound on the flits of a run's worms, header and data.
+fn longest_worm(engine: &EngineConfig, traffic: &CheckedTraffic, network: &Network) -> u64 {
+    let (length, destinations) = traffic.most(network.nodes());
+    let header = match engine.header {
+        Header::None => 0,
+        Header::BitString => u64::from(engine.header_flits),
+        Header::AllDestinations => u64::from(destinations),
+        // A tree parts fewer times than it has leaves.
+        Header::Tree => 2 * u64::from(destinations),
+    };
+    u64::from(length) + header
 }
 
 /// A setting that makes no sense.
@@ -82,7 +96,10 @@ impl Scenario {
                 ..Wormhole::default()
             },
         };
-        within("switching.buffer", wormhole.buffer, 1, MAX_LENGTH)?;
+        let wormhole = &wormhole.for_branching(algorithm.branching());
+        if let Some(Buffer::Flits(flits)) = wormhole.buffer {
+            within("switching.buffer", flits, 1, MAX_LENGTH)?;
+        }
         within("switching.flit_bytes", switching.flit_bytes(), 1, MAX_FLIT_BYTES)?;
         within("switching.virtual_channels", wormhole.virtual_channels, 1, 64)?;
         within("switching.injection_ports", wormhole.injection_ports, 1, MAX_PORTS)?;
@@ -141,7 +158,10 @@ impl Scenario {
             let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
             return Err(ConfigError { key: format!("run.{key}"), problem });
         }
-        let engine = EngineConfig::new(wormhole, timing, &network);
+        let mut engine = EngineConfig::new(wormhole, timing, &network);
+        if u64::from(engine.buffer) >= longest_worm(&engine, &checked, &network) {
+            engine.buffer = Buffer::WHOLE;
+        }
         let switch = match switching {
             Switching::Wormhole(_) => None,
             Switching::Buffered(buffered) => {
@@ -154,12 +174,13 @@ impl Scenario {
                     let problem = "buffered switches strip no flits: leave it out".to_owned();
                     return Err(ConfigError { key: "timing.strip_delay".to_owned(), problem });
                 }
-                let switch = SwitchConfig::new(buffered, timing, &network, checked.longest());
+                let (longest, _) = checked.most(network.nodes());
+                let switch = SwitchConfig::new(buffered, timing, &network, longest.max(1));
                 let least = SwitchConfig::new(
                     &BufferedSwitch { max_packet: None, ..buffered.clone() },
                     timing,
                     &network,
-                    checked.longest(),
+                    longest.max(1),
                 );
                 within("switching.max_packet", switch.max_packet, least.max_packet, MAX_LENGTH * 2)?;
                 switch.check(&network)?;

@@ -22,7 +22,7 @@ use crate::config::{Header, StartupMode};
 use crate::engine::{EngineConfig, Progress};
 use crate::observer::{Cycle, LatencyParts, Observer};
 use crate::result::Deadlock;
-use arbiter::{Arbiter, Grant, NONE};
+use arbiter::{Arbiter, Grant, NONE, Pool};
 use channels::{Channels, Reports};
 pub(crate) use dead::Search;
 pub(crate) use event::{Event, Kind};
@@ -62,6 +62,7 @@ pub(crate) struct Core<'a, O> {
     grant: Grant,
     candidates: Vec<ChannelId>,
     children: Vec<u32>,
+    pools: Vec<Pool>,
 }
 
 impl<'a, O: Observer> Core<'a, O> {
@@ -101,6 +102,7 @@ impl<'a, O: Observer> Core<'a, O> {
             grant: Grant::default(),
             candidates: Vec::new(),
             children: Vec::new(),
+            pools: Vec::new(),
         }
     }
 

@@ -88,8 +88,8 @@ impl<O: Observer> Core<'_, O> {
             StartupMode::Serial => {
                 let Worm { id, from, .. } = self.worms[slot as usize];
                 let key = Key { cycle: self.now, worm: id, part: 0 };
-                let pool = Some(Pool::Injection(from));
-                self.ask(key, slot, 0, Wanted { pool, links: &[], all_links: true });
+                let pools = &[Pool::Injection(from)];
+                self.ask(key, slot, 0, Wanted { pools, links: &[], all_links: true });
             }
         }
     }

@@ -102,7 +102,7 @@ fn switching() -> impl Strategy<Value = Wormhole> {
     let header = prop::sample::select(vec![Header::None, Header::None, Header::BitString, Header::AllDestinations]);
     (1u32..12, header, 1u32..4, 1u32..4, prop_oneof![3 => Just(1u32), 1 => 2u32..4]).prop_map(
         |(buffer, header, header_flits, injection_ports, virtual_channels)| Wormhole {
-            buffer,
+            buffer: Some(buffer.into()),
             virtual_channels,
             injection_ports,
             header,
@@ -365,6 +365,7 @@ fn only_what_the_static_check_warns_of_deadlocks() {
                 let safe = safe_ports(&network, &*algorithm, virtual_channels).expect("safe with some number");
                 for consumption_ports in 1..=safe {
                     seed += 1;
+                    let buffer = Some(buffer.into());
                     let switching =
                         Wormhole { virtual_channels, buffer, header, consumption_ports, ..Wormhole::default() };
                     let result = heavy(mesh, name, &switching, seed);

@@ -11,4 +11,5 @@ mod software_multicast;
 mod support;
 mod switches;
 mod switches_stress;
+mod tree_safety;
 mod zero_load;

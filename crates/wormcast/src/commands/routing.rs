@@ -4,12 +4,14 @@ use std::io::Write;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wormcast::multicast::{ALGORITHMS, Options, algorithm_by_name};
 use wormcast::network::{MAX_PORTS, Network};
 use wormcast::routing::{
     ChannelNumbering, Dependencies, LinkLoad, ROUTINGS, Resource, Root, RoutingOptions, RoutingRelation, TurnRouting,
     TurnSet, routing_by_name, survey, synchronous_deadlock,
 };
+use wormcast::simulation::{Buffer, EngineConfig, Replication, Reservation, Timing, Wormhole};
 
 use super::{Format, network, one_of, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
@@ -37,9 +39,17 @@ pub(crate) struct Arguments {
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
     #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     virtual_channels: u32,
-    /// How switches replicate the worms of `--algorithm`, for algorithms whose worms they replicate.
-    #[arg(long, value_enum, requires = "algorithm")]
-    replication: Option<Replication>,
+    /// Buffers, for algorithms that send trees: `message` (any worm as a whole), or a number of flits that is less. By default what
+    /// the algorithm is meant for.
+    #[arg(long, value_name = "FLITS|message", value_parser = buffer, requires = "algorithm")]
+    buffer: Option<Buffer>,
+    /// How worms are replicated, by default as the algorithm is meant for: flits of trees in `lockstep` or by `independent`
+    /// branches, those of worms that switches replicate in one of the other ways.
+    #[arg(long, value_name = "HOW", value_enum, requires = "algorithm")]
+    replication: Option<Replicating>,
+    /// How independent branches are reserved, by default as the algorithm is meant for.
+    #[arg(long, value_name = "HOW", value_parser = reservation, requires = "algorithm")]
+    reservation: Option<Reservation>,
     /// The root of up*/down*: `smallest-id`, `maximum-degree` or a router's number.
     #[arg(long, value_name = "ROOT", default_value_t, conflicts_with = "algorithm")]
     root: Root,
@@ -51,16 +61,34 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// How switches replicate worms, and reserve outputs for them.
+/// How worms are replicated, and outputs reserved for them.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Replication {
-    /// Branches go on by themselves, and a switch that accepts a packet has room for all of it: the default.
+enum Replicating {
+    /// Trees: a flit leaves on all branches or on none.
+    Lockstep,
+    /// Trees: branches go on by themselves.
+    Independent,
+    /// Switches: branches go on by themselves, and a switch that accepts a packet has room for all of it.
     Asynchronous,
-    /// A flit leaves on all branches or on none; outputs are reserved one by one.
+    /// Switches: a flit leaves on all branches or on none; outputs are reserved one by one.
     Synchronous,
-    /// A flit leaves on all branches or on none; outputs are reserved all at once.
+    /// Switches: a flit leaves on all branches or on none; outputs are reserved all at once.
     SynchronousTogether,
+}
+
+/// A setting as experiment files spell it.
+fn setting<T: DeserializeOwned>(text: &str, expected: &str) -> Result<T, String> {
+    let value = text.parse::<u32>().map_or_else(|_| text.into(), serde_json::Value::from);
+    serde_json::from_value(value).map_err(|_| format!("expected {expected}"))
+}
+
+fn buffer(text: &str) -> Result<Buffer, String> {
+    setting(text, "`message`, or a number of flits")
+}
+
+fn reservation(text: &str) -> Result<Reservation, String> {
+    setting(text, "`atomic` or `separate`")
 }
 
 /// What the analysis finds. Fields of turn sets are null for routings that are none.
@@ -72,7 +100,7 @@ struct Analysis {
     routing: String,
     /// How switches replicate the worms, where they do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    replication: Option<Replication>,
+    replication: Option<Replicating>,
     consumption_ports: u32,
     deadlock_free: bool,
     /// The links of a shortest cycle of dependencies found.
@@ -129,26 +157,39 @@ fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure
     if let Some(name) = &arguments.algorithm {
         let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
         let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-        let asynchronous = || {
-            let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
-            dependencies.deadlock(arguments.consumption_ports)
+        let given = arguments.replication;
+        let tree = match given {
+            Some(Replicating::Lockstep) => Some(Replication::Lockstep),
+            Some(Replicating::Independent) => Some(Replication::Independent),
+            _ => None,
         };
-        let synchronous =
-            |switches, together| synchronous_deadlock(network, switches, together).map(|cycle| cycle.to_vec());
-        let (replication, deadlock) = match (algorithm.switches(), arguments.replication) {
-            (None, None) => (None, asynchronous()),
-            (None, Some(_)) => {
-                return Err(Failure::BadInput(format!(
+        let refuse = |problem: String| Err(Failure::BadInput(problem));
+        let (replication, deadlock) = match algorithm.switches() {
+            None if given.is_some() && tree.is_none() => {
+                return refuse(format!(
                     "switches do not replicate the worms of `{name}`: leave `--replication` out; it is for `bit-string` \
                      and `multiport`"
-                )));
+                ));
             }
-            (Some(_), None | Some(Replication::Asynchronous)) => (Some(Replication::Asynchronous), asynchronous()),
-            (Some(switches), Some(Replication::Synchronous)) => {
-                (Some(Replication::Synchronous), synchronous(switches, false))
+            Some(_) if tree.is_some() || arguments.buffer.is_some() || arguments.reservation.is_some() => {
+                return refuse(format!(
+                    "switches replicate the worms of `{name}`: expected `--replication asynchronous`, `synchronous` or \
+                     `synchronous-together`, and neither `--buffer` nor `--reservation`"
+                ));
             }
-            (Some(switches), Some(Replication::SynchronousTogether)) => {
-                (Some(Replication::SynchronousTogether), synchronous(switches, true))
+            Some(switches) if matches!(given, Some(Replicating::Synchronous | Replicating::SynchronousTogether)) => {
+                let together = given == Some(Replicating::SynchronousTogether);
+                (given, synchronous_deadlock(network, switches, together).map(|cycle| cycle.to_vec()))
+            }
+            switches => {
+                let (buffer, reservation) = (arguments.buffer, arguments.reservation);
+                let switching = Wormhole { buffer, replication: tree, reservation, ..Wormhole::default() };
+                let switching = switching.for_branching(algorithm.branching());
+                let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
+                let dependencies = algorithm.dependencies_with(network, branching);
+                let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
+                let replication = switches.map(|_| Replicating::Asynchronous);
+                (replication, dependencies.deadlock(arguments.consumption_ports))
             }
         };
         Ok(Analysis { replication, ..describe(arguments, network, algorithm.routing(), deadlock) })
