@@ -348,7 +348,7 @@ impl Network {
                 (0..0, &entering[first_in[router.index()] as usize..first_in[router.index() + 1] as usize])
             }
         };
-        let back = outputs.map(|channel| self.reverse(ChannelId::new(channel)));
+        let back = outputs.map(move |channel| self.reverse(ChannelId::new(channel)));
         back.chain(entering.iter().copied().map(ChannelId::new))
     }
 
