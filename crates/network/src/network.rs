@@ -342,13 +342,13 @@ impl Network {
 
     /// The channels that enter a router.
     pub fn inputs(&self, router: RouterId) -> impl Iterator<Item = ChannelId> + Clone + '_ {
-        let (outputs, entering) = match &self.one_way {
+        let (outputs, entering) = match self.one_way.as_deref() {
             None => (self.output_range(router), &[][..]),
             Some(OneWay { entering, first_in, .. }) => {
                 (0..0, &entering[first_in[router.index()] as usize..first_in[router.index() + 1] as usize])
             }
         };
-        let back = outputs.map(|channel| self.reverse(ChannelId::new(channel)));
+        let back = outputs.map(move |channel| self.reverse(ChannelId::new(channel)));
         back.chain(entering.iter().copied().map(ChannelId::new))
     }
 
