@@ -188,7 +188,7 @@ fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure
                 let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
                 let dependencies = algorithm.dependencies_with(network, branching);
                 let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
-                let replication = switches.map(|_| Replicating::Asynchronous);
+                let replication = switches.map(|_| Replicating::Asynchronous).or(given);
                 (replication, dependencies.deadlock(arguments.consumption_ports))
             }
         };
@@ -300,9 +300,11 @@ fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
     }
     if let Some(replication) = analysis.replication {
         let how = match replication {
-            Replication::Asynchronous => "asynchronous, with room for whole packets",
-            Replication::Synchronous => "synchronous, outputs reserved one by one",
-            Replication::SynchronousTogether => "synchronous, outputs reserved together",
+            Replicating::Lockstep => "lockstep, a flit on all branches or on none",
+            Replicating::Independent => "independent branches",
+            Replicating::Asynchronous => "asynchronous, with room for whole packets",
+            Replicating::Synchronous => "synchronous, outputs reserved one by one",
+            Replicating::SynchronousTogether => "synchronous, outputs reserved together",
         };
         write_figure(out, "replication", how)?;
     }
