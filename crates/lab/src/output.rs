@@ -88,7 +88,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [&str; 39] = [
+const COLUMNS: [&str; 45] = [
     "outcome",
     "replications",
     "latency_last_cycles",
@@ -122,6 +122,12 @@ const COLUMNS: [&str; 39] = [
     "plan_channels",
     "plan_contention",
     "plan_prohibited",
+    "trees_diameter",
+    "trees_least_diameter",
+    "trees_average_distance",
+    "trees_unused",
+    "trees_disjoint",
+    "trees_binary",
     "saturated",
     "deadlocked",
     "difference_cycles",
@@ -149,6 +155,7 @@ fn record(summary: &PointSummary) -> Vec<String> {
     let latency = summary.latency.as_ref();
     let load = summary.load.as_ref();
     let plan = summary.plan.as_ref();
+    let trees = summary.trees.as_ref();
     let last = latency.map(|latency| latency.last);
     let mean = latency.and_then(|latency| latency.mean);
     let unicast = latency.and_then(|latency| latency.unicast);
@@ -188,6 +195,12 @@ fn record(summary: &PointSummary) -> Vec<String> {
         number(plan.map(|plan| plan.channels.mean)),
         number(plan.map(|plan| plan.contention.mean)),
         number(plan.and_then(|plan| plan.prohibited).map(|share| share.mean)),
+        number(trees.map(|trees| trees.diameter.mean)),
+        number(trees.map(|trees| trees.least_diameter.mean)),
+        number(trees.map(|trees| trees.average_distance.mean)),
+        number(trees.map(|trees| trees.unused.mean)),
+        number(trees.map(|trees| trees.disjoint.mean)),
+        number(trees.map(|trees| trees.binary.mean)),
         summary.saturated().to_string(),
         summary.deadlock.is_some().to_string(),
         number(summary.difference.map(|difference| difference.mean)),

@@ -1,6 +1,6 @@
 //! Made-up results for tests.
 
-use wormcast_simulation::{Distribution, Latency, LinkUse, Messages, Parts, RunResult, Window};
+use wormcast_simulation::{Distribution, Latency, LinkUse, Messages, RunResult, Window};
 
 /// A run with this mean latency.
 pub(crate) fn run(latency: f64) -> RunResult {
@@ -33,5 +33,6 @@ pub(crate) fn run(latency: f64) -> RunResult {
         deadlock: None,
         buffers: None,
         plan: None,
+        trees: None,
     }
 }

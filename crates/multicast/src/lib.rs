@@ -62,7 +62,7 @@ pub use column_path::ColumnPath;
 pub use combine::Combine;
 pub use contention::Contention;
 pub use covering_matrix::{CoveringMatrix, CoveringRow};
-pub use drawing::{node_name, plan_dot, plan_svg, router_name};
+pub use drawing::{node_name, plan_dot, plan_svg, router_name, trees_svg};
 pub use dual_path::DualPath;
 pub use encoded::{Encoded, EncodedRoute, Encoding};
 pub use maxport::Maxport;

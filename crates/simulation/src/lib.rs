@@ -71,7 +71,7 @@ pub use flit::FlitEngine;
 pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
 pub use result::{
     BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult,
-    Window,
+    TreeFigures, Window,
 };
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};

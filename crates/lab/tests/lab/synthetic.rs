@@ -83,6 +83,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         deadlock: None,
         buffers: None,
         plan: None,
+        trees: None,
     })
 }
 

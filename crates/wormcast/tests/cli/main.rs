@@ -11,6 +11,7 @@ mod simulate;
 mod sweep;
 mod switches;
 mod topology;
+mod trees;
 mod usage;
 
 use std::io::Write;
