@@ -112,7 +112,7 @@ mod tests {
                 let told = |node: &u32| {
                     (0..stages.stages()).all(|d| (number / masks.pow(d) % masks) >> stages.digit(*node, d) & 1 == 1)
                 };
-                (0..stages.nodes()).filter(told).map(|node| 1usize << node).sum()
+                (0..stages.nodes()).filter(told).map(|node| 1usize << node).sum::<usize>()
             })
             .filter(|&product| product > 0)
             .collect();
