@@ -61,7 +61,7 @@ impl Multiport {
 type Holder = (NodeId, Option<u32>);
 
 /// The worms: phase by phase, each holder sends at most one in each.
-fn phases(stages: &Stages, source: NodeId, products: &[Vec<NodeId>]) -> Vec<Worm> {
+fn phases(stages: &Stages, has_up: bool, source: NodeId, products: &[Vec<NodeId>]) -> Vec<Worm> {
     let mut worms = Vec::with_capacity(products.len());
     let mut holders: Vec<Holder> = vec![(source, None)];
     let mut rest = products.iter();
@@ -70,7 +70,9 @@ fn phases(stages: &Stages, source: NodeId, products: &[Vec<NodeId>]) -> Vec<Worm
         let mut served = Vec::new();
         for product in rest.by_ref().take(free.len()) {
             // Products are sent from near, so that worms of a phase stay apart where they can.
-            let height = |from: NodeId| product.iter().map(|&node| stages.common_stage(from, node)).max();
+            // Without a way up, all ways are as long.
+            let height =
+                |from: NodeId| product.iter().filter(|_| has_up).map(|&node| stages.common_stage(from, node)).max();
             let nearest = (0..free.len()).min_by_key(|&place| (height(free[place].0), free[place].0));
             let (from, trigger) = free.swap_remove(nearest.unwrap_or(0));
             let id = worms.len() as u32;
@@ -95,7 +97,7 @@ impl Algorithm for Multiport {
         let Some(stages) = network.shape().stages() else { return Plan::default() };
         let products = divide(stages, multicast.destinations());
         let products: Vec<Vec<NodeId>> = products.iter().map(|product| product.nodes(stages)).collect();
-        Plan { worms: phases(stages, multicast.source(), &products) }
+        Plan { worms: phases(stages, !network.is_one_way(), multicast.source(), &products) }
     }
 
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {

@@ -33,6 +33,7 @@ impl Separate {
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
         let name = options.routing.as_deref().unwrap_or(match network.shape() {
             Shape::Bmin(_) => "turnaround",
+            Shape::Butterfly(_) | Shape::Omega(_) => "destination-tag",
             _ => "e-cube",
         });
         let routing_options = RoutingOptions { seed: options.seed, ..RoutingOptions::default() };

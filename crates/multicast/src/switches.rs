@@ -1,8 +1,9 @@
 //! What algorithms share whose worms switches replicate: which routing leads them.
 
-use wormcast_network::Network;
+use wormcast_network::{Network, Shape};
 use wormcast_routing::{
-    Choice, MultidestinationRouting, ReachabilityRouting, Root, RoutingRelation, Turnaround, check_routing_name,
+    Choice, DestinationTag, MultidestinationRouting, ReachabilityRouting, Root, RoutingRelation, Turnaround,
+    check_routing_name,
 };
 
 use crate::algorithm::{AlgorithmError, Options};
@@ -11,12 +12,17 @@ use crate::algorithm::{AlgorithmError, Options};
 pub(crate) enum Switches {
     Turnaround(Turnaround),
     Strings(Box<ReachabilityRouting>),
+    Tag(DestinationTag),
 }
 
 impl Switches {
     /// The one that is asked for, or that of the network's kind.
     pub(crate) fn new(algorithm: &'static str, network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        let own = if network.shape().bmin().is_some() { "turnaround" } else { "up-down" };
+        let own = match network.shape() {
+            Shape::Bmin(_) => "turnaround",
+            Shape::Butterfly(_) | Shape::Omega(_) => "destination-tag",
+            _ => "up-down",
+        };
         let given = options.routing.as_deref().unwrap_or(own);
         check_routing_name(given)?;
         let turnaround = |choice| {
@@ -27,6 +33,10 @@ impl Switches {
         match given {
             "turnaround" => turnaround(Choice::Adaptive),
             "turnaround-deterministic" => turnaround(Choice::First),
+            "destination-tag" => {
+                DestinationTag.supports(network)?;
+                Ok(Self::Tag(DestinationTag))
+            }
             "up-down" => Ok(Self::Strings(Box::new(ReachabilityRouting::new(network, Root::SmallestId)?))),
             _ => Err(AlgorithmError::FixedRouting { algorithm, own, given: given.to_owned() }),
         }
@@ -36,6 +46,7 @@ impl Switches {
         match self {
             Self::Turnaround(routing) => routing,
             Self::Strings(routing) => routing.as_ref(),
+            Self::Tag(routing) => routing,
         }
     }
 
@@ -43,6 +54,7 @@ impl Switches {
         match self {
             Self::Turnaround(routing) => routing,
             Self::Strings(routing) => routing.as_ref(),
+            Self::Tag(routing) => routing,
         }
     }
 }

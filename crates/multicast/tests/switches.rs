@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use wormcast_multicast::{Itinerary, Multicast, Options, Plan, PlanSummary, PortModel, algorithm_by_name};
 use wormcast_network::{Network, NodeId, TopologySpec};
+use wormcast_routing::{Choice, DestinationTag, RoutingRelation, Turnaround};
 
 fn build(spec: &str) -> Network {
     spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -66,7 +67,9 @@ proptest! {
     /// Each destination once, on any way up; and the masks of a multiport header lead to the nodes of its worm and no others.
     #[test]
     fn encoded_worms_reach_their_destinations(
-        spec in prop::sample::select(vec!["bmin:2x4", "bmin:4x2", "bmin:4x3", "bmin:3x4", "bmin:16x1"]),
+        spec in prop::sample::select(vec![
+            "bmin:2x4", "bmin:4x2", "bmin:4x3", "bmin:3x4", "bmin:16x1", "butterfly:2x4", "butterfly:4x3", "omega:2x4", "omega:3x3",
+        ]),
         algorithm in prop::sample::select(vec!["bit-string", "multiport"]),
         source: prop::sample::Index,
         picks in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
@@ -76,13 +79,16 @@ proptest! {
         let stages = *network.shape().stages().unwrap();
         let source = source.index(network.nodes()) as u32;
         let (plan, summary) = plan(&network, algorithm, source, picks.iter().map(|p| p.index(network.nodes()) as u32));
-        let routing = wormcast_routing::Turnaround::new(wormcast_routing::Choice::Adaptive);
+        let turnaround = Turnaround::new(Choice::Adaptive);
+        let routing: &dyn RoutingRelation = if network.is_one_way() { &DestinationTag } else { &turnaround };
         for (worm, planned) in plan.worms.iter().zip(&summary.worms) {
             let Itinerary::Encoded(encoded) = &worm.itinerary else { panic!("switches replicate") };
             let top = encoded.destinations.iter().map(|&node| stages.common_stage(worm.from, node)).max().unwrap();
-            prop_assert_eq!(planned.longest, 2 * top);
+            // One-way, every worm crosses all stages.
+            let (top, longest) = if network.is_one_way() { (stages.stages() - 1, stages.stages() - 1) } else { (top, 2 * top) };
+            prop_assert_eq!(planned.longest, longest);
             let mut way = ways.iter().cycle();
-            let route = encoded.route(&network, &routing, worm.from, |_| *way.next().unwrap()).unwrap();
+            let route = encoded.route(&network, routing, worm.from, |_| *way.next().unwrap()).unwrap();
             prop_assert_eq!(route.channels.len(), planned.channels.len(), "as many channels whatever the way up");
             let mut reached: Vec<NodeId> = route.deliveries.iter().map(|&(node, _)| node).collect();
             let mut wanted = encoded.destinations.clone();
@@ -119,4 +125,21 @@ fn broadcasts_on_sixteen_nodes() {
     assert_eq!((summary.worms.len(), summary.steps, summary.startups), (15, 4, 4));
     let (_, summary) = plan(&network, "separate", 5, 0..16);
     assert_eq!((summary.worms.len(), summary.steps, summary.startups), (15, 15, 15));
+}
+
+/// Worked by hand: in an omega network of eight nodes from 5 (101) to 0 and 7: it starts at switch 5 mod 4 = 1 of stage 0 and parts there.
+#[test]
+fn an_omega_network_of_eight_nodes() {
+    let network = build("omega:2x3");
+    let (_, summary) = plan(&network, "bit-string", 5, [0, 7]);
+    let ends: Vec<(u32, u32)> =
+        summary.worms[0].channels.iter().map(|&c| (network.from(c).raw(), network.to(c).raw())).collect();
+    // By port 0 to position 2 of stage 1, by port 0 to position 0 of stage 2; by port 1 to position 3, by port 1 to position 3.
+    assert_eq!(ends, [(1, 6), (1, 7), (6, 8), (7, 11)]);
+    assert_eq!((summary.longest, summary.worms[0].header.unwrap().bits), (2, 8));
+    // 0 is 000 and 7 is 111: no product.
+    let (_, summary) = plan(&network, "multiport", 5, [0, 7]);
+    assert_eq!((summary.worms.len(), summary.worms[0].header.unwrap().bits), (2, 6));
+    let (_, summary) = plan(&network, "separate", 5, [0, 7]);
+    assert_eq!((summary.worms.len(), summary.channels, summary.steps), (2, 4, 2));
 }

@@ -18,6 +18,7 @@
 //! ```
 
 mod dependency;
+mod destination_tag;
 mod e_cube;
 mod hamiltonian;
 mod irreducible;
@@ -37,6 +38,7 @@ mod turnaround;
 mod up_down;
 
 pub use dependency::{Dependencies, Resource, WormRule};
+pub use destination_tag::DestinationTag;
 pub use e_cube::ECube;
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};
 pub use multidestination::{Branches, Decision, MultidestinationRouting, Step, node_set};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use crate::dependency::{Dependencies, Resource, WormRule};
 use crate::multidestination::MultidestinationRouting;
@@ -62,17 +62,20 @@ pub fn synchronous_deadlock(
     switches: &dyn MultidestinationRouting,
     together: bool,
 ) -> Option<[Resource; 2]> {
+    let mut starting = vec![0; network.routers()];
+    for node in (0..network.nodes() as u32).map(NodeId::new) {
+        starting[network.entry_of(node).index()] += 1;
+    }
     let routers = || (0..network.routers() as u32).map(RouterId::new);
     if !together {
         return routers().find_map(|at| {
             let mut outputs = outputs_down(network, switches, at);
             // Two worms have to come in, and to go on to the same two outputs.
-            let ways_in = network.outputs(at).len() + network.nodes_of(at).len();
+            let ways_in = network.inputs(at).count() + starting[at.index()];
             Some([outputs.next()?, outputs.next()?]).filter(|_| ways_in > 1)
         });
     }
-    let entered =
-        |at: RouterId| network.outputs(at).map(|c| network.reverse(c)).filter(|&c| !switches.is_up(network, c));
+    let entered = |at: RouterId| network.inputs(at).filter(|&channel| !switches.is_up(network, channel));
     let first_down = |at: RouterId, but: RouterId| {
         outputs_down(network, switches, at).find(|&output| !leads_to(network, output, but))
     };
@@ -136,7 +139,7 @@ fn meeting(
 mod tests {
     use super::*;
     use crate::{Choice, ReachabilityRouting, Root, Turnaround};
-    use wormcast_network::{NodeId, TopologySpec};
+    use wormcast_network::TopologySpec;
 
     fn build(spec: &str) -> Network {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -185,6 +188,20 @@ mod tests {
         let ports = |a: &str, b: &str| Some([a.to_owned(), b.to_owned()]);
         assert_eq!(found("bmin:2x2", true), ports("node 0", "node 2"));
         assert_eq!(found("bmin:4x2", true), ports("node 0", "node 4"));
+    }
+
+    /// Without a way up worms part at different switches of stage 0 and meet at those of the next.
+    #[test]
+    fn unidirectional_networks() {
+        for spec in ["butterfly:2x3", "omega:2x3", "omega:4x2"] {
+            let network = build(spec);
+            let routing = crate::DestinationTag;
+            assert_eq!(Dependencies::of_multidestination(&network, &routing).deadlock(1), None);
+            assert!(synchronous_deadlock(&network, &routing, true).is_some());
+            assert!(synchronous_deadlock(&network, &routing, false).is_some());
+        }
+        let single = build("omega:4x1");
+        assert_eq!(synchronous_deadlock(&single, &crate::DestinationTag, true), None);
     }
 
     /// The worms are there: in a 4-node network, from 1 and from 3 to 0 and 2, through different switches of stage 1. Each has one of the two

@@ -40,7 +40,7 @@ pub(crate) fn route(
     };
     // Vertex 0 is the processor, 1 the source's router, 2 + i the router that branch i enters.
     let mut vertices = vec![vertex(NONE, ChannelId::new(NONE), None), vertex(0, ChannelId::new(NONE), None)];
-    debug_assert_eq!(source, network.router_of(worm.from));
+    debug_assert_eq!(source, network.entry_of(worm.from));
     for branch in &tree.branches {
         let parent = branch.parent.map_or(1, |parent| parent + 2);
         vertices.push(vertex(parent, branch.channel, branch.delivers));

@@ -8,7 +8,7 @@ use wormcast::multicast::{
     ALGORITHMS, Contention, EncodedHeader, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name,
     plan_dot, plan_svg, router_name,
 };
-use wormcast::network::{Network, parse_node, parse_node_list};
+use wormcast::network::{parse_node, parse_node_list};
 use wormcast::routing::ROUTINGS;
 
 use super::{network, one_of, topology_help, write_json};

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use serde::Serialize;
 use wormcast::multicast::{ALGORITHMS, Options, algorithm_by_name};
 use wormcast::network::{MAX_PORTS, Network};
 use wormcast::routing::{
     ChannelNumbering, Dependencies, LinkLoad, ROUTINGS, Resource, Root, RoutingOptions, RoutingRelation, TurnRouting,
-    TurnSet, routing_by_name, survey,
+    TurnSet, routing_by_name, survey, synchronous_deadlock,
 };
 
 use super::{Format, network, one_of, topology_help, write_figure, write_json, yes_or_no};
@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
     #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     virtual_channels: u32,
+    /// How switches replicate the worms of `--algorithm`, for algorithms whose worms they replicate.
+    #[arg(long, value_enum, requires = "algorithm")]
+    replication: Option<Replication>,
     /// The root of up*/down*: `smallest-id`, `maximum-degree` or a router's number.
     #[arg(long, value_name = "ROOT", default_value_t, conflicts_with = "algorithm")]
     root: Root,
@@ -48,6 +51,18 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
+/// How switches replicate worms, and reserve outputs for them.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Replication {
+    /// Branches go on by themselves, and a switch that accepts a packet has room for all of it: the default.
+    Asynchronous,
+    /// A flit leaves on all branches or on none; outputs are reserved one by one.
+    Synchronous,
+    /// A flit leaves on all branches or on none; outputs are reserved all at once.
+    SynchronousTogether,
+}
+
 /// What the analysis finds. Fields of turn sets are null for routings that are none.
 #[derive(Serialize)]
 struct Analysis {
@@ -55,6 +70,9 @@ struct Analysis {
     #[serde(skip_serializing_if = "Option::is_none")]
     algorithm: Option<String>,
     routing: String,
+    /// How switches replicate the worms, where they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replication: Option<Replication>,
     consumption_ports: u32,
     deadlock_free: bool,
     /// The links of a shortest cycle of dependencies found.
@@ -111,9 +129,29 @@ fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure
     if let Some(name) = &arguments.algorithm {
         let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
         let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-        let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
-        let deadlock = dependencies.deadlock(arguments.consumption_ports);
-        Ok(describe(arguments, network, algorithm.routing(), deadlock))
+        let asynchronous = || {
+            let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
+            dependencies.deadlock(arguments.consumption_ports)
+        };
+        let synchronous =
+            |switches, together| synchronous_deadlock(network, switches, together).map(|cycle| cycle.to_vec());
+        let (replication, deadlock) = match (algorithm.switches(), arguments.replication) {
+            (None, None) => (None, asynchronous()),
+            (None, Some(_)) => {
+                return Err(Failure::BadInput(format!(
+                    "switches do not replicate the worms of `{name}`: leave `--replication` out; it is for `bit-string` \
+                     and `multiport`"
+                )));
+            }
+            (Some(_), None | Some(Replication::Asynchronous)) => (Some(Replication::Asynchronous), asynchronous()),
+            (Some(switches), Some(Replication::Synchronous)) => {
+                (Some(Replication::Synchronous), synchronous(switches, false))
+            }
+            (Some(switches), Some(Replication::SynchronousTogether)) => {
+                (Some(Replication::SynchronousTogether), synchronous(switches, true))
+            }
+        };
+        Ok(Analysis { replication, ..describe(arguments, network, algorithm.routing(), deadlock) })
     } else {
         // Usage requires one of the two.
         let name = arguments.routing.as_deref().unwrap_or_default();
@@ -158,6 +196,7 @@ fn describe(
         topology: network.name().to_owned(),
         algorithm: arguments.algorithm.clone(),
         routing: relation.name().to_owned(),
+        replication: None,
         consumption_ports: arguments.consumption_ports,
         deadlock_free: resources.is_none(),
         cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
@@ -217,6 +256,14 @@ fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
         }
     } else {
         write_figure(out, "deadlock-free", "yes")?;
+    }
+    if let Some(replication) = analysis.replication {
+        let how = match replication {
+            Replication::Asynchronous => "asynchronous, with room for whole packets",
+            Replication::Synchronous => "synchronous, outputs reserved one by one",
+            Replication::SynchronousTogether => "synchronous, outputs reserved together",
+        };
+        write_figure(out, "replication", how)?;
     }
     if analysis.algorithm.is_some() {
         write_figure(out, "consumption ports", analysis.consumption_ports)?;
