@@ -123,22 +123,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let scenario = experiment.scenario(&point).map_err(Failure::diagnostic)?;
     let check = StaticCheck::new(&scenario);
     if check.as_ref().is_some_and(|check| !check.deadlock_free) {
-        let config = scenario.engine_config();
-        let virtual_channels = match config.virtual_channels {
-            1 => String::new(),
-            count => format!(" --virtual-channels {count}"),
-        };
-        let algorithm = &point.spec.algorithm;
-        if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
-            Failure::warn(&format!(
-                "the static analysis finds that worms of `{algorithm}` can deadlock where switches replicate them synchronously"
-            ));
-        } else {
-            Failure::warn(&format!(
-                "the static analysis finds that worms of `{algorithm}` can deadlock here: see `wormcast routing --topology {} --algorithm {algorithm} --consumption-ports {}{virtual_channels}`",
-                point.spec.topology, config.ports.consumption
-            ));
-        }
+        warn_of_deadlock(&point.spec.topology, &point.spec.algorithm, &scenario);
     }
 
     // Said before the run, which may take long.
@@ -231,6 +216,24 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             deadlock.at, deadlock.dead
         ))),
     }
+}
+
+/// Says that the static analysis finds that worms can deadlock, and where to see it.
+fn warn_of_deadlock(topology: &str, algorithm: &str, scenario: &Scenario) {
+    let config = scenario.engine_config();
+    if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
+        return Failure::warn(&format!(
+            "the static analysis finds that worms of `{algorithm}` can deadlock here: see `wormcast routing --topology {topology} --algorithm {algorithm} --replication synchronous`"
+        ));
+    }
+    let virtual_channels = match config.virtual_channels {
+        1 => String::new(),
+        count => format!(" --virtual-channels {count}"),
+    };
+    Failure::warn(&format!(
+        "the static analysis finds that worms of `{algorithm}` can deadlock here: see `wormcast routing --topology {topology} --algorithm {algorithm} --consumption-ports {}{virtual_channels}`",
+        config.ports.consumption
+    ));
 }
 
 /// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.
