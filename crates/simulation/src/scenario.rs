@@ -75,16 +75,6 @@ impl Scenario {
         traffic: &Traffic,
         run: &Run,
     ) -> Result<Self, ConfigError> {
-        let within = |key: &str, value: u32, least: u32, most: u32| {
-            if (least..=most).contains(&value) {
-                Ok(())
-            } else {
-                Err(ConfigError {
-                    key: key.to_owned(),
-                    problem: format!("{value} is out of range: expected {least} to {most}"),
-                })
-            }
-        };
         // What buffered switches have in common with the others, or do not have at all.
         let wormhole = &match switching {
             Switching::Wormhole(wormhole) => wormhole.clone(),
@@ -169,26 +159,8 @@ impl Scenario {
         let switch = match switching {
             Switching::Wormhole(_) => None,
             Switching::Buffered(buffered) => {
-                within("switching.input_fifo", buffered.input_fifo, 1, MAX_LENGTH)?;
-                within("switching.chunk_flits", buffered.chunk_flits, 1, MAX_LENGTH)?;
-                within("switching.crossing_delay", buffered.crossing_delay, 1, MAX_DELAY)?;
-                within("switching.header_flits", buffered.header_flits.unwrap_or(1), 1, MAX_LENGTH)?;
-                within("switching.unicast_header_flits", buffered.unicast_header_flits.unwrap_or(0), 0, MAX_LENGTH)?;
-                if timing.strip_delay.is_some() {
-                    let problem = "buffered switches strip no flits: leave it out".to_owned();
-                    return Err(ConfigError { key: "timing.strip_delay".to_owned(), problem });
-                }
                 let (longest, _) = checked.most(network.nodes());
-                let switch = SwitchConfig::new(buffered, timing, &network, longest.max(1));
-                let least = SwitchConfig::new(
-                    &BufferedSwitch { max_packet: None, ..buffered.clone() },
-                    timing,
-                    &network,
-                    longest.max(1),
-                );
-                within("switching.max_packet", switch.max_packet, least.max_packet, MAX_LENGTH * 2)?;
-                switch.check(&network)?;
-                Some(switch)
+                Some(checked_switch(buffered, timing, &network, longest.max(1))?)
             }
         };
         Ok(Self {
@@ -232,4 +204,35 @@ impl Scenario {
     pub fn cycle_ns(&self) -> f64 {
         self.cycle_ns
     }
+}
+
+/// Checks a number against its range.
+fn within(key: &str, value: u32, least: u32, most: u32) -> Result<(), ConfigError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(ConfigError { key: key.to_owned(), problem: format!("{value} is out of range: expected {least} to {most}") })
+}
+
+/// Checks the settings of buffered switches, for messages of at most `longest` data flits.
+fn checked_switch(
+    buffered: &BufferedSwitch,
+    timing: &Timing,
+    network: &Network,
+    longest: u32,
+) -> Result<SwitchConfig, ConfigError> {
+    within("switching.input_fifo", buffered.input_fifo, 1, MAX_LENGTH)?;
+    within("switching.chunk_flits", buffered.chunk_flits, 1, MAX_LENGTH)?;
+    within("switching.crossing_delay", buffered.crossing_delay, 1, MAX_DELAY)?;
+    within("switching.header_flits", buffered.header_flits.unwrap_or(1), 1, MAX_LENGTH)?;
+    within("switching.unicast_header_flits", buffered.unicast_header_flits.unwrap_or(0), 0, MAX_LENGTH)?;
+    if timing.strip_delay.is_some() {
+        let problem = "buffered switches strip no flits: leave it out".to_owned();
+        return Err(ConfigError { key: "timing.strip_delay".to_owned(), problem });
+    }
+    let switch = SwitchConfig::new(buffered, timing, network, longest);
+    let needed = SwitchConfig::new(&BufferedSwitch { max_packet: None, ..buffered.clone() }, timing, network, longest);
+    within("switching.max_packet", switch.max_packet, needed.max_packet, MAX_LENGTH * 2)?;
+    switch.check(network)?;
+    Ok(switch)
 }

@@ -125,7 +125,7 @@ impl EngineChoice {
         }
         match (self, WormEngine::<(Recorder, O)>::objection(&scenario.engine)) {
             (Self::Worm, Some(reason)) => Err(SimulationError::Engine { engine: "worm", reason: reason.to_owned() }),
-            (Self::Worm, None) | (Self::Auto, None) => Ok(Made::Worm),
+            (Self::Worm | Self::Auto, None) => Ok(Made::Worm),
             (Self::Flit, _) | (Self::Auto, Some(_)) => Ok(Made::Flit),
         }
     }

@@ -130,8 +130,9 @@ impl<O: Observer> SwitchEngine<'_, O> {
 
     /// Whether a FIFO lacks flits of its first packet, of which so many at a time can go on, and they still have to cross its channel.
     fn starved(&self, input: usize, flits: u32) -> bool {
-        let fifo = &self.inputs[input];
-        fifo.avail < flits.min(fifo.left) && self.lines[input].packet == fifo.front
+        let (fifo, line) = (&self.inputs[input], &self.lines[input]);
+        let coming = self.config.input_fifo - line.space - fifo.avail;
+        fifo.avail < flits.min(fifo.left) && coming == 0 && line.packet == fifo.front
     }
 
     /// Whether all that is in a switch's central buffer is stuck there.

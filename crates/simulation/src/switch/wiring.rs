@@ -1,6 +1,6 @@
 //! Which channels enter and leave each switch, and who was served least recently.
 
-use wormcast_network::{ChannelSpace, Network, NodeId, Ports, RouterId};
+use wormcast_network::{ChannelId, ChannelSpace, Network, NodeId, Ports, RouterId};
 
 use super::NIL;
 
@@ -51,9 +51,11 @@ impl Wiring {
             outputs: Vec::new(),
         };
         for switch in (0..network.routers() as u32).map(RouterId::new) {
-            let nodes = || network.nodes_of(switch);
             let links = network.outputs(switch).map(|channel| (network.reverse(channel).raw(), channel.raw()));
-            let nodes = nodes().map(|node| (links_of(space, node).0, links_of(space, node).1));
+            let only = |mut channels: Box<dyn Iterator<Item = ChannelId>>| channels.next().map_or(NIL, ChannelId::raw);
+            let nodes = network
+                .nodes_of(switch)
+                .map(|node| (only(Box::new(space.injection(node))), only(Box::new(space.consumption(node)))));
             for (port, (input, output)) in links.chain(nodes).enumerate() {
                 (wiring.to[input as usize], wiring.in_port[input as usize]) = (switch.raw(), port as u8);
                 (wiring.from[output as usize], wiring.out_port[output as usize]) = (switch.raw(), port as u8);
@@ -94,13 +96,6 @@ impl Wiring {
     pub(super) fn node(&self, consumption: usize) -> NodeId {
         NodeId::new((consumption - self.consumption) as u32)
     }
-}
-
-/// A node's injection and consumption channel.
-fn links_of(space: ChannelSpace, node: NodeId) -> (u32, u32) {
-    let first =
-        |mut channels: Box<dyn Iterator<Item = wormcast_network::ChannelId>>| channels.next().map_or(NIL, |c| c.raw());
-    (first(Box::new(space.injection(node))), first(Box::new(space.consumption(node))))
 }
 
 /// For each switch its ports, the one that was served least recently first.

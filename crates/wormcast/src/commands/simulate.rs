@@ -117,8 +117,8 @@ impl StaticCheck {
 fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
     if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
         return Failure::warn(&format!(
-            "the static analysis finds that worms of `{}` can deadlock where switches replicate them synchronously",
-            spec.algorithm
+            "the static analysis finds that worms of `{0}` can deadlock here: see `wormcast routing --topology {1} --algorithm {0} --replication synchronous`",
+            spec.algorithm, spec.topology
         ));
     }
     let config = scenario.engine_config();
@@ -156,30 +156,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
 
     // Said before the run, which may take long.
-    let outputs = [
-        ("--timeline", &arguments.timeline),
-        ("--deliveries", &arguments.deliveries),
-        ("--channels", &arguments.channels),
-        ("--buffers", &arguments.buffers),
-    ];
-    if arguments.buffers.is_some() && scenario.switch_config().is_none() {
-        let message = "`--buffers` writes what buffered switches hold: set `switching.model` to `central-buffer` or `input-buffer`";
-        return Err(Failure::BadInput(message.to_owned()));
-    }
-    if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
-        let message =
-            format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
-        return Err(Failure::BadInput(message));
-    }
-    for (position, (option, path)) in outputs.iter().enumerate() {
-        let Some(path) = path.as_ref().filter(|path| !is_output(path)) else { continue };
-        if let Some((other, _)) = outputs[..position].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
-            let message = format!("`{other}` and `{option}` both name `{}`: choose two files", path.display());
-            return Err(Failure::BadInput(message));
-        }
-        check_file(path).map_err(Failure::bad_input)?;
-    }
-
+    check_outputs(arguments, &scenario)?;
     let network = scenario.network();
     let space = ChannelSpace::new(network, scenario.engine_config().ports);
     let timeline = || Timeline::new(network, space, scenario.cycle_ns(), scenario.engine_config().startup);
@@ -245,6 +222,34 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             deadlock.at, deadlock.dead
         ))),
     }
+}
+
+/// Whether the files that are asked for can be written, and there is something to write.
+fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Result<(), Failure> {
+    let outputs = [
+        ("--timeline", &arguments.timeline),
+        ("--deliveries", &arguments.deliveries),
+        ("--channels", &arguments.channels),
+        ("--buffers", &arguments.buffers),
+    ];
+    if arguments.buffers.is_some() && scenario.switch_config().is_none() {
+        let message = "`--buffers` writes what buffered switches hold: set `switching.model` to `central-buffer` or `input-buffer`";
+        return Err(Failure::BadInput(message.to_owned()));
+    }
+    if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
+        let message =
+            format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
+        return Err(Failure::BadInput(message));
+    }
+    for (position, (option, path)) in outputs.iter().enumerate() {
+        let Some(path) = path.as_ref().filter(|path| !is_output(path)) else { continue };
+        if let Some((other, _)) = outputs[..position].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
+            let message = format!("`{other}` and `{option}` both name `{}`: choose two files", path.display());
+            return Err(Failure::BadInput(message));
+        }
+        check_file(path).map_err(Failure::bad_input)?;
+    }
+    Ok(())
 }
 
 /// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.
