@@ -67,7 +67,7 @@ impl CoveringMatrix {
                 }
             };
             let rows = channels.into_iter().map(row).collect();
-            Self { at, arrived, rows, destinations }
+            Self { at, arrived, destinations, rows }
         };
         vertices.map(matrix).filter(|matrix| !matrix.destinations.is_empty()).collect()
     }
