@@ -17,7 +17,7 @@ fn fewest(algorithm: &str, topology: &str) -> Option<u32> {
 fn as_documented() {
     for &algorithm in ALGORITHMS {
         let (in_2d, in_3d) = match algorithm {
-            "separate" | "u-mesh" => (1, Some(1)),
+            "separate" | "u-mesh" | "bit-string" => (1, Some(1)),
             "u-cube" | "maxport" | "combine" | "w-sort" => {
                 assert_eq!(fewest(algorithm, "hypercube:5"), Some(1), "{algorithm}");
                 continue;
@@ -27,7 +27,6 @@ fn as_documented() {
                 assert_eq!(fewest(algorithm, "bmin:2x4"), Some(1), "{algorithm}");
                 continue;
             }
-            "bit-string" => (1, Some(1)),
             "pure-negative-first" | "minimal-negative-first" | "minimal-negative-first-optimal" | "dual-path" => {
                 (3, Some(4))
             }
