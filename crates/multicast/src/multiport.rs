@@ -27,10 +27,10 @@ use crate::switches::Switches;
 ///
 /// let network = "bmin:4x2".parse::<TopologySpec>()?.build()?;
 /// let multiport = algorithm_by_name("multiport", &network, &Options::default())?;
-/// let multicast = Multicast::new(NodeId::new(0), &parse_node_list(&network, "5;6;9;10;3;15")?);
+/// let multicast = Multicast::new(NodeId::new(0), &parse_node_list(&network, "5;6;9;10;2;15")?);
 /// let summary = multiport.plan(&network, &multicast).summary(&network, multiport.routing(), PortModel::One)?;
 /// let sent: Vec<_> = summary.worms.iter().map(|worm| (worm.from.raw(), worm.visits.len(), worm.step)).collect();
-/// // To {1, 2} x {1, 2}: 5, 6, 9 and 10. Then to 3 and to 15, both at once.
+/// // To {1, 2} x {1, 2}: 5, 6, 9 and 10. Then to 2 and to 15, both at once.
 /// assert_eq!(sent, [(0, 4, 1), (0, 1, 2), (5, 1, 2)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

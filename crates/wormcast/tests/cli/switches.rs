@@ -29,7 +29,7 @@ fn a_plan_shows_the_header() {
         (&worm["encoding"], &worm["header_bits"], &worm["header_flits"]),
         (&json!("bit-string"), &json!(16), &json!(1))
     );
-    let text = plan("multiport", "0", "5;6;9;10;3;15", &["--flit-bits", "8"]);
+    let text = plan("multiport", "0", "5;6;9;10;2;15", &["--flit-bits", "8"]);
     assert_eq!(
         text,
         "multiport on bmin:4x2: 3 worms from 0 to 6 destinations\n\
@@ -39,7 +39,7 @@ fn a_plan_shows_the_header() {
          multiport header of 9 bits, 2 flits of 8 bits\n\n\
          worm  from  after  step  channels  visits\n\
          0     0     -      1     3         5 > 6 > 9 > 10\n\
-         1     0     -      2     0         3\n\
+         1     0     -      2     0         2\n\
          2     5     0      2     2         15\n"
     );
     let request = r#"{"topology":"bmin:4x2","algorithm":"bit-string","source":0,"destinations":[1],"flit_bits":5}"#;
