@@ -217,6 +217,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
     /// Writes an input's next chunk if it may. An input that waits for room to be admitted keeps those behind it from being admitted:
     /// `room` says whether none has yet.
     fn write(&mut self, switch: usize, input: usize, room: &mut bool) -> bool {
+        let shortest = if self.inputs[input].state == State::Waiting { self.shortest_queue(input) } else { None };
         let Memory::Central(central) = &mut self.memory else { return false };
         let fifo = self.inputs[input];
         let flits = fifo.left.min(self.config.chunk_flits);
@@ -229,12 +230,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 if central.singles[switch] >= central.singles_limit[switch] {
                     return false;
                 }
-                // The shortest queue, of several the preferred one.
-                let Some(chosen) =
-                    self.wants[input].iter().copied().min_by_key(|want| central.queued[want.output as usize])
-                else {
-                    return false;
-                };
+                let Some(chosen) = shortest else { return false };
                 self.wants[input].clear();
                 self.wants[input].push(Want { granted: true, ..chosen });
                 self.requests[switch] &= !(1 << self.wiring.in_port[input]);
@@ -277,6 +273,12 @@ impl<O: Observer> SwitchEngine<'_, O> {
             self.write_header(switch, input, flits, purpose) || self.write_body(switch, input, flits, purpose);
         debug_assert!(written);
         true
+    }
+
+    /// The output with the shortest queue of those that an input's first packet may have.
+    fn shortest_queue(&self, input: usize) -> Option<Want> {
+        let Memory::Central(central) = &self.memory else { return None };
+        self.preferred(input, self.wants[input].iter().copied(), |want| central.queued[want.output as usize])
     }
 
     /// Writes the header chunk, or the next copy of it; whether there was one to write.

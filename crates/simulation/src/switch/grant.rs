@@ -51,10 +51,10 @@ impl<O: Observer> SwitchEngine<'_, O> {
             }
     }
 
-    /// A packet that is not replicated here takes the first free one of its candidates, and crosses flit by flit.
+    /// A packet that is not replicated here takes a free one of its candidates, and crosses flit by flit.
     fn grant_one(&mut self, input: usize) -> bool {
-        let chosen = self.wants[input].iter().copied().find(|want| self.free(want.output));
-        let Some(Want { output, packet, .. }) = chosen else {
+        let wants = self.wants[input].iter().copied().filter(|want| self.free(want.output));
+        let Some(Want { output, packet, .. }) = self.preferred(input, wants, |_| 0) else {
             self.chunk_complete(input);
             return false;
         };
@@ -63,6 +63,27 @@ impl<O: Observer> SwitchEngine<'_, O> {
         self.inputs[input].state = State::Crossing;
         self.stop_asking(input);
         true
+    }
+
+    /// Of several outputs that will do, the one with the smallest key, and of those the one that was given a packet least recently: switches
+    /// spread what goes up, whatever the destinations. A worm that its sender has given its first channel keeps to the routing's
+    /// preference instead: its plan relies on it.
+    pub(super) fn preferred(
+        &self,
+        input: usize,
+        wants: impl Iterator<Item = Want>,
+        key: impl Fn(&Want) -> u32,
+    ) -> Option<Want> {
+        let directed = || {
+            let packet = self.inputs[input].front;
+            matches!(self.worms[self.packets[packet].worm].course, Course::Unicast { exit: Some(_), .. })
+        };
+        if self.wants[input].len() == 1 || directed() {
+            return wants.min_by_key(key);
+        }
+        let ports = self.output_order.of(self.wiring.to[input] as usize);
+        let rank = |want: &Want| ports.iter().position(|&port| port == self.wiring.out_port[want.output as usize]);
+        wants.min_by_key(|want| (key(want), rank(want)))
     }
 
     /// A packet that is replicated from its FIFO takes the outputs that are free.

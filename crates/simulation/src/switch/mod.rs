@@ -141,6 +141,8 @@ pub struct SwitchEngine<'a, O> {
     /// Inputs, for each switch, that ask for outputs.
     requests: Vec<u64>,
     grant_order: Order,
+    /// Outputs, the one that was given a packet least recently first.
+    output_order: Order,
     /// What each input's first packet is to have.
     wants: Vec<Vec<Want>>,
     memory: Memory,
@@ -193,6 +195,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             hosts: Hosts::new(network.nodes()),
             requests: vec![0; wiring.switches],
             grant_order: Order::new(&wiring.first_in),
+            output_order: Order::new(&wiring.first_out),
             wants: vec![Vec::new(); channels],
             memory,
             decision: Decision::default(),
@@ -241,6 +244,9 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
         (line.ready, line.read, line.from) = (0, 0, NIL);
         self.active.push(channel as u32);
         self.moved = true;
+        if source != Source::Node {
+            self.output_order.served(self.wiring.from[channel] as usize, self.wiring.out_port[channel]);
+        }
         let worm = self.worms[self.packets[packet].worm].id;
         self.observer.granted(first, worm, ChannelId::new(channel as u32));
     }

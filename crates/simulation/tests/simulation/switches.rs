@@ -149,10 +149,14 @@ fn two_worms_that_share_a_switch_deadlock_in_lockstep_only() {
 #[test]
 fn two_worms_that_share_two_switches_deadlock_in_lockstep_only() {
     let network = build("bmin:3x2");
-    // Both go up from switch 0, by different ways, and down to switches 1 and 2. The unicast went the first worm's way to switch 1, which
-    // therefore serves the other first.
+    // Both go up from switch 0, by different ways, and down to switches 1 and 2. The unicasts take the three ways up in turn, so that
+    // the worms take the first and the second again; switch 1 has served the first, and switch 2 the second.
     let to = [3, 4, 6, 7];
-    let sent = || vec![(0, 1, unicast(0, 3)), (100, 60, multicast(0, &to)), (100, 60, multicast(1, &to))];
+    let sent = || {
+        let before = [(0, 3), (30, 6), (60, 5)].map(|(at, to)| (at, 1, unicast(2, to)));
+        let worms = [0, 1].map(|from| (100, 60, multicast(from, &to)));
+        before.into_iter().chain(worms).collect()
+    };
     let (log, progress) = run(&network, config(&network, &synchronous(16), 60), sent());
     let Progress::Deadlock(deadlock) = progress else { panic!("{progress:?}: {:?}", log.delivered()) };
     assert_eq!(deadlock.dead, 2);
@@ -161,7 +165,7 @@ fn two_worms_that_share_two_switches_deadlock_in_lockstep_only() {
         deadlock.cycle.iter().find(member).map(|member| member.waits_for.clone())
     };
     let outputs = |first: u32| Some((first..first + 2).map(|node| format!("consumption {node}")).collect::<Vec<_>>());
-    assert_eq!((waits(1, 1), waits(2, 2)), (outputs(3), outputs(6)), "{deadlock:?}");
+    assert_eq!((waits(3, 1), waits(4, 2)), (outputs(3), outputs(6)), "{deadlock:?}");
     // With FIFOs for whole packets, lock-step gets through here, and so do the two switches.
     for switching in [synchronous(320), BufferedSwitch::central_buffer(), BufferedSwitch::input_buffer()] {
         assert_eq!(run(&network, config(&network, &switching, 60), sent()).1, Progress::Reached);
