@@ -36,8 +36,11 @@ impl Figure {
             "traffic.length" => "Message length (data flits)",
             "traffic.multicast.destinations" => "Destinations per message",
             "traffic.multicast.fraction" => "Share of multicasts",
-            degree if degree.starts_with("topology.") && degree.ends_with(".degree") => "Average degree",
-            nodes if nodes.starts_with("topology.") && nodes.ends_with(".nodes") => "Nodes",
+            "topology.random.degree" | "topology.regular.degree" | "topology.small-world.degree" => "Average degree",
+            "topology.random.nodes"
+            | "topology.regular.nodes"
+            | "topology.small-world.nodes"
+            | "topology.tree.nodes" => "Nodes",
             "switching.buffer" => "Buffer depth (flits)",
             "switching.virtual_channels" => "Virtual channels",
             "switching.injection_ports" => "Injection ports",

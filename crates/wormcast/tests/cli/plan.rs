@@ -153,20 +153,20 @@ fn tree_one_shows_its_covering_matrices() {
     let fixed = ["plan", "--topology", "mesh:3x2", "--source", "0", "--destinations", "5;4", "--algorithm"];
     let text = |algorithm| wormcast(&[&fixed[..], &[algorithm]].concat()).success();
     let expected = "
-covering matrix at 0 (the source): hops from next routers, X: no way, *: taken
-next   4   5
-1      1*  2*
-3      1   2
+covering matrix at 0,0 (the source): hops from next routers, X: no way, *: taken
+next  1,1   2,1
+1,0     1*    2*
+0,1     1     2
 
-covering matrix at 1 (from 0): hops from next routers, X: no way, *: taken
-next   4   5
-2      X   1
-4      0*  1*
+covering matrix at 1,0 (from 0,0): hops from next routers, X: no way, *: taken
+next  1,1   2,1
+2,0     2     1
+1,1     0*    1*
 
-covering matrix at 4 (from 1): hops from next routers, X: no way, *: taken
-next   5
-3      X
-5      0*
+covering matrix at 1,1 (from 1,0): hops from next routers, X: no way, *: taken
+next  2,1
+0,1     X
+2,1     0*
 ";
     let one = text("tree-one");
     assert!(one.ends_with(expected), "{one}");
