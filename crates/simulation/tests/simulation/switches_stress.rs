@@ -119,7 +119,6 @@ fn nothing_is_lost_in_a_million_messages() {
         let network = build(spec);
         for switching in [BufferedSwitch::central_buffer(), BufferedSwitch::input_buffer()] {
             for length in [64, 256] {
-                let count = count / if length == 256 { 1 } else { 1 };
                 let last = flood(&network, &switching, length, (2, network.nodes() - 1), count, 2, u64::from(length));
                 println!("{spec} {:?} {length} flits: {count} messages in {last} cycles", switching.organization);
             }
