@@ -18,6 +18,7 @@
 //! ```
 
 mod dependency;
+mod destination_tag;
 mod e_cube;
 mod edge_disjoint;
 mod hamiltonian;
@@ -30,6 +31,7 @@ mod numbering;
 mod reachability;
 mod registry;
 mod relation;
+mod replication;
 mod spanning_tree;
 mod survey;
 mod torus_trees;
@@ -44,6 +46,7 @@ mod turnaround;
 mod up_down;
 
 pub use dependency::{Branching, Dependencies, Resource, WormRule};
+pub use destination_tag::DestinationTag;
 pub use e_cube::ECube;
 pub use edge_disjoint::{EdgeDisjointTrees, Partition, edge_disjoint_trees, repair_trees, working_links};
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};
@@ -53,6 +56,7 @@ pub use numbering::{ChannelNumbering, NotAProof};
 pub use reachability::ReachabilityRouting;
 pub use registry::{ROUTINGS, RoutingError, RoutingOptions, UnknownName, check_routing_name, routing_by_name};
 pub use relation::{NoRoute, RoutingRelation, Unsupported, append_route};
+pub use replication::synchronous_deadlock;
 pub use spanning_tree::{NotSpanning, SpanningTree};
 pub use survey::{Survey, survey};
 pub use torus_trees::{BALANCES, Balance, InvalidMethod, Sweep, TorusMethod, TorusTrees};
