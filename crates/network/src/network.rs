@@ -453,12 +453,12 @@ impl Network {
         (!name.is_empty()).then_some(name)
     }
 
-    /// A switch's globally unique identifier, if its file has them.
+    /// The globally unique identifier of a switch, if its file is one of a fabric: its own, or else what ibsim gives it.
     pub fn router_guid(&self, router: RouterId) -> Option<u64> {
         *self.details.as_ref()?.router_guids.get(router.index())?
     }
 
-    /// The globally unique identifier of the adapter's port that is a node, if its file has them.
+    /// The globally unique identifier of the adapter's port that is a node, in a fabric: its own, or else what ibsim gives it.
     pub fn node_guid(&self, node: NodeId) -> Option<u64> {
         *self.details.as_ref()?.node_guids.get(node.index())?
     }

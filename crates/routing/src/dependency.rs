@@ -114,6 +114,13 @@ impl<'n> Dependencies<'n> {
         dependencies
     }
 
+    /// These: (held, requested).
+    pub(crate) fn of_pairs(network: &'n Network, mut waits: Vec<(u32, u32)>) -> Self {
+        waits.sort_unstable();
+        waits.dedup();
+        Self { waits, ..Self::new(network) }
+    }
+
     /// The dependencies of all path worms that obey `rule`: O(channels x degree).
     pub fn of_rule(network: &'n Network, rule: &dyn WormRule) -> Self {
         let mut dependencies = Self::new(network);
@@ -188,6 +195,11 @@ impl<'n> Dependencies<'n> {
     /// is no deadlock. Stops and trees need more than that: [`deadlock`](Self::deadlock).
     pub fn contains(&self, held: ChannelId, requested: ChannelId) -> bool {
         self.waits.binary_search(&(held.raw(), requested.raw())).is_ok()
+    }
+
+    /// Whether these are of unicasts: worms that stop nowhere on their way and do not branch.
+    pub fn are_of_unicasts(&self) -> bool {
+        self.stops.is_empty() && self.together.is_empty()
     }
 
     /// Adds a lockstep tree worm: its channels, each with the position of the one before it (`None` for those that leave

@@ -19,6 +19,7 @@
 
 mod dependency;
 mod e_cube;
+mod forwarding_tables;
 mod hamiltonian;
 mod irreducible;
 mod negative_first;
@@ -31,9 +32,15 @@ mod turn_routing;
 mod turn_search;
 mod turn_set;
 mod up_down;
+mod witness;
 
 pub use dependency::{Dependencies, Resource, WormRule};
 pub use e_cube::ECube;
+pub use forwarding_tables::{
+    Arrival, ChosenTables, Conflict, Destination, Fault, ForwardingLoop, ForwardingTables, MOST_LISTED, NetworkLfts,
+    NoTables, Output, TablesError, TablesReport, TablesText, Target, Undelivered, analyse_tables, choose_tables,
+    parse_lfts, parse_tables, read_tables, witness_of_tables,
+};
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};
 pub use negative_first::NegativeFirst;
 pub use numbering::{ChannelNumbering, NotAProof};
@@ -44,3 +51,4 @@ pub use turn_prohibition::turn_prohibition;
 pub use turn_routing::{Choice, LinkLoad, TurnRouting};
 pub use turn_set::TurnSet;
 pub use up_down::{InvalidRoot, Root, up_down};
+pub use witness::{Witness, witness_of_relation};

@@ -2,19 +2,27 @@
 
 use std::io::Write;
 
-use clap::{ArgGroup, Args};
-use serde::Serialize;
+use clap::{ArgGroup, Args, ValueHint};
 use wormcast::multicast::{ALGORITHMS, Options, algorithm_by_name};
-use wormcast::network::{MAX_PORTS, Network};
+use wormcast::network::{ChannelId, MAX_PORTS, Network, RouterId};
 use wormcast::routing::{
-    ChannelNumbering, Dependencies, LinkLoad, ROUTINGS, Resource, Root, RoutingOptions, RoutingRelation, TurnRouting,
-    TurnSet, routing_by_name, survey,
+    ChannelNumbering, Dependencies, ROUTINGS, Root, RoutingOptions, analyse_tables, read_tables, routing_by_name,
+    witness_of_relation, witness_of_tables,
 };
 
-use super::{Format, network, one_of, topology_help, write_figure, write_json, yes_or_no};
+use super::{Format, network, one_of, topology_help, write_json};
 use crate::failure::Failure;
+use export::{Form, export_routing};
+use report::{Analysis, Subject, Tables};
 
-/// Analyse a routing, or every worm that a multicast algorithm may send.
+mod export;
+mod report;
+mod text;
+
+/// How many pairs are named for each dependency of a cycle.
+const EXAMPLES: usize = 3;
+
+/// Analyse a routing, forwarding tables, or every worm that a multicast algorithm may send.
 ///
 /// The answer to whether there can be a deadlock is not a failure: the exit code is 0 either way.
 #[derive(Args)]
@@ -31,6 +39,22 @@ pub(crate) struct Arguments {
     /// A multicast algorithm, whose multidestination worms are checked; `--routing` then is the routing that it shall use.
     #[arg(long, value_name = "NAME", value_parser = one_of(ALGORITHMS), group = "what")]
     algorithm: Option<String>,
+    /// Forwarding tables: what OpenSM dumps, or what `--export` wrote.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what", conflicts_with_all = ["routing", "algorithm"])]
+    tables: Option<String>,
+    /// Write forwarding tables for the routing, one output for each router and destination; refused where there are none, and where
+    /// they could deadlock. With `--tables`, write those in another form.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
+    export: Option<String>,
+    /// The form of exported tables.
+    #[arg(long, value_enum, default_value_t, requires = "export")]
+    export_form: Form,
+    /// Where tables cannot have all shortest permitted ways, write some with longer ones, over permitted turns all the same.
+    #[arg(long, requires = "export", conflicts_with = "tables")]
+    allow_detours: bool,
+    /// Write the proof that unicasts cannot deadlock: a number for each channel that rises along every way, as CSV.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    numbering: Option<String>,
     /// Consumption channels at every node: worms that deliver on their way hold one.
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]
     consumption_ports: u32,
@@ -38,7 +62,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     virtual_channels: u32,
     /// The root of up*/down*: `smallest-id`, `maximum-degree` or a router's number.
-    #[arg(long, value_name = "ROOT", default_value_t, conflicts_with = "algorithm")]
+    #[arg(long, value_name = "ROOT", default_value_t, conflicts_with_all = ["algorithm", "tables"])]
     root: Root,
     /// The seed of routings and algorithms that make random choices.
     #[arg(long, default_value_t = 0)]
@@ -48,219 +72,106 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// What the analysis finds. Fields of turn sets are null for routings that are none.
-#[derive(Serialize)]
-struct Analysis {
-    topology: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    algorithm: Option<String>,
-    routing: String,
-    consumption_ports: u32,
-    deadlock_free: bool,
-    /// The links of a shortest cycle of dependencies found.
-    cycle: Option<Vec<[u32; 2]>>,
-    /// The same cycle with the consumption channels on it: each item may be held by a worm that waits for the next.
-    resources: Option<Vec<Held>>,
-    connected: bool,
-    turns: Option<u64>,
-    /// All prohibited turns, or as many as are printed.
-    prohibited: Option<Vec<[u32; 3]>>,
-    #[serde(skip)]
-    all_prohibited: u64,
-    fraction: Option<f64>,
-    irreducible: Option<bool>,
-    average_distance: Option<f64>,
-    diameter: Option<u32>,
-    link_load: Option<Load>,
+/// A proof that worms cannot deadlock which take only such steps from channel to channel, checked.
+fn proof(network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool) -> Option<ChannelNumbering> {
+    let proof = ChannelNumbering::find(network, &may_follow).ok()?;
+    proof.check(network, &may_follow).is_ok().then_some(proof)
 }
 
-/// The load of channels under uniform traffic, in ordered pairs of routers whose worms cross a channel.
-#[derive(Serialize)]
-struct Load {
-    mean: f64,
-    max: f64,
+fn is_safe(network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool) -> bool {
+    proof(network, may_follow).is_some()
 }
 
-/// A part of a cycle of dependencies.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Held {
-    Channel { channel: [u32; 2] },
-    Consumption { consumption: u32 },
-}
+/// The analysis, and the proof if it is one of unicasts.
+type Answer = (Analysis, Option<ChannelNumbering>);
 
-impl Held {
-    fn new(network: &Network, resource: Resource) -> Self {
-        match resource {
-            Resource::Channel(channel) => {
-                Self::Channel { channel: [network.from(channel).raw(), network.to(channel).raw()] }
-            }
-            Resource::Consumption(node) => Self::Consumption { consumption: node.raw() },
-        }
-    }
-
-    fn link(&self) -> Option<[u32; 2]> {
-        match *self {
-            Self::Channel { channel } => Some(channel),
-            Self::Consumption { .. } => None,
-        }
-    }
-}
-
-fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure> {
-    if let Some(name) = &arguments.algorithm {
-        let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
-        let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-        let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
-        let deadlock = dependencies.deadlock(arguments.consumption_ports);
-        Ok(describe(arguments, network, algorithm.routing(), deadlock))
-    } else {
-        // Usage requires one of the two.
-        let name = arguments.routing.as_deref().unwrap_or_default();
-        let options = RoutingOptions { seed: arguments.seed, root: arguments.root };
-        let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
-        let deadlock = match relation.turn_routing() {
-            // All permitted turns together say more than the routes that are taken, and sooner.
-            Some(routing) if turns_are_safe(network, routing.turns()) => None,
-            _ => Dependencies::of_relation(network, relation.as_ref()).deadlock(arguments.consumption_ports),
-        };
-        Ok(describe(arguments, network, relation.as_ref(), deadlock))
-    }
-}
-
-/// How many turns a person wants to read.
-const SHOWN: usize = 12;
-
-/// Whether there is a proof that worms on permitted turns cannot deadlock, and it holds.
-fn turns_are_safe(network: &Network, turns: &TurnSet) -> bool {
-    let permits = |held, requested| turns.permits(network, held, requested);
-    ChannelNumbering::find(network, permits).is_ok_and(|proof| proof.check(network, permits).is_ok())
-}
-
-fn describe(
-    arguments: &Arguments,
-    network: &Network,
-    relation: &dyn RoutingRelation,
-    deadlock: Option<Vec<Resource>>,
-) -> Analysis {
-    let resources: Option<Vec<Held>> =
-        deadlock.map(|cycle| cycle.into_iter().map(|resource| Held::new(network, resource)).collect());
-    let (survey, load) = match relation.turn_routing() {
-        Some(routing) => {
-            let (survey, load) = routing.survey(network);
-            (survey, Some(load))
-        }
-        None => (survey(network, relation), None),
-    };
-    let turns = relation.turn_routing().map(TurnRouting::turns);
-    let limit = if arguments.format == Format::Text { SHOWN } else { usize::MAX };
-    Analysis {
-        topology: network.name().to_owned(),
-        algorithm: arguments.algorithm.clone(),
-        routing: relation.name().to_owned(),
+fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Result<Answer, Failure> {
+    let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
+    let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
+    let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
+    let deadlock = dependencies.deadlock(arguments.consumption_ports);
+    let subject = Subject {
+        network,
+        algorithm: Some(name),
+        relation: algorithm.routing(),
         consumption_ports: arguments.consumption_ports,
-        deadlock_free: resources.is_none(),
-        cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
-        resources,
-        connected: survey.connected,
-        turns: turns.map(TurnSet::turns),
-        prohibited: turns.map(|turns| prohibited(network, turns, limit)),
-        all_prohibited: turns.map_or(0, TurnSet::prohibited_turns),
-        fraction: turns.map(TurnSet::fraction),
-        irreducible: turns.and_then(|turns| irreducible(network, turns)),
-        average_distance: survey.average_distance,
-        diameter: survey.diameter,
-        link_load: load.map(|LinkLoad { mean, max }| Load { mean, max }),
-    }
-}
-
-/// Whether every prohibited turn is needed; not for networks so large and dense that the answer would take minutes.
-fn irreducible(network: &Network, turns: &TurnSet) -> Option<bool> {
-    const STEPS: u64 = 20_000_000_000;
-    let steps = (2 * turns.turns()).saturating_mul(network.channels().div_ceil(512) as u64);
-    if steps > STEPS {
-        return None;
-    }
-    turns.irreducible(network)
-}
-
-/// The prohibited turns as the routers that they lead through, sorted by the one in the middle: the first `limit` of them.
-fn prohibited(network: &Network, turns: &TurnSet, limit: usize) -> Vec<[u32; 3]> {
-    let mut prohibited: Vec<[u32; 3]> = Vec::new();
-    for (one, other) in turns.prohibited(network) {
-        let (a, b, c) = (network.to(one).raw(), network.from(one).raw(), network.to(other).raw());
-        // They come router by router.
-        if prohibited.len() >= limit && prohibited.last().is_some_and(|last| last[1] != b) {
-            break;
-        }
-        prohibited.push([a.min(c), b, a.max(c)]);
-    }
-    prohibited.sort_unstable_by_key(|&[a, b, c]| [b, a, c]);
-    prohibited.truncate(limit);
-    prohibited
-}
-
-fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
-    let what = match &analysis.algorithm {
-        Some(algorithm) => format!("{algorithm}, routed by {}", analysis.routing),
-        None => analysis.routing.clone(),
     };
-    writeln!(out, "{what} on {}", analysis.topology)?;
-    if let Some(resources) = &analysis.resources {
-        write_figure(out, "deadlock-free", "no")?;
-        writeln!(out, "  A cycle, in which each may be held by a worm that waits for the next:")?;
-        for resource in resources {
-            match resource {
-                Held::Channel { channel: [from, to] } => writeln!(out, "    channel {from} -> {to}")?,
-                Held::Consumption { consumption } => writeln!(out, "    consumption channels of node {consumption}")?,
-            }
-        }
-    } else {
-        write_figure(out, "deadlock-free", "yes")?;
-    }
-    if analysis.algorithm.is_some() {
-        write_figure(out, "consumption ports", analysis.consumption_ports)?;
-    }
-    write_figure(out, "connected", yes_or_no(analysis.connected))?;
-    if let (Some(diameter), Some(average)) = (analysis.diameter, analysis.average_distance) {
-        write_figure(out, "diameter", diameter)?;
-        write_figure(out, "average distance", format_args!("{average:.3}"))?;
-    }
-    write_turns(out, analysis)
+    let unicasts = dependencies.are_of_unicasts() && deadlock.is_none();
+    let proof = if unicasts { proof(network, |held, next| dependencies.contains(held, next)) } else { None };
+    Ok((Analysis::of_relation(&subject, deadlock.as_deref(), None, arguments.format == Format::Json), proof))
 }
 
-/// What is known of a turn set; nothing for other routings.
-fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
-    if let Some(load) = &analysis.link_load {
-        let Load { mean, max } = load;
-        write_figure(out, "link load", format_args!("mean {mean:.2}, largest {max:.2} pairs a channel"))?;
+fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Result<Answer, Failure> {
+    let options = RoutingOptions { seed: arguments.seed, root: arguments.root };
+    let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
+    let relation = relation.as_ref();
+    // All permitted turns together say more than the routes that are taken, and sooner.
+    let mut numbering = relation.turn_routing().and_then(|routing| {
+        let turns = routing.turns();
+        proof(network, |held, requested| turns.permits(network, held, requested))
+    });
+    let mut deadlock = None;
+    if numbering.is_none() {
+        let dependencies = Dependencies::of_relation(network, relation);
+        deadlock = dependencies.deadlock(arguments.consumption_ports);
+        numbering = proof(network, |held, next| dependencies.contains(held, next));
     }
-    let (Some(turns), Some(prohibited), Some(fraction)) = (analysis.turns, &analysis.prohibited, analysis.fraction)
-    else {
-        return Ok(());
-    };
-    let (count, percent) = (analysis.all_prohibited, 100.0 * fraction);
-    write_figure(out, "turns", turns)?;
-    write_figure(out, "prohibited turns", format_args!("{count} ({percent:.1}%)"))?;
-    write_figure(out, "irreducible", analysis.irreducible.map_or("not checked: too many turns", yes_or_no))?;
-    if !prohibited.is_empty() {
-        writeln!(out, "  Prohibited, both ways:")?;
+    let subject = Subject { network, algorithm: None, relation, consumption_ports: arguments.consumption_ports };
+    let witness = |dependency| witness_of_relation(network, relation, dependency, EXAMPLES);
+    let all = arguments.format == Format::Json;
+    let mut analysis = Analysis::of_relation(&subject, deadlock.as_deref(), Some(&witness), all);
+    if let Some(file) = &arguments.export {
+        let place = (file.as_str(), arguments.export_form);
+        analysis.exported = Some(export_routing(network, relation, place, arguments.allow_detours)?);
     }
-    for [a, b, c] in prohibited {
-        writeln!(out, "    {a} - {b} - {c}")?;
+    Ok((analysis, numbering))
+}
+
+fn analyse_forwarding(arguments: &Arguments, network: &Network, file: &str) -> Result<Answer, Failure> {
+    let tables = read_tables(network, file).map_err(Failure::bad_input)?;
+    let report = analyse_tables(network, &tables);
+    let dependencies = Dependencies::of_tables(network, &tables);
+    let deadlock = dependencies.deadlock(arguments.consumption_ports);
+    let numbering = proof(network, |held, next| dependencies.contains(held, next));
+    let subject =
+        Subject { network, algorithm: None, relation: &tables, consumption_ports: arguments.consumption_ports };
+    let witness = |dependency| witness_of_tables(network, &tables, dependency, EXAMPLES);
+    let described = Tables::new(network, file, &tables, &report);
+    let mut analysis = Analysis::of_tables(&subject, deadlock.as_deref(), &witness, &report, described);
+    if let Some(file) = &arguments.export {
+        analysis.exported = Some(export::write(network, &tables, (file, arguments.export_form))?);
     }
-    let more = count - prohibited.len() as u64;
-    if more > 0 {
-        writeln!(out, "    and {more} more, which --format json lists")?;
+    Ok((analysis, numbering))
+}
+
+/// Writes a proof as CSV, a channel a line.
+fn write_numbering(network: &Network, numbering: &ChannelNumbering, file: &str) -> Result<(), Failure> {
+    let mut text = String::from("channel,from,to,number\n");
+    for channel in (0..network.routers() as u32).flat_map(|router| network.outputs(RouterId::new(router))) {
+        let (from, to) = (network.from(channel), network.to(channel));
+        let number = numbering.number(channel).map_or_else(String::new, |number| number.to_string());
+        text += &format!("{channel},{from},{to},{number}\n");
     }
-    Ok(())
+    std::fs::write(file, text).map_err(|error| Failure::failed(format!("cannot write `{file}`: {error}")))
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let network = network(&arguments.topology)?;
-    let analysis = analyse(arguments, &network)?;
+    let (analysis, numbering) = match (&arguments.tables, &arguments.algorithm) {
+        (Some(file), _) => analyse_forwarding(arguments, &network, file)?,
+        (None, Some(name)) => analyse_algorithm(arguments, &network, name)?,
+        // Usage requires one of the three.
+        (None, None) => analyse_routing(arguments, &network, arguments.routing.as_deref().unwrap_or_default())?,
+    };
     match arguments.format {
-        Format::Text => write_text(out, &analysis),
-        Format::Json => write_json(out, &analysis),
+        Format::Text => text::write_text(out, &analysis)?,
+        Format::Json => write_json(out, &analysis)?,
+    }
+    match (&arguments.numbering, numbering) {
+        (None, _) => Ok(()),
+        (Some(file), Some(numbering)) => write_numbering(&network, &numbering, file),
+        (Some(file), None) => Err(Failure::failed(format!(
+            "`{file}` was not written: a numbering proves that unicasts cannot deadlock, and there is none here"
+        ))),
     }
 }
