@@ -12,8 +12,49 @@ pub struct Survey {
     /// The mean length in hops of the shortest permitted routes, over ordered pairs of different routers; `None` if some
     /// pair has no route.
     pub average_distance: Option<f64>,
-    /// The longest of them.
+    /// The same between nodes at different routers: routers count as often as they have nodes.
+    pub node_distance: Option<f64>,
+    /// The longest between routers.
     pub diameter: Option<u32>,
+}
+
+/// Adds distances up, between routers and between their nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
+    connected: bool,
+    total: u64,
+    longest: u32,
+    node_pairs: u64,
+    node_total: u64,
+}
+
+impl Lengths {
+    pub(crate) fn new() -> Self {
+        Self { connected: true, total: 0, longest: 0, node_pairs: 0, node_total: 0 }
+    }
+
+    /// The distance from one router to another; `None`: there is no route.
+    pub(crate) fn add(&mut self, network: &Network, source: RouterId, target: RouterId, hops: Option<u32>) {
+        let Some(hops) = hops else {
+            self.connected = false;
+            return;
+        };
+        let pairs = (network.nodes_of(source).len() * network.nodes_of(target).len()) as u64;
+        self.total += u64::from(hops);
+        self.longest = self.longest.max(hops);
+        self.node_pairs += pairs;
+        self.node_total += pairs * u64::from(hops);
+    }
+
+    pub(crate) fn survey(&self, network: &Network) -> Survey {
+        let pairs = (network.routers() * network.routers().saturating_sub(1)).max(1);
+        Survey {
+            connected: self.connected,
+            average_distance: self.connected.then_some(self.total as f64 / pairs as f64),
+            node_distance: self.connected.then_some(self.node_total as f64 / self.node_pairs.max(1) as f64),
+            diameter: self.connected.then_some(self.longest),
+        }
+    }
 }
 
 /// Measures the shortest permitted routes between all pairs of routers.
@@ -21,7 +62,7 @@ pub struct Survey {
 /// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels).
 pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
     let routers = network.routers();
-    let (mut total, mut diameter, mut connected) = (0u64, 0, true);
+    let mut lengths = Lengths::new();
     let mut hops = vec![u32::MAX; network.channels()];
     let mut candidates = Vec::new();
     let (mut frontier, mut next) = (Vec::new(), Vec::new());
@@ -58,21 +99,10 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
         for source in (0..routers as u32).map(RouterId::new).filter(|&s| s != target) {
             relation.candidates(network, source, None, target, &mut candidates);
             let shortest = candidates.iter().map(|c: &ChannelId| hops[c.index()]).min();
-            match shortest {
-                None | Some(u32::MAX) => connected = false,
-                Some(length) => {
-                    total += u64::from(length);
-                    diameter = diameter.max(length);
-                }
-            }
+            lengths.add(network, source, target, shortest.filter(|&hops| hops != u32::MAX));
         }
     }
-    let pairs = (routers * routers.saturating_sub(1)).max(1);
-    Survey {
-        connected,
-        average_distance: connected.then_some(total as f64 / pairs as f64),
-        diameter: connected.then_some(diameter),
-    }
+    lengths.survey(network)
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ pub struct TablesReport {
     pub missing_count: u64,
     /// The first of them.
     pub missing: Vec<(RouterId, NodeId)>,
-    /// Lengths of the ways that arrive, between nodes at different routers.
+    /// Lengths of the ways, all of them between nodes at different routers.
     pub survey: Survey,
     /// The loads of channels, in pairs of nodes.
     pub load: LinkLoad,
@@ -238,7 +238,7 @@ pub fn analyse_tables(network: &Network, tables: &ForwardingTables) -> TablesRep
         loops: Vec::new(),
         missing_count: 0,
         missing: Vec::new(),
-        survey: Survey { connected: true, average_distance: None, diameter: None },
+        survey: Survey { connected: true, average_distance: None, node_distance: None, diameter: None },
         load: LinkLoad { mean: 0.0, max: 0.0 },
     };
     let mut row = Row::new(network);
@@ -288,11 +288,9 @@ pub fn analyse_tables(network: &Network, tables: &ForwardingTables) -> TablesRep
         }
     }
     let connected = report.undelivered_pairs == 0;
-    report.survey = Survey {
-        connected,
-        average_distance: (connected && ways > 0).then(|| hops_of_all as f64 / ways as f64),
-        diameter: connected.then_some(longest),
-    };
+    let average = (connected && ways > 0).then(|| hops_of_all as f64 / ways as f64);
+    report.survey =
+        Survey { connected, average_distance: average, node_distance: average, diameter: connected.then_some(longest) };
     report.load = LinkLoad {
         mean: load.iter().sum::<u64>() as f64 / load.len().max(1) as f64,
         max: load.iter().max().copied().unwrap_or(0) as f64,

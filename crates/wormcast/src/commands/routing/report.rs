@@ -30,6 +30,8 @@ pub(super) struct Analysis {
     pub(super) fraction: Option<f64>,
     pub(super) irreducible: Option<bool>,
     pub(super) average_distance: Option<f64>,
+    /// Between nodes at different routers.
+    pub(super) node_distance: Option<f64>,
     pub(super) diameter: Option<u32>,
     pub(super) link_load: Option<Load>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -285,6 +287,7 @@ impl Analysis {
             fraction: turns.map(TurnSet::fraction),
             irreducible: turns.and_then(|turns| irreducible(network, turns)),
             average_distance: survey.average_distance,
+            node_distance: survey.node_distance,
             diameter: survey.diameter,
             link_load: load.map(Load::from),
             ..Self::of_cycle(subject, deadlock, witness)
@@ -302,6 +305,7 @@ impl Analysis {
         Self {
             connected: report.survey.connected,
             average_distance: report.survey.average_distance,
+            node_distance: report.survey.node_distance,
             diameter: report.survey.diameter,
             link_load: Some(Load::from(report.load)),
             tables: Some(tables),
@@ -329,6 +333,7 @@ impl Analysis {
             fraction: None,
             irreducible: None,
             average_distance: None,
+            node_distance: None,
             diameter: None,
             link_load: None,
             tables: None,

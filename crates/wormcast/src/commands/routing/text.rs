@@ -32,6 +32,9 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
     if let (Some(diameter), Some(average)) = (analysis.diameter, analysis.average_distance) {
         write_figure(out, "diameter", diameter)?;
         write_figure(out, "average distance", format_args!("{average:.3}"))?;
+        if let Some(nodes) = analysis.node_distance.filter(|nodes| (nodes - average).abs() > 1e-9) {
+            write_figure(out, "between nodes", format_args!("{nodes:.3}"))?;
+        }
     }
     if let Some(load) = &analysis.link_load {
         let Load { mean, max } = load;
