@@ -22,8 +22,10 @@ mod e_cube;
 mod forwarding_tables;
 mod hamiltonian;
 mod irreducible;
+mod multidestination;
 mod negative_first;
 mod numbering;
+mod reachability;
 mod registry;
 mod relation;
 mod survey;
@@ -31,6 +33,7 @@ mod turn_prohibition;
 mod turn_routing;
 mod turn_search;
 mod turn_set;
+mod turnaround;
 mod up_down;
 mod witness;
 
@@ -42,13 +45,16 @@ pub use forwarding_tables::{
     parse_lfts, parse_tables, read_tables, witness_of_tables,
 };
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};
+pub use multidestination::{Branches, Decision, MultidestinationRouting, Step, node_set};
 pub use negative_first::NegativeFirst;
 pub use numbering::{ChannelNumbering, NotAProof};
+pub use reachability::ReachabilityRouting;
 pub use registry::{ROUTINGS, RoutingError, RoutingOptions, UnknownName, check_routing_name, routing_by_name};
 pub use relation::{NoRoute, RoutingRelation, Unsupported, append_route};
 pub use survey::{Survey, survey};
 pub use turn_prohibition::turn_prohibition;
 pub use turn_routing::{Choice, LinkLoad, TurnRouting};
 pub use turn_set::TurnSet;
+pub use turnaround::Turnaround;
 pub use up_down::{InvalidRoot, Root, up_down};
 pub use witness::{Witness, witness_of_relation};

@@ -228,7 +228,7 @@ impl TurnRouting {
             mean: load.iter().fold(0.0, |sum, load| sum + load) / load.len().max(1) as f64,
             max: load.iter().copied().fold(0.0, f64::max),
         };
-        (lengths.survey(network), load)
+        (lengths.survey(), load)
     }
 }
 
