@@ -106,17 +106,7 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
             lengths.add(network, source, target, shortest.filter(|&hops| hops != u32::MAX));
         }
     }
-<<<<<<< HEAD
     lengths.survey()
-=======
-    let ends = ends().count();
-    let pairs = (ends * ends.saturating_sub(1)).max(1);
-    Survey {
-        connected,
-        average_distance: connected.then_some(total as f64 / pairs as f64),
-        diameter: connected.then_some(diameter),
-    }
->>>>>>> main
 }
 
 #[cfg(test)]
