@@ -311,6 +311,7 @@ impl Experiment {
             topology: if files.contains_key("topology") { topology } else { resolved.to_string() },
             algorithm,
             routing: file.routing,
+            root: file.root,
             seed: file.seed,
             engine: file.engine,
             switching: file.switching,

@@ -1,7 +1,7 @@
 //! Separate addressing: one unicast for each destination.
 
 use wormcast_network::Network;
-use wormcast_routing::{Dependencies, RoutingOptions, RoutingRelation, routing_by_name};
+use wormcast_routing::{Dependencies, RoutingRelation, routing_by_name};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 use crate::plan::{Plan, Worm};
@@ -32,8 +32,7 @@ impl Separate {
     /// If the routing is unknown or not defined on the network.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
         let name = options.routing.as_deref().unwrap_or("e-cube");
-        let routing_options = RoutingOptions { seed: options.seed, ..RoutingOptions::default() };
-        Ok(Self { routing: routing_by_name(name, network, &routing_options)? })
+        Ok(Self { routing: routing_by_name(name, network, &options.of_routing())? })
     }
 }
 

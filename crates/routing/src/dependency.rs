@@ -208,24 +208,12 @@ impl<'n> Dependencies<'n> {
     /// A flit leaves a replication point on all branches or on none, and buffers are small: whoever holds a channel of the
     /// tree may wait for any other that is not granted by then, on other branches too (paper 5, Figure 1).
     pub fn add_lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
-        for (i, &(held, parent, delivers)) in tree.iter().enumerate() {
-            // What leaves the routers on the way to `held` was granted before it, or together with it.
-            let mut granted = vec![parent];
-            while let Some(Some(ancestor)) = granted.last() {
-                granted.push(tree[*ancestor].1);
-            }
-            for (j, &(requested, other_parent, _)) in tree.iter().enumerate() {
-                if !granted.contains(&other_parent) {
-                    self.waits.push((held.raw(), requested.raw()));
-                }
-                if other_parent == parent && i < j {
-                    self.together.push((held.raw(), requested.raw()));
-                }
-            }
-            if delivers {
-                self.stops.push(Stop { arriving: held, leaving: None });
-            }
-        }
+        self.add_worms(|worms| worms.lockstep_tree(tree));
+    }
+
+    /// Adds any number of worms, for the price of one sort.
+    pub fn add_worms(&mut self, add: impl FnOnce(&mut Worms<'_, 'n>)) {
+        add(&mut Worms { dependencies: self });
         self.waits.sort_unstable();
         self.waits.dedup();
     }
@@ -239,6 +227,45 @@ impl<'n> Dependencies<'n> {
     /// that cannot be blocked is struck out; O(dependencies x degree).
     pub fn deadlock(&self, consumption_ports: u32) -> Option<Vec<Resource>> {
         Check::new(self, consumption_ports as usize).run()
+    }
+}
+
+/// Takes worms for [`Dependencies::add_worms`].
+pub struct Worms<'d, 'n> {
+    dependencies: &'d mut Dependencies<'n>,
+}
+
+impl Worms<'_, '_> {
+    /// A hop that a path worm may take: it came by `arriving` and goes on by `leaving`. `stops`: it delivers in between, and holds a
+    /// consumption channel there while it goes on.
+    pub fn hop(&mut self, arriving: ChannelId, leaving: ChannelId, stops: bool) {
+        self.dependencies.waits.push((arriving.raw(), leaving.raw()));
+        if stops {
+            self.dependencies.stops.push(Stop { arriving, leaving: Some(leaving) });
+        }
+    }
+
+    /// A tree worm, as [`Dependencies::add_lockstep_tree`] takes it: O(channels^2 x height).
+    pub fn lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
+        let Dependencies { waits, together, stops, .. } = &mut *self.dependencies;
+        for (i, &(held, parent, delivers)) in tree.iter().enumerate() {
+            // What leaves the routers on the way to `held` was granted before it, or together with it.
+            let mut granted = vec![parent];
+            while let Some(Some(ancestor)) = granted.last() {
+                granted.push(tree[*ancestor].1);
+            }
+            for (j, &(requested, other_parent, _)) in tree.iter().enumerate() {
+                if !granted.contains(&other_parent) {
+                    waits.push((held.raw(), requested.raw()));
+                }
+                if other_parent == parent && i < j {
+                    together.push((held.raw(), requested.raw()));
+                }
+            }
+            if delivers {
+                stops.push(Stop { arriving: held, leaving: None });
+            }
+        }
     }
 }
 

@@ -37,7 +37,7 @@ mod turnaround;
 mod up_down;
 mod witness;
 
-pub use dependency::{Dependencies, Resource, WormRule};
+pub use dependency::{Dependencies, Resource, WormRule, Worms};
 pub use e_cube::ECube;
 pub use forwarding_tables::{
     Arrival, ChosenTables, Conflict, Destination, Fault, ForwardingLoop, ForwardingTables, MOST_LISTED, NetworkLfts,

@@ -3,13 +3,14 @@
 use std::io::Write;
 
 use clap::{ArgGroup, Args, ValueHint};
-use wormcast::multicast::{ALGORITHMS, Options, algorithm_by_name};
+use wormcast::multicast::{ALGORITHMS, Options, add_plan, algorithm_by_name};
 use wormcast::network::{ChannelId, MAX_PORTS, Network, RouterId};
 use wormcast::routing::{
-    ChannelNumbering, Dependencies, ROUTINGS, Root, RoutingOptions, analyse_tables, read_tables, routing_by_name,
-    witness_of_relation, witness_of_tables,
+    ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
+    routing_by_name, witness_of_relation, witness_of_tables,
 };
 
+use super::plan::batch::plan_all;
 use super::{Format, network, one_of, topology_help, write_json};
 use crate::failure::Failure;
 use export::{Form, export_routing};
@@ -42,6 +43,10 @@ pub(crate) struct Arguments {
     /// Forwarding tables: what OpenSM dumps, or what `--export` wrote.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what", conflicts_with_all = ["routing", "algorithm"])]
     tables: Option<String>,
+    /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are taken
+    /// to replicate in lockstep.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
+    multicasts: Option<String>,
     /// Write forwarding tables for the routing, one output for each router and destination; refused where there are none, and where
     /// they could deadlock. With `--tables`, write those in another form.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
@@ -61,9 +66,9 @@ pub(crate) struct Arguments {
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
     #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     virtual_channels: u32,
-    /// The root of up*/down*: `smallest-id`, `maximum-degree` or a router's number.
-    #[arg(long, value_name = "ROOT", default_value_t, conflicts_with_all = ["algorithm", "tables"])]
-    root: Root,
+    /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
+    #[arg(long, value_name = "ROOT", conflicts_with = "tables")]
+    root: Option<String>,
     /// The seed of routings and algorithms that make random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -82,11 +87,17 @@ fn is_safe(network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool)
     proof(network, may_follow).is_some()
 }
 
+/// The same for dependencies, if all of them are of unicasts: stops and trees need more than a numbering.
+fn unicast_proof(network: &Network, dependencies: &Dependencies<'_>) -> Option<ChannelNumbering> {
+    let unicasts = dependencies.are_of_unicasts();
+    unicasts.then(|| proof(network, |held, next| dependencies.contains(held, next))).flatten()
+}
+
 /// The analysis, and the proof if it is one of unicasts.
 type Answer = (Analysis, Option<ChannelNumbering>);
 
 fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Result<Answer, Failure> {
-    let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
+    let options = Options { routing: arguments.routing.clone(), root: arguments.root.clone(), seed: arguments.seed };
     let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
     let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
     let deadlock = dependencies.deadlock(arguments.consumption_ports);
@@ -96,30 +107,68 @@ fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Re
         relation: algorithm.routing(),
         consumption_ports: arguments.consumption_ports,
     };
-    let unicasts = dependencies.are_of_unicasts() && deadlock.is_none();
-    let proof = if unicasts { proof(network, |held, next| dependencies.contains(held, next)) } else { None };
+    let proof = unicast_proof(network, &dependencies);
     Ok((Analysis::of_relation(&subject, deadlock.as_deref(), None, arguments.format == Format::Json), proof))
 }
 
+/// Multicasts of a file, by line, each as what its worms add to the dependencies.
+struct Multicasts<'n> {
+    all: Vec<(u64, Dependencies<'n>)>,
+}
+
+impl<'n> Multicasts<'n> {
+    /// Adds those that were asked for to the dependencies of the unicasts.
+    fn add(
+        arguments: &Arguments,
+        network: &'n Network,
+        dependencies: &mut Dependencies<'n>,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(file) = &arguments.multicasts else { return Ok(None) };
+        let mut all = Vec::new();
+        let mut result = Ok(());
+        dependencies.add_worms(|worms| {
+            result = plan_all(file, &arguments.topology, |line, algorithm, plan| {
+                add_plan(worms, network, algorithm.routing(), plan);
+                let mut own = Dependencies::new(network);
+                own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), plan));
+                all.push((line, own));
+            });
+        });
+        result.map(|()| Some(Self { all }))
+    }
+
+    fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The lines of those that may hold one channel while they wait for the other.
+    fn that_wait(&self, (held, requested): (ChannelId, ChannelId)) -> Vec<u64> {
+        let mine = |(_, own): &&(u64, Dependencies<'_>)| own.contains(held, requested);
+        self.all.iter().filter(mine).map(|&(line, _)| line).collect()
+    }
+}
+
 fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Result<Answer, Failure> {
-    let options = RoutingOptions { seed: arguments.seed, root: arguments.root };
+    let options = RoutingOptions { seed: arguments.seed, root: arguments.root.clone() };
     let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
     let relation = relation.as_ref();
     // All permitted turns together say more than the routes that are taken, and sooner.
-    let mut numbering = relation.turn_routing().and_then(|routing| {
-        let turns = routing.turns();
-        proof(network, |held, requested| turns.permits(network, held, requested))
-    });
-    let mut deadlock = None;
+    let turns = relation.turn_routing().filter(|_| arguments.multicasts.is_none()).map(TurnRouting::turns);
+    let mut numbering =
+        turns.and_then(|turns| proof(network, |held, requested| turns.permits(network, held, requested)));
+    let (mut deadlock, mut multicasts) = (None, None);
     if numbering.is_none() {
-        let dependencies = Dependencies::of_relation(network, relation);
+        let mut dependencies = Dependencies::of_relation(network, relation);
+        multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
+        let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
         deadlock = dependencies.deadlock(arguments.consumption_ports);
-        numbering = proof(network, |held, next| dependencies.contains(held, next));
+        numbering = unicast_proof(network, &dependencies);
     }
     let subject = Subject { network, algorithm: None, relation, consumption_ports: arguments.consumption_ports };
     let witness = |dependency| witness_of_relation(network, relation, dependency, EXAMPLES);
     let all = arguments.format == Format::Json;
     let mut analysis = Analysis::of_relation(&subject, deadlock.as_deref(), Some(&witness), all);
+    analysis.add_multicasts(deadlock.as_deref(), multicasts.as_ref());
     if let Some(file) = &arguments.export {
         let place = (file.as_str(), arguments.export_form);
         analysis.exported = Some(export_routing(network, relation, place, arguments.allow_detours)?);
@@ -130,14 +179,17 @@ fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Resu
 fn analyse_forwarding(arguments: &Arguments, network: &Network, file: &str) -> Result<Answer, Failure> {
     let tables = read_tables(network, file).map_err(Failure::bad_input)?;
     let report = analyse_tables(network, &tables);
-    let dependencies = Dependencies::of_tables(network, &tables);
+    let mut dependencies = Dependencies::of_tables(network, &tables);
+    let multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
+    let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
     let deadlock = dependencies.deadlock(arguments.consumption_ports);
-    let numbering = proof(network, |held, next| dependencies.contains(held, next));
+    let numbering = unicast_proof(network, &dependencies);
     let subject =
         Subject { network, algorithm: None, relation: &tables, consumption_ports: arguments.consumption_ports };
     let witness = |dependency| witness_of_tables(network, &tables, dependency, EXAMPLES);
     let described = Tables::new(network, file, &tables, &report);
     let mut analysis = Analysis::of_tables(&subject, deadlock.as_deref(), &witness, &report, described);
+    analysis.add_multicasts(deadlock.as_deref(), multicasts.as_ref());
     if let Some(file) = &arguments.export {
         analysis.exported = Some(export::write(network, &tables, (file, arguments.export_form))?);
     }

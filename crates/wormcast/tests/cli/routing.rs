@@ -225,10 +225,10 @@ fn bad_input_is_explained() {
         "error: `hamiltonian` needs a mesh, but `torus:4x4` is a torus\n"
     );
     assert!(message(&["mesh:4x4"]).contains("required"));
-    assert!(message(&["mesh:4x4", "--routing", "up-down", "--root", "top"]).contains("`top` is not a root"));
+    assert!(message(&["mesh:4x4", "--routing", "up-down", "--root", "top"]).contains("`top` is not a root in"));
     assert_eq!(
         message(&["mesh:4x4", "--routing", "up-down", "--root", "16"]),
-        "error: `up-down` needs router 16 as its root, but `mesh:4x4` is a 2-D mesh; its routers are 0 to 15\n"
+        "error: `16` is not a root in `mesh:4x4`: expected `smallest-id`, `maximum-degree` or a router, 0 to 15\n"
     );
     assert!(message(&["mesh:4x4", "--routing", "e-cube", "--consumption-ports", "0"]).contains("0 is not in 1..=32"));
 }

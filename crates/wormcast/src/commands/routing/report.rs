@@ -1,5 +1,6 @@
 //! The analysis of a routing as data.
 
+use super::Multicasts;
 use serde::Serialize;
 use wormcast::network::{ChannelId, Network, NodeId, RouterId};
 use wormcast::routing::{
@@ -34,6 +35,9 @@ pub(super) struct Analysis {
     pub(super) node_distance: Option<f64>,
     pub(super) diameter: Option<u32>,
     pub(super) link_load: Option<Load>,
+    /// How many multicasts there are beside the unicasts, if any were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) multicasts: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tables: Option<Tables>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,6 +112,9 @@ pub(super) struct ClosedBy {
     pub(super) examples: Vec<[u32; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) names: Vec<[String; 2]>,
+    /// Multicasts that do so as well, by their lines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) multicasts: Vec<u64>,
 }
 
 impl ClosedBy {
@@ -119,6 +126,7 @@ impl ClosedBy {
             pairs: witness.pairs,
             examples: witness.examples.iter().map(|&(from, to)| [from.raw(), to.raw()]).collect(),
             names: witness.examples.iter().filter_map(names).collect(),
+            multicasts: Vec::new(),
         }
     }
 }
@@ -126,13 +134,18 @@ impl ClosedBy {
 /// Who holds one channel and waits for another.
 type FindWitness<'a> = dyn Fn((ChannelId, ChannelId)) -> Witness + 'a;
 
-/// Who closes each dependency of a cycle of channels.
-fn closed_by(network: &Network, cycle: &[Resource], find: &FindWitness<'_>) -> Option<Vec<ClosedBy>> {
+/// The channels of a cycle without consumption channels.
+fn channels_only(cycle: &[Resource]) -> Option<Vec<ChannelId>> {
     let channel = |resource: &Resource| match *resource {
         Resource::Channel(channel) => Some(channel),
         Resource::Consumption(_) => None,
     };
-    let channels: Vec<ChannelId> = cycle.iter().map(channel).collect::<Option<_>>()?;
+    cycle.iter().map(channel).collect()
+}
+
+/// Who closes each dependency of a cycle of channels.
+fn closed_by(network: &Network, cycle: &[Resource], find: &FindWitness<'_>) -> Option<Vec<ClosedBy>> {
+    let channels = channels_only(cycle)?;
     let next = channels.iter().cycle().skip(1);
     let witnesses = channels.iter().zip(next).map(|(&held, &next)| find((held, next)));
     Some(witnesses.map(|witness| ClosedBy::new(network, &witness)).collect())
@@ -313,6 +326,18 @@ impl Analysis {
         }
     }
 
+    /// Says which multicasts have a part in the cycle.
+    pub(super) fn add_multicasts(&mut self, cycle: Option<&[Resource]>, multicasts: Option<&Multicasts<'_>>) {
+        let Some(multicasts) = multicasts else { return };
+        self.multicasts = Some(multicasts.count());
+        if let (Some(closed_by), Some(channels)) = (&mut self.closed_by, cycle.and_then(channels_only)) {
+            let next = channels.iter().cycle().skip(1);
+            for (step, (&held, &next)) in closed_by.iter_mut().zip(channels.iter().zip(next)) {
+                step.multicasts = multicasts.that_wait((held, next));
+            }
+        }
+    }
+
     fn of_cycle(subject: &Subject<'_>, deadlock: Option<&[Resource]>, witness: Option<&FindWitness<'_>>) -> Self {
         let Subject { network, algorithm, relation, consumption_ports } = *subject;
         let held = |cycle: &[Resource]| cycle.iter().map(|&resource| Held::new(network, resource)).collect::<Vec<_>>();
@@ -336,6 +361,7 @@ impl Analysis {
             node_distance: None,
             diameter: None,
             link_load: None,
+            multicasts: None,
             tables: None,
             exported: None,
         }

@@ -25,7 +25,10 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
     } else {
         write_figure(out, "deadlock-free", "yes")?;
     }
-    if analysis.algorithm.is_some() {
+    if let Some(count) = analysis.multicasts {
+        write_figure(out, "multicasts", count)?;
+    }
+    if analysis.algorithm.is_some() || analysis.multicasts.is_some() {
         write_figure(out, "consumption ports", analysis.consumption_ports)?;
     }
     write_figure(out, "connected", yes_or_no(analysis.connected))?;
@@ -79,7 +82,7 @@ fn describe(held: &Held) -> String {
 
 /// The worms that close a dependency.
 fn worms(closed_by: &ClosedBy) -> String {
-    let ClosedBy { pairs, examples, names } = closed_by;
+    let ClosedBy { pairs, examples, names, multicasts } = closed_by;
     let mut shown: Vec<String> = if names.len() == examples.len() {
         names.iter().map(|[from, to]| format!("{from} to {to}")).collect()
     } else {
@@ -88,6 +91,11 @@ fn worms(closed_by: &ClosedBy) -> String {
     let more = pairs.unwrap_or(0).saturating_sub(shown.len() as u64);
     if more > 0 {
         shown.push(format!("{more} more"));
+    }
+    if !multicasts.is_empty() {
+        let lines: Vec<String> = multicasts.iter().take(3).map(ToString::to_string).collect();
+        let more = if multicasts.len() > 3 { format!(" and {} more", multicasts.len() - 3) } else { String::new() };
+        shown.push(format!("multicasts of {} {}{more}", plural(multicasts.len() as u64, "line"), lines.join(", ")));
     }
     if shown.is_empty() { "no pair of nodes".to_owned() } else { shown.join(", ") }
 }
