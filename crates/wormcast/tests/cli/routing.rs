@@ -102,6 +102,33 @@ tables on mesh:3
     assert_eq!(folder.run(&["routing", "--topology", "mesh:3", "--tables", "x.txt"]).success(), expected);
 }
 
+/// Two trees that hold what the other waits for, and unicasts that could not.
+#[test]
+fn given_multicasts_are_analysed_beside_unicasts() {
+    let multicast = |topology: &str, source: u32| {
+        format!(r#"{{"topology":"{topology}","algorithm":"tree-one","source":{source},"destinations":[0,3]}}"#)
+    };
+    let (one, both) = (multicast("mesh:4", 1), format!("{}\n\n{}\n", multicast("mesh:4", 1), multicast("mesh:4", 2)));
+    let other = format!("{one}\n{}\n", multicast("mesh:5", 1));
+    let folder = Folder::with(&[("one", one.as_str()), ("both", both.as_str()), ("other", other.as_str())]);
+    let run = |file| folder.run(&["routing", "--topology", "mesh:4", "--routing", "e-cube", "--multicasts", file]);
+    let text = run("one").success();
+    assert!(text.starts_with("e-cube on mesh:4\n  deadlock-free     yes\n  multicasts        1\n"), "{text}");
+    let expected = "\
+e-cube on mesh:4
+  deadlock-free     no
+  A cycle, in which each may be held by a worm that waits for the next:
+    channel 1 -> 0: multicasts of line 1
+    channel 2 -> 3: multicasts of line 3
+  multicasts        2
+";
+    let text = run("both").success();
+    assert!(text.starts_with(expected), "{text}");
+    let message = run("other").bad_input();
+    assert_eq!(message, "error: other:2: the multicast is on `mesh:5`; expected `mesh:4`, as for the routing\n");
+    assert!(run("none").bad_input().starts_with("error: cannot read `none`: "));
+}
+
 #[test]
 fn tables_that_cannot_be_written() {
     let folder = Folder::with(&[("x.txt", "router 0\n0 there\n")]);
@@ -197,6 +224,7 @@ up-down-deterministic on mesh:3x2
 ";
     assert_eq!(text("0"), expected);
     assert_eq!(text("smallest-id"), expected);
+    assert_eq!(text("0,0"), expected);
     assert!(text("maximum-degree").contains("    0 - 3 - 4\n    2 - 5 - 4\n"));
 }
 
