@@ -28,6 +28,9 @@ pub(super) struct Analysis {
     pub(super) prohibited: Option<Vec<[u32; 3]>>,
     #[serde(skip)]
     pub(super) all_prohibited: u64,
+    /// The first of them with names and ports, for people, if the network has names.
+    #[serde(skip)]
+    pub(super) prohibited_names: Vec<String>,
     pub(super) fraction: Option<f64>,
     pub(super) irreducible: Option<bool>,
     pub(super) average_distance: Option<f64>,
@@ -296,6 +299,7 @@ impl Analysis {
             connected: survey.connected,
             turns: turns.map(TurnSet::turns),
             prohibited: turns.map(|turns| prohibited(network, turns, limit)),
+            prohibited_names: turns.map_or_else(Vec::new, |turns| prohibited_names(network, turns)),
             all_prohibited: turns.map_or(0, TurnSet::prohibited_turns),
             fraction: turns.map(TurnSet::fraction),
             irreducible: turns.and_then(|turns| irreducible(network, turns)),
@@ -355,6 +359,7 @@ impl Analysis {
             turns: None,
             prohibited: None,
             all_prohibited: 0,
+            prohibited_names: Vec::new(),
             fraction: None,
             irreducible: None,
             average_distance: None,
@@ -392,4 +397,18 @@ fn prohibited(network: &Network, turns: &TurnSet, limit: usize) -> Vec<[u32; 3]>
     prohibited.sort_unstable_by_key(|&[a, b, c]| [b, a, c]);
     prohibited.truncate(limit);
     prohibited
+}
+
+/// The first prohibited turns as `S1 - S2[3,5] - S4`: between ports 3 and 5 of S2; none if there are no names.
+fn prohibited_names(network: &Network, turns: &TurnSet) -> Vec<String> {
+    if network.router_name(RouterId::new(0)).is_none() {
+        return Vec::new();
+    }
+    let name = |router: RouterId| network.router_name(router).map_or_else(|| router.to_string(), str::to_owned);
+    let turn = |(one, other): (ChannelId, ChannelId)| {
+        let ports = both([one, other].map(|channel| network.port_of(channel)));
+        let ports = ports.map_or_else(String::new, |[one, other]| format!("[{one},{other}]"));
+        format!("{} - {}{ports} - {}", name(network.to(one)), name(network.from(one)), name(network.to(other)))
+    };
+    turns.prohibited(network).take(SHOWN).map(turn).collect()
 }

@@ -159,8 +159,13 @@ fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> 
     if !prohibited.is_empty() {
         writeln!(out, "  Prohibited, both ways:")?;
     }
-    for [a, b, c] in prohibited {
-        writeln!(out, "    {a} - {b} - {c}")?;
+    if analysis.prohibited_names.is_empty() {
+        for [a, b, c] in prohibited {
+            writeln!(out, "    {a} - {b} - {c}")?;
+        }
+    }
+    for turn in &analysis.prohibited_names {
+        writeln!(out, "    {turn}")?;
     }
     let more = count - prohibited.len() as u64;
     if more > 0 {
