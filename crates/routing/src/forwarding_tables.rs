@@ -235,7 +235,7 @@ impl Place<'_> {
     }
 }
 
-/// Reads forwarding tables for a network: [what OpenSM dumps](parse_lfts) if the file has a line that begins with `Unicast`,
+/// Reads forwarding tables for a network: [what `OpenSM` dumps](parse_lfts) if the file has a line that begins with `Unicast`,
 /// else [the own form](parse_tables).
 ///
 /// # Errors

@@ -135,7 +135,15 @@ mod tests {
         let network = "bmin:2x3".parse::<TopologySpec>().unwrap().build().unwrap();
         let found = survey(&network, &crate::Turnaround::new(crate::Choice::Adaptive));
         // From each of four switches one other is 2 hops away, and two are 4.
-        assert_eq!(found, Survey { connected: true, average_distance: Some(10.0 / 3.0), diameter: Some(4) });
+        assert_eq!(
+            found,
+            Survey {
+                connected: true,
+                average_distance: Some(10.0 / 3.0),
+                node_distance: Some(10.0 / 3.0),
+                diameter: Some(4)
+            }
+        );
     }
 
     /// In two dimensions the Hamiltonian routing function takes shortest paths (Lin, McKinley and Ni 1994, Lemma 1).

@@ -1,4 +1,4 @@
-//! The subnet manager OpenSM on simulated fabrics: its tables read, its verdicts compared, and our tables loaded by it.
+//! The subnet manager `OpenSM` on simulated fabrics: its tables read, its verdicts compared, and our tables loaded by it.
 //!
 //! Needs the programs `opensm`, `ibsim` (with its library `libumad2sim.so`) and `ibdmchk`, which Debian has as `opensm`,
 //! `ibsim-utils` and `ibutils`. Without them the test says so and passes, unless the environment variable `WORMCAST_OPENSM` is
@@ -26,7 +26,7 @@ struct Programs {
     opensm: PathBuf,
     ibsim: PathBuf,
     ibdmchk: PathBuf,
-    /// Connects OpenSM to ibsim.
+    /// Connects `OpenSM` to ibsim.
     library: PathBuf,
 }
 
@@ -123,7 +123,7 @@ impl<'p> Simulated<'p> {
         fs::read_to_string(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Lets OpenSM route the fabric once; the tables that it dumps.
+    /// Lets `OpenSM` route the fabric once; the tables that it dumps.
     fn route(&self, engine: &str, arguments: &[&str]) -> String {
         let start = Instant::now();
         loop {
@@ -155,7 +155,7 @@ impl<'p> Simulated<'p> {
         self.read("opensm-lfts.dump")
     }
 
-    /// Whether `ibdmchk` finds credit loops in what OpenSM set up last. It may crash after it has: only its text counts.
+    /// Whether `ibdmchk` finds credit loops in what `OpenSM` set up last. It may crash after it has: only its text counts.
     fn has_credit_loops(&self) -> bool {
         let out = File::create(self.path().join("ibdmchk.out")).unwrap();
         let ibdmchk = Command::new(&self.programs.ibdmchk)

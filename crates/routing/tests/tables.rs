@@ -418,7 +418,7 @@ proptest! {
     }
 }
 
-/// OpenSM's up*/down* tables, which are free of credit loops, for the networks that they were made for.
+/// `OpenSM`'s up*/down* tables, which are free of credit loops, for the networks that they were made for.
 #[test]
 fn tables_of_opensm() {
     for name in ["k6", "mesh4x4", "torus4x4", "petersen"] {

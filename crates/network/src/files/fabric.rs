@@ -381,6 +381,7 @@ impl<'t> Words<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::NodeId;
 
     #[test]
     fn reads_what_ibnetdiscover_prints() {

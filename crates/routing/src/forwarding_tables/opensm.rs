@@ -1,4 +1,4 @@
-//! Linear forwarding tables as the subnet manager OpenSM dumps and loads them.
+//! Linear forwarding tables as the subnet manager `OpenSM` dumps and loads them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, St
     }
 }
 
-/// Reads the tables that OpenSM dumps (`opensm-lfts.dump`, which `opensm -R file -U` loads) or that `dump_lfts` prints.
+/// Reads the tables that `OpenSM` dumps (`opensm-lfts.dump`, which `opensm -R file -U` loads) or that `dump_lfts` prints.
 ///
 /// Switches and ports of adapters are found in the network by their globally unique identifiers, outputs by port numbers; in a
 /// network without either, by those of [`as_fabric`]. Entries for addresses that the dump does not identify, because their
@@ -177,9 +177,9 @@ fn quoted_name(line: &str) -> String {
     name.map_or_else(String::new, |(name, _)| format!(" ({})", name.chars().take(64).collect::<String>()))
 }
 
-/// Tables as OpenSM dumps them, so that `opensm -R file -U` loads them unchanged.
+/// Tables as `OpenSM` dumps them, so that `opensm -R file -U` loads them unchanged.
 ///
-/// Destinations without an address get the smallest ones that are free: OpenSM finds devices by their identifiers, and gives them
+/// Destinations without an address get the smallest ones that are free: `OpenSM` finds devices by their identifiers, and gives them
 /// addresses of its own.
 pub struct NetworkLfts<'t> {
     tables: &'t ForwardingTables,

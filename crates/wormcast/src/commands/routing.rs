@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// A multicast algorithm, whose multidestination worms are checked; `--routing` then is the routing that it shall use.
     #[arg(long, value_name = "NAME", value_parser = one_of(ALGORITHMS), group = "what")]
     algorithm: Option<String>,
-    /// Forwarding tables: what OpenSM dumps, or what `--export` wrote.
+    /// Forwarding tables: what `OpenSM` dumps, or what `--export` wrote.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what", conflicts_with_all = ["routing", "algorithm"])]
     tables: Option<String>,
     /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are taken

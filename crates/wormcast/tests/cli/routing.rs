@@ -29,7 +29,7 @@ fn a_torus_without_virtual_channels_is_not_safe() {
     assert_eq!(analysis["closed_by"][0]["examples"], json!([[0, 2], [0, 6], [0, 10]]));
 }
 
-/// A ring of switches in the form of a fabric, and OpenSM's tables for it.
+/// A ring of switches in the form of a fabric, and `OpenSM`'s tables for it.
 const FABRIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fabric.net");
 const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fabric.lfts");
 

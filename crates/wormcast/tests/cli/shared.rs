@@ -82,7 +82,7 @@ fn public_networks_are_described_routed_and_simulated() {
     }
 }
 
-/// OpenSM's up*/down* tables are free of credit loops.
+/// `OpenSM`'s up*/down* tables are free of credit loops.
 #[test]
 fn public_tables_are_safe() {
     let Some(data) = data() else { return };

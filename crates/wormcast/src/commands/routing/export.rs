@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// The form of exported tables.
 #[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum Form {
-    /// As OpenSM dumps and loads them.
+    /// As `OpenSM` dumps and loads them.
     #[default]
     Opensm,
     /// Lines of text, with names.
