@@ -63,7 +63,7 @@ pub use minimal_negative_first::MinimalNegativeFirst;
 pub use minimal_negative_first_optimal::MinimalNegativeFirstOptimal;
 pub use multi_path::MultiPath;
 pub use plan::{Branch, Itinerary, Path, Plan, PlanError, Tree, Worm};
-pub use plan_dependencies::add_plan;
+pub use plan_dependencies::{UnknownWay, add_plan};
 pub use pure_negative_first::PureNegativeFirst;
 pub use registry::{ALGORITHMS, algorithm_by_name};
 pub use schl::Schl;

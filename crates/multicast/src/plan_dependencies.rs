@@ -1,14 +1,25 @@
 //! What the worms of given plans may hold while they wait for what.
 
+use thiserror::Error;
 use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{RoutingRelation, Worms};
 
 use crate::plan::{Itinerary, Path, Plan};
 
+/// A worm whose way the switches choose by its header: what it may hold is not known from its plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error(
+    "switches choose the ways of its worms, which are not checked one by one; check all that the algorithm may send"
+)]
+pub struct UnknownWay;
+
 /// Adds the worms of a plan to a static check: of path worms every way that `routing` may take them from stop to stop, of trees all
 /// branches, in lockstep.
 ///
 /// O(channels that a worm may take x degree) for a path, O(channels^2 x height) for a tree.
+///
+/// # Errors
+/// If a worm has an encoded header, by which switches route it. Worms before it have been added.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, add_plan, algorithm_by_name};
@@ -20,13 +31,18 @@ use crate::plan::{Itinerary, Path, Plan};
 /// let trees = algorithm_by_name("tree-one", &line, &Options::default())?;
 /// let plan = |source| trees.plan(&line, &Multicast::new(NodeId::new(source), &[NodeId::new(0), NodeId::new(3)]));
 /// let mut dependencies = Dependencies::new(&line);
-/// dependencies.add_worms(|worms| add_plan(worms, &line, trees.routing(), &plan(1)));
+/// dependencies.add_worms(|worms| add_plan(worms, &line, trees.routing(), &plan(1)))?;
 /// assert!(dependencies.deadlock(4).is_none());
-/// dependencies.add_worms(|worms| add_plan(worms, &line, trees.routing(), &plan(2)));
+/// dependencies.add_worms(|worms| add_plan(worms, &line, trees.routing(), &plan(2)))?;
 /// assert!(dependencies.deadlock(4).is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn add_plan(worms: &mut Worms<'_, '_>, network: &Network, routing: &dyn RoutingRelation, plan: &Plan) {
+pub fn add_plan(
+    worms: &mut Worms<'_, '_>,
+    network: &Network,
+    routing: &dyn RoutingRelation,
+    plan: &Plan,
+) -> Result<(), UnknownWay> {
     for worm in &plan.worms {
         match &worm.itinerary {
             Itinerary::Path(path) => add_path(worms, network, routing, worm.from, path),
@@ -36,8 +52,10 @@ pub fn add_plan(worms: &mut Worms<'_, '_>, network: &Network, routing: &dyn Rout
                 };
                 worms.lockstep_tree(&tree.branches.iter().map(branch).collect::<Vec<_>>());
             }
+            Itinerary::Encoded(_) => return Err(UnknownWay),
         }
     }
+    Ok(())
 }
 
 fn add_path(worms: &mut Worms<'_, '_>, network: &Network, routing: &dyn RoutingRelation, from: NodeId, path: &Path) {

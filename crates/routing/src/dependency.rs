@@ -211,11 +211,12 @@ impl<'n> Dependencies<'n> {
         self.add_worms(|worms| worms.lockstep_tree(tree));
     }
 
-    /// Adds any number of worms, for the price of one sort.
-    pub fn add_worms(&mut self, add: impl FnOnce(&mut Worms<'_, 'n>)) {
-        add(&mut Worms { dependencies: self });
+    /// Adds any number of worms, for the price of one sort; returns what the closure does.
+    pub fn add_worms<T>(&mut self, add: impl FnOnce(&mut Worms<'_, 'n>) -> T) -> T {
+        let result = add(&mut Worms { dependencies: self });
         self.waits.sort_unstable();
         self.waits.dedup();
+        result
     }
 
     /// Looks for worms that could block each other for ever where every node has `consumption_ports` consumption channels;

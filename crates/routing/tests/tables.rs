@@ -259,22 +259,22 @@ proptest! {
         let degree = if routers < 4 { 1.4 } else { 2.5 };
         let spec = format!("random:nodes={routers},degree={degree},seed={seed}");
         let Ok(network) = spec.parse::<TopologySpec>().and_then(|spec| spec.build()) else { return Ok(()) };
-        let mut text = String::new();
+        let mut lines: Vec<String> = Vec::new();
         for router in (0..routers).map(RouterId::new) {
-            text += &format!("router {router}\n");
+            lines.push(format!("router {router}"));
             for node in 0..routers {
                 let choice = choices[(router.raw() * 9 + node) as usize];
                 let outputs: Vec<_> = network.outputs(router).map(|c| network.to(c)).collect();
                 match choice {
                     0 => {}
-                    1 => text += &format!("{node} port 200\n"),
-                    2 => text += &format!("{node} at {router}\n"),
-                    _ if node == router.raw() && choice < 8 => text += &format!("{node} here\n"),
-                    _ => text += &format!("{node} to {}\n", outputs[choice % outputs.len()]),
+                    1 => lines.push(format!("{node} port 200")),
+                    2 => lines.push(format!("{node} at {router}")),
+                    _ if node == router.raw() && choice < 8 => lines.push(format!("{node} here")),
+                    _ => lines.push(format!("{node} to {}", outputs[choice % outputs.len()])),
                 }
             }
         }
-        let tables = parse_tables(&network, "x", &text).unwrap();
+        let tables = parse_tables(&network, "x", &lines.join("\n")).unwrap();
         check_report(&network, &tables, &analyse_tables(&network, &tables));
         check_dependencies(&network, &tables);
     }

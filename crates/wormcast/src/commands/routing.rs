@@ -125,16 +125,17 @@ impl<'n> Multicasts<'n> {
     ) -> Result<Option<Self>, Failure> {
         let Some(file) = &arguments.multicasts else { return Ok(None) };
         let mut all = Vec::new();
-        let mut result = Ok(());
         dependencies.add_worms(|worms| {
-            result = plan_all(file, &arguments.topology, |line, algorithm, plan| {
-                add_plan(worms, network, algorithm.routing(), plan);
+            plan_all(file, &arguments.topology, |line, algorithm, plan| {
+                add_plan(worms, network, algorithm.routing(), plan).map_err(Failure::bad_input)?;
                 let mut own = Dependencies::new(network);
-                own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), plan));
+                own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), plan))
+                    .map_err(Failure::bad_input)?;
                 all.push((line, own));
-            });
-        });
-        result.map(|()| Some(Self { all }))
+                Ok(())
+            })
+        })?;
+        Ok(Some(Self { all }))
     }
 
     fn count(&self) -> usize {
@@ -198,13 +199,14 @@ fn analyse_forwarding(arguments: &Arguments, network: &Network, file: &str) -> R
 
 /// Writes a proof as CSV, a channel a line.
 fn write_numbering(network: &Network, numbering: &ChannelNumbering, file: &str) -> Result<(), Failure> {
-    let mut text = String::from("channel,from,to,number\n");
+    let mut lines = vec!["channel,from,to,number".to_owned()];
     for channel in (0..network.routers() as u32).flat_map(|router| network.outputs(RouterId::new(router))) {
         let (from, to) = (network.from(channel), network.to(channel));
         let number = numbering.number(channel).map_or_else(String::new, |number| number.to_string());
-        text += &format!("{channel},{from},{to},{number}\n");
+        lines.push(format!("{channel},{from},{to},{number}"));
     }
-    std::fs::write(file, text).map_err(|error| Failure::failed(format!("cannot write `{file}`: {error}")))
+    std::fs::write(file, lines.join("\n") + "\n")
+        .map_err(|error| Failure::failed(format!("cannot write `{file}`: {error}")))
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {

@@ -66,7 +66,7 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
 pub(in super::super) fn plan_all(
     path: &str,
     topology: &str,
-    mut visit: impl FnMut(u64, &dyn Algorithm, &Plan),
+    mut visit: impl FnMut(u64, &dyn Algorithm, &Plan) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let text = read_text(path).map_err(|error| Failure::bad_input(format!("cannot read `{path}`: {error}")))?;
     let mut made = Made::default();
@@ -84,7 +84,7 @@ pub(in super::super) fn plan_all(
         let (network, algorithm) = made.get(&request).map_err(place)?;
         let source = request.source.resolve(network).map_err(|error| place(Failure::bad_input(error)))?;
         let destinations = request.destinations.resolve(network).map_err(|error| place(Failure::bad_input(error)))?;
-        visit(number, algorithm, &algorithm.plan(network, &Multicast::new(source, &destinations)));
+        visit(number, algorithm, &algorithm.plan(network, &Multicast::new(source, &destinations))).map_err(place)?;
     }
     Ok(())
 }
