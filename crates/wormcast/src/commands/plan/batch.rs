@@ -1,6 +1,5 @@
 //! Many plans: one JSON request a line, one JSON answer a line.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -172,8 +171,12 @@ impl Made {
             self.networks.insert(request.topology.clone().into_owned(), Rc::clone(&network));
             network
         };
-        let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
-        let options = Options { routing: owned(&request.routing), root: owned(&request.root), seed: request.seed };
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let options = Options {
+            routing: owned(request.routing.as_deref()),
+            root: owned(request.root.as_deref()),
+            seed: request.seed,
+        };
         let algorithm = algorithm_by_name(&request.algorithm, &network, &options).map_err(Failure::bad_input)?;
         self.algorithms.push(Entry {
             topology: request.topology.clone().into_owned(),
