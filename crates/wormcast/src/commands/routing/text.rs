@@ -67,11 +67,11 @@ fn plural(count: u64, what: &str) -> String {
 /// A channel as people write it: `S1[3] -> S2[4]` with names and ports.
 fn describe(held: &Held) -> String {
     let port =
-        |ports: &Option<[u32; 2]>, end: usize| ports.map_or_else(String::new, |ports| format!("[{}]", ports[end]));
+        |ports: Option<[u32; 2]>, end: usize| ports.map_or_else(String::new, |ports| format!("[{}]", ports[end]));
     match held {
         Held::Channel { channel: [from, to], names, ports } => match names {
-            Some([a, b]) => format!("{a}{} -> {b}{}", port(ports, 0), port(ports, 1)),
-            None => format!("channel {from}{} -> {to}{}", port(ports, 0), port(ports, 1)),
+            Some([a, b]) => format!("{a}{} -> {b}{}", port(*ports, 0), port(*ports, 1)),
+            None => format!("channel {from}{} -> {to}{}", port(*ports, 0), port(*ports, 1)),
         },
         Held::Consumption { consumption, name } => match name {
             Some(name) => format!("consumption channels of {name}"),
