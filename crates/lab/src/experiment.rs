@@ -328,6 +328,7 @@ impl Experiment {
             },
             algorithm,
             routing: file.routing,
+            root: file.root,
             seed: file.seed,
             engine: file.engine,
             switching: file.switching,

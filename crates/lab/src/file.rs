@@ -30,6 +30,9 @@ pub(crate) struct ExperimentFile {
     /// The routing, for algorithms that leave a choice.
     #[serde(default)]
     pub(crate) routing: Option<String>,
+    /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name. Default `smallest-id`.
+    #[serde(default)]
+    pub(crate) root: Option<String>,
     /// The seed of every random choice. Default 0.
     #[serde(default)]
     pub(crate) seed: u64,

@@ -20,6 +20,9 @@ pub struct PointSpec {
     /// The routing, if one is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<String>,
+    /// The root of up*/down*, if one is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
     /// The experiment's seed: that of a single run, and the root of the replications' seeds.
     pub seed: u64,
     /// The engine asked for.

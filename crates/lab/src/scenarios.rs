@@ -102,8 +102,8 @@ struct Workshop {
     algorithms: HashMap<AlgorithmKey, Arc<dyn Algorithm>>,
 }
 
-/// Topology, algorithm, routing and seed.
-type AlgorithmKey = (String, String, Option<String>, u64);
+/// Topology, algorithm, routing with its root, and seed.
+type AlgorithmKey = (String, String, (Option<String>, Option<String>), u64);
 
 impl Workshop {
     fn job(&mut self, experiment: &Experiment, point: &Point) -> Result<Job, Diagnostic> {
@@ -172,15 +172,17 @@ impl Workshop {
         network: &Network,
     ) -> Result<Arc<dyn Algorithm>, Diagnostic> {
         let spec = &point.spec;
-        let key = (spec.topology.clone(), spec.algorithm.clone(), spec.routing.clone(), spec.seed);
+        let routing = (spec.routing.clone(), spec.root.clone());
+        let key = (spec.topology.clone(), spec.algorithm.clone(), routing, spec.seed);
         if let Some(algorithm) = self.algorithms.get(&key) {
             return Ok(Arc::clone(algorithm));
         }
-        let options = Options { routing: spec.routing.clone(), seed: spec.seed };
+        let options = Options { routing: spec.routing.clone(), root: spec.root.clone(), seed: spec.seed };
         let made = algorithm_by_name(&spec.algorithm, network, &options).map_err(|problem| {
             let setting = match &problem {
                 AlgorithmError::Unknown(unknown) if unknown.kind == "routing" => "routing",
                 AlgorithmError::FixedRouting { .. } => "routing",
+                AlgorithmError::Root(_) => "root",
                 _ => "algorithm",
             };
             experiment.error_at(&point.choice, setting, problem.to_string())

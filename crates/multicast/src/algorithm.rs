@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use thiserror::Error;
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{
-    Branching, Dependencies, MultidestinationRouting, RoutingError, RoutingRelation, UnknownName, Unsupported,
+    Branching, Dependencies, MultidestinationRouting, RoutingError, RoutingOptions, RoutingRelation, UnknownName,
+    Unsupported,
 };
 
 use crate::covering_matrix::CoveringMatrix;
@@ -104,8 +105,17 @@ pub trait Algorithm: Send + Sync {
 pub struct Options {
     /// The routing to use, for algorithms that leave a choice.
     pub routing: Option<String>,
+    /// The root of the routing, if that is up*/down*; `None`: the smallest id.
+    pub root: Option<String>,
     /// The seed of an algorithm that makes random choices.
     pub seed: u64,
+}
+
+impl Options {
+    /// The options of the routing.
+    pub(crate) fn of_routing(&self) -> RoutingOptions {
+        RoutingOptions { seed: self.seed, root: self.root.clone() }
+    }
 }
 
 /// Why there is no such algorithm on a network.
@@ -128,6 +138,9 @@ pub enum AlgorithmError {
         /// What was asked for.
         given: String,
     },
+    /// The routing's root is none, or it has no root.
+    #[error(transparent)]
+    Root(RoutingError),
     /// The algorithm needs permitted turns, which the routing is not made of.
     #[error(
         "`{algorithm}` needs a routing over permitted turns, such as `turn-prohibition` or `up-down`; `{given}` is none"
@@ -145,6 +158,7 @@ impl From<RoutingError> for AlgorithmError {
         match error {
             RoutingError::Unknown(unknown) => Self::Unknown(unknown),
             RoutingError::Unsupported(unsupported) => Self::Unsupported(unsupported),
+            root => Self::Root(root),
         }
     }
 }
@@ -156,6 +170,7 @@ pub(crate) fn own_routing(algorithm: &'static str, own: &'static str, options: &
             wormcast_routing::check_routing_name(given)?;
             Err(AlgorithmError::FixedRouting { algorithm, own, given: given.clone() })
         }
+        _ if options.root.is_some() => Err(AlgorithmError::Root(RoutingError::NoRoot(own.to_owned()))),
         _ => Ok(()),
     }
 }

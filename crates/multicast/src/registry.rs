@@ -93,7 +93,7 @@ mod tests {
     fn errors_are_clear() {
         let message = |name: &str, topology: &str, routing: Option<&str>| {
             let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
-            let options = Options { routing: routing.map(str::to_owned), seed: 0 };
+            let options = Options { routing: routing.map(str::to_owned), ..Options::default() };
             algorithm_by_name(name, &network, &options).err().unwrap().to_string()
         };
         assert!(message("dualpath", "mesh:4x4", None).ends_with("did you mean `dual-path`?"));

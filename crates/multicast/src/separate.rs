@@ -1,7 +1,7 @@
 //! Separate addressing: one unicast for each destination.
 
 use wormcast_network::{Network, Shape};
-use wormcast_routing::{Dependencies, RoutingOptions, RoutingRelation, routing_by_name};
+use wormcast_routing::{Dependencies, RoutingRelation, routing_by_name};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 use crate::plan::{Plan, Worm};
@@ -36,8 +36,7 @@ impl Separate {
             Shape::Butterfly(_) | Shape::Omega(_) => "destination-tag",
             _ => "e-cube",
         });
-        let routing_options = RoutingOptions { seed: options.seed, ..RoutingOptions::default() };
-        Ok(Self { routing: routing_by_name(name, network, &routing_options)? })
+        Ok(Self { routing: routing_by_name(name, network, &options.of_routing())? })
     }
 }
 

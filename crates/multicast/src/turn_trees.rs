@@ -1,9 +1,7 @@
 //! What the tree algorithms share: permitted turns, shortest paths over them, and how trees become a plan.
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{
-    Branching, Dependencies, RoutingOptions, RoutingRelation, TurnRouting, Unsupported, routing_by_name,
-};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation, TurnRouting, Unsupported, routing_by_name};
 
 use crate::algorithm::{AlgorithmError, Multicast, Options};
 use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
@@ -27,8 +25,7 @@ impl TurnTrees {
     /// With the routing of the options, or turn prohibition.
     pub(crate) fn new(algorithm: &'static str, network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
         let name = options.routing.as_deref().unwrap_or("turn-prohibition");
-        let routing_options = RoutingOptions { seed: options.seed, ..RoutingOptions::default() };
-        let routing = routing_by_name(name, network, &routing_options)?;
+        let routing = routing_by_name(name, network, &options.of_routing())?;
         if routing.turn_routing().is_none() {
             return Err(AlgorithmError::NeedsTurns { algorithm, given: name.to_owned() });
         }

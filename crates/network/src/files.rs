@@ -14,13 +14,14 @@ mod anynet;
 mod edge_list;
 mod fabric;
 mod graphml;
+mod ibsim;
 mod node_link;
 mod vertices;
 
 pub use anynet::NetworkAnynet;
 pub(crate) use edge_list::links;
 pub use edge_list::{NetworkEdgeList, parse_edge_list};
-pub use fabric::NetworkIbsim;
+pub use ibsim::{NetworkIbsim, as_fabric};
 pub use node_link::NetworkNodeLink;
 pub(crate) use vertices::{NODE, ROUTER};
 
@@ -107,7 +108,7 @@ impl FileFormat {
         let problem = match self {
             _ if network.is_one_way() => Some(("channels that run one way".to_owned(), "`dot` or `svg`")),
             Self::EdgeList => edge_list::inexpressible(network),
-            Self::Fabric => fabric::inexpressible(network),
+            Self::Fabric => ibsim::inexpressible(network),
             Self::Graphml | Self::NodeLink | Self::Anynet => None,
         };
         match problem {
@@ -138,6 +139,15 @@ impl FileFormat {
 /// # Errors
 /// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], is not UTF-8, or makes no sense.
 pub(crate) fn read(path: &str) -> Result<Network, TopologyError> {
+    let text = read_text(path)?;
+    FileFormat::of(path, &text).parse(path, &text)
+}
+
+/// Reads a text file.
+///
+/// # Errors
+/// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], or is not UTF-8.
+pub fn read_text(path: &str) -> Result<String, TopologyError> {
     let unreadable = |reason: String| TopologyError::Unreadable { path: path.to_owned(), reason };
     let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
     let mut bytes = Vec::new();
@@ -146,13 +156,12 @@ pub(crate) fn read(path: &str) -> Result<Network, TopologyError> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(unreadable(format!("it has more than {MAX_FILE_BYTES} bytes, the most that are supported")));
     }
-    let text = String::from_utf8(bytes).map_err(|error| TopologyError::File {
+    String::from_utf8(bytes).map_err(|error| TopologyError::File {
         path: path.to_owned(),
         line: line_at(error.as_bytes(), error.utf8_error().valid_up_to()),
         problem: "the bytes are not UTF-8".to_owned(),
         expected: "text",
-    })?;
-    FileFormat::of(path, &text).parse(path, &text)
+    })
 }
 
 /// The number of the line, from 1, in which a byte lies.

@@ -61,7 +61,8 @@ pub use decimal::Decimal;
 pub use drawing::{Caption, Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_dot, escape_xml};
 pub use error::{NodeError, TopologyError};
 pub use files::{
-    FileFormat, MAX_FILE_BYTES, NetworkAnynet, NetworkEdgeList, NetworkIbsim, NetworkNodeLink, parse_edge_list,
+    FileFormat, MAX_FILE_BYTES, NetworkAnynet, NetworkEdgeList, NetworkIbsim, NetworkNodeLink, as_fabric,
+    parse_edge_list, read_text,
 };
 pub use graph_spec::GraphSpec;
 pub use grid::{Axis, Direction, Grid};

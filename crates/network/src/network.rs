@@ -421,13 +421,13 @@ impl Network {
         }
     }
 
-    /// By router: whether any node's worms start there.
-    pub fn entries(&self) -> Vec<bool> {
-        let mut entries = vec![false; self.routers()];
+    /// By router: how many nodes' worms start there.
+    pub fn entering_nodes(&self) -> Vec<u32> {
+        let mut entering = vec![0; self.routers()];
         for node in (0..self.nodes() as u32).map(NodeId::new) {
-            entries[self.entry_of(node).index()] = true;
+            entering[self.entry_of(node).index()] += 1;
         }
-        entries
+        entering
     }
 
     /// The router that a node is attached to: where worms are delivered to it.
@@ -501,12 +501,12 @@ impl Network {
         (!name.is_empty()).then_some(name)
     }
 
-    /// A switch's globally unique identifier, if its file has them.
+    /// The globally unique identifier of a switch, if its file is one of a fabric: its own, or else what ibsim gives it.
     pub fn router_guid(&self, router: RouterId) -> Option<u64> {
         *self.details.as_ref()?.router_guids.get(router.index())?
     }
 
-    /// The globally unique identifier of the adapter's port that is a node, if its file has them.
+    /// The globally unique identifier of the adapter's port that is a node, in a fabric: its own, or else what ibsim gives it.
     pub fn node_guid(&self, node: NodeId) -> Option<u64> {
         *self.details.as_ref()?.node_guids.get(node.index())?
     }

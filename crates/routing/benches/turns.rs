@@ -4,7 +4,10 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use wormcast_network::{Network, RouterId};
-use wormcast_routing::{ChannelNumbering, Choice, Root, RoutingRelation, TurnRouting, turn_prohibition, up_down};
+use wormcast_routing::{
+    ChannelNumbering, Choice, Dependencies, Root, RoutingRelation, TurnRouting, analyse_tables, choose_tables,
+    turn_prohibition, up_down,
+};
 
 /// A connected network that looks random and is the same in every run: a random tree and further links, by splitmix64.
 fn random(routers: u32, degree: u32) -> Network {
@@ -26,7 +29,7 @@ fn random(routers: u32, degree: u32) -> Network {
 }
 
 fn turns(criterion: &mut Criterion) {
-    for (routers, degree) in [(64, 4), (256, 4), (256, 16), (1024, 4), (1024, 16)] {
+    for (routers, degree) in [(64, 4), (256, 4), (256, 16), (1024, 4), (1024, 16), (4096, 16)] {
         let network = random(routers, degree);
         let name = format!("{routers} routers, degree {degree}");
         let mut group = criterion.benchmark_group(&name);
@@ -40,6 +43,16 @@ fn turns(criterion: &mut Criterion) {
         let routing = || TurnRouting::new("", &network, prohibition.clone(), Choice::Adaptive);
         let made = routing();
         group.bench_function("survey", |b| b.iter(|| made.survey(&network)));
+        if routers <= 1024 {
+            let chosen = choose_tables(&network, &made, true).expect("permitted turns connect all");
+            group.bench_function("choosing forwarding tables", |b| b.iter(|| choose_tables(&network, &made, true)));
+            group.bench_function("analysing forwarding tables", |b| {
+                b.iter(|| {
+                    let report = analyse_tables(&network, &chosen.tables);
+                    (report, Dependencies::of_tables(&network, &chosen.tables).deadlock(1))
+                });
+            });
+        }
         let mut candidates = Vec::new();
         group.bench_function("table for one target", |b| {
             b.iter_batched(

@@ -117,10 +117,10 @@ impl<'n> Dependencies<'n> {
         let (mut work, mut candidates) = (Vec::new(), Vec::new());
         // Where no node is, no worm starts or ends.
         let ends = || routers(network).filter(|&router| network.nodes_of(router).len() > 0);
-        let entries = network.entries();
+        let entering = network.entering_nodes();
         for target in ends() {
             reached.clear();
-            for source in routers(network).filter(|router| entries[router.index()]) {
+            for source in routers(network).filter(|router| entering[router.index()] > 0) {
                 relation.candidates(network, source, None, target, &mut candidates);
                 work.extend(candidates.iter().filter(|c| !reached.put(c.index())));
                 while let Some(held) = work.pop() {
@@ -146,6 +146,13 @@ impl<'n> Dependencies<'n> {
             }
         }
         dependencies
+    }
+
+    /// These: (held, requested).
+    pub(crate) fn of_pairs(network: &'n Network, mut waits: Vec<(u32, u32)>) -> Self {
+        waits.sort_unstable();
+        waits.dedup();
+        Self { waits, ..Self::new(network) }
     }
 
     /// The dependencies of all path worms that obey `rule`: O(channels x degree).
@@ -266,35 +273,25 @@ impl<'n> Dependencies<'n> {
         self.waits.binary_search(&(held.raw(), requested.raw())).is_ok()
     }
 
+    /// Whether these are of unicasts: worms that stop nowhere on their way and do not branch.
+    pub fn are_of_unicasts(&self) -> bool {
+        self.stops.is_empty() && self.together.is_empty()
+    }
+
     /// Adds a lockstep tree worm: its channels, each with the position of the one before it (`None` for those that leave
     /// the source's router) and whether the worm delivers at the router that it enters.
     ///
     /// A flit leaves a replication point on all branches or on none, and buffers are small: whoever holds a channel of the
     /// tree may wait for any other that is not granted by then, on other branches too (paper 5, Figure 1).
     pub fn add_lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
-        for (i, &(held, parent, delivers)) in tree.iter().enumerate() {
-            // What leaves the routers on the way to `held` was granted before it, or together with it.
-            let mut granted = vec![parent];
-            while let Some(Some(ancestor)) = granted.last() {
-                granted.push(tree[*ancestor].1);
-            }
-            for (j, &(requested, other_parent, _)) in tree.iter().enumerate() {
-                if !granted.contains(&other_parent) {
-                    self.waits.push((held.raw(), requested.raw()));
-                }
-                if other_parent == parent && i < j {
-                    self.together.push((held.raw(), requested.raw()));
-                }
-                // What is needed where another branch ends may not be granted yet, if this one does not go on from there.
-                if i != j && !granted.contains(&Some(j)) {
-                    self.held_up.push((held.raw(), requested.raw()));
-                }
-            }
-            if delivers {
-                self.stops.push(Stop { arriving: held, leaving: None });
-            }
-        }
+        self.add_worms(|worms| worms.lockstep_tree(tree));
+    }
+
+    /// Adds any number of worms, for the price of one sort; returns what the closure does.
+    pub fn add_worms<T>(&mut self, add: impl FnOnce(&mut Worms<'_, 'n>) -> T) -> T {
+        let result = add(&mut Worms { dependencies: self });
         self.tidy();
+        result
     }
 
     /// Looks for worms that could block each other for ever where every node has `consumption_ports` consumption channels;
@@ -306,6 +303,49 @@ impl<'n> Dependencies<'n> {
     /// that cannot be blocked is struck out; O(dependencies x degree).
     pub fn deadlock(&self, consumption_ports: u32) -> Option<Vec<Resource>> {
         Check::new(self, consumption_ports as usize).run()
+    }
+}
+
+/// Takes worms for [`Dependencies::add_worms`].
+pub struct Worms<'d, 'n> {
+    dependencies: &'d mut Dependencies<'n>,
+}
+
+impl Worms<'_, '_> {
+    /// A hop that a path worm may take: it came by `arriving` and goes on by `leaving`. `stops`: it delivers in between, and holds a
+    /// consumption channel there while it goes on.
+    pub fn hop(&mut self, arriving: ChannelId, leaving: ChannelId, stops: bool) {
+        self.dependencies.waits.push((arriving.raw(), leaving.raw()));
+        if stops {
+            self.dependencies.stops.push(Stop { arriving, leaving: Some(leaving) });
+        }
+    }
+
+    /// A tree worm, as [`Dependencies::add_lockstep_tree`] takes it: O(channels^2 x height).
+    pub fn lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
+        let Dependencies { waits, together, stops, held_up, .. } = &mut *self.dependencies;
+        for (i, &(held, parent, delivers)) in tree.iter().enumerate() {
+            // What leaves the routers on the way to `held` was granted before it, or together with it.
+            let mut granted = vec![parent];
+            while let Some(Some(ancestor)) = granted.last() {
+                granted.push(tree[*ancestor].1);
+            }
+            for (j, &(requested, other_parent, _)) in tree.iter().enumerate() {
+                if !granted.contains(&other_parent) {
+                    waits.push((held.raw(), requested.raw()));
+                }
+                if other_parent == parent && i < j {
+                    together.push((held.raw(), requested.raw()));
+                }
+                // What is needed where another branch ends may not be granted yet, if this one does not go on from there.
+                if i != j && !granted.contains(&Some(j)) {
+                    held_up.push((held.raw(), requested.raw()));
+                }
+            }
+            if delivers {
+                stops.push(Stop { arriving: held, leaving: None });
+            }
+        }
     }
 }
 

@@ -21,6 +21,7 @@ mod dependency;
 mod destination_tag;
 mod e_cube;
 mod edge_disjoint;
+mod forwarding_tables;
 mod hamiltonian;
 mod irreducible;
 mod link_forests;
@@ -44,11 +45,17 @@ mod turn_search;
 mod turn_set;
 mod turnaround;
 mod up_down;
+mod witness;
 
-pub use dependency::{Branching, Dependencies, Resource, WormRule};
+pub use dependency::{Branching, Dependencies, Resource, WormRule, Worms};
 pub use destination_tag::DestinationTag;
 pub use e_cube::ECube;
 pub use edge_disjoint::{EdgeDisjointTrees, Partition, edge_disjoint_trees, repair_trees, working_links};
+pub use forwarding_tables::{
+    Arrival, ChosenTables, Conflict, Destination, Fault, ForwardingLoop, ForwardingTables, MOST_LISTED, NetworkLfts,
+    NoTables, Output, TablesError, TablesReport, TablesText, Target, Undelivered, analyse_tables, choose_tables,
+    parse_lfts, parse_tables, read_tables, witness_of_tables,
+};
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};
 pub use multidestination::{Branches, Decision, MultidestinationRouting, Step, node_set};
 pub use negative_first::NegativeFirst;
@@ -68,3 +75,4 @@ pub use turn_routing::{Choice, LinkLoad, TurnRouting};
 pub use turn_set::TurnSet;
 pub use turnaround::Turnaround;
 pub use up_down::{InvalidRoot, Root, up_down};
+pub use witness::{Witness, witness_of_relation};

@@ -10,8 +10,9 @@ use crate::negative_first::NegativeFirst;
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::turn_prohibition::turn_prohibition;
 use crate::turn_routing::{Choice, TurnRouting};
+use crate::turn_set::TurnSet;
 use crate::turnaround::Turnaround;
-use crate::up_down::{Root, require_ways_back, up_down};
+use crate::up_down::{InvalidRoot, Root, require_ways_back, up_down};
 
 /// The names that [`routing_by_name`] knows.
 pub const ROUTINGS: [&str; 10] = [
@@ -28,12 +29,12 @@ pub const ROUTINGS: [&str; 10] = [
 ];
 
 /// What a routing may be told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RoutingOptions {
     /// The seed of a routing that makes random choices. So far none does.
     pub seed: u64,
-    /// The root of up*/down*.
-    pub root: Root,
+    /// The root of up*/down*, as [`Root::parse`] reads it; `None`: the smallest id.
+    pub root: Option<String>,
 }
 
 /// Why there is no such routing on a network.
@@ -45,6 +46,12 @@ pub enum RoutingError {
     /// The routing is not defined on the network, or not with these options.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// The root is none of the network's routers.
+    #[error(transparent)]
+    InvalidRoot(#[from] InvalidRoot),
+    /// A root for a routing without a tree.
+    #[error("`{0}` has no root; `up-down` has one")]
+    NoRoot(String),
 }
 
 /// A name that no registry entry has.
@@ -106,7 +113,14 @@ pub fn routing_by_name(
     let over_turns = |name, turns, choice| -> Result<Box<dyn RoutingRelation>, RoutingError> {
         Ok(Box::new(TurnRouting::new(name, network, turns, choice)))
     };
-    let up_down = || up_down(network, options.root);
+    if options.root.is_some() && !matches!(name, "up-down" | "up-down-deterministic") {
+        check_routing_name(name)?;
+        return Err(RoutingError::NoRoot(name.to_owned()));
+    }
+    let up_down = || -> Result<TurnSet, RoutingError> {
+        let root = options.root.as_deref().map_or(Ok(Root::default()), |text| Root::parse(network, text))?;
+        Ok(up_down(network, root)?)
+    };
     match name {
         "e-cube" => stateless(Box::new(ECube)),
         "negative-first" => stateless(Box::new(NegativeFirst)),
@@ -127,7 +141,7 @@ pub fn routing_by_name(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wormcast_network::{RouterId, TopologySpec};
+    use wormcast_network::TopologySpec;
 
     fn by_name(name: &str, topology: &str) -> Result<Box<dyn RoutingRelation>, RoutingError> {
         let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
@@ -164,11 +178,17 @@ mod tests {
              bidirectional multistage network"
         );
         let network = "torus:3x3".parse::<TopologySpec>().unwrap().build().unwrap();
-        let options = RoutingOptions { root: Root::Router(RouterId::new(9)), ..RoutingOptions::default() };
+        let with_root = |name, root: &str| {
+            let options = RoutingOptions { root: Some(root.to_owned()), ..RoutingOptions::default() };
+            routing_by_name(name, &network, &options).map(drop)
+        };
+        assert_eq!(with_root("up-down", "8"), Ok(()));
+        assert_eq!(with_root("up-down", "2,2"), Ok(()));
         assert_eq!(
-            routing_by_name("up-down", &network, &options).err().unwrap().to_string(),
-            "`up-down` needs router 9 as its root, but `torus:3x3` is a torus; its routers are 0 to 8"
+            with_root("up-down", "9").unwrap_err().to_string(),
+            "`9` is not a root in `torus:3x3`: expected `smallest-id`, `maximum-degree` or a router, 0 to 8"
         );
+        assert_eq!(with_root("e-cube", "8").unwrap_err().to_string(), "`e-cube` has no root; `up-down` has one");
     }
 
     #[test]

@@ -12,8 +12,54 @@ pub struct Survey {
     /// The mean length in hops of the shortest permitted routes, over ordered pairs of different routers; `None` if some
     /// pair has no route.
     pub average_distance: Option<f64>,
-    /// The longest of them.
+    /// The same between nodes at different routers: routers count as often as they have nodes.
+    pub node_distance: Option<f64>,
+    /// The longest between routers.
     pub diameter: Option<u32>,
+}
+
+/// Adds distances up, between routers and between their nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
+    connected: bool,
+    pairs: u64,
+    total: u64,
+    longest: u32,
+    node_pairs: u64,
+    node_total: u64,
+}
+
+impl Lengths {
+    pub(crate) fn new() -> Self {
+        Self { connected: true, pairs: 0, total: 0, longest: 0, node_pairs: 0, node_total: 0 }
+    }
+
+    /// The distance from one router to another with so many pairs of nodes; `None`: there is no route. Routers without nodes are no
+    /// ends.
+    pub(crate) fn add(&mut self, pairs: usize, hops: Option<u32>) {
+        let pairs = pairs as u64;
+        if pairs == 0 {
+            return;
+        }
+        let Some(hops) = hops else {
+            self.connected = false;
+            return;
+        };
+        self.pairs += 1;
+        self.total += u64::from(hops);
+        self.longest = self.longest.max(hops);
+        self.node_pairs += pairs;
+        self.node_total += pairs * u64::from(hops);
+    }
+
+    pub(crate) fn survey(&self) -> Survey {
+        Survey {
+            connected: self.connected,
+            average_distance: self.connected.then_some(self.total as f64 / self.pairs.max(1) as f64),
+            node_distance: self.connected.then_some(self.node_total as f64 / self.node_pairs.max(1) as f64),
+            diameter: self.connected.then_some(self.longest),
+        }
+    }
 }
 
 /// Measures the shortest permitted routes between all pairs of routers with nodes: switches without are no ends of worms.
@@ -21,10 +67,10 @@ pub struct Survey {
 /// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels).
 pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
     let ends = || (0..network.routers() as u32).map(RouterId::new).filter(|&router| network.nodes_of(router).len() > 0);
-    let entries = network.entries();
-    let starts = || (0..network.routers() as u32).map(RouterId::new).filter(|router| entries[router.index()]);
-    let mut pairs = 0u64;
-    let (mut total, mut diameter, mut connected) = (0u64, 0, true);
+    // One-way networks are entered elsewhere than they are left.
+    let nodes_at = network.entering_nodes();
+    let starts = || (0..network.routers() as u32).map(RouterId::new).filter(|router| nodes_at[router.index()] > 0);
+    let mut lengths = Lengths::new();
     let mut hops = vec![u32::MAX; network.channels()];
     let mut candidates = Vec::new();
     let (mut frontier, mut next) = (Vec::new(), Vec::new());
@@ -59,24 +105,13 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
             std::mem::swap(&mut frontier, &mut next);
         }
         for source in starts().filter(|&source| source != target) {
-            pairs += 1;
             relation.candidates(network, source, None, target, &mut candidates);
             let shortest = candidates.iter().map(|c: &ChannelId| hops[c.index()]).min();
-            match shortest {
-                None | Some(u32::MAX) => connected = false,
-                Some(length) => {
-                    total += u64::from(length);
-                    diameter = diameter.max(length);
-                }
-            }
+            let nodes = nodes_at[source.index()] as usize * network.nodes_of(target).len();
+            lengths.add(nodes, shortest.filter(|&hops| hops != u32::MAX));
         }
     }
-    let pairs = pairs.max(1);
-    Survey {
-        connected,
-        average_distance: connected.then_some(total as f64 / pairs as f64),
-        diameter: connected.then_some(diameter),
-    }
+    lengths.survey()
 }
 
 #[cfg(test)]
@@ -105,7 +140,15 @@ mod tests {
         let network = "bmin:2x3".parse::<TopologySpec>().unwrap().build().unwrap();
         let found = survey(&network, &crate::Turnaround::new(crate::Choice::Adaptive));
         // From each of four switches one other is 2 hops away, and two are 4.
-        assert_eq!(found, Survey { connected: true, average_distance: Some(10.0 / 3.0), diameter: Some(4) });
+        assert_eq!(
+            found,
+            Survey {
+                connected: true,
+                average_distance: Some(10.0 / 3.0),
+                node_distance: Some(10.0 / 3.0),
+                diameter: Some(4)
+            }
+        );
     }
 
     #[test]
@@ -113,7 +156,10 @@ mod tests {
         for spec in ["omega:3x3", "butterfly:2x3"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let found = survey(&network, &crate::DestinationTag);
-            assert_eq!(found, Survey { connected: true, average_distance: Some(2.0), diameter: Some(2) });
+            assert_eq!(
+                found,
+                Survey { connected: true, average_distance: Some(2.0), node_distance: Some(2.0), diameter: Some(2) }
+            );
             assert_eq!(crate::Dependencies::of_relation(&network, &crate::DestinationTag).deadlock(1), None);
         }
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::relation::{RoutingRelation, Unsupported};
-use crate::survey::Survey;
+use crate::survey::{Lengths, Survey};
 use crate::turn_search::{TurnSearch, UNREACHABLE};
 use crate::turn_set::TurnSet;
 
@@ -79,7 +79,7 @@ impl Row {
 
 /// How evenly a routing loads the channels under uniform traffic.
 ///
-/// The load of a channel is the number of ordered pairs of different routers whose worms cross it, where each worm takes
+/// The load of a channel is the number of ordered pairs of different nodes whose worms cross it, where each worm takes
 /// each of its candidates with the same probability: an expected number for adaptive routing, a count for deterministic.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LinkLoad {
@@ -167,7 +167,7 @@ impl TurnRouting {
         }
     }
 
-    /// Measures the routes between all pairs of different routers, and how they load the channels.
+    /// Measures the routes between all pairs of different routers, and how unicasts between all pairs of nodes load the channels.
     ///
     /// O(routers x channels) for the distances, and up to a factor of the degree for the load; O(channels) memory, since
     /// the tables are not kept.
@@ -175,7 +175,7 @@ impl TurnRouting {
         let routers = network.routers();
         let all_routers = || (0..routers as u32).map(RouterId::new);
         let mut search = TurnSearch::new(network, &self.turns);
-        let (mut total, mut diameter, mut connected) = (0u64, 0, true);
+        let mut lengths = Lengths::new();
         let mut load = vec![0.0; network.channels()];
         // What of the traffic to one target enters a channel.
         let mut flow = vec![0.0; network.channels()];
@@ -183,23 +183,19 @@ impl TurnRouting {
         let (mut nearest, mut first) = (Vec::new(), vec![0; routers + 1]);
         let mut candidates = Vec::new();
         for target in all_routers() {
+            let receivers = network.nodes_of(target).len() as f64;
             search.towards(target);
             nearest.clear();
             for source in all_routers() {
                 if source != target {
                     self.nearest(network, source, None, |c| search.distance(c), UNREACHABLE, &mut candidates);
                     let own = self.chosen(&candidates);
-                    let share = 1.0 / own.len().max(1) as f64;
+                    let share = network.nodes_of(source).len() as f64 / own.len().max(1) as f64;
                     for channel in own {
                         flow[channel.index()] += share;
                     }
-                    match candidates.first() {
-                        None => connected = false,
-                        Some(&channel) => {
-                            total += u64::from(search.distance(channel));
-                            diameter = diameter.max(search.distance(channel));
-                        }
-                    }
+                    let nodes = network.nodes_of(source).len() * network.nodes_of(target).len();
+                    lengths.add(nodes, candidates.first().map(|&c| search.distance(c)));
                     nearest.append(&mut candidates);
                 }
                 first[source.index() + 1] = nearest.len();
@@ -209,7 +205,7 @@ impl TurnRouting {
                 if entering == 0.0 {
                     continue;
                 }
-                load[channel.index()] += entering;
+                load[channel.index()] += entering * receivers;
                 let at = network.to(channel);
                 if at == target {
                     continue;
@@ -229,17 +225,11 @@ impl TurnRouting {
                 }
             }
         }
-        let pairs = (routers * routers.saturating_sub(1)).max(1);
-        let survey = Survey {
-            connected,
-            average_distance: connected.then_some(total as f64 / pairs as f64),
-            diameter: connected.then_some(diameter),
-        };
         let load = LinkLoad {
             mean: load.iter().fold(0.0, |sum, load| sum + load) / load.len().max(1) as f64,
             max: load.iter().copied().fold(0.0, f64::max),
         };
-        (survey, load)
+        (lengths.survey(), load)
     }
 }
 

@@ -1,8 +1,6 @@
 //! Up*/down* routing's turns.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::str::FromStr;
 
 use wormcast_network::{Network, RouterId};
 
@@ -11,12 +9,6 @@ use crate::turn_set::{Label, TurnSet};
 
 /// Which router up*/down* takes for the root of its tree.
 ///
-/// ```
-/// use wormcast_routing::Root;
-///
-/// assert_eq!("maximum-degree".parse(), Ok(Root::MaximumDegree));
-/// assert!("7".parse::<Root>().is_ok());
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Root {
     /// The smallest id.
@@ -28,29 +20,67 @@ pub enum Root {
     Router(RouterId),
 }
 
-/// A text that is not a [`Root`].
+/// A text that is not a [`Root`] of a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a root: expected `smallest-id`, `maximum-degree` or a router's number")]
-pub struct InvalidRoot(String);
-
-impl FromStr for Root {
-    type Err = InvalidRoot;
-
-    fn from_str(text: &str) -> Result<Self, InvalidRoot> {
-        match text {
-            "smallest-id" => Ok(Self::SmallestId),
-            "maximum-degree" => Ok(Self::MaximumDegree),
-            _ => text.parse().map(|id| Self::Router(RouterId::new(id))).map_err(|_| InvalidRoot(text.to_owned())),
-        }
-    }
+#[error(
+    "`{given}` is not a root in `{network}`: expected `smallest-id`, `maximum-degree` or a router, {routers}{hint}"
+)]
+pub struct InvalidRoot {
+    given: String,
+    network: String,
+    routers: String,
+    hint: String,
 }
 
-impl fmt::Display for Root {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SmallestId => f.write_str("smallest-id"),
-            Self::MaximumDegree => f.write_str("maximum-degree"),
-            Self::Router(router) => write!(f, "{router}"),
+impl Root {
+    /// Reads a root: `smallest-id`, `maximum-degree` (or `max-degree`), a router's number, in a grid its coordinates, or its name if the
+    /// network has names.
+    ///
+    /// # Errors
+    /// If it is neither, naming what is nearest.
+    ///
+    /// ```
+    /// use wormcast_network::{RouterId, TopologySpec};
+    /// use wormcast_routing::Root;
+    ///
+    /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+    /// assert_eq!(Root::parse(&mesh, "maximum-degree"), Ok(Root::MaximumDegree));
+    /// assert_eq!(Root::parse(&mesh, "1,1"), Ok(Root::Router(RouterId::new(5))));
+    /// let message = Root::parse(&mesh, "max-degre").unwrap_err().to_string();
+    /// assert!(message.ends_with("; did you mean `max-degree`?"), "{message}");
+    /// # Ok::<(), wormcast_network::TopologyError>(())
+    /// ```
+    pub fn parse(network: &Network, text: &str) -> Result<Self, InvalidRoot> {
+        let given = text.trim();
+        match given {
+            "smallest-id" => return Ok(Self::SmallestId),
+            "maximum-degree" | "max-degree" => return Ok(Self::MaximumDegree),
+            _ => {}
+        }
+        let routers = || (0..network.routers() as u32).map(RouterId::new);
+        let last = network.routers().saturating_sub(1);
+        let number = given.bytes().all(|byte| byte.is_ascii_digit()).then(|| given.parse::<usize>().ok()).flatten();
+        let coordinates = || {
+            let grid = network.shape().grid()?;
+            let parts = given.split(',').map(|part| part.trim().parse().ok()).collect::<Option<Vec<u32>>>()?;
+            let fits = parts.len() == grid.dimensions() && parts.iter().zip(grid.extents()).all(|(c, k)| c < k);
+            fits.then(|| grid.index(&parts))
+        };
+        let named = || routers().find(|&router| network.router_name(router) == Some(given)).map(RouterId::index);
+        match number.or_else(coordinates).or_else(named).filter(|&router| router <= last) {
+            Some(router) => Ok(Self::Router(RouterId::new(router as u32))),
+            None => {
+                // Long lists and long names would take long.
+                let names = routers().take(4096).filter_map(|router| network.router_name(router));
+                let words = ["smallest-id", "maximum-degree", "max-degree"].into_iter().chain(names);
+                let near = words.filter(|word| word.len().max(given.len()) <= 64);
+                let near = near.map(|word| (strsim::damerau_levenshtein(given, word), word)).min();
+                let near = near.filter(|&(distance, word)| distance <= word.len() / 3);
+                let hint = near.map_or_else(String::new, |(_, word)| format!("; did you mean `{word}`?"));
+                let or_name = if network.has_names() { ", or a name" } else { "" };
+                let routers = format!("0 to {last}{or_name}");
+                Err(InvalidRoot { given: given.to_owned(), network: network.name().to_owned(), routers, hint })
+            }
         }
     }
 }

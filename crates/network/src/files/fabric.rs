@@ -2,18 +2,17 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt;
 
 use super::Place;
 use crate::builder::{MAX_NODES, NetworkBuilder, NodeDetails};
 use crate::error::TopologyError;
-use crate::ids::{NodeId, RouterId};
+use crate::ids::RouterId;
 use crate::network::{AdapterPort, Network};
 use crate::spec::MAX_ROUTERS;
 
 const EXPECTED: &str = "a record such as `Switch 36 \"S1\"` with a line such as `[1] \"H1\"[1]` for each cable";
 /// The most ports of a switch or an adapter: InfiniBand has a byte for their numbers, and keeps 255.
-const MAX_PORTS: u32 = 254;
+pub(super) const MAX_PORTS: u32 = 254;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -27,7 +26,7 @@ struct Device<'t> {
     id: &'t str,
     line: usize,
     ports: u32,
-    guid: Option<u64>,
+    guid: u64,
     cables: Vec<Cable<'t>>,
 }
 
@@ -43,7 +42,8 @@ struct Cable<'t> {
 
 /// Reads a fabric: switches become routers, and each host adapter's port that is connected to a switch becomes a node there.
 ///
-/// A cable may be listed by either of its devices or by both, which then have to agree.
+/// A cable may be listed by either of its devices or by both, which then have to agree. Devices without an identifier get
+/// the one that ibsim gives them.
 pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
     let place = Place { path, expected: EXPECTED };
     let devices = read(place, text)?;
@@ -66,8 +66,8 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
             Kind::Adapter => None,
             Kind::Switch => Some(builder.router(device.id).map_err(|error| place.error(device.line, error))?),
         };
-        if let (Some(router), Some(guid)) = (router, device.guid.or_else(|| guid_of(device.id, "S-"))) {
-            builder.guid(router, guid).map_err(|error| place.error(device.line, error))?;
+        if let Some(router) = router {
+            builder.guid(router, device.guid).map_err(|error| place.error(device.line, error))?;
         }
         routers.push(router);
     }
@@ -138,7 +138,8 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
     for host in &mut hosts {
         connected[host.adapter] += 1;
         let own = devices[host.adapter].cables.iter().find(|cable| cable.port == host.port);
-        host.guid = host.guid.or_else(|| own.and_then(|cable| cable.guid));
+        let told = host.guid.or_else(|| own.and_then(|cable| cable.guid));
+        host.guid = Some(told.unwrap_or_else(|| devices[host.adapter].guid.wrapping_add(u64::from(host.port))));
     }
     for host in &hosts {
         let id = devices[host.adapter].id;
@@ -184,7 +185,7 @@ fn nearest(id: &str, devices: &[Device<'_>]) -> String {
 
 fn read<'t>(place: Place<'_>, text: &'t str) -> Result<Vec<Device<'t>>, TopologyError> {
     let mut devices: Vec<Device<'t>> = Vec::new();
-    let mut guid = None;
+    let mut guids = Guids::default();
     let (mut switches, mut cables) = (0, 0);
     for (line, content) in (1..).zip(text.lines()) {
         let error = |problem: String| place.error(line, problem);
@@ -214,8 +215,11 @@ fn read<'t>(place: Place<'_>, text: &'t str) -> Result<Vec<Device<'t>>, Topology
             "hca" | "ca" => Kind::Adapter,
             // What `ibnetdiscover` says before a record.
             "vendid" | "devid" | "sysimgguid" | "chassis" => continue,
-            "switchguid" | "caguid" => {
-                guid = words.guid();
+            "switchguid" | "caguid" | "hcaguids" => {
+                let kind = if word.eq_ignore_ascii_case("switchguid") { Kind::Switch } else { Kind::Adapter };
+                if let Some(guid) = words.guid() {
+                    guids.tell(kind, guid);
+                }
                 continue;
             }
             "rt" | "rtguid" => {
@@ -240,9 +244,47 @@ fn read<'t>(place: Place<'_>, text: &'t str) -> Result<Vec<Device<'t>>, Topology
         if switches > MAX_ROUTERS || devices.len() > MAX_ROUTERS + MAX_NODES {
             return Err(error("there are too many switches or adapters".to_owned()));
         }
-        devices.push(Device { kind, id, line, ports, guid: guid.take(), cables: Vec::new() });
+        devices.push(Device { kind, id, line, ports, guid: guids.next(kind, id, ports), cables: Vec::new() });
     }
     Ok(devices)
+}
+
+/// Globally unique identifiers, as ibsim gives them: switches are numbered one after the other, adapters with room for those
+/// of their ports, from what the file says last.
+struct Guids {
+    switch: u64,
+    adapter: u64,
+    told: bool,
+}
+
+impl Default for Guids {
+    fn default() -> Self {
+        Self { switch: 0x20_0000, adapter: 0x10_0000, told: false }
+    }
+}
+
+impl Guids {
+    /// The file has the identifier of the next device of this kind.
+    fn tell(&mut self, kind: Kind, guid: u64) {
+        match kind {
+            Kind::Switch => self.switch = guid,
+            Kind::Adapter => self.adapter = guid,
+        }
+        self.told = true;
+    }
+
+    fn next(&mut self, kind: Kind, id: &str, ports: u32) -> u64 {
+        let (next, prefix, step) = match kind {
+            Kind::Switch => (&mut self.switch, "S-", 1),
+            Kind::Adapter => (&mut self.adapter, "H-", u64::from(ports) + 1),
+        };
+        let named = if std::mem::take(&mut self.told) { None } else { guid_of(id, prefix) };
+        named.unwrap_or_else(|| {
+            let guid = *next;
+            *next = guid.wrapping_add(step);
+            guid
+        })
+    }
 }
 
 /// What is left of a line.
@@ -336,152 +378,10 @@ impl<'t> Words<'t> {
     }
 }
 
-/// A port plan: which port of its router each channel and each node has.
-struct PortPlan {
-    channels: Vec<u32>,
-    nodes: Vec<u32>,
-}
-
-impl PortPlan {
-    /// The network's own port numbers; where it has none, the smallest that are free, each router's channels first.
-    fn new(network: &Network) -> Self {
-        let (mut channels, mut nodes) = (Vec::with_capacity(network.channels()), Vec::with_capacity(network.nodes()));
-        for router in (0..network.routers() as u32).map(RouterId::new) {
-            let own_channels = network.outputs(router).map(|channel| network.port_of(channel));
-            let own_nodes = network.nodes_of(router).map(|node| network.node_port(node));
-            // In the order of ports, but nodes may come between channels.
-            let mut taken: Vec<u32> = own_channels.clone().chain(own_nodes.clone()).flatten().collect();
-            taken.sort_unstable();
-            let mut taken = taken.into_iter().peekable();
-            let mut next = 0;
-            let mut number = |own: Option<u32>| {
-                own.unwrap_or_else(|| {
-                    loop {
-                        next += 1;
-                        while taken.next_if(|&port| port < next).is_some() {}
-                        if taken.peek() != Some(&next) {
-                            return next;
-                        }
-                    }
-                })
-            };
-            channels.extend(own_channels.map(&mut number));
-            nodes.extend(own_nodes.map(&mut number));
-        }
-        Self { channels, nodes }
-    }
-}
-
-/// What an ibsim network has no place for.
-pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)> {
-    let plan = PortPlan::new(network);
-    let bad = plan.channels.iter().chain(&plan.nodes).find(|port| !(1..=MAX_PORTS).contains(port));
-    bad.map(|port| (format!("a port {port}: they go from 1 to {MAX_PORTS}"), "`graphml` or `node-link`"))
-}
-
-/// A network as an ibsim network: a switch for each router, a host adapter for each node, or as the network was read.
-///
-/// Names are kept if they are all different and fit between quotes; else switches are `S0`, `S1`, … and adapters `H0`, `H1`, ….
-/// Links and nodes without port numbers get ports from 1 on, links first. Write it only after
-/// [`FileFormat::check_expresses`](crate::FileFormat::check_expresses).
-///
-/// ```
-/// use wormcast_network::{NetworkIbsim, TopologySpec};
-///
-/// let ring = "ring:3".parse::<TopologySpec>()?.build()?;
-/// let text = NetworkIbsim(&ring).to_string();
-/// assert!(text.starts_with("Switch 36 \"S0\"\n[1] \"S1\"[1]\n[2] \"S2\"[1]\n[3] \"H0\"[1]\n\n"));
-/// # Ok::<(), wormcast_network::TopologyError>(())
-/// ```
-pub struct NetworkIbsim<'n>(pub &'n Network);
-
-impl fmt::Display for NetworkIbsim<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(network) = self;
-        let plan = PortPlan::new(network);
-        // The nodes of each adapter, by port.
-        let mut adapters: Vec<Vec<(u32, NodeId)>> = Vec::new();
-        let mut adapter_ports = Vec::with_capacity(network.nodes());
-        for node in (0..network.nodes() as u32).map(NodeId::new) {
-            let AdapterPort { adapter, port } =
-                network.adapter_port(node).unwrap_or(AdapterPort { adapter: node.raw(), port: 1 });
-            adapters.resize_with(adapters.len().max(adapter as usize + 1), Vec::new);
-            adapters[adapter as usize].push((port, node));
-            adapter_ports.push((adapter as usize, port));
-        }
-        let names = Names::new(network, &mut adapters);
-        for router in (0..network.routers() as u32).map(RouterId::new) {
-            let mut cables: Vec<(u32, &str, u32)> = Vec::new();
-            for channel in network.outputs(router) {
-                let back = network.reverse(channel);
-                let there = &names.switches[network.to(channel).index()];
-                cables.push((plan.channels[channel.index()], there, plan.channels[back.index()]));
-            }
-            for node in network.nodes_of(router) {
-                let (adapter, port) = adapter_ports[node.index()];
-                cables.push((plan.nodes[node.index()], &names.adapters[adapter], port));
-            }
-            cables.sort_unstable();
-            // Switches of 36 ports are what ibsim's examples and most clusters have.
-            let ports = cables.last().map_or(36, |&(port, ..)| port.max(36));
-            writeln!(f, "Switch {ports} \"{}\"", names.switches[router.index()])?;
-            for (port, there, remote) in cables {
-                writeln!(f, "[{port}] \"{there}\"[{remote}]")?;
-            }
-            writeln!(f)?;
-        }
-        for (ports, name) in adapters.iter().zip(&names.adapters) {
-            writeln!(f, "Hca {} \"{name}\"", ports.last().map_or(1, |&(port, _)| port))?;
-            for &(port, node) in ports {
-                let switch = &names.switches[network.router_of(node).index()];
-                writeln!(f, "[{port}] \"{switch}\"[{}]", plan.nodes[node.index()])?;
-            }
-            writeln!(f)?;
-        }
-        Ok(())
-    }
-}
-
-/// Names for an ibsim network: all different, none with a quote.
-struct Names {
-    switches: Vec<String>,
-    adapters: Vec<String>,
-}
-
-impl Names {
-    fn new(network: &Network, adapters: &mut [Vec<(u32, NodeId)>]) -> Self {
-        let own_switch = |router: u32| network.router_name(RouterId::new(router)).map(str::to_owned);
-        let own_adapter = |ports: &[(u32, NodeId)]| match ports {
-            [(_, node)] => network.own_node_name(*node).map(str::to_owned),
-            [(port, node), ..] => network.own_node_name(*node)?.strip_suffix(&format!("[{port}]")).map(str::to_owned),
-            [] => None,
-        };
-        for ports in adapters.iter_mut() {
-            ports.sort_unstable();
-        }
-        let switches: Option<Vec<String>> = (0..network.routers() as u32).map(own_switch).collect();
-        let hosts: Option<Vec<String>> = adapters.iter().map(|ports| own_adapter(ports)).collect();
-        let numbered = |letter: char, count: usize| (0..count).map(|i| format!("{letter}{i}")).collect::<Vec<_>>();
-        let mut names = Self {
-            switches: switches.unwrap_or_else(|| numbered('S', network.routers())),
-            adapters: hosts.unwrap_or_else(|| numbered('H', adapters.len())),
-        };
-        if !names.are_good() {
-            names = Self { switches: numbered('S', network.routers()), adapters: numbered('H', adapters.len()) };
-        }
-        names
-    }
-
-    fn are_good(&self) -> bool {
-        let all = || self.switches.iter().chain(&self.adapters);
-        let mut seen = std::collections::HashSet::with_capacity(self.switches.len() + self.adapters.len());
-        all().all(|name| !name.is_empty() && !name.contains(['"', '\n', '\r']) && seen.insert(name.as_str()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::NodeId;
 
     #[test]
     fn reads_what_ibnetdiscover_prints() {

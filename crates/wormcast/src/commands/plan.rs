@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use answer::Answer;
 
 mod answer;
-mod batch;
+pub(super) mod batch;
 mod request;
 
 /// Plan the worms of a multicast.
@@ -34,6 +34,9 @@ pub(crate) struct Arguments {
     /// The routing, for algorithms that leave a choice.
     #[arg(long, value_name = "NAME", value_parser = one_of(&ROUTINGS))]
     routing: Option<String>,
+    /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
+    #[arg(long, value_name = "ROOT")]
+    root: Option<String>,
     /// The sender: its number, or coordinates such as `4,3`.
     #[arg(long, value_name = "NODE", required_unless_present = "batch")]
     source: Option<String>,
@@ -53,11 +56,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     format: Output,
     /// Answer one JSON request a line of this file (`-`: standard input), with the fields `topology`, `algorithm`, `source`,
-    /// `destinations` and optionally `routing`, `ports`, `seed`, `flit_bits`, by one line of JSON each.
+    /// `destinations` and optionally `routing`, `root`, `ports`, `seed`, `flit_bits`, by one line of JSON each.
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["topology", "algorithm", "routing", "source", "destinations", "ports", "seed", "flit_bits", "format"]
+        conflicts_with_all = ["topology", "algorithm", "routing", "root", "source", "destinations", "ports", "seed", "flit_bits", "format"]
     )]
     batch: Option<String>,
 }
@@ -111,7 +114,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     // Usage requires these four.
     let given = |option: Option<String>| option.unwrap_or_default();
     let network = network(&given(arguments.topology))?;
-    let options = Options { routing: arguments.routing, seed: arguments.seed };
+    let options = Options { routing: arguments.routing, root: arguments.root, seed: arguments.seed };
     let algorithm = algorithm_by_name(&given(arguments.algorithm), &network, &options).map_err(Failure::bad_input)?;
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;
     let destinations = parse_node_list(&network, &given(arguments.destinations)).map_err(Failure::bad_input)?;

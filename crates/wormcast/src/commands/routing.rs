@@ -2,21 +2,31 @@
 
 use std::io::Write;
 
-use clap::{ArgGroup, Args, ValueEnum};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use wormcast::multicast::{ALGORITHMS, Options, algorithm_by_name};
-use wormcast::network::{MAX_PORTS, Network};
+use clap::{ArgGroup, Args, ValueHint};
+use wormcast::multicast::{ALGORITHMS, Options, add_plan, algorithm_by_name};
+use wormcast::network::{ChannelId, MAX_PORTS, Network, RouterId};
 use wormcast::routing::{
-    ChannelNumbering, Dependencies, LinkLoad, ROUTINGS, Resource, Root, RoutingOptions, RoutingRelation, TurnRouting,
-    TurnSet, routing_by_name, survey, synchronous_deadlock,
+    ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
+    routing_by_name, witness_of_relation, witness_of_tables,
 };
-use wormcast::simulation::{Buffer, EngineConfig, Replication, Reservation, Timing, Wormhole};
+use wormcast::simulation::{Buffer, Reservation};
 
-use super::{Format, network, one_of, topology_help, write_figure, write_json, yes_or_no};
+use super::plan::batch::plan_all;
+use super::{Format, network, one_of, topology_help, write_json};
 use crate::failure::Failure;
+use export::{Form, export_routing};
+use replication::{Replicating, buffer, replicated, reservation};
+use report::{Analysis, Subject, Tables};
 
-/// Analyse a routing, or every worm that a multicast algorithm may send.
+mod export;
+mod replication;
+mod report;
+mod text;
+
+/// How many pairs are named for each dependency of a cycle.
+const EXAMPLES: usize = 3;
+
+/// Analyse a routing, forwarding tables, or every worm that a multicast algorithm may send.
 ///
 /// The answer to whether there can be a deadlock is not a failure: the exit code is 0 either way.
 #[derive(Args)]
@@ -33,6 +43,26 @@ pub(crate) struct Arguments {
     /// A multicast algorithm, whose multidestination worms are checked; `--routing` then is the routing that it shall use.
     #[arg(long, value_name = "NAME", value_parser = one_of(ALGORITHMS), group = "what")]
     algorithm: Option<String>,
+    /// Forwarding tables: what `OpenSM` dumps, or what `--export` wrote.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what", conflicts_with_all = ["routing", "algorithm"])]
+    tables: Option<String>,
+    /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are taken
+    /// to replicate in lockstep.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
+    multicasts: Option<String>,
+    /// Write forwarding tables for the routing, one output for each router and destination; refused where there are none, and where
+    /// they could deadlock. With `--tables`, write those in another form.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
+    export: Option<String>,
+    /// The form of exported tables.
+    #[arg(long, value_enum, default_value_t, requires = "export")]
+    export_form: Form,
+    /// Where tables cannot have all shortest permitted ways, write some with longer ones, over permitted turns all the same.
+    #[arg(long, requires = "export", conflicts_with = "tables")]
+    allow_detours: bool,
+    /// Write the proof that unicasts cannot deadlock: a number for each channel that rises along every way, as CSV.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    numbering: Option<String>,
     /// Consumption channels at every node: worms that deliver on their way hold one.
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]
     consumption_ports: u32,
@@ -50,9 +80,9 @@ pub(crate) struct Arguments {
     /// How independent branches are reserved, by default as the algorithm is meant for.
     #[arg(long, value_name = "HOW", value_parser = reservation, requires = "algorithm")]
     reservation: Option<Reservation>,
-    /// The root of up*/down*: `smallest-id`, `maximum-degree` or a router's number.
-    #[arg(long, value_name = "ROOT", default_value_t, conflicts_with = "algorithm")]
-    root: Root,
+    /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
+    #[arg(long, value_name = "ROOT", conflicts_with = "tables")]
+    root: Option<String>,
     /// The seed of routings and algorithms that make random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -61,296 +91,156 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// How worms are replicated, and outputs reserved for them.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Replicating {
-    /// Trees: a flit leaves on all branches or on none.
-    Lockstep,
-    /// Trees: branches go on by themselves.
-    Independent,
-    /// Switches: branches go on by themselves, and a switch that accepts a packet has room for all of it.
-    Asynchronous,
-    /// Switches: a flit leaves on all branches or on none; outputs are reserved one by one.
-    Synchronous,
-    /// Switches: a flit leaves on all branches or on none; outputs are reserved all at once.
-    SynchronousTogether,
+/// A proof that worms cannot deadlock which take only such steps from channel to channel, checked.
+fn proof(network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool) -> Option<ChannelNumbering> {
+    let proof = ChannelNumbering::find(network, &may_follow).ok()?;
+    proof.check(network, &may_follow).is_ok().then_some(proof)
 }
 
-/// A setting as experiment files spell it.
-fn setting<T: DeserializeOwned>(text: &str, expected: &str) -> Result<T, String> {
-    let value = text.parse::<u32>().map_or_else(|_| text.into(), serde_json::Value::from);
-    serde_json::from_value(value).map_err(|_| format!("expected {expected}"))
+fn is_safe(network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool) -> bool {
+    proof(network, may_follow).is_some()
 }
 
-fn buffer(text: &str) -> Result<Buffer, String> {
-    setting(text, "`message`, or a number of flits")
+/// The same for dependencies, if all of them are of unicasts: stops and trees need more than a numbering.
+fn unicast_proof(network: &Network, dependencies: &Dependencies<'_>) -> Option<ChannelNumbering> {
+    let unicasts = dependencies.are_of_unicasts();
+    unicasts.then(|| proof(network, |held, next| dependencies.contains(held, next))).flatten()
 }
 
-fn reservation(text: &str) -> Result<Reservation, String> {
-    setting(text, "`atomic` or `separate`")
-}
+/// The analysis, and the proof if it is one of unicasts.
+type Answer = (Analysis, Option<ChannelNumbering>);
 
-/// What the analysis finds. Fields of turn sets are null for routings that are none.
-#[derive(Serialize)]
-struct Analysis {
-    topology: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    algorithm: Option<String>,
-    routing: String,
-    /// How switches replicate the worms, where they do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    replication: Option<Replicating>,
-    consumption_ports: u32,
-    deadlock_free: bool,
-    /// The links of a shortest cycle of dependencies found.
-    cycle: Option<Vec<[u32; 2]>>,
-    /// The same cycle with the consumption channels on it: each item may be held by a worm that waits for the next.
-    resources: Option<Vec<Held>>,
-    connected: bool,
-    turns: Option<u64>,
-    /// All prohibited turns, or as many as are printed.
-    prohibited: Option<Vec<[u32; 3]>>,
-    #[serde(skip)]
-    all_prohibited: u64,
-    fraction: Option<f64>,
-    irreducible: Option<bool>,
-    average_distance: Option<f64>,
-    diameter: Option<u32>,
-    link_load: Option<Load>,
-}
-
-/// The load of channels under uniform traffic, in ordered pairs of routers whose worms cross a channel.
-#[derive(Serialize)]
-struct Load {
-    mean: f64,
-    max: f64,
-}
-
-/// A part of a cycle of dependencies.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Held {
-    Channel { channel: [u32; 2] },
-    Consumption { consumption: u32 },
-}
-
-impl Held {
-    fn new(network: &Network, resource: Resource) -> Self {
-        match resource {
-            Resource::Channel(channel) => {
-                Self::Channel { channel: [network.from(channel).raw(), network.to(channel).raw()] }
-            }
-            Resource::Consumption(node) => Self::Consumption { consumption: node.raw() },
-        }
-    }
-
-    fn link(&self) -> Option<[u32; 2]> {
-        match *self {
-            Self::Channel { channel } => Some(channel),
-            Self::Consumption { .. } => None,
-        }
-    }
-}
-
-fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure> {
-    if let Some(name) = &arguments.algorithm {
-        let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
-        let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-        let given = arguments.replication;
-        let tree = match given {
-            Some(Replicating::Lockstep) => Some(Replication::Lockstep),
-            Some(Replicating::Independent) => Some(Replication::Independent),
-            _ => None,
-        };
-        let refuse = |problem: String| Err(Failure::BadInput(problem));
-        let (replication, deadlock) = match algorithm.switches() {
-            None if given.is_some() && tree.is_none() => {
-                return refuse(format!(
-                    "switches do not replicate the worms of `{name}`: leave `--replication` out; it is for `bit-string` \
-                     and `multiport`"
-                ));
-            }
-            Some(_) if tree.is_some() || arguments.buffer.is_some() || arguments.reservation.is_some() => {
-                return refuse(format!(
-                    "switches replicate the worms of `{name}`: expected `--replication asynchronous`, `synchronous` or \
-                     `synchronous-together`, and neither `--buffer` nor `--reservation`"
-                ));
-            }
-            Some(switches) if matches!(given, Some(Replicating::Synchronous | Replicating::SynchronousTogether)) => {
-                let together = given == Some(Replicating::SynchronousTogether);
-                (given, synchronous_deadlock(network, switches, together).map(|cycle| cycle.to_vec()))
-            }
-            switches => {
-                let (buffer, reservation) = (arguments.buffer, arguments.reservation);
-                let switching = Wormhole { buffer, replication: tree, reservation, ..Wormhole::default() };
-                let switching = switching.for_branching(algorithm.branching());
-                let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
-                let dependencies = algorithm.dependencies_with(network, branching);
-                let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
-                let replication = switches.map(|_| Replicating::Asynchronous).or(given);
-                (replication, dependencies.deadlock(arguments.consumption_ports))
-            }
-        };
-        Ok(Analysis { replication, ..describe(arguments, network, algorithm.routing(), deadlock) })
-    } else {
-        // Usage requires one of the two.
-        let name = arguments.routing.as_deref().unwrap_or_default();
-        let options = RoutingOptions { seed: arguments.seed, root: arguments.root };
-        let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
-        let deadlock = match relation.turn_routing() {
-            // All permitted turns together say more than the routes that are taken, and sooner.
-            Some(routing) if turns_are_safe(network, routing.turns()) => None,
-            _ => Dependencies::of_relation(network, relation.as_ref()).deadlock(arguments.consumption_ports),
-        };
-        Ok(describe(arguments, network, relation.as_ref(), deadlock))
-    }
-}
-
-/// How many turns a person wants to read.
-const SHOWN: usize = 12;
-
-/// Whether there is a proof that worms on permitted turns cannot deadlock, and it holds.
-fn turns_are_safe(network: &Network, turns: &TurnSet) -> bool {
-    let permits = |held, requested| turns.permits(network, held, requested);
-    ChannelNumbering::find(network, permits).is_ok_and(|proof| proof.check(network, permits).is_ok())
-}
-
-fn describe(
-    arguments: &Arguments,
-    network: &Network,
-    relation: &dyn RoutingRelation,
-    deadlock: Option<Vec<Resource>>,
-) -> Analysis {
-    let resources: Option<Vec<Held>> =
-        deadlock.map(|cycle| cycle.into_iter().map(|resource| Held::new(network, resource)).collect());
-    let (survey, load) = match relation.turn_routing() {
-        Some(routing) => {
-            let (survey, load) = routing.survey(network);
-            (survey, Some(load))
-        }
-        None => (survey(network, relation), None),
-    };
-    let turns = relation.turn_routing().map(TurnRouting::turns);
-    let limit = if arguments.format == Format::Text { SHOWN } else { usize::MAX };
-    Analysis {
-        topology: network.name().to_owned(),
-        algorithm: arguments.algorithm.clone(),
-        routing: relation.name().to_owned(),
-        replication: None,
+fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Result<Answer, Failure> {
+    let options = Options { routing: arguments.routing.clone(), root: arguments.root.clone(), seed: arguments.seed };
+    let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
+    let (dependencies, deadlock) = replicated(arguments, network, algorithm.as_ref())?;
+    let subject = Subject {
+        network,
+        algorithm: Some(name),
+        relation: algorithm.routing(),
         consumption_ports: arguments.consumption_ports,
-        deadlock_free: resources.is_none(),
-        cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
-        resources,
-        connected: survey.connected,
-        turns: turns.map(TurnSet::turns),
-        prohibited: turns.map(|turns| prohibited(network, turns, limit)),
-        all_prohibited: turns.map_or(0, TurnSet::prohibited_turns),
-        fraction: turns.map(TurnSet::fraction),
-        irreducible: turns.and_then(|turns| irreducible(network, turns)),
-        average_distance: survey.average_distance,
-        diameter: survey.diameter,
-        link_load: load.map(|LinkLoad { mean, max }| Load { mean, max }),
-    }
-}
-
-/// Whether every prohibited turn is needed; not for networks so large and dense that the answer would take minutes.
-fn irreducible(network: &Network, turns: &TurnSet) -> Option<bool> {
-    const STEPS: u64 = 20_000_000_000;
-    let steps = (2 * turns.turns()).saturating_mul(network.channels().div_ceil(512) as u64);
-    if steps > STEPS {
-        return None;
-    }
-    turns.irreducible(network)
-}
-
-/// The prohibited turns as the routers that they lead through, sorted by the one in the middle: the first `limit` of them.
-fn prohibited(network: &Network, turns: &TurnSet, limit: usize) -> Vec<[u32; 3]> {
-    let mut prohibited: Vec<[u32; 3]> = Vec::new();
-    for (one, other) in turns.prohibited(network) {
-        let (a, b, c) = (network.to(one).raw(), network.from(one).raw(), network.to(other).raw());
-        // They come router by router.
-        if prohibited.len() >= limit && prohibited.last().is_some_and(|last| last[1] != b) {
-            break;
-        }
-        prohibited.push([a.min(c), b, a.max(c)]);
-    }
-    prohibited.sort_unstable_by_key(|&[a, b, c]| [b, a, c]);
-    prohibited.truncate(limit);
-    prohibited
-}
-
-fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
-    let what = match &analysis.algorithm {
-        Some(algorithm) => format!("{algorithm}, routed by {}", analysis.routing),
-        None => analysis.routing.clone(),
     };
-    writeln!(out, "{what} on {}", analysis.topology)?;
-    if let Some(resources) = &analysis.resources {
-        write_figure(out, "deadlock-free", "no")?;
-        writeln!(out, "  A cycle, in which each may be held by a worm that waits for the next:")?;
-        for resource in resources {
-            match resource {
-                Held::Channel { channel: [from, to] } => writeln!(out, "    channel {from} -> {to}")?,
-                Held::Consumption { consumption } => writeln!(out, "    consumption channels of node {consumption}")?,
-            }
-        }
-    } else {
-        write_figure(out, "deadlock-free", "yes")?;
-    }
-    if let Some(replication) = analysis.replication {
-        let how = match replication {
-            Replicating::Lockstep => "lockstep, a flit on all branches or on none",
-            Replicating::Independent => "independent branches",
-            Replicating::Asynchronous => "asynchronous, with room for whole packets",
-            Replicating::Synchronous => "synchronous, outputs reserved one by one",
-            Replicating::SynchronousTogether => "synchronous, outputs reserved together",
-        };
-        write_figure(out, "replication", how)?;
-    }
-    if analysis.algorithm.is_some() {
-        write_figure(out, "consumption ports", analysis.consumption_ports)?;
-    }
-    write_figure(out, "connected", yes_or_no(analysis.connected))?;
-    if let (Some(diameter), Some(average)) = (analysis.diameter, analysis.average_distance) {
-        write_figure(out, "diameter", diameter)?;
-        write_figure(out, "average distance", format_args!("{average:.3}"))?;
-    }
-    write_turns(out, analysis)
+    let proof = unicast_proof(network, &dependencies);
+    let analysis = Analysis::of_relation(&subject, deadlock.as_deref(), None, arguments.format == Format::Json);
+    let replication = arguments.replication.or_else(|| algorithm.switches().map(|_| Replicating::Asynchronous));
+    Ok((Analysis { replication, ..analysis }, proof))
 }
 
-/// What is known of a turn set; nothing for other routings.
-fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
-    if let Some(load) = &analysis.link_load {
-        let Load { mean, max } = load;
-        write_figure(out, "link load", format_args!("mean {mean:.2}, largest {max:.2} pairs a channel"))?;
+/// Multicasts of a file, by line, each as what its worms add to the dependencies.
+struct Multicasts<'n> {
+    all: Vec<(u64, Dependencies<'n>)>,
+}
+
+impl<'n> Multicasts<'n> {
+    /// Adds those that were asked for to the dependencies of the unicasts.
+    fn add(
+        arguments: &Arguments,
+        network: &'n Network,
+        dependencies: &mut Dependencies<'n>,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(file) = &arguments.multicasts else { return Ok(None) };
+        let mut all = Vec::new();
+        dependencies.add_worms(|worms| {
+            plan_all(file, &arguments.topology, |line, algorithm, plan| {
+                add_plan(worms, network, algorithm.routing(), plan).map_err(Failure::bad_input)?;
+                let mut own = Dependencies::new(network);
+                own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), plan))
+                    .map_err(Failure::bad_input)?;
+                all.push((line, own));
+                Ok(())
+            })
+        })?;
+        Ok(Some(Self { all }))
     }
-    let (Some(turns), Some(prohibited), Some(fraction)) = (analysis.turns, &analysis.prohibited, analysis.fraction)
-    else {
-        return Ok(());
-    };
-    let (count, percent) = (analysis.all_prohibited, 100.0 * fraction);
-    write_figure(out, "turns", turns)?;
-    write_figure(out, "prohibited turns", format_args!("{count} ({percent:.1}%)"))?;
-    write_figure(out, "irreducible", analysis.irreducible.map_or("not checked: too many turns", yes_or_no))?;
-    if !prohibited.is_empty() {
-        writeln!(out, "  Prohibited, both ways:")?;
+
+    fn count(&self) -> usize {
+        self.all.len()
     }
-    for [a, b, c] in prohibited {
-        writeln!(out, "    {a} - {b} - {c}")?;
+
+    /// The lines of those that may hold one channel while they wait for the other.
+    fn that_wait(&self, (held, requested): (ChannelId, ChannelId)) -> Vec<u64> {
+        let mine = |(_, own): &&(u64, Dependencies<'_>)| own.contains(held, requested);
+        self.all.iter().filter(mine).map(|&(line, _)| line).collect()
     }
-    let more = count - prohibited.len() as u64;
-    if more > 0 {
-        writeln!(out, "    and {more} more, which --format json lists")?;
+}
+
+fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Result<Answer, Failure> {
+    let options = RoutingOptions { seed: arguments.seed, root: arguments.root.clone() };
+    let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
+    let relation = relation.as_ref();
+    // All permitted turns together say more than the routes that are taken, and sooner.
+    let turns = relation.turn_routing().filter(|_| arguments.multicasts.is_none()).map(TurnRouting::turns);
+    let mut numbering =
+        turns.and_then(|turns| proof(network, |held, requested| turns.permits(network, held, requested)));
+    let (mut deadlock, mut multicasts) = (None, None);
+    if numbering.is_none() {
+        let mut dependencies = Dependencies::of_relation(network, relation);
+        multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
+        let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
+        deadlock = dependencies.deadlock(arguments.consumption_ports);
+        numbering = unicast_proof(network, &dependencies);
     }
-    Ok(())
+    let subject = Subject { network, algorithm: None, relation, consumption_ports: arguments.consumption_ports };
+    let witness = |dependency| witness_of_relation(network, relation, dependency, EXAMPLES);
+    let all = arguments.format == Format::Json;
+    let mut analysis = Analysis::of_relation(&subject, deadlock.as_deref(), Some(&witness), all);
+    analysis.add_multicasts(deadlock.as_deref(), multicasts.as_ref());
+    if let Some(file) = &arguments.export {
+        let place = (file.as_str(), arguments.export_form);
+        analysis.exported = Some(export_routing(network, relation, place, arguments.allow_detours)?);
+    }
+    Ok((analysis, numbering))
+}
+
+fn analyse_forwarding(arguments: &Arguments, network: &Network, file: &str) -> Result<Answer, Failure> {
+    let tables = read_tables(network, file).map_err(Failure::bad_input)?;
+    let report = analyse_tables(network, &tables);
+    let mut dependencies = Dependencies::of_tables(network, &tables);
+    let multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
+    let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
+    let deadlock = dependencies.deadlock(arguments.consumption_ports);
+    let numbering = unicast_proof(network, &dependencies);
+    let subject =
+        Subject { network, algorithm: None, relation: &tables, consumption_ports: arguments.consumption_ports };
+    let witness = |dependency| witness_of_tables(network, &tables, dependency, EXAMPLES);
+    let described = Tables::new(network, file, &tables, &report);
+    let mut analysis = Analysis::of_tables(&subject, deadlock.as_deref(), &witness, &report, described);
+    analysis.add_multicasts(deadlock.as_deref(), multicasts.as_ref());
+    if let Some(file) = &arguments.export {
+        analysis.exported = Some(export::write(network, &tables, (file, arguments.export_form))?);
+    }
+    Ok((analysis, numbering))
+}
+
+/// Writes a proof as CSV, a channel a line.
+fn write_numbering(network: &Network, numbering: &ChannelNumbering, file: &str) -> Result<(), Failure> {
+    let mut lines = vec!["channel,from,to,number".to_owned()];
+    for channel in (0..network.routers() as u32).flat_map(|router| network.outputs(RouterId::new(router))) {
+        let (from, to) = (network.from(channel), network.to(channel));
+        let number = numbering.number(channel).map_or_else(String::new, |number| number.to_string());
+        lines.push(format!("{channel},{from},{to},{number}"));
+    }
+    std::fs::write(file, lines.join("\n") + "\n")
+        .map_err(|error| Failure::failed(format!("cannot write `{file}`: {error}")))
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let network = network(&arguments.topology)?;
-    let analysis = analyse(arguments, &network)?;
+    let (analysis, numbering) = match (&arguments.tables, &arguments.algorithm) {
+        (Some(file), _) => analyse_forwarding(arguments, &network, file)?,
+        (None, Some(name)) => analyse_algorithm(arguments, &network, name)?,
+        // Usage requires one of the three.
+        (None, None) => analyse_routing(arguments, &network, arguments.routing.as_deref().unwrap_or_default())?,
+    };
     match arguments.format {
-        Format::Text => write_text(out, &analysis),
-        Format::Json => write_json(out, &analysis),
+        Format::Text => text::write_text(out, &analysis)?,
+        Format::Json => write_json(out, &analysis)?,
+    }
+    match (&arguments.numbering, numbering) {
+        (None, _) => Ok(()),
+        (Some(file), Some(numbering)) => write_numbering(&network, &numbering, file),
+        (Some(file), None) => Err(Failure::failed(format!(
+            "`{file}` was not written: a numbering proves that unicasts cannot deadlock, and there is none here"
+        ))),
     }
 }

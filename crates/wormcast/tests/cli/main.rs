@@ -7,6 +7,7 @@ mod output;
 mod plan;
 mod routing;
 mod schema;
+mod shared;
 mod simulate;
 mod sweep;
 mod switches;

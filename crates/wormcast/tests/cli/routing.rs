@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::folder::Folder;
 use crate::wormcast;
 
 fn analyse(arguments: &[&str]) -> serde_json::Value {
@@ -13,9 +14,9 @@ fn a_safe_routing() {
     let analysis = analyse(&["mesh:4x4", "--routing", "negative-first"]);
     let expected = json!({
         "topology": "mesh:4x4", "routing": "negative-first", "consumption_ports": 4,
-        "deadlock_free": true, "cycle": null, "resources": null, "connected": true,
+        "deadlock_free": true, "cycle": null, "resources": null, "closed_by": null, "connected": true,
         "turns": null, "prohibited": null, "fraction": null, "irreducible": null,
-        "average_distance": 8.0 / 3.0, "diameter": 6, "link_load": null,
+        "average_distance": 8.0 / 3.0, "node_distance": 8.0 / 3.0, "diameter": 6, "link_load": null,
     });
     assert_eq!(analysis, expected);
 }
@@ -25,6 +26,135 @@ fn a_torus_without_virtual_channels_is_not_safe() {
     let analysis = analyse(&["torus:4x4", "--routing", "e-cube"]);
     assert_eq!(analysis["deadlock_free"], false);
     assert_eq!(analysis["cycle"], json!([[0, 1], [1, 2], [2, 3], [3, 0]]));
+    assert_eq!(analysis["closed_by"][0]["examples"], json!([[0, 2], [0, 6], [0, 10]]));
+}
+
+/// A ring of switches in the form of a fabric, and `OpenSM`'s tables for it.
+const FABRIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fabric.net");
+const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fabric.lfts");
+
+#[test]
+fn tables_are_analysed_and_repaired() {
+    let folder = Folder::with(&[]);
+    let run = |arguments: &[&str]| folder.run(&[&["routing", "--topology", FABRIC], arguments].concat());
+    let broken = run(&["--tables", TABLES, "--format", "json"]).json();
+    assert_eq!((&broken["routing"], &broken["deadlock_free"]), (&json!("tables"), &json!(false)));
+    assert_eq!(broken["cycle"], json!([[0, 5], [5, 4], [4, 3], [3, 2], [2, 1], [1, 0]]));
+    let first = json!({"channel": [0, 5], "names": ["rack1", "rack6"], "ports": [1, 2]});
+    assert_eq!(broken["resources"][0], first);
+    let closed_by = json!({
+        "pairs": 12, "examples": [[0, 6], [1, 6], [0, 7]],
+        "names": [["host1", "host7"], ["host2", "host7"], ["host1", "host8"]],
+    });
+    assert_eq!(broken["closed_by"][0], closed_by);
+    assert_eq!((&broken["tables"]["entries"], &broken["tables"]["undelivered_pairs"]), (&json!(108), &json!(0)));
+    assert_eq!((&broken["node_distance"], &broken["link_load"]["max"]), (&json!(1.8), &json!(24.0)));
+    let text = run(&["--tables", TABLES]).success();
+    assert!(
+        text.contains("    rack1[1] -> rack6[2]: host1 to host7, host2 to host7, host1 to host8, 9 more\n"),
+        "{text}"
+    );
+
+    let exported = run(&["--routing", "up-down", "--export", "repaired.lfts", "--numbering", "proof.csv"]).success();
+    assert!(
+        exported.ends_with("  tables            108 entries in repaired.lfts\n  their distance    1.933 on average\n")
+    );
+    assert!(
+        folder
+            .read("repaired.lfts")
+            .starts_with("Unicast lids [0-18] of switch Lid 13 guid 0x0000000000200000 ('rack1'):\n")
+    );
+    let proof = folder.read("proof.csv");
+    assert_eq!((proof.lines().count(), proof.lines().next()), (13, Some("channel,from,to,number")));
+    let repaired = run(&["--tables", "repaired.lfts", "--format", "json"]).json();
+    assert_eq!((&repaired["deadlock_free"], &repaired["connected"]), (&json!(true), &json!(true)));
+    // In the other form, and back.
+    run(&["--tables", "repaired.lfts", "--export", "own.txt", "--export-form", "text"]).success();
+    assert!(folder.read("own.txt").starts_with("router \"rack1\"\n\"host1\" address 1 here\n"));
+    run(&["--tables", "own.txt", "--export", "again.lfts"]).success();
+    assert_eq!(folder.read("again.lfts"), folder.read("repaired.lfts"));
+}
+
+#[test]
+fn broken_tables_are_described() {
+    let table =
+        "router 0\n0 here\n1 to 1\n2 to 1\nrouter 1\n0 to 0\n1 here\n2 to 0\nrouter 2\n1 to 1\n2 here\n0 port 9\n";
+    let folder = Folder::with(&[("x.txt", table)]);
+    let expected = "\
+tables on mesh:3
+  deadlock-free     no
+  A cycle, in which each may be held by a worm that waits for the next:
+    channel 0 -> 1: 0 to 2, 1 to 2
+    channel 1 -> 0: 0 to 2, 1 to 2
+  connected         no
+  link load         mean 0.75, largest 1.00 pairs a channel
+  entries           9
+  undelivered       3 of 6 pairs
+  forwarding loops  1
+  missing entries   0
+  Messages that do not arrive:
+    2 to 0: router 2 sends it to port 9, where nothing is attached
+    0 to 2: runs in a loop through router 0
+    1 to 2: runs in a loop through router 0
+  Loops:
+    to node 2: channel 0 -> 1, channel 1 -> 0
+";
+    assert_eq!(folder.run(&["routing", "--topology", "mesh:3", "--tables", "x.txt"]).success(), expected);
+}
+
+/// Two trees that hold what the other waits for, and unicasts that could not.
+#[test]
+fn given_multicasts_are_analysed_beside_unicasts() {
+    let multicast = |topology: &str, source: u32| {
+        format!(r#"{{"topology":"{topology}","algorithm":"tree-one","source":{source},"destinations":[0,3]}}"#)
+    };
+    let (one, both) = (multicast("mesh:4", 1), format!("{}\n\n{}\n", multicast("mesh:4", 1), multicast("mesh:4", 2)));
+    let other = format!("{one}\n{}\n", multicast("mesh:5", 1));
+    let folder = Folder::with(&[("one", one.as_str()), ("both", both.as_str()), ("other", other.as_str())]);
+    let run = |file| folder.run(&["routing", "--topology", "mesh:4", "--routing", "e-cube", "--multicasts", file]);
+    let text = run("one").success();
+    assert!(text.starts_with("e-cube on mesh:4\n  deadlock-free     yes\n  multicasts        1\n"), "{text}");
+    let expected = "\
+e-cube on mesh:4
+  deadlock-free     no
+  A cycle, in which each may be held by a worm that waits for the next:
+    channel 1 -> 0: multicasts of line 1
+    channel 2 -> 3: multicasts of line 3
+  multicasts        2
+";
+    let text = run("both").success();
+    assert!(text.starts_with(expected), "{text}");
+    let message = run("other").bad_input();
+    assert_eq!(message, "error: other:2: the multicast is on `mesh:5`; expected `mesh:4`, as for the routing\n");
+    assert!(run("none").bad_input().starts_with("error: cannot read `none`: "));
+}
+
+#[test]
+fn tables_that_cannot_be_written() {
+    let folder = Folder::with(&[("x.txt", "router 0\n0 there\n")]);
+    let message = |arguments: &[&str]| folder.run(&[&["routing", "--topology"], arguments].concat()).bad_input();
+    assert_eq!(
+        message(&["random:nodes=100,degree=6,seed=1", "--routing", "up-down", "--export", "x.lfts"]),
+        "error: forwarding tables cannot express `up-down` on `random:nodes=100,degree=6,seed=1`: at router 95, of the worms \
+         to router 39, those that come from router 11 have to go on to router 8 and those that come from router 29 have to go \
+         on to router 15; one entry cannot say both; `--allow-detours` takes longer ways over permitted turns where that is so\n"
+    );
+    assert_eq!(
+        message(&["torus:4x4", "--routing", "e-cube", "--export", "x.lfts"]),
+        "error: `e-cube` on `torus:4x4` can deadlock, so no tables are written; `up-down` and `turn-prohibition` cannot\n"
+    );
+    assert!(
+        message(&["mesh:2", "--tables", "x.txt"])
+            .starts_with("error: x.txt:2: found `there`; expected `router \"S1\"`")
+    );
+    assert!(message(&["mesh:2", "--tables", "none"]).starts_with("error: cannot read `none`: "));
+    assert_eq!(folder.files(""), ["x.txt"]);
+    let detours = ["--routing", "up-down", "--allow-detours", "--export", "x.lfts", "--format", "json"];
+    let exported = folder.run(&[&["routing", "--topology", "random:nodes=100,degree=6,seed=1"], &detours[..]].concat());
+    assert_eq!(exported.json()["exported"]["detours"].as_array().map(Vec::len), Some(2));
+    let unproven = folder.run(&["routing", "--topology", "torus:4", "--routing", "e-cube", "--numbering", "n.csv"]);
+    assert_eq!(unproven.code, 1);
+    assert!(unproven.stderr.contains("`n.csv` was not written: a numbering proves that unicasts cannot deadlock"));
 }
 
 /// Column-path worms up and down a column deliver at each other's routers: one consumption channel is too few.
@@ -65,9 +195,9 @@ fn turn_prohibition_on_a_ring() {
     let analysis = analyse(&["torus:5", "--routing", "turn-prohibition"]);
     let expected = json!({
         "topology": "torus:5", "routing": "turn-prohibition", "consumption_ports": 4,
-        "deadlock_free": true, "cycle": null, "resources": null, "connected": true,
+        "deadlock_free": true, "cycle": null, "resources": null, "closed_by": null, "connected": true,
         "turns": 5, "prohibited": [[1, 0, 4]], "fraction": 0.2, "irreducible": true,
-        "average_distance": 1.6, "diameter": 3, "link_load": {"mean": 3.2, "max": 4.0},
+        "average_distance": 1.6, "node_distance": 1.6, "diameter": 3, "link_load": {"mean": 3.2, "max": 4.0},
     });
     assert_eq!(analysis, expected);
 }
@@ -94,6 +224,7 @@ up-down-deterministic on mesh:3x2
 ";
     assert_eq!(text("0"), expected);
     assert_eq!(text("smallest-id"), expected);
+    assert_eq!(text("0,0"), expected);
     assert!(text("maximum-degree").contains("    0 - 3 - 4\n    2 - 5 - 4\n"));
 }
 
@@ -139,10 +270,10 @@ fn bad_input_is_explained() {
     assert!(trees("--buffer", "deep").contains("expected `message`, or a number of flits"));
     assert!(trees("--replication", "some").contains("[possible values: lockstep, independent,"));
     assert!(trees("--reservation", "some").contains("expected `atomic` or `separate`"));
-    assert!(message(&["mesh:4x4", "--routing", "up-down", "--root", "top"]).contains("`top` is not a root"));
+    assert!(message(&["mesh:4x4", "--routing", "up-down", "--root", "top"]).contains("`top` is not a root in"));
     assert_eq!(
         message(&["mesh:4x4", "--routing", "up-down", "--root", "16"]),
-        "error: `up-down` needs router 16 as its root, but `mesh:4x4` is a 2-D mesh; its routers are 0 to 15\n"
+        "error: `16` is not a root in `mesh:4x4`: expected `smallest-id`, `maximum-degree` or a router, 0 to 15\n"
     );
     assert!(message(&["mesh:4x4", "--routing", "e-cube", "--consumption-ports", "0"]).contains("0 is not in 1..=32"));
 }

@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::rc::Rc;
 
 use serde::Serialize;
-use wormcast::multicast::{Algorithm, Multicast, Options, algorithm_by_name};
-use wormcast::network::{Network, TopologySpec};
+use wormcast::multicast::{Algorithm, Multicast, Options, Plan, algorithm_by_name};
+use wormcast::network::{Network, TopologySpec, read_text};
 
 use super::answer::Answer;
 use super::request::Request;
@@ -57,6 +57,33 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
             }
             result => result?,
         }
+    }
+    Ok(())
+}
+
+/// Plans all requests of a file for one network, and hands each on with its line: not answers, but what is behind them.
+pub(in super::super) fn plan_all(
+    path: &str,
+    topology: &str,
+    mut visit: impl FnMut(u64, &dyn Algorithm, &Plan) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let text = read_text(path).map_err(|error| Failure::bad_input(format!("cannot read `{path}`: {error}")))?;
+    let mut made = Made::default();
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let place = |failure: Failure| match failure {
+            Failure::BadInput(problem) => Failure::BadInput(format!("{path}:{number}: {problem}")),
+            other => other,
+        };
+        let request: Request = serde_json::from_slice(line.as_bytes()).map_err(|error| place(malformed(&error)))?;
+        if request.topology != topology {
+            let problem =
+                format!("the multicast is on `{}`; expected `{topology}`, as for the routing", request.topology);
+            return Err(place(Failure::BadInput(problem)));
+        }
+        let (network, algorithm) = made.get(&request).map_err(place)?;
+        let source = request.source.resolve(network).map_err(|error| place(Failure::bad_input(error)))?;
+        let destinations = request.destinations.resolve(network).map_err(|error| place(Failure::bad_input(error)))?;
+        visit(number, algorithm, &algorithm.plan(network, &Multicast::new(source, &destinations))).map_err(place)?;
     }
     Ok(())
 }
@@ -111,6 +138,7 @@ impl Entry {
             && self.name == request.algorithm
             && self.options.seed == request.seed
             && self.options.routing.as_deref() == request.routing.as_deref()
+            && self.options.root.as_deref() == request.root.as_deref()
     }
 }
 
@@ -144,8 +172,12 @@ impl Made {
             self.networks.insert(request.topology.clone().into_owned(), Rc::clone(&network));
             network
         };
-        let options =
-            Options { routing: request.routing.clone().map(std::borrow::Cow::into_owned), seed: request.seed };
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let options = Options {
+            routing: owned(request.routing.as_deref()),
+            root: owned(request.root.as_deref()),
+            seed: request.seed,
+        };
         let algorithm = algorithm_by_name(&request.algorithm, &network, &options).map_err(Failure::bad_input)?;
         self.algorithms.push(Entry {
             topology: request.topology.clone().into_owned(),

@@ -18,6 +18,8 @@ pub(super) struct Request<'a> {
     pub(super) algorithm: Cow<'a, str>,
     #[serde(borrow, default)]
     pub(super) routing: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) root: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) source: GivenNode<'a>,
     #[serde(borrow)]

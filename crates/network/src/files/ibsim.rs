@@ -1,0 +1,185 @@
+//! Networks as InfiniBand fabrics, in the form that `ibsim` reads.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::FileFormat;
+use super::fabric::MAX_PORTS;
+use crate::error::TopologyError;
+use crate::ids::{NodeId, RouterId};
+use crate::network::{AdapterPort, Network};
+
+/// A port plan: which port of its router each channel and each node has.
+struct PortPlan {
+    channels: Vec<u32>,
+    nodes: Vec<u32>,
+}
+
+impl PortPlan {
+    /// The network's own port numbers; where it has none, the smallest that are free, each router's channels first.
+    fn new(network: &Network) -> Self {
+        let (mut channels, mut nodes) = (Vec::with_capacity(network.channels()), Vec::with_capacity(network.nodes()));
+        for router in (0..network.routers() as u32).map(RouterId::new) {
+            let own_channels = network.outputs(router).map(|channel| network.port_of(channel));
+            let own_nodes = network.nodes_of(router).map(|node| network.node_port(node));
+            // In the order of ports, but nodes may come between channels.
+            let mut taken: Vec<u32> = own_channels.clone().chain(own_nodes.clone()).flatten().collect();
+            taken.sort_unstable();
+            let mut taken = taken.into_iter().peekable();
+            let mut next = 0;
+            let mut number = |own: Option<u32>| {
+                own.unwrap_or_else(|| {
+                    loop {
+                        next += 1;
+                        while taken.next_if(|&port| port < next).is_some() {}
+                        if taken.peek() != Some(&next) {
+                            return next;
+                        }
+                    }
+                })
+            };
+            channels.extend(own_channels.map(&mut number));
+            nodes.extend(own_nodes.map(&mut number));
+        }
+        Self { channels, nodes }
+    }
+}
+
+/// What an ibsim network has no place for.
+pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)> {
+    let plan = PortPlan::new(network);
+    let bad = plan.channels.iter().chain(&plan.nodes).find(|port| !(1..=MAX_PORTS).contains(port));
+    bad.map(|port| (format!("a port {port}: they go from 1 to {MAX_PORTS}"), "`graphml` or `node-link`"))
+}
+
+/// A network as an ibsim network: a switch for each router, a host adapter for each node, or as the network was read.
+///
+/// Names are kept if they are all different and fit between quotes; else switches are `S0`, `S1`, … and adapters `H0`, `H1`, ….
+/// Links and nodes without port numbers get ports from 1 on, links first. Write it only after
+/// [`FileFormat::check_expresses`](crate::FileFormat::check_expresses). Identifiers are written where the network has them.
+///
+/// ```
+/// use wormcast_network::{NetworkIbsim, TopologySpec};
+///
+/// let ring = "ring:3".parse::<TopologySpec>()?.build()?;
+/// let text = NetworkIbsim(&ring).to_string();
+/// assert!(text.starts_with("Switch 36 \"S0\"\n[1] \"S1\"[1]\n[2] \"S2\"[1]\n[3] \"H0\"[1]\n\n"));
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+pub struct NetworkIbsim<'n>(pub &'n Network);
+
+impl fmt::Display for NetworkIbsim<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(network) = self;
+        let plan = PortPlan::new(network);
+        // The nodes of each adapter, by port.
+        let mut adapters: Vec<Vec<(u32, NodeId)>> = Vec::new();
+        let mut adapter_ports = Vec::with_capacity(network.nodes());
+        for node in (0..network.nodes() as u32).map(NodeId::new) {
+            let AdapterPort { adapter, port } =
+                network.adapter_port(node).unwrap_or(AdapterPort { adapter: node.raw(), port: 1 });
+            adapters.resize_with(adapters.len().max(adapter as usize + 1), Vec::new);
+            adapters[adapter as usize].push((port, node));
+            adapter_ports.push((adapter as usize, port));
+        }
+        let names = Names::new(network, &mut adapters);
+        for router in (0..network.routers() as u32).map(RouterId::new) {
+            let mut cables: Vec<(u32, &str, u32)> = Vec::new();
+            for channel in network.outputs(router) {
+                let back = network.reverse(channel);
+                let there = &names.switches[network.to(channel).index()];
+                cables.push((plan.channels[channel.index()], there, plan.channels[back.index()]));
+            }
+            for node in network.nodes_of(router) {
+                let (adapter, port) = adapter_ports[node.index()];
+                cables.push((plan.nodes[node.index()], &names.adapters[adapter], port));
+            }
+            cables.sort_unstable();
+            // Switches of 36 ports are what ibsim's examples and most clusters have.
+            let ports = cables.last().map_or(36, |&(port, ..)| port.max(36));
+            if let Some(guid) = network.router_guid(router) {
+                writeln!(f, "switchguid={guid:#x}")?;
+            }
+            writeln!(f, "Switch {ports} \"{}\"", names.switches[router.index()])?;
+            for (port, there, remote) in cables {
+                writeln!(f, "[{port}] \"{there}\"[{remote}]")?;
+            }
+            writeln!(f)?;
+        }
+        for (ports, name) in adapters.iter().zip(&names.adapters) {
+            let guid_of = |node: NodeId, port: u32| Some(network.node_guid(node)?.wrapping_sub(u64::from(port)));
+            if let Some(guid) = ports.first().and_then(|&(port, node)| guid_of(node, port)) {
+                writeln!(f, "caguid={guid:#x}")?;
+            }
+            writeln!(f, "Hca {} \"{name}\"", ports.last().map_or(1, |&(port, _)| port))?;
+            for &(port, node) in ports {
+                let switch = &names.switches[network.router_of(node).index()];
+                let guid = network.node_guid(node).map_or_else(String::new, |guid| format!("({guid:x})"));
+                writeln!(f, "[{port}]{guid} \"{switch}\"[{}]", plan.nodes[node.index()])?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// Names for an ibsim network: all different, none with a quote.
+struct Names {
+    switches: Vec<String>,
+    adapters: Vec<String>,
+}
+
+impl Names {
+    fn new(network: &Network, adapters: &mut [Vec<(u32, NodeId)>]) -> Self {
+        let own_switch = |router: u32| network.router_name(RouterId::new(router)).map(str::to_owned);
+        let own_adapter = |ports: &[(u32, NodeId)]| match ports {
+            [(_, node)] => network.own_node_name(*node).map(str::to_owned),
+            [(port, node), ..] => network.own_node_name(*node)?.strip_suffix(&format!("[{port}]")).map(str::to_owned),
+            [] => None,
+        };
+        for ports in adapters.iter_mut() {
+            ports.sort_unstable();
+        }
+        let switches: Option<Vec<String>> = (0..network.routers() as u32).map(own_switch).collect();
+        let hosts: Option<Vec<String>> = adapters.iter().map(|ports| own_adapter(ports)).collect();
+        let numbered = |letter: char, count: usize| (0..count).map(|i| format!("{letter}{i}")).collect::<Vec<_>>();
+        let mut names = Self {
+            switches: switches.unwrap_or_else(|| numbered('S', network.routers())),
+            adapters: hosts.unwrap_or_else(|| numbered('H', adapters.len())),
+        };
+        if !names.are_good() {
+            names = Self { switches: numbered('S', network.routers()), adapters: numbered('H', adapters.len()) };
+        }
+        names
+    }
+
+    fn are_good(&self) -> bool {
+        let all = || self.switches.iter().chain(&self.adapters);
+        let mut seen = std::collections::HashSet::with_capacity(self.switches.len() + self.adapters.len());
+        all().all(|name| !name.is_empty() && !name.contains(['"', '\n', '\r']) && seen.insert(name.as_str()))
+    }
+}
+
+/// The network as a fabric: itself if it was read from one, else what reading its ibsim file gives, with names, port numbers and
+/// identifiers for all routers and nodes. Routers, channels and nodes keep their numbers.
+///
+/// # Errors
+/// If it does not fit: a switch has at most 254 ports.
+///
+/// ```
+/// use wormcast_network::{NodeId, RouterId, TopologySpec, as_fabric};
+///
+/// let ring = "ring:3".parse::<TopologySpec>()?.build()?;
+/// let fabric = as_fabric(&ring)?;
+/// assert_eq!(fabric.router_name(RouterId::new(2)), Some("S2"));
+/// assert_eq!((fabric.node_name(NodeId::new(2)), fabric.node_port(NodeId::new(2))), (Some("H2"), Some(3)));
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+pub fn as_fabric(network: &Network) -> Result<Cow<'_, Network>, TopologyError> {
+    let nodes = || (0..network.nodes() as u32).map(NodeId::new);
+    if nodes().all(|node| network.node_guid(node).is_some() && network.adapter_port(node).is_some()) {
+        return Ok(Cow::Borrowed(network));
+    }
+    FileFormat::Fabric.check_expresses(network)?;
+    FileFormat::Fabric.parse(network.name(), &NetworkIbsim(network).to_string()).map(Cow::Owned)
+}

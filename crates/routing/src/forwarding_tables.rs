@@ -1,0 +1,253 @@
+//! Destination-only forwarding tables: what switches of InfiniBand and Ethernet route by.
+
+use thiserror::Error;
+use wormcast_network::{ChannelId, Network, NodeId, RouterId, TopologyError, read_text};
+
+use crate::relation::{RoutingRelation, Unsupported};
+
+mod analysis;
+mod choice;
+mod opensm;
+mod text;
+
+pub use analysis::{Fault, ForwardingLoop, MOST_LISTED, TablesReport, Undelivered, analyse_tables, witness_of_tables};
+pub use choice::{Arrival, ChosenTables, Conflict, NoTables, choose_tables};
+pub use opensm::{NetworkLfts, parse_lfts};
+pub use text::{TablesText, parse_tables};
+
+/// What an entry of a table is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Target {
+    /// A node.
+    Node(NodeId),
+    /// A router itself: the management port of a switch.
+    Router(RouterId),
+}
+
+/// A destination: something that tables have entries for. A node may be several, under different addresses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Destination {
+    /// What is reached.
+    pub target: Target,
+    /// The address, if the tables came with one: an InfiniBand local identifier.
+    pub address: Option<u16>,
+}
+
+/// Where a router sends what is for a destination.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// Over a channel to another router.
+    Channel(ChannelId),
+    /// To a node of its own.
+    Node(NodeId),
+    /// To itself: port 0 of a switch.
+    Own,
+    /// To a port of this number, where nothing is attached.
+    Nowhere(u32),
+}
+
+/// The entry of one router for one destination.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    router: u32,
+    output: Output,
+}
+
+/// Forwarding tables: at every router, one output for each destination, whatever the input.
+///
+/// There may be entries missing, and entries that lead nowhere; [`analyse_tables`] finds both, and loops. As a
+/// [`RoutingRelation`], whose targets are routers, they route to a router's own destination, or else to the first of its nodes.
+///
+/// Memory: 16 bytes an entry.
+#[derive(Clone, Debug)]
+pub struct ForwardingTables {
+    /// The network that they are for.
+    network: String,
+    routers: usize,
+    channels: usize,
+    /// Sorted: nodes first.
+    destinations: Vec<Destination>,
+    /// The entries for destination `d` are `first[d]..first[d + 1]`, sorted by router.
+    first: Vec<usize>,
+    entries: Vec<Entry>,
+    /// Entries that were left out.
+    unidentified: usize,
+}
+
+impl ForwardingTables {
+    /// Tables from entries in any order.
+    ///
+    /// # Errors
+    /// The position of an entry that contradicts an earlier one.
+    pub(crate) fn new(network: &Network, entries: &[(Destination, RouterId, Output)]) -> Result<Self, usize> {
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        order.sort_by_key(|&i| (entries[i].0, entries[i].1));
+        let mut destinations: Vec<Destination> = Vec::new();
+        let (mut first, mut sorted) = (Vec::new(), Vec::with_capacity(entries.len()));
+        let mut last = None;
+        for i in order {
+            let (destination, router, output) = entries[i];
+            if last == Some((destination, router)) {
+                if sorted.last().is_some_and(|entry: &Entry| entry.output != output) {
+                    return Err(i);
+                }
+                continue;
+            }
+            last = Some((destination, router));
+            if destinations.last() != Some(&destination) {
+                destinations.push(destination);
+                first.push(sorted.len());
+            }
+            sorted.push(Entry { router: router.raw(), output });
+        }
+        first.push(sorted.len());
+        let (routers, channels) = (network.routers(), network.channels());
+        Ok(Self {
+            network: network.name().to_owned(),
+            routers,
+            channels,
+            destinations,
+            first,
+            entries: sorted,
+            unidentified: 0,
+        })
+    }
+
+    /// What there are entries for, nodes first.
+    pub fn destinations(&self) -> &[Destination] {
+        &self.destinations
+    }
+
+    /// The number of entries.
+    pub fn entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The number of entries that were left out, as nothing says whose address they are for.
+    pub fn unidentified(&self) -> usize {
+        self.unidentified
+    }
+
+    /// The entries for the destination at this place of [`destinations`](Self::destinations), by router.
+    pub fn entries_for(&self, destination: usize) -> impl ExactSizeIterator<Item = (RouterId, Output)> + '_ {
+        let entries = &self.entries[self.first[destination]..self.first[destination + 1]];
+        entries.iter().map(|entry| (RouterId::new(entry.router), entry.output))
+    }
+
+    /// Where `router` sends what is for the destination at this place; O(log routers).
+    pub fn output(&self, router: RouterId, destination: usize) -> Option<Output> {
+        let entries = &self.entries[self.first[destination]..self.first[destination + 1]];
+        entries.binary_search_by_key(&router.raw(), |entry| entry.router).ok().map(|place| entries[place].output)
+    }
+
+    /// The places of the destinations that are this node; none if no router has an entry for it.
+    pub fn addresses_of(&self, target: Target) -> std::ops::Range<usize> {
+        let start = self.destinations.partition_point(|destination| destination.target < target);
+        start..self.destinations.partition_point(|destination| destination.target <= target)
+    }
+}
+
+impl RoutingRelation for ForwardingTables {
+    fn name(&self) -> &'static str {
+        "tables"
+    }
+
+    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
+        if self.network == network.name() && self.routers == network.routers() && self.channels == network.channels() {
+            return Ok(());
+        }
+        Err(Unsupported::new(self.name(), &format!("`{}`, which it was made for", self.network), network))
+    }
+
+    fn candidates(
+        &self,
+        network: &Network,
+        at: RouterId,
+        _arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        if at == target {
+            return;
+        }
+        let nodes = network.nodes_of(target).map(Target::Node);
+        let place = std::iter::once(Target::Router(target)).chain(nodes).find_map(|t| self.addresses_of(t).next());
+        if let Some(Output::Channel(channel)) = place.and_then(|place| self.output(at, place)) {
+            out.push(channel);
+        }
+    }
+}
+
+/// Why there are no tables.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TablesError {
+    /// The file could not be read.
+    #[error("cannot read `{path}`: {reason}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the operating system said.
+        reason: String,
+    },
+    /// The file makes no sense, or not with this network.
+    #[error("{path}:{line}: {problem}; expected {expected}")]
+    File {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+        /// What should be there.
+        expected: &'static str,
+    },
+    /// There are more destinations than addresses.
+    #[error("a fabric has at most {limit} addresses, fewer than there are routers and nodes")]
+    TooManyDestinations {
+        /// The number of addresses.
+        limit: usize,
+    },
+    /// The network does not fit into a fabric.
+    #[error(transparent)]
+    Network(#[from] TopologyError),
+}
+
+/// Makes the errors of one file.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    path: &'a str,
+    expected: &'static str,
+}
+
+impl Place<'_> {
+    /// The most characters of a problem that are told: what a broken file has in the place of a word may be its whole rest.
+    const LONGEST: usize = 300;
+
+    fn error(&self, line: usize, problem: impl Into<String>) -> TablesError {
+        let mut problem = problem.into();
+        if let Some((end, _)) = problem.char_indices().nth(Self::LONGEST) {
+            problem.truncate(end);
+            problem.push('…');
+        }
+        TablesError::File { path: self.path.to_owned(), line, problem, expected: self.expected }
+    }
+}
+
+/// Reads forwarding tables for a network: [what `OpenSM` dumps](parse_lfts) if the file has a line that begins with `Unicast`,
+/// else [the own form](parse_tables).
+///
+/// # Errors
+/// If the file cannot be read or makes no sense.
+pub fn read_tables(network: &Network, path: &str) -> Result<ForwardingTables, TablesError> {
+    let text = read_text(path).map_err(|error| match error {
+        TopologyError::Unreadable { path, reason } => TablesError::Unreadable { path, reason },
+        other => TablesError::Network(other),
+    })?;
+    if text.lines().any(|line| line.trim_start().starts_with("Unicast")) {
+        parse_lfts(network, path, &text)
+    } else {
+        parse_tables(network, path, &text)
+    }
+}

@@ -1,0 +1,387 @@
+//! What forwarding tables do: who reaches whom, loops, loads, and what waits for what.
+
+use std::collections::HashSet;
+
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+
+use super::{Destination, ForwardingTables, Output, Target};
+use crate::dependency::Dependencies;
+use crate::survey::Survey;
+use crate::turn_routing::LinkLoad;
+use crate::witness::Witness;
+
+/// Why a message does not arrive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// A router on its way has no entry.
+    Missing(RouterId),
+    /// It runs in a circle, in which this router is.
+    Loop(RouterId),
+    /// A router on its way sends it to a port where nothing is attached.
+    Nowhere(RouterId, u32),
+    /// It comes to another node.
+    Wrong(NodeId),
+    /// A router on its way takes it for its own.
+    Own(RouterId),
+}
+
+/// A message that does not arrive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Undelivered {
+    /// Its source.
+    pub source: NodeId,
+    /// Its destination.
+    pub destination: NodeId,
+    /// The destination's address, if tables have addresses.
+    pub address: Option<u16>,
+    /// What happens to it.
+    pub fault: Fault,
+}
+
+/// Channels in a circle that messages to one destination never leave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ForwardingLoop {
+    /// The destination.
+    pub destination: NodeId,
+    /// Its address, if tables have addresses.
+    pub address: Option<u16>,
+    /// The channels, each of which ends where the next starts.
+    pub channels: Vec<ChannelId>,
+}
+
+/// What [`analyse_tables`] finds. Lists have their first entries only, counts count all.
+#[derive(Clone, Debug)]
+pub struct TablesReport {
+    /// Pairs of a node and an address of another.
+    pub pairs: u64,
+    /// How many of them do not arrive.
+    pub undelivered_pairs: u64,
+    /// The first of them.
+    pub undelivered: Vec<Undelivered>,
+    /// The number of loops, those for different destinations counted apart.
+    pub loop_count: u64,
+    /// The first of them.
+    pub loops: Vec<ForwardingLoop>,
+    /// Entries that routers lack for nodes.
+    pub missing_count: u64,
+    /// The first of them.
+    pub missing: Vec<(RouterId, NodeId)>,
+    /// Lengths of the ways, all of them between nodes at different routers.
+    pub survey: Survey,
+    /// The loads of channels, in pairs of nodes.
+    pub load: LinkLoad,
+}
+
+/// The most entries of a list in a report.
+pub const MOST_LISTED: usize = 1000;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Unknown,
+    /// On the way that is being followed.
+    Followed,
+    Delivered(u32),
+    /// A place in the list of faults.
+    Fails(u32),
+}
+
+/// The tables' part for one destination, spread out by router; made once and used for all.
+struct Row<'a> {
+    network: &'a Network,
+    /// By router, `None` where there is no entry.
+    next: Vec<Option<Output>>,
+    fate: Vec<Fate>,
+    faults: Vec<Fault>,
+    /// Routers with entries, in an order in which each comes after the one that it sends to, those in loops excepted.
+    order: Vec<RouterId>,
+    loops: Vec<Vec<ChannelId>>,
+    touched: Vec<RouterId>,
+    /// Messages of this many sources pass a router.
+    flow: Vec<u64>,
+}
+
+impl<'a> Row<'a> {
+    fn new(network: &'a Network) -> Self {
+        let routers = network.routers();
+        Self {
+            network,
+            next: vec![None; routers],
+            fate: vec![Fate::Unknown; routers],
+            faults: Vec::new(),
+            order: Vec::new(),
+            loops: Vec::new(),
+            touched: Vec::new(),
+            flow: vec![0; routers],
+        }
+    }
+
+    /// Takes up another destination, or none; O(its entries).
+    fn load(&mut self, tables: &ForwardingTables, places: std::ops::Range<usize>) {
+        for router in self.touched.drain(..) {
+            self.next[router.index()] = None;
+            self.fate[router.index()] = Fate::Unknown;
+            self.flow[router.index()] = 0;
+        }
+        self.order.clear();
+        self.faults.clear();
+        self.loops.clear();
+        for (router, output) in places.flat_map(|place| tables.entries_for(place)) {
+            self.next[router.index()] = Some(output);
+            self.touched.push(router);
+        }
+    }
+
+    fn onward(&self, router: RouterId) -> Option<ChannelId> {
+        match self.next[router.index()] {
+            Some(Output::Channel(channel)) => Some(channel),
+            _ => None,
+        }
+    }
+
+    /// Finds out what becomes of messages to `destination` at every router with an entry.
+    fn follow(&mut self, destination: NodeId) {
+        let mut way: Vec<RouterId> = Vec::new();
+        for position in 0..self.touched.len() {
+            let mut at = self.touched[position];
+            let fate = loop {
+                match self.fate[at.index()] {
+                    Fate::Unknown => {}
+                    Fate::Followed => break self.close_loop(at),
+                    known => break known,
+                }
+                let fault = match self.next[at.index()] {
+                    Some(Output::Channel(channel)) => {
+                        self.fate[at.index()] = Fate::Followed;
+                        way.push(at);
+                        at = self.network.to(channel);
+                        continue;
+                    }
+                    Some(Output::Node(node)) if node == destination => {
+                        way.push(at);
+                        // One hop is added on the way back.
+                        break Fate::Delivered(u32::MAX);
+                    }
+                    Some(Output::Node(node)) => Fault::Wrong(node),
+                    Some(Output::Own) => Fault::Own(at),
+                    Some(Output::Nowhere(port)) => Fault::Nowhere(at, port),
+                    None => Fault::Missing(at),
+                };
+                if self.next[at.index()].is_some() {
+                    way.push(at);
+                }
+                self.faults.push(fault);
+                break Fate::Fails(self.faults.len() as u32 - 1);
+            };
+            let mut fate = fate;
+            while let Some(router) = way.pop() {
+                if let Fate::Delivered(hops) = &mut fate {
+                    *hops = hops.wrapping_add(1);
+                }
+                self.fate[router.index()] = fate;
+                self.order.push(router);
+            }
+        }
+    }
+
+    fn close_loop(&mut self, start: RouterId) -> Fate {
+        let mut channels = Vec::new();
+        let mut at = start;
+        while let Some(channel) = self.onward(at) {
+            channels.push(channel);
+            at = self.network.to(channel);
+            if at == start {
+                break;
+            }
+        }
+        self.loops.push(channels);
+        self.faults.push(Fault::Loop(start));
+        Fate::Fails(self.faults.len() as u32 - 1)
+    }
+
+    /// The nodes at a router that may send to `destination`.
+    fn sources(&self, router: RouterId, destination: NodeId) -> u64 {
+        self.network.nodes_of(router).len() as u64 - u64::from(self.network.router_of(destination) == router)
+    }
+
+    /// Calls `visit` for channels that messages to `destination` take one after the other; O(entries).
+    fn dependencies(&mut self, destination: NodeId, mut visit: impl FnMut(ChannelId, ChannelId)) {
+        // Flows mark what has been seen.
+        for position in 0..self.touched.len() {
+            let mut at = self.touched[position];
+            if self.sources(at, destination) == 0 {
+                continue;
+            }
+            while let Some(channel) = self.onward(at).filter(|_| self.flow[at.index()] == 0) {
+                self.flow[at.index()] = 1;
+                at = self.network.to(channel);
+                if let Some(next) = self.onward(at) {
+                    visit(channel, next);
+                }
+            }
+        }
+        for router in &self.touched {
+            self.flow[router.index()] = 0;
+        }
+    }
+}
+
+/// Follows every message from every node to every address of every other; O(entries).
+///
+/// Entries for routers themselves, which management alone uses, are left out.
+pub fn analyse_tables(network: &Network, tables: &ForwardingTables) -> TablesReport {
+    let all_nodes = network.nodes() as u64;
+    let mut report = TablesReport {
+        pairs: 0,
+        undelivered_pairs: 0,
+        undelivered: Vec::new(),
+        loop_count: 0,
+        loops: Vec::new(),
+        missing_count: 0,
+        missing: Vec::new(),
+        survey: Survey { connected: true, average_distance: None, node_distance: None, diameter: None },
+        load: LinkLoad { mean: 0.0, max: 0.0 },
+    };
+    let mut row = Row::new(network);
+    let mut load = vec![0u64; network.channels()];
+    let (mut ways, mut hops_of_all, mut longest) = (0u64, 0u64, 0);
+    for node in (0..network.nodes() as u32).map(NodeId::new) {
+        let addresses = tables.addresses_of(Target::Node(node));
+        if addresses.is_empty() {
+            report.pairs += all_nodes - 1;
+            report.undelivered_pairs += all_nodes - 1;
+            report.missing_count += network.routers() as u64;
+            row.load(tables, 0..0);
+            list_missing(&mut report, &row, node, None);
+        }
+        for place in addresses {
+            let Destination { address, .. } = tables.destinations()[place];
+            row.load(tables, place..place + 1);
+            row.follow(node);
+            report.pairs += all_nodes - 1;
+            report.missing_count += (network.routers() - row.touched.len()) as u64;
+            report.loop_count += row.loops.len() as u64;
+            let room = MOST_LISTED - report.loops.len();
+            report.loops.extend(row.loops.iter().take(room).map(|channels| ForwardingLoop {
+                destination: node,
+                address,
+                channels: channels.clone(),
+            }));
+            let mut arriving = 0;
+            for position in (0..row.order.len()).rev() {
+                let router = row.order[position];
+                let Fate::Delivered(hops) = row.fate[router.index()] else { continue };
+                let sources = row.sources(router, node);
+                arriving += sources;
+                if hops > 0 {
+                    ways += sources;
+                    hops_of_all += sources * u64::from(hops);
+                    longest = longest.max(if sources > 0 { hops } else { 0 });
+                }
+                row.flow[router.index()] += sources;
+                if let Some(channel) = row.onward(router) {
+                    load[channel.index()] += row.flow[router.index()];
+                    row.flow[network.to(channel).index()] += row.flow[router.index()];
+                }
+            }
+            report.undelivered_pairs += all_nodes - 1 - arriving;
+            list_missing(&mut report, &row, node, address);
+        }
+    }
+    let connected = report.undelivered_pairs == 0;
+    let average = (connected && ways > 0).then(|| hops_of_all as f64 / ways as f64);
+    report.survey =
+        Survey { connected, average_distance: average, node_distance: average, diameter: connected.then_some(longest) };
+    report.load = LinkLoad {
+        mean: load.iter().sum::<u64>() as f64 / load.len().max(1) as f64,
+        max: load.iter().max().copied().unwrap_or(0) as f64,
+    };
+    report
+}
+
+/// Puts what fails towards one destination into the lists, as long as there is room.
+fn list_missing(report: &mut TablesReport, row: &Row<'_>, destination: NodeId, address: Option<u16>) {
+    let network = row.network;
+    if report.missing.len() < MOST_LISTED && row.touched.len() < network.routers() {
+        let routers = (0..network.routers() as u32).map(RouterId::new);
+        let missing = routers.filter(|router| row.next[router.index()].is_none()).map(|router| (router, destination));
+        report.missing.extend(missing.take(MOST_LISTED - report.missing.len()));
+    }
+    if report.undelivered.len() < MOST_LISTED && report.undelivered_pairs > report.undelivered.len() as u64 {
+        let nodes = (0..network.nodes() as u32).map(NodeId::new).filter(|&source| source != destination);
+        let failing = nodes.filter_map(|source| {
+            let router = network.router_of(source);
+            let fault = match row.fate[router.index()] {
+                Fate::Delivered(_) => return None,
+                Fate::Fails(fault) => row.faults[fault as usize],
+                Fate::Unknown | Fate::Followed => Fault::Missing(router),
+            };
+            Some(Undelivered { source, destination, address, fault })
+        });
+        report.undelivered.extend(failing.take(MOST_LISTED - report.undelivered.len()));
+    }
+}
+
+impl<'n> Dependencies<'n> {
+    /// The dependencies of messages from every node to every address of every other, as tables route them; those that do not
+    /// arrive hold what they have passed all the same. O(entries).
+    pub fn of_tables(network: &'n Network, tables: &ForwardingTables) -> Self {
+        let mut row = Row::new(network);
+        let mut waits = HashSet::new();
+        for (place, destination) in tables.destinations().iter().enumerate() {
+            if let Target::Node(node) = destination.target {
+                row.load(tables, place..place + 1);
+                row.dependencies(node, |held, next| {
+                    waits.insert((held.raw(), next.raw()));
+                });
+            }
+        }
+        Self::of_pairs(network, waits.into_iter().collect())
+    }
+}
+
+/// The messages that take `held` and then `requested`: how many there are, and at most `limit` of them; O(entries).
+pub fn witness_of_tables(
+    network: &Network,
+    tables: &ForwardingTables,
+    (held, requested): (ChannelId, ChannelId),
+    limit: usize,
+) -> Witness {
+    let mut witness = Witness { pairs: Some(0), examples: Vec::new() };
+    let mut row = Row::new(network);
+    let (first, second) = (network.from(held), network.to(held));
+    for (place, destination) in tables.destinations().iter().enumerate() {
+        let Target::Node(node) = destination.target else { continue };
+        let leads = |router, channel| tables.output(router, place) == Some(Output::Channel(channel));
+        if !leads(first, held) || !leads(second, requested) {
+            continue;
+        }
+        row.load(tables, place..place + 1);
+        // Whether messages at a router come to `first`: delivered, for want of a better word.
+        row.fate[first.index()] = Fate::Delivered(0);
+        for position in 0..row.touched.len() {
+            let mut way = Vec::new();
+            let mut at = row.touched[position];
+            while row.fate[at.index()] == Fate::Unknown && row.next[at.index()].is_some() {
+                row.fate[at.index()] = Fate::Followed;
+                way.push(at);
+                match row.onward(at) {
+                    Some(channel) => at = network.to(channel),
+                    None => break,
+                }
+            }
+            let passes = matches!(row.fate[at.index()], Fate::Delivered(_));
+            for &router in &way {
+                row.fate[router.index()] = if passes { Fate::Delivered(0) } else { Fate::Fails(0) };
+            }
+        }
+        for &router in &row.touched {
+            if matches!(row.fate[router.index()], Fate::Delivered(_)) {
+                witness.pairs = witness.pairs.map(|pairs| pairs + row.sources(router, node));
+                let room = limit.saturating_sub(witness.examples.len());
+                let sources = network.nodes_of(router).filter(|&source| source != node);
+                witness.examples.extend(sources.take(room).map(|source| (source, node)));
+            }
+        }
+    }
+    witness
+}

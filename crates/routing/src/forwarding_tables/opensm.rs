@@ -1,0 +1,243 @@
+//! Linear forwarding tables as the subnet manager `OpenSM` dumps and loads them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+
+use wormcast_network::{Network, NodeId, RouterId, as_fabric};
+
+use super::{Destination, ForwardingTables, Output, Place, TablesError, Target};
+
+const EXPECTED: &str =
+    "the tables that OpenSM dumps: `Unicast lids …` for each switch, then lines such as `0x0002 036 # …`";
+/// The largest unicast address.
+const MAX_LID: u16 = 0xbfff;
+/// A port that stands for no path.
+const NO_PATH: u32 = 255;
+
+/// Which of the network's devices has which identifier; `None`: several have it.
+struct Identities {
+    routers: HashMap<u64, Option<RouterId>>,
+    nodes: HashMap<u64, Option<NodeId>>,
+}
+
+impl Identities {
+    fn new(fabric: &Network) -> Self {
+        let (mut routers, mut nodes) = (HashMap::new(), HashMap::new());
+        for router in (0..fabric.routers() as u32).map(RouterId::new) {
+            if let Some(guid) = fabric.router_guid(router) {
+                routers.entry(guid).and_modify(|known| *known = None).or_insert(Some(router));
+            }
+        }
+        for node in (0..fabric.nodes() as u32).map(NodeId::new) {
+            if let Some(guid) = fabric.node_guid(node) {
+                nodes.entry(guid).and_modify(|known| *known = None).or_insert(Some(node));
+            }
+        }
+        Self { routers, nodes }
+    }
+
+    fn router(&self, guid: u64) -> Result<Option<RouterId>, String> {
+        unique(guid, self.routers.get(&guid))
+    }
+
+    fn target(&self, guid: u64) -> Result<Option<Target>, String> {
+        match unique(guid, self.nodes.get(&guid))? {
+            Some(node) => Ok(Some(Target::Node(node))),
+            None => Ok(self.router(guid)?.map(Target::Router)),
+        }
+    }
+}
+
+fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, String> {
+    match known {
+        Some(None) => Err(format!("several devices of the network have the identifier {guid:#018x}")),
+        known => Ok(known.copied().flatten()),
+    }
+}
+
+/// Reads the tables that `OpenSM` dumps (`opensm-lfts.dump`, which `opensm -R file -U` loads) or that `dump_lfts` prints.
+///
+/// Switches and ports of adapters are found in the network by their globally unique identifiers, outputs by port numbers; in a
+/// network without either, by those of [`as_fabric`]. Entries for addresses that the dump does not identify, because their
+/// devices had gone, are [left out](ForwardingTables::unidentified). Linear in the text.
+///
+/// # Errors
+/// If the text is no such dump, contradicts itself, or is of another network.
+pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
+    let place = Place { path, expected: EXPECTED };
+    let fabric = as_fabric(network)?;
+    let identities = Identities::new(&fabric);
+    let mut section: Option<RouterId> = None;
+    let mut sections: HashMap<RouterId, usize> = HashMap::new();
+    let mut targets: HashMap<u16, (Target, usize)> = HashMap::new();
+    // Address, router, output, line.
+    let mut found: Vec<(u16, RouterId, Output, usize)> = Vec::new();
+    for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+        let error = |problem: String| place.error(line, problem);
+        let content = content.trim();
+        if content.is_empty() || content.starts_with('#') {
+            continue;
+        }
+        if content.starts_with("Unicast") {
+            let guid =
+                hexadecimal_after(content, " guid 0x").ok_or_else(|| error("the switch has no guid".to_owned()))?;
+            let router = identities.router(guid).map_err(error)?.ok_or_else(|| {
+                let name = network.name();
+                error(format!("`{name}` has no switch with the identifier {guid:#018x}{}", quoted_name(content)))
+            })?;
+            match sections.entry(router) {
+                Entry::Vacant(entry) => drop(entry.insert(line)),
+                Entry::Occupied(entry) => {
+                    let first = entry.get();
+                    return Err(error(format!("switch {guid:#018x} has a table already, in line {first}")));
+                }
+            }
+            section = Some(router);
+            continue;
+        }
+        if !content.starts_with("0x") {
+            let head = content.split_whitespace().next().unwrap_or("");
+            let known = content.ends_with("lids dumped") || ["Lid", "Port", "***"].contains(&head);
+            if known {
+                continue;
+            }
+            let kind = if head == "Multicast" { "multicast tables" } else { head };
+            return Err(error(format!("found `{}`", kind.chars().take(64).collect::<String>())));
+        }
+        let router = section.ok_or_else(|| error("an entry before the first switch".to_owned()))?;
+        let (lid, rest) = content.split_once(char::is_whitespace).unwrap_or((content, ""));
+        let lid = lid.strip_prefix("0x").and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        let lid = lid.filter(|lid| (1..=MAX_LID).contains(lid));
+        let lid = lid.ok_or_else(|| error("an entry needs an address from 0x0001 to 0xbfff".to_owned()))?;
+        let rest = rest.trim_start();
+        let (port, about) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        if port == "UNREACHABLE" {
+            continue;
+        }
+        let port = port.parse::<u32>().ok().filter(|&port| port <= 255);
+        let port = port.ok_or_else(|| error("an entry needs a port from 0 to 255".to_owned()))?;
+        if let Some(guid) = hexadecimal_after(about, "portguid 0x") {
+            let target = identities.target(guid).map_err(error)?.ok_or_else(|| {
+                let name = network.name();
+                error(format!("`{name}` has no port with the identifier {guid:#018x}{}", quoted_name(about)))
+            })?;
+            match targets.entry(lid) {
+                Entry::Vacant(entry) => drop(entry.insert((target, line))),
+                Entry::Occupied(entry) => {
+                    let (known, first) = *entry.get();
+                    if known != target {
+                        return Err(error(format!("the address {lid:#06x} is another device's in line {first}")));
+                    }
+                }
+            }
+        }
+        if port != NO_PATH {
+            found.push((lid, router, output(&fabric, router, port), line));
+        }
+    }
+    if sections.is_empty() {
+        return Err(place.error(text.lines().count().max(1), "there is no switch"));
+    }
+    let mut lines = Vec::with_capacity(found.len());
+    let mut entries = Vec::with_capacity(found.len());
+    for &(lid, router, output, line) in &found {
+        if let Some(&(target, _)) = targets.get(&lid) {
+            entries.push((Destination { target, address: Some(lid) }, router, output));
+            lines.push(line);
+        }
+    }
+    let mut tables = ForwardingTables::new(network, &entries)
+        .map_err(|position| place.error(lines[position], "the switch has another entry for this address already"))?;
+    tables.unidentified = found.len() - entries.len();
+    Ok(tables)
+}
+
+/// What is at a port of a switch.
+pub(super) fn output(fabric: &Network, router: RouterId, port: u32) -> Output {
+    if port == 0 {
+        return Output::Own;
+    }
+    let channel = fabric.channel_by_port(router, port).map(Output::Channel);
+    let node = || fabric.node_by_port(router, port).map(Output::Node);
+    channel.or_else(node).unwrap_or(Output::Nowhere(port))
+}
+
+/// The number behind the first such mark.
+fn hexadecimal_after(text: &str, mark: &str) -> Option<u64> {
+    let (_, digits) = text.split_once(mark)?;
+    let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
+    u64::from_str_radix(&digits[..end], 16).ok()
+}
+
+/// The name that a line ends with, as ` (…)`.
+fn quoted_name(line: &str) -> String {
+    let name = line.split_once('\'').and_then(|(_, rest)| rest.rsplit_once('\''));
+    name.map_or_else(String::new, |(name, _)| format!(" ({})", name.chars().take(64).collect::<String>()))
+}
+
+/// Tables as `OpenSM` dumps them, so that `opensm -R file -U` loads them unchanged.
+///
+/// Destinations without an address get the smallest ones that are free: `OpenSM` finds devices by their identifiers, and gives them
+/// addresses of its own.
+pub struct NetworkLfts<'t> {
+    tables: &'t ForwardingTables,
+    fabric: Cow<'t, Network>,
+    /// By destination.
+    addresses: Vec<u16>,
+}
+
+impl<'t> NetworkLfts<'t> {
+    /// Tables of this network.
+    ///
+    /// # Errors
+    /// If the network does not fit into a fabric: a switch has at most 254 ports, and there are 49,151 addresses.
+    pub fn new(network: &'t Network, tables: &'t ForwardingTables) -> Result<Self, TablesError> {
+        let fabric = as_fabric(network)?;
+        let destinations = tables.destinations();
+        let taken: std::collections::HashSet<u16> = destinations.iter().filter_map(|d| d.address).collect();
+        let mut free = (1..=MAX_LID).filter(|lid| !taken.contains(lid));
+        let addresses: Option<Vec<u16>> = destinations.iter().map(|d| d.address.or_else(|| free.next())).collect();
+        let too_many = || TablesError::TooManyDestinations { limit: usize::from(MAX_LID) };
+        Ok(Self { tables, fabric, addresses: addresses.ok_or_else(too_many)? })
+    }
+
+    fn port(&self, output: Output) -> u32 {
+        match output {
+            Output::Channel(channel) => self.fabric.port_of(channel).unwrap_or(NO_PATH),
+            Output::Node(node) => self.fabric.node_port(node).unwrap_or(NO_PATH),
+            Output::Own => 0,
+            Output::Nowhere(port) => port,
+        }
+    }
+}
+
+impl fmt::Display for NetworkLfts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fabric = self.fabric.as_ref();
+        let mut rows: Vec<Vec<(u16, usize, u32)>> = vec![Vec::new(); fabric.routers()];
+        for (place, &lid) in self.addresses.iter().enumerate() {
+            for (router, output) in self.tables.entries_for(place) {
+                rows[router.index()].push((lid, place, self.port(output)));
+            }
+        }
+        let last = self.addresses.iter().max().copied().unwrap_or(0);
+        for (router, mut row) in (0..fabric.routers() as u32).map(RouterId::new).zip(rows) {
+            row.sort_unstable();
+            let own = self.tables.addresses_of(Target::Router(router)).next().map_or(0, |place| self.addresses[place]);
+            let (guid, name) = (fabric.router_guid(router).unwrap_or(0), fabric.router_name(router).unwrap_or(""));
+            writeln!(f, "Unicast lids [0-{last}] of switch Lid {own} guid {guid:#018x} ('{name}'):")?;
+            for &(lid, place, port) in &row {
+                let (kind, guid, name) = match self.tables.destinations()[place].target {
+                    Target::Node(node) => ("Channel Adapter", fabric.node_guid(node), fabric.node_name(node)),
+                    Target::Router(router) => ("Switch", fabric.router_guid(router), fabric.router_name(router)),
+                };
+                let (guid, name) = (guid.unwrap_or(0), name.unwrap_or(""));
+                writeln!(f, "{lid:#06x} {port:03} # {kind} portguid {guid:#018x}: '{name}'")?;
+            }
+            writeln!(f, "{} lids dumped", row.len())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,271 @@
+//! The subnet manager `OpenSM` on simulated fabrics: its tables read, its verdicts compared, and our tables loaded by it.
+//!
+//! Needs the programs `opensm`, `ibsim` (with its library `libumad2sim.so`) and `ibdmchk`, which Debian has as `opensm`,
+//! `ibsim-utils` and `ibutils`. Without them the test says so and passes, unless the environment variable `WORMCAST_OPENSM` is
+//! `required`; then it also takes more fabrics.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use wormcast_network::{FileFormat, Network, NetworkBuilder, NetworkIbsim, NodeDetails, RouterId};
+use wormcast_routing::{
+    Dependencies, ForwardingTables, NetworkLfts, RoutingOptions, analyse_tables, choose_tables, parse_lfts,
+    routing_by_name,
+};
+
+/// No program may take longer than this.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Where the programs are.
+struct Programs {
+    opensm: PathBuf,
+    ibsim: PathBuf,
+    ibdmchk: PathBuf,
+    /// Connects `OpenSM` to ibsim.
+    library: PathBuf,
+}
+
+impl Programs {
+    /// The programs, or which one is missing.
+    fn find() -> Result<Self, &'static str> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        folders.extend(["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from));
+        let find = |name: &'static str| folders.iter().map(|f| f.join(name)).find(|p| p.is_file()).ok_or(name);
+        let below = |folder: &str| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let library = ["/usr/lib", "/usr/lib64", "/usr/local/lib"].into_iter().flat_map(|folder| {
+            std::iter::once(PathBuf::from(folder)).chain(below(folder)).map(|f| f.join("umad2sim/libumad2sim.so"))
+        });
+        Ok(Self {
+            opensm: find("opensm")?,
+            ibsim: find("ibsim")?,
+            ibdmchk: find("ibdmchk")?,
+            library: library.into_iter().find(|p| p.is_file()).ok_or("libumad2sim.so")?,
+        })
+    }
+}
+
+/// The programs and how many fabrics to try; `None` if the test cannot run and need not.
+fn setting() -> Option<(Programs, u64)> {
+    let required = std::env::var("WORMCAST_OPENSM").is_ok_and(|value| value == "required");
+    match Programs::find() {
+        Ok(programs) => Some((programs, if required { 60 } else { 6 })),
+        Err(missing) => {
+            assert!(!required, "`{missing}` is not installed; Debian has it in opensm, ibsim-utils and ibutils");
+            eprintln!("skipped: `{missing}` is not installed");
+            None
+        }
+    }
+}
+
+/// A program that ends with the test, whatever happens.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    fn wait(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().expect("a child") {
+                return status;
+            }
+            assert!(start.elapsed() < LONGEST, "a program takes too long");
+            sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// A fabric that ibsim simulates, in a folder of its own.
+struct Simulated<'p> {
+    programs: &'p Programs,
+    folder: TempDir,
+    socket: String,
+    host: String,
+    _ibsim: Running,
+}
+
+impl<'p> Simulated<'p> {
+    fn start(programs: &'p Programs, fabric: &Network) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("fabric.net"), NetworkIbsim(fabric).to_string()).unwrap();
+        fs::write(folder.path().join("opensm.conf"), "").unwrap();
+        let socket = format!("wormcast-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let log = File::create(folder.path().join("ibsim.log")).unwrap();
+        let ibsim = Command::new(&programs.ibsim)
+            .args(["-s", "-n", "fabric.net"])
+            .current_dir(folder.path())
+            .env("IBSIM_SOCKNAME", &socket)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn();
+        let host = fabric.node_name(wormcast_network::NodeId::new(0)).unwrap().to_owned();
+        Self { programs, folder, socket, host, _ibsim: Running(ibsim.expect("ibsim starts")) }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Lets `OpenSM` route the fabric once; the tables that it dumps.
+    fn route(&self, engine: &str, arguments: &[&str]) -> String {
+        let start = Instant::now();
+        loop {
+            let log = File::create(self.path().join("opensm.out")).unwrap();
+            let opensm = Command::new(&self.programs.opensm)
+                .args(["--once", "-F", "opensm.conf", "-e", "-f", "opensm.log", "-D", "0x43", "-R", engine])
+                .args(arguments)
+                .current_dir(self.path())
+                .env("LD_PRELOAD", &self.programs.library)
+                .env("IBSIM_SOCKNAME", &self.socket)
+                .env("SIM_HOST", &self.host)
+                .env("OSM_TMP_DIR", self.path())
+                .env("OSM_CACHE_DIR", self.path())
+                .stdin(Stdio::null())
+                .stdout(log.try_clone().unwrap())
+                .stderr(log)
+                .spawn();
+            let status = Running(opensm.expect("opensm starts")).wait();
+            if status.success() {
+                break;
+            }
+            // ibsim may not listen yet.
+            let said = self.read("opensm.out");
+            assert!(said.contains("ibpanic") && start.elapsed() < LONGEST, "{said}");
+            sleep(Duration::from_millis(20));
+        }
+        let log = self.read("opensm.log");
+        assert!(log.contains(&format!("{engine} tables configured on all switches")), "not by {engine}: {log}");
+        self.read("opensm-lfts.dump")
+    }
+
+    /// Whether `ibdmchk` finds credit loops in what `OpenSM` set up last. It may crash after it has: only its text counts.
+    fn has_credit_loops(&self) -> bool {
+        let out = File::create(self.path().join("ibdmchk.out")).unwrap();
+        let ibdmchk = Command::new(&self.programs.ibdmchk)
+            .args(["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs"])
+            .current_dir(self.path())
+            .stdin(Stdio::null())
+            .stdout(out.try_clone().unwrap())
+            .stderr(out)
+            .spawn();
+        Running(ibdmchk.expect("ibdmchk starts")).wait();
+        let text = self.read("ibdmchk.out");
+        match (text.contains("no credit loops found"), text.contains("Found credit loop")) {
+            (true, false) => false,
+            (false, true) => true,
+            _ => panic!("no verdict: {text}"),
+        }
+    }
+}
+
+/// The same numbers in every run, by splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u32) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % u64::from(limit)) as u32
+    }
+}
+
+/// A connected fabric of 4 to 24 switches, some of them without hosts, with parallel links and adapters with two ports.
+fn random_fabric(seed: u64) -> Network {
+    let mut random = Random(seed);
+    let switches = 4 + random.below(21);
+    let mut builder = NetworkBuilder::new(format!("fabric {seed}"));
+    builder.at_least(switches as usize).unwrap();
+    let mut links: Vec<(u32, u32)> = (1..switches).map(|v| (random.below(v), v)).collect();
+    for _ in 0..random.below(2 * switches) {
+        let (u, v) = (random.below(switches), random.below(switches));
+        if u != v {
+            links.push((u, v));
+        }
+    }
+    for (u, v) in links {
+        builder.link(RouterId::new(u), RouterId::new(v)).unwrap();
+    }
+    for switch in 0..switches {
+        // Two hosts at least, somewhere.
+        let hosts = if switch < 2 { 1 + random.below(2) } else { random.below(3) };
+        for _ in 0..hosts {
+            builder.node(RouterId::new(switch), NodeDetails::default()).unwrap();
+        }
+    }
+    let network = builder.build().unwrap();
+    // As a file, with names and ports.
+    FileFormat::Fabric.parse(network.name(), &NetworkIbsim(&network).to_string()).unwrap()
+}
+
+fn can_deadlock(fabric: &Network, tables: &ForwardingTables) -> bool {
+    Dependencies::of_tables(fabric, tables).deadlock(1).is_some()
+}
+
+#[test]
+fn verdicts_agree_with_ibdmchk() {
+    let Some((programs, fabrics)) = setting() else { return };
+    let mut loops = [0, 0];
+    for seed in 0..fabrics {
+        let fabric = random_fabric(seed);
+        let simulated = Simulated::start(&programs, &fabric);
+        let dump = if seed % 3 == 2 {
+            let root = seed as u32 % fabric.routers() as u32;
+            let guid = fabric.router_guid(RouterId::new(root)).unwrap();
+            fs::write(simulated.path().join("roots"), format!("{guid:#x}\n")).unwrap();
+            simulated.route("updn", &["-a", "roots"])
+        } else {
+            simulated.route("minhop", &[])
+        };
+        let tables = parse_lfts(&fabric, "dump", &dump).unwrap();
+        let report = analyse_tables(&fabric, &tables);
+        assert_eq!((report.undelivered_pairs, report.loop_count), (0, 0), "fabric {seed}");
+        let verdict = simulated.has_credit_loops();
+        assert_eq!(can_deadlock(&fabric, &tables), verdict, "fabric {seed}");
+        loops[usize::from(verdict)] += 1;
+        // What we write is what OpenSM wrote.
+        assert_eq!(NetworkLfts::new(&fabric, &tables).unwrap().to_string(), dump, "fabric {seed}");
+    }
+    let [without, with] = loops;
+    eprintln!("{fabrics} fabrics: {without} without credit loops, {with} with");
+    assert!(without > 0 && with > 0);
+}
+
+#[test]
+fn opensm_loads_our_tables_unchanged() {
+    let Some((programs, fabrics)) = setting() else { return };
+    for seed in 1000..1000 + fabrics / 3 {
+        let fabric = random_fabric(seed);
+        let name = if seed % 2 == 0 { "up-down" } else { "turn-prohibition" };
+        let relation = routing_by_name(name, &fabric, &RoutingOptions::default()).unwrap();
+        let tables = choose_tables(&fabric, relation.as_ref(), true).unwrap().tables;
+        let simulated = Simulated::start(&programs, &fabric);
+        let text = NetworkLfts::new(&fabric, &tables).unwrap().to_string();
+        fs::write(simulated.path().join("tables"), &text).unwrap();
+        let dump = simulated.route("file", &["-U", "tables"]);
+        let loaded = parse_lfts(&fabric, "dump", &dump).unwrap();
+        assert_eq!(loaded.entries(), tables.entries(), "fabric {seed}");
+        for (place, destination) in tables.destinations().iter().enumerate() {
+            let there = loaded.addresses_of(destination.target).next().expect("the destination has an address");
+            assert!(tables.entries_for(place).eq(loaded.entries_for(there)), "fabric {seed}: {destination:?}");
+        }
+        assert!(!simulated.has_credit_loops() && !can_deadlock(&fabric, &loaded), "fabric {seed}");
+    }
+}

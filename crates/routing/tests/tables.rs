@@ -1,0 +1,464 @@
+//! Forwarding tables: read, analysed, and made for routings.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use wormcast_network::{ChannelId, FileFormat, Network, NetworkIbsim, NodeId, RouterId, TopologySpec};
+use wormcast_routing::{
+    ChannelNumbering, Dependencies, ECube, Fault, ForwardingTables, NetworkLfts, NoTables, Output, RoutingOptions,
+    RoutingRelation, TablesReport, TablesText, Target, analyse_tables, choose_tables, parse_lfts, parse_tables,
+    read_tables, routing_by_name, survey, witness_of_tables,
+};
+
+fn build(spec: &str) -> Network {
+    spec.parse::<TopologySpec>().unwrap().build().unwrap()
+}
+
+fn routing(name: &str, network: &Network) -> Box<dyn RoutingRelation> {
+    routing_by_name(name, network, &RoutingOptions::default()).unwrap()
+}
+
+/// Public files that are too large, or not ours, to be in the repository.
+fn shared(path: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
+    if !path.exists() {
+        eprintln!("skipped: there is no {}", path.display());
+    }
+    path.exists().then_some(path)
+}
+
+fn nodes(network: &Network) -> impl Iterator<Item = NodeId> + use<> {
+    (0..network.nodes() as u32).map(NodeId::new)
+}
+
+/// Where a message ends, step by step: `None` if it does not arrive; else the channels.
+fn walk(network: &Network, tables: &ForwardingTables, source: NodeId, address: usize) -> Option<Vec<ChannelId>> {
+    let Target::Node(destination) = tables.destinations()[address].target else { return None };
+    let (mut at, mut channels) = (network.router_of(source), Vec::new());
+    loop {
+        match tables.output(at, address)? {
+            Output::Channel(channel) if channels.len() <= network.routers() => {
+                channels.push(channel);
+                at = network.to(channel);
+            }
+            Output::Node(node) if node == destination => return Some(channels),
+            _ => return None,
+        }
+    }
+}
+
+/// Everything that the analysis says, by walking every message's way.
+fn check_report(network: &Network, tables: &ForwardingTables, report: &TablesReport) {
+    let (mut pairs, mut failing, mut ways, mut hops, mut longest) = (0, 0, 0u64, 0, 0);
+    let mut load = vec![0u64; network.channels()];
+    for destination in nodes(network) {
+        let addresses = tables.addresses_of(Target::Node(destination));
+        for source in nodes(network).filter(|&source| source != destination) {
+            if addresses.is_empty() {
+                (pairs, failing) = (pairs + 1, failing + 1);
+            }
+            for address in addresses.clone() {
+                pairs += 1;
+                let Some(way) = walk(network, tables, source, address) else {
+                    failing += 1;
+                    continue;
+                };
+                ways += u64::from(!way.is_empty());
+                hops += way.len();
+                longest = longest.max(way.len() as u32);
+                for channel in way {
+                    load[channel.index()] += 1;
+                }
+            }
+        }
+    }
+    assert_eq!((report.pairs, report.undelivered_pairs), (pairs, failing));
+    assert_eq!(report.undelivered.len() as u64, failing.min(1000));
+    assert_eq!(report.survey.connected, failing == 0);
+    if failing == 0 {
+        assert_eq!(report.survey.diameter, Some(longest));
+        assert_eq!(report.survey.average_distance, (ways > 0).then(|| hops as f64 / ways as f64));
+    }
+    assert!((report.load.max - load.iter().max().copied().unwrap_or(0) as f64).abs() < 1e-9);
+    let mean = load.iter().sum::<u64>() as f64 / load.len().max(1) as f64;
+    assert!((report.load.mean - mean).abs() < 1e-9);
+    for lost in &report.undelivered {
+        let mut addresses = tables.addresses_of(Target::Node(lost.destination));
+        assert!(addresses.is_empty() || addresses.any(|a| walk(network, tables, lost.source, a).is_none()));
+    }
+    for ring in &report.loops {
+        assert!(!ring.channels.is_empty());
+        let address = tables.addresses_of(Target::Node(ring.destination)).find(|&address| {
+            ring.channels.iter().all(|&c| tables.output(network.from(c), address) == Some(Output::Channel(c)))
+        });
+        assert!(address.is_some());
+        let after = ring.channels.iter().cycle().skip(1);
+        assert!(ring.channels.iter().zip(after).all(|(&c, &next)| network.to(c) == network.from(next)));
+    }
+}
+
+/// The dependencies of messages, walked.
+fn check_dependencies(network: &Network, tables: &ForwardingTables) {
+    let dependencies = Dependencies::of_tables(network, tables);
+    let mut expected = std::collections::BTreeMap::new();
+    for address in 0..tables.destinations().len() {
+        let Target::Node(destination) = tables.destinations()[address].target else { continue };
+        for source in nodes(network).filter(|&source| source != destination) {
+            let mut at = network.router_of(source);
+            let mut held = None;
+            for _ in 0..=network.routers() {
+                let Some(Output::Channel(channel)) = tables.output(at, address) else { break };
+                if let Some(held) = held {
+                    expected.entry((held, channel)).or_insert_with(Vec::new).push((source, destination));
+                }
+                (at, held) = (network.to(channel), Some(channel));
+            }
+        }
+    }
+    for held in (0..network.channels() as u32).map(ChannelId::new) {
+        for next in network.outputs(network.to(held)) {
+            let expected = expected.get(&(held, next));
+            assert_eq!(dependencies.contains(held, next), expected.is_some());
+            if let Some(expected) = expected {
+                let mut expected = expected.clone();
+                // Who runs in a loop passes several times.
+                expected.sort_unstable();
+                expected.dedup();
+                let witness = witness_of_tables(network, tables, (held, next), 3);
+                assert_eq!(witness.examples.len(), expected.len().min(3));
+                assert!(witness.examples.iter().all(|pair| expected.contains(pair)));
+            }
+        }
+    }
+    let may_follow = |held, next| dependencies.contains(held, next);
+    let proof = ChannelNumbering::find(network, may_follow);
+    assert_eq!(proof.is_ok(), dependencies.deadlock(1).is_none());
+    if let Ok(proof) = proof {
+        assert_eq!(proof.check(network, may_follow), Ok(()));
+    }
+}
+
+/// Tables that are found have only routes of the routing, are safe if it is, and come back from both forms unchanged.
+fn check_choice(network: &Network, name: &str, detours: bool) -> Result<(), NoTables> {
+    let relation = routing(name, network);
+    let chosen = choose_tables(network, relation.as_ref(), detours)?;
+    let tables = &chosen.tables;
+    let report = analyse_tables(network, tables);
+    check_report(network, tables, &report);
+    assert!(report.survey.connected);
+    let mut candidates = Vec::new();
+    for (address, destination) in tables.destinations().iter().enumerate() {
+        let Target::Node(node) = destination.target else { continue };
+        let target = network.router_of(node);
+        for source in nodes(network).filter(|&source| source != node) {
+            let way = walk(network, tables, source, address).unwrap();
+            let mut arrived = None;
+            for channel in way {
+                if let (true, Some(routing), Some(arriving)) = (detours, relation.turn_routing(), arrived) {
+                    assert!(routing.turns().permits(network, arriving, channel));
+                } else if !detours {
+                    relation.candidates(network, network.from(channel), arrived, target, &mut candidates);
+                    assert!(candidates.contains(&channel), "{name} to {target}");
+                }
+                arrived = Some(channel);
+            }
+        }
+    }
+    if chosen.detours.is_empty() && relation.turn_routing().is_some() && network.has_one_node_each() {
+        let shortest = survey(network, relation.as_ref()).average_distance.unwrap();
+        let own = report.survey.average_distance.unwrap_or(0.0);
+        assert!((shortest - own).abs() < 1e-9, "{name}: {own} instead of {shortest}");
+    }
+    if relation.turn_routing().is_some() {
+        assert_eq!(Dependencies::of_tables(network, tables).deadlock(1), None);
+    }
+    let text = TablesText { network, tables }.to_string();
+    let again = parse_tables(network, "x", &text).unwrap();
+    assert_eq!(TablesText { network, tables: &again }.to_string(), text);
+    assert_eq!((again.entries(), again.destinations()), (tables.entries(), tables.destinations()));
+    let lfts = NetworkLfts::new(network, tables).unwrap().to_string();
+    let again = parse_lfts(network, "x", &lfts).unwrap();
+    assert_eq!(NetworkLfts::new(network, &again).unwrap().to_string(), lfts);
+    assert_eq!((again.entries(), again.unidentified()), (tables.entries(), 0));
+    for (place, destination) in tables.destinations().iter().enumerate() {
+        let there = again.addresses_of(destination.target).next().unwrap();
+        assert!(tables.entries_for(place).eq(again.entries_for(there)));
+    }
+    Ok(())
+}
+
+#[test]
+fn tables_of_the_routings_for_regular_networks() {
+    for (spec, names) in [
+        ("mesh:4x3", &["e-cube", "negative-first", "hamiltonian", "up-down", "turn-prohibition"][..]),
+        ("hypercube:4", &["e-cube", "negative-first", "up-down"]),
+        ("torus:4x4", &["up-down", "turn-prohibition-deterministic"]),
+        ("ring:9", &["turn-prohibition"]),
+        ("petersen", &["up-down-deterministic", "turn-prohibition"]),
+        ("complete:6", &["up-down"]),
+        ("tree:nodes=30,seed=1", &["up-down"]),
+    ] {
+        for name in names {
+            assert_eq!(check_choice(&build(spec), name, false), Ok(()), "{name} on {spec}");
+        }
+    }
+    // Parallel links.
+    assert_eq!(check_choice(&build("torus:2x3"), "up-down", false), Ok(()));
+}
+
+/// Dimension order does not depend on where a worm came from, and on a torus it deadlocks.
+#[test]
+fn tables_of_a_routing_that_deadlocks() {
+    let torus = build("torus:4x4");
+    let chosen = choose_tables(&torus, &ECube, false).unwrap();
+    check_dependencies(&torus, &chosen.tables);
+    assert!(Dependencies::of_tables(&torus, &chosen.tables).deadlock(1).is_some());
+}
+
+#[test]
+fn a_conflict_names_two_arrivals() {
+    let network = build("random:nodes=256,degree=4,seed=1");
+    for name in ["up-down", "turn-prohibition"] {
+        let relation = routing(name, &network);
+        let Err(NoTables::Conflict(conflict)) = choose_tables(&network, relation.as_ref(), false) else {
+            panic!("there is one")
+        };
+        assert!(conflict.proven);
+        let mut candidates = Vec::new();
+        for (arrival, outputs) in &conflict.needs {
+            let wormcast_routing::Arrival::By(arriving) = *arrival else { continue };
+            assert_eq!(network.to(arriving), conflict.router);
+            relation.candidates(&network, conflict.router, Some(arriving), conflict.target, &mut candidates);
+            assert_eq!(&candidates, outputs);
+        }
+        let [(_, one), (_, other)] = &conflict.needs;
+        assert!(!one.iter().any(|output| other.contains(output)));
+        assert_eq!(check_choice(&network, name, true), Ok(()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn choices_are_routes(routers in 2u32..40, extra in 0u32..60, seed in 0u64..1000, detours: bool, which in 0usize..4) {
+        let links = (routers - 1 + extra).min(routers * (routers - 1) / 2);
+        let degree = f64::from(2 * links) / f64::from(routers);
+        let network = build(&format!("random:nodes={routers},degree={degree:.6},seed={seed}"));
+        let name = ["up-down", "turn-prohibition", "up-down-deterministic", "turn-prohibition-deterministic"][which];
+        match check_choice(&network, name, detours) {
+            Ok(()) => {}
+            Err(NoTables::Conflict(_)) => prop_assert!(!detours),
+            Err(error) => return Err(TestCaseError::fail(error.to_string())),
+        }
+    }
+
+    /// Tables of random outputs: with loops, missing entries and dead ends.
+    #[test]
+    fn broken_tables_are_seen_through(routers in 2u32..9, seed in 0u64..1000, choices in prop::collection::vec(0usize..9, 81)) {
+        let degree = if routers < 4 { 1.4 } else { 2.5 };
+        let spec = format!("random:nodes={routers},degree={degree},seed={seed}");
+        let Ok(network) = spec.parse::<TopologySpec>().and_then(|spec| spec.build()) else { return Ok(()) };
+        let mut lines: Vec<String> = Vec::new();
+        for router in (0..routers).map(RouterId::new) {
+            lines.push(format!("router {router}"));
+            for node in 0..routers {
+                let choice = choices[(router.raw() * 9 + node) as usize];
+                let outputs: Vec<_> = network.outputs(router).map(|c| network.to(c)).collect();
+                match choice {
+                    0 => {}
+                    1 => lines.push(format!("{node} port 200")),
+                    2 => lines.push(format!("{node} at {router}")),
+                    _ if node == router.raw() && choice < 8 => lines.push(format!("{node} here")),
+                    _ => lines.push(format!("{node} to {}", outputs[choice % outputs.len()])),
+                }
+            }
+        }
+        let tables = parse_tables(&network, "x", &lines.join("\n")).unwrap();
+        check_report(&network, &tables, &analyse_tables(&network, &tables));
+        check_dependencies(&network, &tables);
+    }
+}
+
+/// Two switches with two cables, three hosts, one of which has two ports.
+const PAIR: &str = "\
+Switch 8 \"left\"
+[1] \"right\"[1]
+[2] \"right\"[2]
+[3] \"a\"[1]
+[4] \"b\"[1]
+Switch 8 \"right\"
+[5] \"b\"[2]
+Hca 1 \"a\"
+Hca 2 \"b\"
+";
+
+#[test]
+fn a_dump_is_matched_by_identifiers_and_ports() {
+    let network = FileFormat::Fabric.parse("pair", PAIR).unwrap();
+    let dump = "\
+Unicast lids [0-5] of switch Lid 1 guid 0x0000000000200000 ('left'):
+0x0001 000 # Switch portguid 0x0000000000200000: 'left'
+0x0002 003 # Channel Adapter portguid 0x0000000000100001: 'a'
+0x0003 004 # Channel Adapter portguid 0x0000000000100003: 'b'
+0x0004 002 # Channel Adapter portguid 0x0000000000100004: 'b'
+0x0009 001 # unknown node and type
+5 lids dumped
+Unicast lids [0-5] of switch Lid 5 guid 0x0000000000200001 ('right'):
+0x0002 007 # Channel Adapter portguid 0x0000000000100001: 'a'
+0x0003 255 # Channel Adapter portguid 0x0000000000100003: 'b'
+0x0004 005 # Channel Adapter portguid 0x0000000000100004: 'b'
+3 lids dumped
+";
+    let tables = parse_lfts(&network, "dump", dump).unwrap();
+    assert_eq!((tables.entries(), tables.unidentified()), (6, 1));
+    let report = analyse_tables(&network, &tables);
+    check_report(&network, &tables, &report);
+    // b[2] reaches neither a nor b[1].
+    let faults: Vec<_> = report.undelivered.iter().map(|lost| (lost.source.raw(), lost.fault)).collect();
+    let right = RouterId::new(1);
+    assert_eq!(faults, [(2, Fault::Nowhere(right, 7)), (2, Fault::Missing(right))]);
+    assert_eq!((report.missing_count, &report.missing[..]), (1, &[(right, NodeId::new(1))][..]));
+    // As `dump_lfts` prints it.
+    let other = "\
+Unicast lids [0x0-0x5] of switch DR path slid 0; dlid 0; 0 guid 0x0000000000200000 (left):
+  Lid  Out   Destination
+       Port     Info 
+0x0002 003 : (Channel Adapter portguid 0x0000000000100001: 'a')
+1 valid lids dumped 
+";
+    assert_eq!(parse_lfts(&network, "dump", other).unwrap().entries(), 1);
+
+    let message = |text: &str| parse_lfts(&network, "dump", text).unwrap_err().to_string();
+    let section = "Unicast lids [0-5] of switch Lid 1 guid 0x0000000000200000 ('left'):\n";
+    let with = |line: &str| message(&format!("{section}{line}\n"));
+    assert!(with("0x0002 003 # Channel Adapter portguid 0x0000000000100009: 'c'").starts_with(
+        "dump:2: `pair` has no port with the identifier 0x0000000000100009 (c); expected the tables that OpenSM dumps"
+    ));
+    assert!(with(section).starts_with("dump:2: switch 0x0000000000200000 has a table already, in line 1"));
+    assert!(with("0x0002 300 # x").starts_with("dump:2: an entry needs a port from 0 to 255"));
+    assert!(with("0xc000 003 # x").starts_with("dump:2: an entry needs an address from 0x0001 to 0xbfff"));
+    assert!(with("lid 3").starts_with("dump:2: found `lid`"));
+    assert!(with("Multicast mlids [0xc000-0xc3ff] of switch").starts_with("dump:2: found `multicast tables`"));
+    let entry = "0x0002 003 # Channel Adapter portguid 0x0000000000100001: 'a'\n";
+    assert!(
+        with(&format!("{entry}{}", entry.replace("003", "004"))).starts_with("dump:3: the switch has another entry")
+    );
+    assert!(
+        with(&format!("{entry}{}", entry.replace("100001", "100003")))
+            .starts_with("dump:3: the address 0x0002 is another")
+    );
+    assert!(message("0x0002 003").starts_with("dump:1: an entry before the first switch"));
+    assert!(message("").starts_with("dump:1: there is no switch"));
+    assert!(message(&section.replace("2000", "3000")).starts_with("dump:1: `pair` has no switch with the identifier"));
+}
+
+#[test]
+fn own_tables_have_names_and_ports() {
+    let network = FileFormat::Fabric.parse("pair", PAIR).unwrap();
+    let text = "\
+router \"left\"
+\"a\" here
+\"b[1]\" here
+\"b[2]\" to \"right\" port 2
+router \"right\" here
+router \"right\"
+\"a\" to \"left\" port 1
+\"b[1]\" to \"left\" port 2
+\"b[2]\" here
+";
+    let text = text.replace("router \"right\" here\n", "router \"left\" here\n");
+    let tables = parse_tables(&network, "own", &text).unwrap();
+    assert_eq!(TablesText { network: &network, tables: &tables }.to_string(), text);
+    assert!(analyse_tables(&network, &tables).survey.connected);
+
+    let message = |line: &str| {
+        let text = format!("# Tables\nrouter \"left\"\n{line}\n");
+        parse_tables(&network, "own", &text).unwrap_err().to_string()
+    };
+    assert!(message("\"c\" here").starts_with("own:3: no node is called `c`; did you mean `a`?; expected `router"));
+    assert!(message("\"a\" to 7").starts_with("own:3: there is no router 7; the last one is 1"));
+    assert!(message("\"a\" to \"right\" port 3").starts_with("own:3: port 3 of router 0 has no link to router 1"));
+    assert!(message("\"a\" to \"right\" link 3").starts_with("own:3: there is no link 3 from router 0 to router 1"));
+    assert!(message("\"b[2]\" here").starts_with("own:3: node 2 is attached to router 1"));
+    assert!(message("\"a\" here there").starts_with("own:3: there is more in the line"));
+    assert!(message("\"a\"").starts_with("own:3: `to`, `here`, `at` or `port` is missing"));
+    assert!(message("\"a here").starts_with("own:3: a name without its closing quote"));
+    assert!(
+        message("\"a\" here\n\"a\" port 5").starts_with("own:4: the router has another entry for this destination")
+    );
+    assert!(message("router 0").starts_with("own:3: router 0 has a table already, in line 2"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn broken_files_are_explained(cuts in prop::collection::vec((0usize..2000, 0usize..40, "[ -~\n]{0,6}"), 1..4), lfts: bool) {
+        let network = FileFormat::Fabric.parse("pair", PAIR).unwrap();
+        let relation = routing("up-down", &network);
+        let tables = choose_tables(&network, relation.as_ref(), false).unwrap().tables;
+        let mut text = if lfts {
+            NetworkLfts::new(&network, &tables).unwrap().to_string()
+        } else {
+            TablesText { network: &network, tables: &tables }.to_string()
+        };
+        for (at, length, put) in cuts {
+            let at = at % (text.len() + 1);
+            text.replace_range(at..(at + length).min(text.len()), &put);
+        }
+        let parsed = if lfts { parse_lfts(&network, "x", &text) } else { parse_tables(&network, "x", &text) };
+        match parsed {
+            Ok(tables) => check_report(&network, &tables, &analyse_tables(&network, &tables)),
+            Err(error) => {
+                let message = error.to_string();
+                prop_assert!(message.starts_with("x:") && message.contains("; expected "), "{}", message);
+            }
+        }
+    }
+}
+
+/// `OpenSM`'s up*/down* tables, which are free of credit loops, for the networks that they were made for.
+#[test]
+fn tables_of_opensm() {
+    for name in ["k6", "mesh4x4", "torus4x4", "petersen"] {
+        let Some(path) = shared(&format!("opensm/{name}.net")) else { return };
+        let dump = shared(&format!("opensm/{name}_updn.lfts.dump")).unwrap();
+        let network = build(path.to_str().unwrap());
+        let tables = read_tables(&network, dump.to_str().unwrap()).unwrap();
+        let entries = network.routers() * (network.routers() + network.nodes());
+        assert_eq!((tables.entries(), tables.unidentified()), (entries, 0), "{name}");
+        let report = analyse_tables(&network, &tables);
+        check_report(&network, &tables, &report);
+        check_dependencies(&network, &tables);
+        assert!(report.survey.connected);
+        assert_eq!(Dependencies::of_tables(&network, &tables).deadlock(1), None, "{name}");
+        // As a relation, towards routers.
+        assert!(survey(&network, &tables).connected);
+        assert_eq!(Dependencies::of_relation(&network, &tables).deadlock(1), None, "{name}");
+        let written = NetworkLfts::new(&network, &tables).unwrap().to_string();
+        assert_eq!(written, std::fs::read_to_string(dump).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn tables_of_a_production_cluster() {
+    let Some(path) = shared("X5.topofile") else { return };
+    let dump = shared("X5_updn.lfts.dump").unwrap();
+    let network = build(path.to_str().unwrap());
+    let tables = read_tables(&network, dump.to_str().unwrap()).unwrap();
+    // Two switches at the top have no way to each other that goes up first and then down.
+    assert_eq!((tables.entries(), tables.unidentified()), (11 * (11 + 89) - 2, 0));
+    let report = analyse_tables(&network, &tables);
+    check_report(&network, &tables, &report);
+    check_dependencies(&network, &tables);
+    assert_eq!((report.undelivered_pairs, report.pairs), (0, 89 * 88));
+    assert_eq!(Dependencies::of_tables(&network, &tables).deadlock(1), None);
+    // Its own ibsim file has the same identifiers.
+    let again = FileFormat::Fabric.parse("again", &NetworkIbsim(&network).to_string()).unwrap();
+    let text = std::fs::read_to_string(dump).unwrap();
+    assert_eq!(parse_lfts(&again, "x", &text).unwrap().entries(), tables.entries());
+    for name in ["up-down", "turn-prohibition"] {
+        assert_eq!(check_choice(&network, name, true), Ok(()), "{name}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Forwarding tables written to a file.
+
+use clap::ValueEnum;
+use wormcast::network::{ChannelId, Network};
+use wormcast::routing::{
+    Arrival, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation, TablesText,
+    analyse_tables, choose_tables,
+};
+
+use super::is_safe;
+use super::report::{Exported, router};
+use crate::failure::Failure;
+
+/// The form of exported tables.
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum Form {
+    /// As `OpenSM` dumps and loads them.
+    #[default]
+    Opensm,
+    /// Lines of text, with names.
+    Text,
+}
+
+/// Writes tables for a routing, if there are any and they are safe.
+pub(super) fn export_routing(
+    network: &Network,
+    relation: &dyn RoutingRelation,
+    (file, form): (&str, Form),
+    detours: bool,
+) -> Result<Exported, Failure> {
+    let name = relation.name();
+    let chosen = choose_tables(network, relation, detours)
+        .map_err(|error| Failure::bad_input(inexpressible(network, relation, &error, detours)))?;
+    let dependencies = Dependencies::of_tables(network, &chosen.tables);
+    if !is_safe(network, |held, next| dependencies.contains(held, next)) {
+        let network = network.name();
+        return Err(Failure::bad_input(format!(
+            "`{name}` on `{network}` can deadlock, so no tables are written; `up-down` and `turn-prohibition` cannot"
+        )));
+    }
+    let exported = write(network, &chosen.tables, (file, form))?;
+    Ok(Exported { detours: chosen.detours.iter().map(|router| router.raw()).collect(), ..exported })
+}
+
+/// Writes tables.
+pub(super) fn write(
+    network: &Network,
+    tables: &ForwardingTables,
+    (file, form): (&str, Form),
+) -> Result<Exported, Failure> {
+    let text = match form {
+        Form::Opensm => NetworkLfts::new(network, tables).map_err(Failure::bad_input)?.to_string(),
+        Form::Text => TablesText { network, tables }.to_string(),
+    };
+    std::fs::write(file, text).map_err(|error| Failure::failed(format!("cannot write `{file}`: {error}")))?;
+    let average_distance = analyse_tables(network, tables).survey.average_distance;
+    Ok(Exported { file: file.to_owned(), entries: tables.entries(), detours: Vec::new(), average_distance })
+}
+
+/// Why there are no tables, with an example and a way out.
+fn inexpressible(network: &Network, relation: &dyn RoutingRelation, error: &NoTables, detours: bool) -> String {
+    let what = format!("forwarding tables cannot express `{}` on `{}`", relation.name(), network.name());
+    let hint = match relation.turn_routing() {
+        Some(_) if !detours => "; `--allow-detours` takes longer ways over permitted turns where that is so",
+        _ => "",
+    };
+    match error {
+        NoTables::Conflict(conflict) => {
+            let Conflict { router: at, target, needs: [one, other], proven } = conflict.as_ref();
+            let [one, other] = [one, other].map(|(arrival, outputs)| need(network, *arrival, outputs));
+            let sure = if *proven { "" } else { ", and no choice elsewhere was found that avoids it" };
+            let (at, target) = (router(network, *at), router(network, *target));
+            format!(
+                "{what}: at {at}, of the worms to {target}, {one} and {other}; one entry cannot say both{sure}{hint}"
+            )
+        }
+        other => format!("{what}: {}{hint}", named(network, other)),
+    }
+}
+
+fn named(network: &Network, error: &NoTables) -> String {
+    match error {
+        NoTables::NoRoute { from, to } => {
+            format!("there is no way from {} to {}", router(network, *from), router(network, *to))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Which way worms have to go on.
+fn need(network: &Network, arrival: Arrival, outputs: &[ChannelId]) -> String {
+    let port =
+        |channel: ChannelId| network.port_of(channel).map_or_else(String::new, |port| format!(" by port {port}"));
+    let ways: Vec<String> = outputs.iter().map(|&c| format!("{}{}", router(network, network.to(c)), port(c))).collect();
+    let ways = ways.join(" or ");
+    match arrival {
+        Arrival::Source => format!("those that start there have to go on to {ways}"),
+        Arrival::By(channel) => {
+            let back = network.reverse(channel);
+            let from = format!("{}{}", router(network, network.from(channel)), port(back));
+            format!("those that come from {from} have to go on to {ways}")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! How worms of an algorithm are replicated, and whether they can block each other then.
+
+use clap::ValueEnum;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wormcast::multicast::Algorithm;
+use wormcast::network::Network;
+use wormcast::routing::{Dependencies, Resource, synchronous_deadlock};
+use wormcast::simulation::{Buffer, EngineConfig, Replication, Reservation, Timing, Wormhole};
+
+use super::Arguments;
+use crate::failure::Failure;
+
+/// How worms are replicated, and outputs reserved for them.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Replicating {
+    /// Trees: a flit leaves on all branches or on none.
+    Lockstep,
+    /// Trees: branches go on by themselves.
+    Independent,
+    /// Switches: branches go on by themselves, and a switch that accepts a packet has room for all of it.
+    Asynchronous,
+    /// Switches: a flit leaves on all branches or on none; outputs are reserved one by one.
+    Synchronous,
+    /// Switches: a flit leaves on all branches or on none; outputs are reserved all at once.
+    SynchronousTogether,
+}
+
+impl Replicating {
+    /// For people.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Lockstep => "lockstep, a flit on all branches or on none",
+            Self::Independent => "independent branches",
+            Self::Asynchronous => "asynchronous, with room for whole packets",
+            Self::Synchronous => "synchronous, outputs reserved one by one",
+            Self::SynchronousTogether => "synchronous, outputs reserved together",
+        }
+    }
+}
+
+/// A setting as experiment files spell it.
+fn setting<T: DeserializeOwned>(text: &str, expected: &str) -> Result<T, String> {
+    let value = text.parse::<u32>().map_or_else(|_| text.into(), serde_json::Value::from);
+    serde_json::from_value(value).map_err(|_| format!("expected {expected}"))
+}
+
+pub(super) fn buffer(text: &str) -> Result<Buffer, String> {
+    setting(text, "`message`, or a number of flits")
+}
+
+pub(super) fn reservation(text: &str) -> Result<Reservation, String> {
+    setting(text, "`atomic` or `separate`")
+}
+
+/// A cycle of resources that worms may block each other by.
+type Cycle = Option<Vec<Resource>>;
+
+/// What an algorithm's worms wait for, replicated as the arguments say, and a cycle if they can block each other.
+pub(super) fn replicated<'n>(
+    arguments: &Arguments,
+    network: &'n Network,
+    algorithm: &dyn Algorithm,
+) -> Result<(Dependencies<'n>, Cycle), Failure> {
+    let (name, given) = (algorithm.name(), arguments.replication);
+    let tree = match given {
+        Some(Replicating::Lockstep) => Some(Replication::Lockstep),
+        Some(Replicating::Independent) => Some(Replication::Independent),
+        _ => None,
+    };
+    let (buffer, reservation) = (arguments.buffer, arguments.reservation);
+    let switches = algorithm.switches();
+    if switches.is_none() && given.is_some() && tree.is_none() {
+        return Err(Failure::BadInput(format!(
+            "switches do not replicate the worms of `{name}`: leave `--replication` out; it is for `bit-string` and \
+             `multiport`"
+        )));
+    }
+    if switches.is_some() && (tree.is_some() || buffer.is_some() || reservation.is_some()) {
+        return Err(Failure::BadInput(format!(
+            "switches replicate the worms of `{name}`: expected `--replication asynchronous`, `synchronous` or \
+             `synchronous-together`, and neither `--buffer` nor `--reservation`"
+        )));
+    }
+    let switching = Wormhole { buffer, replication: tree, reservation, ..Wormhole::default() };
+    let switching = switching.for_branching(algorithm.branching());
+    let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
+    let dependencies = algorithm.dependencies_with(network, branching);
+    let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
+    let deadlock = match (switches, given) {
+        (Some(switches), Some(Replicating::Synchronous | Replicating::SynchronousTogether)) => {
+            let together = given == Some(Replicating::SynchronousTogether);
+            synchronous_deadlock(network, switches, together).map(|cycle| cycle.to_vec())
+        }
+        _ => dependencies.deadlock(arguments.consumption_ports),
+    };
+    Ok((dependencies, deadlock))
+}

@@ -1,0 +1,178 @@
+//! The analysis of a routing for people.
+
+use std::io::Write;
+
+use super::super::{write_figure, yes_or_no};
+use super::report::{Analysis, ClosedBy, Exported, Held, Load, SHOWN, Tables};
+use crate::failure::Failure;
+
+pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
+    let what = match &analysis.algorithm {
+        Some(algorithm) => format!("{algorithm}, routed by {}", analysis.routing),
+        None => analysis.routing.clone(),
+    };
+    writeln!(out, "{what} on {}", analysis.topology)?;
+    if let Some(resources) = &analysis.resources {
+        write_figure(out, "deadlock-free", "no")?;
+        writeln!(out, "  A cycle, in which each may be held by a worm that waits for the next:")?;
+        for (place, resource) in resources.iter().enumerate() {
+            write!(out, "    {}", describe(resource))?;
+            if let Some(closed_by) = &analysis.closed_by {
+                write!(out, ": {}", worms(&closed_by[place]))?;
+            }
+            writeln!(out)?;
+        }
+    } else {
+        write_figure(out, "deadlock-free", "yes")?;
+    }
+    if let Some(replication) = analysis.replication {
+        write_figure(out, "replication", replication.text())?;
+    }
+    if let Some(count) = analysis.multicasts {
+        write_figure(out, "multicasts", count)?;
+    }
+    if analysis.algorithm.is_some() || analysis.multicasts.is_some() {
+        write_figure(out, "consumption ports", analysis.consumption_ports)?;
+    }
+    write_figure(out, "connected", yes_or_no(analysis.connected))?;
+    if let (Some(diameter), Some(average)) = (analysis.diameter, analysis.average_distance) {
+        write_figure(out, "diameter", diameter)?;
+        write_figure(out, "average distance", format_args!("{average:.3}"))?;
+        if let Some(nodes) = analysis.node_distance.filter(|nodes| (nodes - average).abs() > 1e-9) {
+            write_figure(out, "between nodes", format_args!("{nodes:.3}"))?;
+        }
+    }
+    if let Some(load) = &analysis.link_load {
+        let Load { mean, max } = load;
+        write_figure(out, "link load", format_args!("mean {mean:.2}, largest {max:.2} pairs a channel"))?;
+    }
+    if let Some(tables) = &analysis.tables {
+        write_tables(out, tables)?;
+    }
+    write_turns(out, analysis)?;
+    if let Some(Exported { file, entries, detours, average_distance }) = &analysis.exported {
+        write_figure(out, "tables", format_args!("{entries} entries in {file}"))?;
+        if let Some(average) = average_distance {
+            write_figure(out, "their distance", format_args!("{average:.3} on average"))?;
+        }
+        if !detours.is_empty() {
+            let count = detours.len();
+            write_figure(out, "detours", format_args!("to {count} {}", plural(count as u64, "router")))?;
+        }
+    }
+    Ok(())
+}
+
+fn plural(count: u64, what: &str) -> String {
+    if count == 1 { what.to_owned() } else { format!("{what}s") }
+}
+
+/// A channel as people write it: `S1[3] -> S2[4]` with names and ports.
+fn describe(held: &Held) -> String {
+    let port =
+        |ports: Option<[u32; 2]>, end: usize| ports.map_or_else(String::new, |ports| format!("[{}]", ports[end]));
+    match held {
+        Held::Channel { channel: [from, to], names, ports } => match names {
+            Some([a, b]) => format!("{a}{} -> {b}{}", port(*ports, 0), port(*ports, 1)),
+            None => format!("channel {from}{} -> {to}{}", port(*ports, 0), port(*ports, 1)),
+        },
+        Held::Consumption { consumption, name } => match name {
+            Some(name) => format!("consumption channels of {name}"),
+            None => format!("consumption channels of node {consumption}"),
+        },
+    }
+}
+
+/// The worms that close a dependency.
+fn worms(closed_by: &ClosedBy) -> String {
+    let ClosedBy { pairs, examples, names, multicasts } = closed_by;
+    let mut shown: Vec<String> = if names.len() == examples.len() {
+        names.iter().map(|[from, to]| format!("{from} to {to}")).collect()
+    } else {
+        examples.iter().map(|[from, to]| format!("{from} to {to}")).collect()
+    };
+    let more = pairs.unwrap_or(0).saturating_sub(shown.len() as u64);
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    if !multicasts.is_empty() {
+        let lines: Vec<String> = multicasts.iter().take(3).map(ToString::to_string).collect();
+        let more = if multicasts.len() > 3 { format!(" and {} more", multicasts.len() - 3) } else { String::new() };
+        shown.push(format!("multicasts of {} {}{more}", plural(multicasts.len() as u64, "line"), lines.join(", ")));
+    }
+    if shown.is_empty() { "no pair of nodes".to_owned() } else { shown.join(", ") }
+}
+
+/// What is known of tables.
+fn write_tables(out: &mut dyn Write, tables: &Tables) -> Result<(), Failure> {
+    write_figure(out, "entries", tables.entries)?;
+    write_figure(out, "undelivered", format_args!("{} of {} pairs", tables.undelivered_pairs, tables.pairs))?;
+    write_figure(out, "forwarding loops", tables.loop_count)?;
+    write_figure(out, "missing entries", tables.missing_count)?;
+    if tables.unidentified > 0 {
+        write_figure(out, "left out", format_args!("{}, for unknown addresses", tables.unidentified))?;
+    }
+    let more = |out: &mut dyn Write, all: u64| -> Result<(), Failure> {
+        if all > SHOWN as u64 {
+            writeln!(out, "    and {} more", all - SHOWN as u64)?;
+        }
+        Ok(())
+    };
+    if !tables.undelivered.is_empty() {
+        writeln!(out, "  Messages that do not arrive:")?;
+        for lost in tables.undelivered.iter().take(SHOWN) {
+            let [from, to] =
+                lost.names.clone().unwrap_or_else(|| [lost.source, lost.destination].map(|n| n.to_string()));
+            writeln!(out, "    {from} to {to}: {}", lost.reason)?;
+        }
+        more(out, tables.undelivered_pairs)?;
+    }
+    if !tables.loops.is_empty() {
+        writeln!(out, "  Loops:")?;
+        for ring in tables.loops.iter().take(SHOWN) {
+            let name = ring.name.clone().unwrap_or_else(|| format!("node {}", ring.destination));
+            let channels: Vec<String> = ring.channels.iter().map(describe).collect();
+            writeln!(out, "    to {name}: {}", channels.join(", "))?;
+        }
+        more(out, tables.loop_count)?;
+    }
+    if !tables.missing.is_empty() {
+        writeln!(out, "  Missing entries:")?;
+        for (place, [router, node]) in tables.missing.iter().take(SHOWN).enumerate() {
+            match tables.missing_names.get(place).filter(|_| tables.missing_names.len() == tables.missing.len()) {
+                Some([router, node]) => writeln!(out, "    at {router} for {node}")?,
+                None => writeln!(out, "    at router {router} for node {node}")?,
+            }
+        }
+        more(out, tables.missing_count)?;
+    }
+    Ok(())
+}
+
+/// What is known of a turn set; nothing for other routings.
+fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
+    let (Some(turns), Some(prohibited), Some(fraction)) = (analysis.turns, &analysis.prohibited, analysis.fraction)
+    else {
+        return Ok(());
+    };
+    let (count, percent) = (analysis.all_prohibited, 100.0 * fraction);
+    write_figure(out, "turns", turns)?;
+    write_figure(out, "prohibited turns", format_args!("{count} ({percent:.1}%)"))?;
+    write_figure(out, "irreducible", analysis.irreducible.map_or("not checked: too many turns", yes_or_no))?;
+    if !prohibited.is_empty() {
+        writeln!(out, "  Prohibited, both ways:")?;
+    }
+    if analysis.prohibited_names.is_empty() {
+        for [a, b, c] in prohibited {
+            writeln!(out, "    {a} - {b} - {c}")?;
+        }
+    }
+    for turn in &analysis.prohibited_names {
+        writeln!(out, "    {turn}")?;
+    }
+    let more = count - prohibited.len() as u64;
+    if more > 0 {
+        writeln!(out, "    and {more} more, which --format json lists")?;
+    }
+    Ok(())
+}
