@@ -46,7 +46,7 @@ pub(crate) fn route(
     // Vertex 0 is the processor, 1 the source's router, 2 + i the router that branch i enters.
     let nowhere = ChannelId::new(NONE);
     let mut vertices = vec![vertex(NONE, nowhere, &[], 0), vertex(0, nowhere, &tree.delivers, 1)];
-    debug_assert_eq!(source, network.router_of(worm.from));
+    debug_assert_eq!(source, network.entry_of(worm.from));
     for branch in &tree.branches {
         let parent = branch.parent.map_or(1, |parent| parent + 2);
         let place = vertices.len() as u32;
