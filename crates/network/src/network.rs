@@ -323,6 +323,13 @@ impl Network {
         self.output_range(router).map(ChannelId::new)
     }
 
+    /// The channel at a position among those that leave a router.
+    #[inline]
+    pub fn output(&self, router: RouterId, position: u32) -> Option<ChannelId> {
+        let outputs = self.output_range(router);
+        (position < outputs.end - outputs.start).then(|| ChannelId::new(outputs.start + position))
+    }
+
     #[inline]
     fn output_range(&self, router: RouterId) -> Range<u32> {
         self.first_out[router.index()]..self.first_out[router.index() + 1]

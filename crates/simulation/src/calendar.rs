@@ -104,7 +104,7 @@ impl<E: Ord> Calendar<E> {
 
 /// Most cycles have few events, which a library's sort is too grand for.
 #[inline]
-fn sort<E: Ord>(due: &mut [E]) {
+pub(crate) fn sort<E: Ord>(due: &mut [E]) {
     if due.len() > 12 {
         due.sort_unstable();
         return;

@@ -6,7 +6,7 @@ use super::Core;
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
-use super::worm::{PathRoute, Route, UNKNOWN};
+use super::worm::{Hop, PathRoute, Route, UNKNOWN};
 use crate::config::{Header, Replication};
 use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 use crate::observer::{Cycle, Delivery, LatencyParts, Observer};
@@ -17,7 +17,10 @@ impl<O: Observer> Core<'_, O> {
     #[inline]
     pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
         let Route::Path(route) = &mut self.worms[slot as usize].route else { return false };
-        route.departs(slot, vertex, at, &mut self.channels)
+        let hop = route.hop_mut(vertex);
+        debug_assert_eq!(hop.departs, UNKNOWN);
+        hop.departs = at;
+        hop.gives_back(slot, vertex, &mut self.channels)
     }
 
     /// The last flit of a tree worm leaves a vertex on all branches in cycle `at`, now or later: gives back the channel that leads
@@ -168,22 +171,25 @@ impl<O: Observer> Core<'_, O> {
     }
 }
 
-impl PathRoute {
-    /// The last flit leaves a vertex in cycle `at`: see [`Core::departs`].
+impl Hop {
+    /// The cycle in which the last flit leaves the vertex is known: gives back what the worm holds for it. Returns whether that is
+    /// a delivery.
     #[inline]
-    pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle, channels: &mut Channels) -> bool {
-        let hop = self.hop_mut(vertex);
-        debug_assert_eq!(hop.departs, UNKNOWN);
-        hop.departs = at;
-        let (channel, virtual_channel, consumption) = (hop.entered_by, hop.virtual_channel, hop.consumption);
-        if vertex > 0 {
-            channels.free(slot, channel, virtual_channel, at + 1);
+    pub(crate) fn gives_back(&self, slot: u32, vertex: u32, channels: &mut Channels) -> bool {
+        let at = self.departs + 1;
+        if vertex > 1 {
+            channels.free_link(slot, self.entered_by, self.virtual_channel, at);
+        } else if vertex == 1 {
+            channels.free(slot, self.entered_by, 0, at);
         }
-        if consumption != NONE {
-            channels.free(slot, ChannelId::new(consumption), 0, at + 1);
+        if self.consumption != NONE {
+            channels.free(slot, ChannelId::new(self.consumption), 0, at);
         }
-        consumption != NONE
+        self.consumption != NONE
     }
+}
+
+impl PathRoute {
 
     /// Reports what was given back in cycles before `before`; `addresses` is the number of header flits, if they are stripped.
     #[inline]
@@ -195,8 +201,10 @@ impl PathRoute {
         before: Cycle,
         reports: &mut Reports<O>,
     ) {
-        let departed = self.hops[(self.tail - self.origin) as usize..].iter().take_while(|hop| hop.departs < before);
-        for hop in departed {
+        for hop in &self.hops[(self.tail - self.origin) as usize..] {
+            if hop.departs >= before {
+                return;
+            }
             self.tail += 1;
             if hop.entered_by.raw() != NONE {
                 reports.released(hop.departs, worm, hop.entered_by, flits - self.stripped);

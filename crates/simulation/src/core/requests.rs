@@ -39,16 +39,24 @@ impl<O: Observer> Core<'_, O> {
                 }
             }
         }
+        let pool = delivers.then(|| Pool::Consumption(route.next_stop(), worm.class));
         // What headers ask for on nearly every hop is granted here and now, if nobody else wants it.
-        if !delivers && let Some(link) = self.channels.arbiter.take_link(&self.candidates, slot) {
+        let taken = match pool {
+            None => self.channels.arbiter.take_link(&self.candidates, slot),
+            Some(pool) if self.candidates.is_empty() => self.channels.arbiter.take_member(pool, slot),
+            _ => None,
+        };
+        if let Some(channel) = taken {
             let addresses = (self.config.header == Header::AllDestinations).then_some(worm.header);
             route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
-            self.reports.observer.granted(self.now, worm.id, link);
-            route.push(link, 0, self.network.to(link), &mut self.hops);
+            self.reports.observer.granted(self.now, worm.id, channel);
+            match pool {
+                None => route.push(channel, 0, self.network.to(channel), &mut self.hops),
+                Some(_) => route.ends(vertex, channel),
+            }
             self.granted.push((slot, vertex));
             return;
         }
-        let pool = delivers.then(|| Pool::Consumption(route.next_stop(), worm.class));
         let key = Key { cycle: self.now, worm: worm.id, part: vertex };
         let candidates = std::mem::take(&mut self.candidates);
         self.ask(key, slot, vertex, Wanted { pool, links: &candidates, all_links: false });
@@ -109,13 +117,14 @@ impl<O: Observer> Core<'_, O> {
         } else {
             match &mut worm.route {
                 Route::Path(route) => {
-                    if let Some(channel) = grant.pooled {
-                        route.hop_mut(grant.vertex).consumption = channel.raw();
-                        route.reach_stop(self.network);
+                    let link = grant.links.first();
+                    match grant.pooled {
+                        Some(channel) if link.is_none() => route.ends(grant.vertex, channel),
+                        Some(channel) => route.reaches_stop(grant.vertex, channel, self.network),
+                        None => {}
                     }
-                    match grant.links.first() {
-                        Some(&(link, vc)) => route.push(link, vc, self.network.to(link), &mut self.hops),
-                        None => route.complete = true,
+                    if let Some(&(link, vc)) = link {
+                        route.push(link, vc, self.network.to(link), &mut self.hops);
                     }
                 }
                 Route::Tree(route) => {

@@ -158,10 +158,17 @@ impl PathRoute {
         self.stops.get(self.next_stop as usize + 1).copied()
     }
 
-    /// The consumption channel of the next stop is granted: there is another to head for, or none.
-    pub(crate) fn reach_stop(&mut self, network: &Network) {
+    /// The consumption channel of the next stop is granted at a vertex, and there is another stop to head for.
+    pub(crate) fn reaches_stop(&mut self, vertex: u32, consumption: ChannelId, network: &Network) {
+        self.hop_mut(vertex).consumption = consumption.raw();
         self.next_stop += 1;
         self.head_for(network);
+    }
+
+    /// The consumption channel of the last stop is granted at a vertex.
+    pub(crate) fn ends(&mut self, vertex: u32, consumption: ChannelId) {
+        self.hop_mut(vertex).consumption = consumption.raw();
+        self.complete = true;
     }
 
     fn head_for(&mut self, network: &Network) {
@@ -226,6 +233,12 @@ impl PathRoute {
     #[inline]
     pub(crate) fn hop_mut(&mut self, vertex: u32) -> &mut Hop {
         &mut self.hops[(vertex - self.origin) as usize]
+    }
+
+    /// The vertices from one on that is not before `tail`, to be changed.
+    #[inline]
+    pub(crate) fn hops_from(&mut self, vertex: u32) -> &mut [Hop] {
+        &mut self.hops[(vertex - self.origin) as usize..]
     }
 
     /// The vertices from `tail` on.

@@ -13,7 +13,6 @@ use wormcast_multicast::Plan;
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::RoutingRelation;
 
-use crate::calendar::Calendar;
 use crate::config::{Header, Replication};
 use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
@@ -29,9 +28,6 @@ pub struct WormEngine<'a, O> {
     core: Core<'a, O>,
     /// What is known of each worm's flits, by slot.
     times: Vec<Times>,
-    /// Last flits that cross consumption channels: (worm id, vertex, slot).
-    deliveries: Calendar<(u64, u32, u32)>,
-    delivering: Vec<(u64, u32, u32)>,
     /// Departures found by the step at hand: (vertex, cycle).
     found: Vec<(u32, Cycle)>,
     /// Windows of path worms that are gone, kept for their memory.
@@ -66,8 +62,6 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         Self {
             core: Core::new(network, routing, config, observer),
             times: Vec::new(),
-            deliveries: Calendar::new(1 << 10),
-            delivering: Vec::new(),
             found: Vec::new(),
             windows: Vec::new(),
         }
@@ -88,33 +82,36 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 if !route.complete {
                     // It enters the next router. If it is stripped there, the next flit is there by then.
                     let mut freed = now;
-                    if config.header == Header::AllDestinations && route.strips() {
+                    let stripped = config.header == Header::AllDestinations && route.strips();
+                    if stripped {
                         freed = now + 1 + Cycle::from(config.strip_delay);
                         times.strips(freed);
                     }
                     worm.timers += 1;
                     let routed = freed + 1 + Cycle::from(config.routing_delay);
-                    core.channels.calendar.push(routed, Event::of_worm(Kind::Routed, id, slot, vertex + 1));
+                    core.channels.headers.push(routed, id, slot, vertex + 1, stripped);
                 }
                 let pace = Pace { flits, buffer: config.buffer };
-                times.settle(route, vertex + 1, pace, |route, vertex, at| {
-                    if route.departs(slot, vertex, at, &mut core.channels) {
-                        self.deliveries.push(at, (id, vertex, slot));
+                let departing = times.settle(route, vertex + 1, pace);
+                for (vertex, hop) in departing.clone().zip(route.hops_from(departing.start)) {
+                    if hop.gives_back(slot, vertex, &mut core.channels) {
+                        let event = Event::of_worm(Kind::Delivers, id, slot, vertex);
+                        core.channels.deliver(now, hop.departs, event);
                     }
-                });
+                }
             }
             (Times::Tree(times), Route::Tree(route)) => {
                 times.header_leaves(route, vertex as usize, now, &mut self.found);
                 let mut child = route.vertices[vertex as usize].first_child;
                 while child != NONE {
-                    core.route_header(slot, child, now);
+                    core.route_header(slot, child);
                     let Route::Tree(route) = &core.worms[slot as usize].route else { break };
                     child = route.vertices[child as usize].sibling;
                 }
                 for (vertex, at) in self.found.drain(..) {
                     core.tree_departs(slot, vertex, at);
                     if core.tree_consumes(slot, vertex, at) {
-                        self.deliveries.push(at, (id, vertex, slot));
+                        core.channels.deliver(now, at, Event::of_worm(Kind::Delivers, id, slot, vertex));
                     }
                 }
             }
@@ -169,14 +166,7 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
     }
 
     fn next_event(&self) -> Option<Cycle> {
-        let now = self.core.now;
-        if self.deliveries.is_due(now) {
-            return Some(now);
-        }
-        match self.core.next_event() {
-            Some(at) if at == now => Some(now),
-            event => event.into_iter().chain(self.deliveries.next(now)).min(),
-        }
+        self.core.next_event()
     }
 
     fn quiet_from(&self) -> Cycle {
@@ -194,12 +184,10 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
             let (slot, vertex) = self.core.granted[position];
             self.header_leaves(slot, vertex);
         }
-        let mut delivering = std::mem::take(&mut self.delivering);
-        self.deliveries.take(self.core.now, &mut delivering);
-        for (_, vertex, slot) in delivering.drain(..) {
+        for position in 0..self.core.channels.delivering.len() {
+            let Event { slot, vertex, .. } = self.core.channels.delivering[position];
             self.delivers(slot, vertex);
         }
-        self.delivering = delivering;
         self.core.now += 1;
     }
 
