@@ -190,7 +190,6 @@ impl Hop {
 }
 
 impl PathRoute {
-
     /// Reports what was given back in cycles before `before`; `addresses` is the number of header flits, if they are stripped.
     #[inline]
     pub(crate) fn report_departures<O: Observer>(

@@ -7,13 +7,20 @@
 use crate::calendar::sort;
 use crate::observer::Cycle;
 
-/// A header that requests in cycle `at`. Its order is that of cycles, then of worm ids.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// A header that requests in cycle `at`.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Routed {
     at: Cycle,
     worm: u64,
     pub(crate) slot: u32,
     pub(crate) vertex: u32,
+}
+
+impl Routed {
+    #[inline]
+    fn order(&self) -> (Cycle, u64, u32) {
+        (self.at, self.worm, self.vertex)
+    }
 }
 
 /// The headers in routers, those that were stripped and those that were not merged by worm.
@@ -60,7 +67,8 @@ impl Headers {
     /// The next header of the cycle, in the order of worms.
     #[inline]
     pub(crate) fn take(&mut self, now: Cycle) -> Option<Routed> {
-        let strips_first = self.stripped.first().is_some_and(|b| self.entering.first().is_none_or(|a| b < a));
+        let strips_first =
+            self.stripped.first().is_some_and(|b| self.entering.first().is_none_or(|a| b.order() < a.order()));
         let queue = if strips_first { &mut self.stripped } else { &mut self.entering };
         let header = queue.first().filter(|header| header.at <= now).copied();
         queue.taken += usize::from(header.is_some());
@@ -80,9 +88,9 @@ impl Queue {
             self.headers.clear();
             self.taken = 0;
         } else if let Some(last) = self.headers.last()
-            && header < *last
+            && header.at == last.at
+            && header.worm < last.worm
         {
-            debug_assert_eq!(last.at, header.at);
             self.unsorted = header.at;
         }
         if self.headers.len() == self.headers.capacity() && self.taken > self.headers.len() / 2 {
@@ -95,8 +103,9 @@ impl Queue {
     #[inline]
     fn begin(&mut self, now: Cycle) {
         if self.unsorted >= now {
-            let due = self.headers[self.taken..].partition_point(|header| header.at <= now);
-            sort(&mut self.headers[self.taken..self.taken + due]);
+            let headers = &mut self.headers[self.taken..];
+            let due = headers.partition_point(|header| header.at <= now);
+            sort(&mut headers[..due], Routed::order);
         }
     }
 }
