@@ -192,6 +192,7 @@ fn check_all(
         for worm in &plan.worms {
             let path = match &worm.itinerary {
                 Itinerary::Path(path) => path,
+                Itinerary::Encoded(_) => unreachable!("no mesh and no hypercube has switches"),
                 Itinerary::Tree(tree) => {
                     let turns = algorithm.routing().turn_routing().expect("trees are made over turns").turns();
                     for branch in &tree.branches {

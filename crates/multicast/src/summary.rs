@@ -87,6 +87,7 @@ impl Plan {
                     }
                     depths.into_iter().max().unwrap_or(0)
                 }
+                Itinerary::Encoded(encoded) => encoded.route(network, routing, worm.from, |_| 0)?.longest(),
             };
             let visits = worm.visits();
             worms.push(WormSummary {

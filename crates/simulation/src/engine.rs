@@ -4,9 +4,10 @@ use wormcast_multicast::Plan;
 use wormcast_network::{ChannelId, Network, Ports};
 use wormcast_routing::NoRoute;
 
-use crate::config::{Header, Replication, Reservation, StartupMode, Switching, Timing};
+use crate::config::{Header, Replication, Reservation, StartupMode, Timing};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
+use crate::switching::Wormhole;
 
 /// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,7 +95,7 @@ pub trait Engine {
 
 impl EngineConfig {
     /// What the settings mean on `network`.
-    pub fn new(switching: &Switching, timing: &Timing, network: &Network) -> Self {
+    pub fn new(switching: &Wormhole, timing: &Timing, network: &Network) -> Self {
         Self {
             ports: Ports { injection: switching.injection_ports, consumption: switching.consumption_ports },
             buffer: switching.buffer,

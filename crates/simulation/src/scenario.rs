@@ -6,8 +6,9 @@ use thiserror::Error;
 use wormcast_multicast::Algorithm;
 use wormcast_network::{MAX_PORTS, Network};
 
-use crate::config::{Header, Mode, Run, Switching, Timing, Traffic, Warmup};
+use crate::config::{Mode, Run, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
+use crate::switching::{Header, Switching};
 use crate::traffic::CheckedTraffic;
 
 /// The most data flits of a message.
@@ -67,25 +68,29 @@ impl Scenario {
                 })
             }
         };
-        within("switching.buffer", switching.buffer, 1, MAX_LENGTH)?;
-        within("switching.flit_bytes", switching.flit_bytes.unwrap_or(1), 1, MAX_FLIT_BYTES)?;
-        within("switching.virtual_channels", switching.virtual_channels, 1, 64)?;
-        within("switching.injection_ports", switching.injection_ports, 1, MAX_PORTS)?;
-        within("switching.consumption_ports", switching.consumption_ports, 1, MAX_PORTS)?;
-        let ports = u64::from(switching.injection_ports + switching.consumption_ports) * network.nodes() as u64;
-        let channels = network.channels() as u64 * u64::from(switching.virtual_channels);
+        let Switching::Wormhole(wormhole) = switching else {
+            let problem = "no engine of this version runs buffered switches: expected `wormhole`".to_owned();
+            return Err(ConfigError { key: "switching.model".to_owned(), problem });
+        };
+        within("switching.buffer", wormhole.buffer, 1, MAX_LENGTH)?;
+        within("switching.flit_bytes", switching.flit_bytes(), 1, MAX_FLIT_BYTES)?;
+        within("switching.virtual_channels", wormhole.virtual_channels, 1, 64)?;
+        within("switching.injection_ports", wormhole.injection_ports, 1, MAX_PORTS)?;
+        within("switching.consumption_ports", wormhole.consumption_ports, 1, MAX_PORTS)?;
+        let ports = u64::from(wormhole.injection_ports + wormhole.consumption_ports) * network.nodes() as u64;
+        let channels = network.channels() as u64 * u64::from(wormhole.virtual_channels);
         if ports + channels > u64::from(u32::MAX / 2) {
             let problem = format!("{} would have {} channels, which is too many", network.name(), ports + channels);
             return Err(ConfigError { key: "switching".to_owned(), problem });
         }
-        if let Some(flits) = switching.header_flits {
-            if switching.header != Header::BitString {
+        if let Some(flits) = wormhole.header_flits {
+            if wormhole.header != Header::BitString {
                 let problem = "only `header = \"bit-string\"` has a fixed number of header flits".to_owned();
                 return Err(ConfigError { key: "switching.header_flits".to_owned(), problem });
             }
             within("switching.header_flits", flits, 1, MAX_LENGTH)?;
         }
-        if switching.startup_mode.is_some_and(|mode| timing.startup_mode.is_some_and(|other| other != mode)) {
+        if switching.startup_mode().is_some_and(|mode| timing.startup_mode.is_some_and(|other| other != mode)) {
             let problem = "contradicts `timing.startup_mode`: give one of the two".to_owned();
             return Err(ConfigError { key: "switching.startup_mode".to_owned(), problem });
         }
@@ -98,7 +103,7 @@ impl Scenario {
                 format!("{} is out of range: expected more than 0 and at most {MAX_CYCLE_NS} ns", timing.cycle_ns);
             return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
         }
-        if switching.header == Header::AllDestinations && !network.has_one_node_each() {
+        if wormhole.header == Header::AllDestinations && !network.has_one_node_each() {
             // A stop at the sender's own router would have nothing to strip.
             let problem = format!(
                 "`all-destinations` is defined where every router has one node, which {} does not have; use `none` or `bit-string`",
@@ -126,7 +131,7 @@ impl Scenario {
             let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
             return Err(ConfigError { key: format!("run.{key}"), problem });
         }
-        let engine = EngineConfig::new(switching, timing, &network);
+        let engine = EngineConfig::new(wormhole, timing, &network);
         Ok(Self { network, algorithm, engine, cycle_ns: timing.cycle_ns, traffic: checked, run: run.clone(), mode })
     }
 

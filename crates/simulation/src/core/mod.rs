@@ -170,6 +170,7 @@ impl<'a, O: Observer> Core<'a, O> {
                         route.reset(path.stops, path.exit, self.network);
                     }
                 }
+                Itinerary::Encoded(_) => unreachable!("`simulate` refuses them: they need buffered switches"),
                 Itinerary::Tree(tree) => {
                     let source = self.network.router_of(planned.from);
                     let scripted = self.config.header == Header::Tree;

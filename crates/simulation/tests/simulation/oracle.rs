@@ -339,6 +339,7 @@ impl Oracle<'_> {
                     outputs.push(output(Part::Link(candidates), Some(vertex + 1)));
                 }
             }
+            Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
             Itinerary::Tree(tree) => {
                 for (branch, child) in tree.branches.iter().zip(1..) {
                     if worm.parents[child] == Some(vertex) {
