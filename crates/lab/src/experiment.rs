@@ -15,6 +15,7 @@ use crate::document::{Document, Override, Tree};
 use crate::figure::Figure;
 use crate::file::{ExperimentFile, PlotSettings, Quantity, Stop, TimeUnit};
 use crate::point::{Coordinate, Point, PointSpec, sha256};
+use crate::scenarios::drawn_with;
 
 const BUILT_IN: &str = include_str!("../../../experiments/mesh-latency-10.toml");
 
@@ -51,8 +52,8 @@ pub struct Experiment {
     claims: Vec<Claim>,
     /// The swept settings that an override fixes.
     fixed: Vec<Axis>,
-    /// Whether runs only plan.
-    plans: bool,
+    /// The kind of run, if it is said.
+    mode: Option<Mode>,
 }
 
 impl Experiment {
@@ -102,7 +103,7 @@ impl Experiment {
             axes: kept,
             claims: Vec::new(),
             fixed,
-            plans: false,
+            mode: None,
             document: document.clone(),
         };
         // The first point stands for all: what only the sweep gives is then there.
@@ -111,7 +112,7 @@ impl Experiment {
         experiment.stop = file.stop;
         experiment.plot = file.plot;
         experiment.claims = file.claim;
-        experiment.plans = file.run.mode == Some(Mode::Plan);
+        experiment.mode = file.run.mode;
         experiment.check_stop(&tree)?;
         experiment.check_plot(&tree)?;
         for index in 0..experiment.claims.len() {
@@ -186,7 +187,11 @@ impl Experiment {
     /// What is plotted and claimed, unless a claim says otherwise: never empty.
     pub(crate) fn quantities(&self) -> Vec<Quantity> {
         match self.plot.y.0.as_slice() {
-            [] => vec![if self.plans { Quantity::PlanSteps } else { Quantity::default() }],
+            [] => vec![match self.mode {
+                Some(Mode::Plan) => Quantity::PlanSteps,
+                Some(Mode::Trees) => Quantity::TreesDiameter,
+                _ => Quantity::default(),
+            }],
             given => given.to_vec(),
         }
     }
@@ -210,8 +215,10 @@ impl Experiment {
     pub(crate) fn claim_axis(&self) -> Option<String> {
         let series = self.series_key();
         let all = || self.axes.iter().chain(&self.fixed);
-        let plotted = self.figure().and_then(|figure| figure.along);
-        plotted.or_else(|| all().map(|axis| &axis.key).find(|key| **key != series).cloned())
+        // Also where an override has taken it out of the sweep.
+        let named = self.plot.x.clone().filter(|x| all().any(|axis| axis.key == *x));
+        let plotted = || self.figure().and_then(|figure| figure.along);
+        named.or_else(plotted).or_else(|| all().map(|axis| &axis.key).find(|key| **key != series).cloned())
     }
 
     /// The sweep's plots, one for each quantity; none if there are no numbers to plot against.
@@ -229,8 +236,12 @@ impl Experiment {
             None => self.axes.iter().find(numeric).map(|axis| &axis.key),
         }?;
         let series = self.plot.series.as_deref().unwrap_or("algorithm");
-        // A measured load follows the first numbers that are swept.
-        let runs = axis(x).or_else(|| self.axes.iter().filter(|axis| axis.key != series).find(numeric));
+        // A measured load follows the first numbers that are swept, the size of a network whatever is swept.
+        let mut others = self.axes.iter().filter(|axis| axis.key != series);
+        let runs = axis(x).or_else(|| match Quantity::named(x) {
+            Some(Quantity::TreesSide) => others.next(),
+            _ => others.find(numeric),
+        });
         Some(Figure {
             along: runs.map(|axis| axis.key.clone()),
             title: self.plot.title.clone().unwrap_or_else(|| self.title.clone()),
@@ -308,7 +319,13 @@ impl Experiment {
             files.insert(key.to_owned(), digest);
         }
         Ok(PointSpec {
-            topology: if files.contains_key("topology") { topology } else { resolved.to_string() },
+            topology: if files.contains_key("topology") {
+                topology
+            } else if drawn_with(&topology, 0).is_some() {
+                topology.trim().to_owned()
+            } else {
+                resolved.to_string()
+            },
             algorithm,
             routing: file.routing,
             seed: file.seed,

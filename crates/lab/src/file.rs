@@ -18,10 +18,13 @@ pub(crate) struct ExperimentFile {
     /// What the experiment shows; the title of its plot.
     #[serde(default)]
     pub(crate) title: String,
-    /// The network, as `mesh:16x16`, or the path of a topology file, relative to this file.
-    #[serde(default)]
+    /// The network, as `mesh:16x16`, or the path of a topology file, relative to this file; or a family with its parameters as
+    /// settings of their own, as `random = { nodes = 256, degree = 4 }`, which can be swept. A graph that is drawn at random without
+    /// a seed is drawn anew for each replication.
+    #[serde(default, deserialize_with = "topology")]
+    #[schemars(with = "Option<TopologyForm>")]
     pub(crate) topology: Option<String>,
-    /// The multicast algorithm, such as `dual-path`.
+    /// The multicast algorithm, such as `dual-path`; in mode `trees` a construction of trees, such as `dstm-1`.
     #[serde(default)]
     pub(crate) algorithm: Option<String>,
     /// The routing, for algorithms that leave a choice.
@@ -58,6 +61,66 @@ pub(crate) struct ExperimentFile {
     /// What is claimed about a sweep, to be tested.
     #[serde(default)]
     pub(crate) claim: Vec<Claim>,
+}
+
+/// A topology in a file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum TopologyForm {
+    /// Its text.
+    Text(String),
+    /// Its family and parameters.
+    Family(Family),
+}
+
+/// A family of graphs that are drawn at random, with its parameters.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Family {
+    /// Connected random graphs of given average degree.
+    Random(Parameters),
+    /// Connected random graphs in which every router has this degree.
+    Regular(Parameters),
+    /// Small worlds.
+    SmallWorld(Parameters),
+    /// Random trees.
+    Tree(Parameters),
+}
+
+/// The parameters of a family, as in its text.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Routers.
+    nodes: Option<u32>,
+    /// Links a router.
+    degree: Option<f64>,
+    /// The probability that a link of a small world is moved.
+    rewire: Option<f64>,
+    /// The seed; without one, each replication draws a graph of its own.
+    seed: Option<u64>,
+}
+
+/// A topology as its text, whichever way it is given.
+fn topology<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    const EXPECTED: &str = "expected a topology as text, such as \"mesh:16x16\", or a family of random graphs with its parameters, \
+                            such as `random = { nodes = 256, degree = 4 }`";
+    let form = TopologyForm::deserialize(deserializer).map_err(|_| de::Error::custom(EXPECTED))?;
+    let (family, given) = match form {
+        TopologyForm::Text(text) => return Ok(Some(text)),
+        TopologyForm::Family(Family::Random(given)) => ("random", given),
+        TopologyForm::Family(Family::Regular(given)) => ("regular", given),
+        TopologyForm::Family(Family::SmallWorld(given)) => ("small-world", given),
+        TopologyForm::Family(Family::Tree(given)) => ("tree", given),
+    };
+    let text = |name, value: Option<String>| value.map(|value| format!("{name}={value}"));
+    let parameters = [
+        text("nodes", given.nodes.map(|nodes| nodes.to_string())),
+        text("degree", given.degree.map(|degree| degree.to_string())),
+        text("rewire", given.rewire.map(|rewire| rewire.to_string())),
+        text("seed", given.seed.map(|seed| seed.to_string())),
+    ];
+    Ok(Some(format!("{family}:{}", parameters.into_iter().flatten().collect::<Vec<_>>().join(","))))
 }
 
 /// The engine that simulates.
@@ -156,7 +219,8 @@ pub(crate) enum Scale {
 pub(crate) struct PlotSettings {
     /// The swept setting along the horizontal axis, or a load that is measured. Default: the first numbers that are swept.
     pub(crate) x: Option<String>,
-    /// What is plotted, or a list, for one plot each. Default `latency.last`, in mode `plan` `plan.steps`.
+    /// What is plotted, or a list, for one plot each. Default `latency.last`, in mode `plan` `plan.steps`, in mode `trees`
+    /// `trees.diameter`.
     pub(crate) y: Quantities,
     /// The swept setting that makes one curve of each value. Default `algorithm`.
     pub(crate) series: Option<String>,
@@ -250,6 +314,12 @@ pub enum Quantity {
     /// 99th percentile of the latency to the last destination.
     #[serde(rename = "latency.p99")]
     LatencyP99,
+    /// Mean latency of messages to one destination, where there are others too.
+    #[serde(rename = "latency.unicast")]
+    LatencyUnicast,
+    /// Mean latency of messages to several destinations, to the last of them, where there are others too.
+    #[serde(rename = "latency.multicast")]
+    LatencyMulticast,
     /// Flits that messages ask to be delivered, per node per cycle.
     #[serde(rename = "offered_load")]
     OfferedLoad,
@@ -262,6 +332,9 @@ pub enum Quantity {
     /// The mean share of cycles in which a link is busy.
     #[serde(rename = "link_utilisation")]
     LinkUtilisation,
+    /// The mean share of the buffers of buffered switches that is taken.
+    #[serde(rename = "buffer_occupancy")]
+    BufferOccupancy,
     /// Steps of a message's plan; as all `plan.…`, of runs in `mode = "plan"`.
     #[serde(rename = "plan.steps")]
     PlanSteps,
@@ -277,25 +350,64 @@ pub enum Quantity {
     /// The share of plans that are not contention-free.
     #[serde(rename = "plan.contention")]
     PlanContention,
+    /// The share of turns that the routing prohibits.
+    #[serde(rename = "plan.prohibited")]
+    PlanProhibited,
+    /// The routers along the first dimension of the network; as all `trees.…`, of runs in `mode = "trees"`.
+    #[serde(rename = "trees.side")]
+    TreesSide,
+    /// The combined diameter of a set of trees: the largest distance of two routers, each in the tree where it is shorter.
+    #[serde(rename = "trees.diameter")]
+    TreesDiameter,
+    /// The smallest combined diameter of the sets of a run.
+    #[serde(rename = "trees.least_diameter")]
+    TreesLeastDiameter,
+    /// The largest combined diameter of the sets of a run.
+    #[serde(rename = "trees.largest_diameter")]
+    TreesLargestDiameter,
+    /// The average distance of two routers, each in the tree where it is shorter.
+    #[serde(rename = "trees.average_distance")]
+    TreesAverageDistance,
+    /// Links in none of the trees of a set.
+    #[serde(rename = "trees.unused")]
+    TreesUnused,
+    /// The share of sets whose trees span the network and have no link in common.
+    #[serde(rename = "trees.disjoint")]
+    TreesDisjoint,
+    /// The share of sets whose trees are all binary.
+    #[serde(rename = "trees.binary")]
+    TreesBinary,
 }
 
 impl Quantity {
     /// All quantities, by name.
-    pub(crate) const ALL: [(&'static str, Self); 14] = [
+    pub(crate) const ALL: [(&'static str, Self); 26] = [
         ("latency.last", Self::LatencyLast),
         ("latency.mean", Self::LatencyMean),
         ("latency.p50", Self::LatencyP50),
         ("latency.p95", Self::LatencyP95),
         ("latency.p99", Self::LatencyP99),
+        ("latency.unicast", Self::LatencyUnicast),
+        ("latency.multicast", Self::LatencyMulticast),
         ("offered_load", Self::OfferedLoad),
         ("accepted_load", Self::AcceptedLoad),
         ("delivered_load", Self::DeliveredLoad),
         ("link_utilisation", Self::LinkUtilisation),
+        ("buffer_occupancy", Self::BufferOccupancy),
         ("plan.steps", Self::PlanSteps),
         ("plan.startups", Self::PlanStartups),
         ("plan.mean_startups", Self::PlanMeanStartups),
         ("plan.channels", Self::PlanChannels),
         ("plan.contention", Self::PlanContention),
+        ("plan.prohibited", Self::PlanProhibited),
+        ("trees.side", Self::TreesSide),
+        ("trees.diameter", Self::TreesDiameter),
+        ("trees.least_diameter", Self::TreesLeastDiameter),
+        ("trees.largest_diameter", Self::TreesLargestDiameter),
+        ("trees.average_distance", Self::TreesAverageDistance),
+        ("trees.unused", Self::TreesUnused),
+        ("trees.disjoint", Self::TreesDisjoint),
+        ("trees.binary", Self::TreesBinary),
     ];
 
     /// The quantity of this name.
@@ -308,35 +420,60 @@ impl Quantity {
         Self::ALL.iter().find(|(_, quantity)| *quantity == self).map_or("", |&(name, _)| name)
     }
 
-    /// Whether it can run along the horizontal axis: a measured load.
+    /// Whether it can run along the horizontal axis: a measured load, or the size of a network.
     pub(crate) fn is_load(self) -> bool {
-        matches!(self, Self::OfferedLoad | Self::AcceptedLoad | Self::DeliveredLoad | Self::LinkUtilisation)
+        matches!(
+            self,
+            Self::OfferedLoad | Self::AcceptedLoad | Self::DeliveredLoad | Self::LinkUtilisation | Self::TreesSide
+        )
     }
 
     /// Its value in one run, in cycles for times; `None` if the run has none.
     pub(crate) fn of(self, run: &RunResult) -> Option<f64> {
         let plan = run.plan.as_ref();
+        let trees = run.trees.as_ref();
         match self {
             Self::LatencyLast => run.latency.last.mean,
             Self::LatencyMean => run.latency.mean.mean,
             Self::LatencyP50 => run.latency.last.p50,
             Self::LatencyP95 => run.latency.last.p95,
             Self::LatencyP99 => run.latency.last.p99,
+            Self::LatencyUnicast => run.latency.unicast.as_ref()?.last.mean,
+            Self::LatencyMulticast => run.latency.multicast.as_ref()?.last.mean,
             Self::OfferedLoad => Some(run.offered_load),
             Self::AcceptedLoad => Some(run.accepted_load),
             Self::DeliveredLoad => Some(run.delivered_load),
             Self::LinkUtilisation => Some(run.links.busy),
+            Self::BufferOccupancy => run.buffers.map(|buffers| buffers.share),
             Self::PlanSteps => plan.map(|plan| plan.steps),
             Self::PlanStartups => plan.map(|plan| plan.startups as f64),
             Self::PlanMeanStartups => plan.map(|plan| plan.mean_startups),
             Self::PlanChannels => plan.map(|plan| plan.channels),
             Self::PlanContention => plan.map(|plan| plan.contention),
+            Self::PlanProhibited => plan.and_then(|plan| plan.prohibited),
+            Self::TreesSide => trees.map(|trees| trees.side),
+            Self::TreesDiameter => trees.map(|trees| trees.diameter),
+            Self::TreesLeastDiameter => trees.map(|trees| trees.least_diameter),
+            Self::TreesLargestDiameter => trees.map(|trees| trees.largest_diameter),
+            Self::TreesAverageDistance => trees.map(|trees| trees.average_distance),
+            Self::TreesUnused => trees.map(|trees| trees.unused),
+            Self::TreesDisjoint => trees.map(|trees| trees.disjoint),
+            Self::TreesBinary => trees.map(|trees| trees.binary),
         }
     }
 
     /// Whether it is a time, in cycles, which a saturated point does not have.
     pub fn is_latency(self) -> bool {
-        matches!(self, Self::LatencyLast | Self::LatencyMean | Self::LatencyP50 | Self::LatencyP95 | Self::LatencyP99)
+        matches!(
+            self,
+            Self::LatencyLast
+                | Self::LatencyMean
+                | Self::LatencyP50
+                | Self::LatencyP95
+                | Self::LatencyP99
+                | Self::LatencyUnicast
+                | Self::LatencyMulticast
+        )
     }
 }
 

@@ -88,7 +88,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [&str; 32] = [
+const COLUMNS: [&str; 45] = [
     "outcome",
     "replications",
     "latency_last_cycles",
@@ -99,6 +99,10 @@ const COLUMNS: [&str; 32] = [
     "latency_p50_cycles",
     "latency_p95_cycles",
     "latency_p99_cycles",
+    "latency_unicast_cycles",
+    "latency_unicast_half_width_cycles",
+    "latency_multicast_cycles",
+    "latency_multicast_half_width_cycles",
     "queueing_cycles",
     "startup_cycles",
     "network_cycles",
@@ -107,14 +111,23 @@ const COLUMNS: [&str; 32] = [
     "injected_load",
     "accepted_load",
     "delivered_load",
+    "delivered_load_half_width",
     "link_utilisation",
     "link_utilisation_busiest",
+    "buffer_occupancy",
     "plan_steps",
     "plan_steps_half_width",
     "plan_startups",
     "plan_mean_startups",
     "plan_channels",
     "plan_contention",
+    "plan_prohibited",
+    "trees_diameter",
+    "trees_least_diameter",
+    "trees_average_distance",
+    "trees_unused",
+    "trees_disjoint",
+    "trees_binary",
     "saturated",
     "deadlocked",
     "difference_cycles",
@@ -142,8 +155,11 @@ fn record(summary: &PointSummary) -> Vec<String> {
     let latency = summary.latency.as_ref();
     let load = summary.load.as_ref();
     let plan = summary.plan.as_ref();
+    let trees = summary.trees.as_ref();
     let last = latency.map(|latency| latency.last);
     let mean = latency.and_then(|latency| latency.mean);
+    let unicast = latency.and_then(|latency| latency.unicast);
+    let multicast = latency.and_then(|latency| latency.multicast);
     let mut record: Vec<String> = summary.coordinates.iter().map(crate::point::Coordinate::text).collect();
     record.extend([
         summary.outcome.name().to_owned(),
@@ -156,6 +172,10 @@ fn record(summary: &PointSummary) -> Vec<String> {
         number(latency.and_then(|latency| latency.p50)),
         number(latency.and_then(|latency| latency.p95)),
         number(latency.and_then(|latency| latency.p99)),
+        number(unicast.map(|latency| latency.mean)),
+        number(unicast.and_then(|latency| latency.half_width)),
+        number(multicast.map(|latency| latency.mean)),
+        number(multicast.and_then(|latency| latency.half_width)),
         number(latency.map(|latency| latency.parts.queueing)),
         number(latency.map(|latency| latency.parts.startup)),
         number(latency.map(|latency| latency.parts.network)),
@@ -164,14 +184,23 @@ fn record(summary: &PointSummary) -> Vec<String> {
         number(load.map(|load| load.injected)),
         number(load.map(|load| load.accepted)),
         number(load.map(|load| load.delivered)),
+        number(load.and_then(|load| load.delivered_half_width)),
         number(load.map(|load| load.link_busy)),
         number(load.map(|load| load.link_busiest)),
+        number(load.and_then(|load| load.buffers)),
         number(plan.map(|plan| plan.steps.mean)),
         number(plan.and_then(|plan| plan.steps.half_width)),
         number(plan.map(|plan| plan.startups.mean)),
         number(plan.map(|plan| plan.mean_startups.mean)),
         number(plan.map(|plan| plan.channels.mean)),
         number(plan.map(|plan| plan.contention.mean)),
+        number(plan.and_then(|plan| plan.prohibited).map(|share| share.mean)),
+        number(trees.map(|trees| trees.diameter.mean)),
+        number(trees.map(|trees| trees.least_diameter.mean)),
+        number(trees.map(|trees| trees.average_distance.mean)),
+        number(trees.map(|trees| trees.unused.mean)),
+        number(trees.map(|trees| trees.disjoint.mean)),
+        number(trees.map(|trees| trees.binary.mean)),
         summary.saturated().to_string(),
         summary.deadlock.is_some().to_string(),
         number(summary.difference.map(|difference| difference.mean)),

@@ -26,10 +26,12 @@ pub struct PointSummary {
     pub cycle_ns: f64,
     /// Latencies; `None` if the point is saturated or deadlocked, or has no results.
     pub latency: Option<LatencySummary>,
-    /// Loads; `None` if the point is deadlocked or has no results, or its runs only plan.
+    /// Loads; `None` if the point is deadlocked or has no results, or its runs only plan or build trees.
     pub load: Option<LoadSummary>,
     /// What the messages' plans cost, if runs only plan.
     pub plan: Option<PlanSummary>,
+    /// What sets of spanning trees are like, if runs only build trees.
+    pub trees: Option<TreeSummary>,
     /// The mean latency to the last destination minus that of the first series at the same point, over replications with the same
     /// random numbers.
     pub difference: Option<Estimate>,
@@ -52,6 +54,10 @@ pub struct LatencySummary {
     pub p99: Option<f64>,
     /// What the latency to the last destination consists of.
     pub parts: Parts,
+    /// Of messages to one destination, where there are others too.
+    pub unicast: Option<Estimate>,
+    /// Of messages to several destinations, to the last of them, where there are others too.
+    pub multicast: Option<Estimate>,
 }
 
 /// Loads of a point, in data flits per node per cycle, and what they make of the links.
@@ -65,10 +71,14 @@ pub struct LoadSummary {
     pub accepted: f64,
     /// What is delivered.
     pub delivered: f64,
+    /// Half the width of its interval.
+    pub delivered_half_width: Option<f64>,
     /// The mean share of cycles in which a link is busy.
     pub link_busy: f64,
     /// The same for the busiest link.
     pub link_busiest: f64,
+    /// The mean share of the buffers of buffered switches that is taken.
+    pub buffers: Option<f64>,
 }
 
 /// What the messages of a point cost apart from time.
@@ -84,6 +94,30 @@ pub struct PlanSummary {
     pub channels: Estimate,
     /// The share of plans that are not contention-free.
     pub contention: Estimate,
+    /// The share of turns that the routing prohibits, if it is one over permitted turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prohibited: Option<Estimate>,
+}
+
+/// What the sets of edge-disjoint spanning trees of a point are like.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TreeSummary {
+    /// The routers along the first dimension of the network.
+    pub side: Estimate,
+    /// The combined diameter of a set of trees: the largest distance of two routers, each in the tree where it is shorter.
+    pub diameter: Estimate,
+    /// The smallest combined diameter of the sets of a run.
+    pub least_diameter: Estimate,
+    /// The largest combined diameter of the sets of a run.
+    pub largest_diameter: Estimate,
+    /// The average distance of two routers, each in the tree where it is shorter.
+    pub average_distance: Estimate,
+    /// Links in none of the trees of a set.
+    pub unused: Estimate,
+    /// The share of sets whose trees span the network and have no link in common.
+    pub disjoint: Estimate,
+    /// The share of sets whose trees are all binary.
+    pub binary: Estimate,
 }
 
 impl PointSummary {
@@ -102,6 +136,7 @@ impl PointSummary {
         let latency = self.latency.as_ref();
         let load = self.load.as_ref();
         let plan = self.plan.as_ref();
+        let trees = self.trees.as_ref();
         let interval = |estimate: Estimate| (estimate.mean, estimate.half_width);
         let plain = |value: f64| (value, None);
         match quantity {
@@ -110,15 +145,27 @@ impl PointSummary {
             Quantity::LatencyP50 => latency.and_then(|l| l.p50).map(plain),
             Quantity::LatencyP95 => latency.and_then(|l| l.p95).map(plain),
             Quantity::LatencyP99 => latency.and_then(|l| l.p99).map(plain),
+            Quantity::LatencyUnicast => latency.and_then(|l| l.unicast).map(interval),
+            Quantity::LatencyMulticast => latency.and_then(|l| l.multicast).map(interval),
             Quantity::OfferedLoad => load.map(|l| plain(l.offered)),
             Quantity::AcceptedLoad => load.map(|l| plain(l.accepted)),
-            Quantity::DeliveredLoad => load.map(|l| plain(l.delivered)),
+            Quantity::DeliveredLoad => load.map(|l| (l.delivered, l.delivered_half_width)),
             Quantity::LinkUtilisation => load.map(|l| plain(l.link_busy)),
+            Quantity::BufferOccupancy => load.and_then(|l| l.buffers).map(plain),
             Quantity::PlanSteps => plan.map(|p| interval(p.steps)),
             Quantity::PlanStartups => plan.map(|p| interval(p.startups)),
             Quantity::PlanMeanStartups => plan.map(|p| interval(p.mean_startups)),
             Quantity::PlanChannels => plan.map(|p| interval(p.channels)),
             Quantity::PlanContention => plan.map(|p| interval(p.contention)),
+            Quantity::PlanProhibited => plan.and_then(|p| p.prohibited).map(interval),
+            Quantity::TreesSide => trees.map(|t| interval(t.side)),
+            Quantity::TreesDiameter => trees.map(|t| interval(t.diameter)),
+            Quantity::TreesLeastDiameter => trees.map(|t| interval(t.least_diameter)),
+            Quantity::TreesLargestDiameter => trees.map(|t| interval(t.largest_diameter)),
+            Quantity::TreesAverageDistance => trees.map(|t| interval(t.average_distance)),
+            Quantity::TreesUnused => trees.map(|t| interval(t.unused)),
+            Quantity::TreesDisjoint => trees.map(|t| interval(t.disjoint)),
+            Quantity::TreesBinary => trees.map(|t| interval(t.binary)),
         }
     }
 }
@@ -155,7 +202,7 @@ fn difference(runs: &[RunResult], reference: &[RunResult], confidence: f64) -> O
 fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSummary {
     let runs = &of_point.runs;
     let deadlock = runs.iter().zip(0u32..).find_map(|(run, replication)| Some((replication, run.deadlock.clone()?)));
-    let plan = plan_of(runs, confidence);
+    let (plan, trees) = (plan_of(runs, confidence), trees_of(runs, confidence));
     let hidden = matches!(of_point.outcome, Outcome::Saturated | Outcome::Deadlocked);
     PointSummary {
         config_hash: point.spec.config_hash(),
@@ -164,8 +211,9 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
         replications: runs.len() as u32,
         cycle_ns: point.spec.timing.cycle_ns,
         latency: if hidden { None } else { latency_of(runs, confidence) },
-        load: if deadlock.is_some() || plan.is_some() { None } else { load_of(runs) },
+        load: if deadlock.is_some() || plan.is_some() || trees.is_some() { None } else { load_of(runs, confidence) },
         plan,
+        trees,
         difference: None,
         deadlock,
     }
@@ -184,6 +232,8 @@ fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
         p50: mean(&values(|run| run.latency.last.p50)),
         p95: mean(&values(|run| run.latency.last.p95)),
         p99: mean(&values(|run| run.latency.last.p99)),
+        unicast: Estimate::of(&values(|run| Quantity::LatencyUnicast.of(run)), confidence),
+        multicast: Estimate::of(&values(|run| Quantity::LatencyMulticast.of(run)), confidence),
         parts: Parts {
             queueing: part(|parts| parts.queueing),
             startup: part(|parts| parts.startup),
@@ -203,17 +253,40 @@ fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanSummary> {
         mean_startups: estimate(Quantity::PlanMeanStartups)?,
         channels: estimate(Quantity::PlanChannels)?,
         contention: estimate(Quantity::PlanContention)?,
+        prohibited: estimate(Quantity::PlanProhibited),
     })
 }
 
-fn load_of(runs: &[RunResult]) -> Option<LoadSummary> {
+fn trees_of(runs: &[RunResult], confidence: f64) -> Option<TreeSummary> {
+    let estimate = |quantity: Quantity| {
+        Estimate::of(&runs.iter().filter_map(|run| quantity.of(run)).collect::<Vec<f64>>(), confidence)
+    };
+    Some(TreeSummary {
+        side: estimate(Quantity::TreesSide)?,
+        diameter: estimate(Quantity::TreesDiameter)?,
+        least_diameter: estimate(Quantity::TreesLeastDiameter)?,
+        largest_diameter: estimate(Quantity::TreesLargestDiameter)?,
+        average_distance: estimate(Quantity::TreesAverageDistance)?,
+        unused: estimate(Quantity::TreesUnused)?,
+        disjoint: estimate(Quantity::TreesDisjoint)?,
+        binary: estimate(Quantity::TreesBinary)?,
+    })
+}
+
+fn load_of(runs: &[RunResult], confidence: f64) -> Option<LoadSummary> {
     let value = |value: fn(&RunResult) -> f64| mean(&runs.iter().map(value).collect::<Vec<f64>>());
     Some(LoadSummary {
         offered: value(|run| run.offered_load)?,
         injected: value(|run| run.injected_load)?,
         accepted: value(|run| run.accepted_load)?,
         delivered: value(|run| run.delivered_load)?,
+        delivered_half_width: Estimate::of(
+            &runs.iter().map(|run| run.delivered_load).collect::<Vec<f64>>(),
+            confidence,
+        )
+        .and_then(|estimate| estimate.half_width),
         link_busy: value(|run| run.links.busy)?,
         link_busiest: value(|run| run.links.busiest)?,
+        buffers: mean(&runs.iter().filter_map(|run| run.buffers).map(|buffers| buffers.share).collect::<Vec<f64>>()),
     })
 }

@@ -1,6 +1,6 @@
 //! Made-up results for tests.
 
-use wormcast_simulation::{Distribution, Latency, LinkUse, Messages, Parts, RunResult, Window};
+use wormcast_simulation::{Distribution, Latency, LinkUse, Messages, RunResult, Window};
 
 /// A run with this mean latency.
 pub(crate) fn run(latency: f64) -> RunResult {
@@ -21,7 +21,7 @@ pub(crate) fn run(latency: f64) -> RunResult {
         messages: Messages { generated: 1000, delivered: 1000, in_flight: 0, measured: 1000 },
         deliveries: 1000,
         duplicates: 0,
-        latency: Latency { last, mean, parts: Parts::default() },
+        latency: Latency { last, mean, ..Latency::default() },
         offered_load: 0.5,
         injected_load: 0.05,
         accepted_load: 0.05,
@@ -31,6 +31,8 @@ pub(crate) fn run(latency: f64) -> RunResult {
         links: LinkUse::default(),
         flit_hops: 1,
         deadlock: None,
+        buffers: None,
         plan: None,
+        trees: None,
     }
 }

@@ -4,8 +4,11 @@ use std::collections::HashSet;
 
 use thiserror::Error;
 use wormcast_network::{Network, NodeId};
-use wormcast_routing::{Dependencies, RoutingError, RoutingRelation, UnknownName, Unsupported};
+use wormcast_routing::{
+    Branching, Dependencies, MultidestinationRouting, RoutingError, RoutingRelation, UnknownName, Unsupported,
+};
 
+use crate::covering_matrix::CoveringMatrix;
 use crate::plan::Plan;
 
 /// One message to many: a source and its destinations.
@@ -79,8 +82,34 @@ pub trait Algorithm: Send + Sync {
         None
     }
 
-    /// What worms of any plan may hold while they wait for what: the input of the static deadlock check.
+    /// For an algorithm that covers destinations by as few next routers as possible: what it had to choose from at each router of
+    /// this multicast's plan. Empty for all others.
+    fn covering_matrices(&self, _network: &Network, _multicast: &Multicast) -> Vec<CoveringMatrix> {
+        Vec::new()
+    }
+
+    /// What worms of any plan may hold while they wait for what: the input of the static deadlock check. For trees, with the
+    /// switches that [`branching`](Self::branching) asks for.
+    ///
+    /// Where switches replicate worms by themselves, they do it asynchronously, with room for whole packets: what else they might
+    /// do is [`synchronous_deadlock`](wormcast_routing::synchronous_deadlock)'s affair.
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n>;
+
+    /// For an algorithm whose worms switches replicate: how they route them. `None` for all others.
+    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
+        None
+    }
+
+    /// The same with other switches, which make a difference to algorithms that send trees.
+    fn dependencies_with<'n>(&self, network: &'n Network, _branching: Branching) -> Dependencies<'n> {
+        self.dependencies(network)
+    }
+
+    /// The switches that trees of the algorithm are meant for: what runs have unless they are told otherwise. By default the
+    /// wormhole switches that are enough for paths.
+    fn branching(&self) -> Branching {
+        Branching::LOCKSTEP
+    }
 }
 
 /// What an algorithm may be told.

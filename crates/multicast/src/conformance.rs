@@ -37,6 +37,8 @@ fn promise(algorithm: &str) -> Promise {
         "dual-path" | "multi-path" => (Some(Box::new(LabelRule) as Box<dyn WormRule>), false, labels_monotone),
         "column-path" => (Some(Box::new(ColumnRule) as Box<dyn WormRule>), true, e_cube_legal),
         "tree-zero" | "tree-one" | "tree-infinity" => (None, false, |_, _, _| unreachable!("trees have no stops")),
+        "bit-string" => (None, false, |_, _, _| unreachable!("switches route its worms")),
+        "multiport" | "u-min" => unreachable!("no mesh and no hypercube has stages"),
         "schl" => (Some(Box::new(StraightStops) as Box<dyn WormRule>), true, e_cube_legal),
         other => panic!("say here what `{other}` promises"),
     };
@@ -165,6 +167,9 @@ fn meshes() -> impl Strategy<Value = Vec<u32>> {
 /// The algorithms that need a hypercube.
 const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
 
+/// Those that need stages: `multicast/tests/switches.rs` tests them.
+const WITH_STAGES: [&str; 2] = ["multiport", "u-min"];
+
 /// Checks every algorithm's plan of one multicast; `defined` says which there should be.
 fn check_all(
     network: &Network,
@@ -192,7 +197,16 @@ fn check_all(
         for worm in &plan.worms {
             let path = match &worm.itinerary {
                 Itinerary::Path(path) => path,
-                Itinerary::Encoded(_) => unreachable!("no mesh and no hypercube has switches"),
+                Itinerary::Encoded(encoded) => {
+                    let mut choice = choices.iter().cycle();
+                    let route = encoded.route(network, algorithm.routing(), worm.from, |_| *choice.next().unwrap());
+                    let mut reached: Vec<NodeId> = route.unwrap().deliveries.iter().map(|&(node, _)| node).collect();
+                    let mut wanted = encoded.destinations.clone();
+                    reached.sort_unstable();
+                    wanted.sort_unstable();
+                    prop_assert_eq!(reached, wanted);
+                    continue;
+                }
                 Itinerary::Tree(tree) => {
                     let turns = algorithm.routing().turn_routing().expect("trees are made over turns").turns();
                     for branch in &tree.branches {
@@ -228,8 +242,11 @@ proptest! {
         let mesh = format!("mesh:{name}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&mesh, source, &destinations, &choices, |name| match extents.len() {
             // Some are defined in two dimensions only.
-            2 => !IN_HYPERCUBES.contains(&name),
-            _ => !IN_HYPERCUBES.contains(&name) && !["multi-path", "column-path", "schl"].contains(&name),
+            2 => !IN_HYPERCUBES.contains(&name) && !WITH_STAGES.contains(&name),
+            _ => {
+                let elsewhere = [&IN_HYPERCUBES[..], &WITH_STAGES, &["multi-path", "column-path", "schl"]].concat();
+                !elsewhere.contains(&name)
+            }
         })?;
     }
 
@@ -241,7 +258,7 @@ proptest! {
     ) {
         let cube = format!("hypercube:{dimensions}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&cube, source, &destinations, &[0], |name| {
-            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-")
+            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || name == "bit-string"
         })?;
     }
 }

@@ -44,26 +44,29 @@ pub enum Itinerary {
 pub struct Path {
     /// The channel that the worm must take first; `None`: the relation decides.
     pub exit: Option<ChannelId>,
-    /// The nodes that it delivers to, in order; it delivers at the first visit of the one that is next.
+    /// The nodes that it delivers to, in order; it delivers at the first visit of the one that is next, and to those directly
+    /// behind it in the list that are at the same router.
     pub stops: Vec<NodeId>,
 }
 
 /// A tree of fixed channels.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tree {
+    /// The nodes, at the source's router, that the worm delivers to.
+    pub delivers: Vec<NodeId>,
     /// The channels, each after the one that leads to it.
     pub branches: Vec<Branch>,
 }
 
 /// A channel of a tree.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Branch {
     /// The channel.
     pub channel: ChannelId,
     /// The position of the branch that enters the router which this one leaves; `None`: it leaves the source's router.
     pub parent: Option<u32>,
-    /// The node, at the router that the channel enters, that the worm delivers to.
-    pub delivers: Option<NodeId>,
+    /// The nodes, at the router that the channel enters, that the worm delivers to.
+    pub delivers: Vec<NodeId>,
 }
 
 impl Worm {
@@ -72,9 +75,10 @@ impl Worm {
         Self { from, after: None, itinerary: Itinerary::Path(Path { exit: None, stops }), consumption_class: None }
     }
 
-    /// A tree worm that the source sends.
+    /// A tree worm that the source sends, with no delivery at its own router.
     pub fn tree(from: NodeId, branches: Vec<Branch>) -> Self {
-        Self { from, after: None, itinerary: Itinerary::Tree(Tree { branches }), consumption_class: None }
+        let tree = Tree { delivers: Vec::new(), branches };
+        Self { from, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None }
     }
 
     /// A worm that the source sends with its destinations encoded in the header.
@@ -97,10 +101,10 @@ impl Worm {
     fn visited(&self) -> impl Iterator<Item = NodeId> {
         let (stops, branches): (&[NodeId], &[Branch]) = match &self.itinerary {
             Itinerary::Path(path) => (&path.stops, &[]),
-            Itinerary::Tree(tree) => (&[], &tree.branches),
+            Itinerary::Tree(tree) => (&tree.delivers, &tree.branches),
             Itinerary::Encoded(encoded) => (&encoded.destinations, &[]),
         };
-        stops.iter().copied().chain(branches.iter().filter_map(|branch| branch.delivers))
+        stops.iter().chain(branches.iter().flat_map(|branch| &branch.delivers)).copied()
     }
 
     /// The channels that it takes in an idle network, parents first.
@@ -113,7 +117,7 @@ impl Worm {
                 let mut channels: Vec<ChannelId> = path.exit.into_iter().collect();
                 for &stop in &path.stops {
                     let arrived = channels.last().copied();
-                    let at = arrived.map_or(network.router_of(self.from), |channel| network.to(channel));
+                    let at = arrived.map_or(network.entry_of(self.from), |channel| network.to(channel));
                     append_route(network, routing, at, arrived, network.router_of(stop), &mut channels)?;
                 }
                 Ok(channels)
@@ -218,20 +222,14 @@ impl Plan {
     fn check_shape(&self, network: &Network, id: usize) -> Result<(), PlanError> {
         let worm = &self.worms[id];
         let problem = |problem| Err(PlanError::Shape { worm: id, problem });
-        let source = network.router_of(worm.from);
+        let source = network.entry_of(worm.from);
         match &worm.itinerary {
             Itinerary::Path(path) if path.stops.is_empty() => problem("has no stop"),
             Itinerary::Path(path) if path.exit.is_some_and(|exit| network.from(exit) != source) => {
                 problem("leaves by a channel of another router")
             }
             Itinerary::Path(path) => {
-                let router = |stop: NodeId| network.router_of(stop);
-                // A header asks for one delivery at a time, and then for a channel to go on by.
-                let twice = |pair: &[NodeId]| pair[0] != pair[1] && router(pair[0]) == router(pair[1]);
-                if path.stops.windows(2).any(twice) {
-                    return problem("stops twice in a row at one router: send a worm to each of its nodes");
-                }
-                if path.exit.is_some() && router(path.stops[0]) == source {
+                if path.exit.is_some() && network.router_of(path.stops[0]) == source {
                     return problem("leaves its sender's router, where its first stop is");
                 }
                 Ok(())
@@ -250,15 +248,21 @@ impl Plan {
                     if start(branch) != Some(network.from(branch.channel)) {
                         return problem("has a branch that does not start where its parent ends");
                     }
-                    if branch.delivers.is_some_and(|node| network.router_of(node) != network.to(branch.channel)) {
+                    if branch.delivers.iter().any(|&node| network.router_of(node) != network.to(branch.channel)) {
                         return problem("has a branch that delivers to a node of another router");
                     }
                     if let Some(parent) = branch.parent {
                         has_child[parent as usize] = true;
                     }
                 }
-                let dangling = |(i, branch): (usize, &Branch)| !has_child[i] && branch.delivers.is_none();
-                if tree.branches.is_empty() || tree.branches.iter().enumerate().any(dangling) {
+                if tree.delivers.iter().any(|&node| network.router_of(node) != source) {
+                    return problem("delivers at its sender's router to a node of another one");
+                }
+                let dangling = |(i, branch): (usize, &Branch)| !has_child[i] && branch.delivers.is_empty();
+                if tree.branches.is_empty() && tree.delivers.is_empty() {
+                    return problem("has no delivery");
+                }
+                if tree.branches.iter().enumerate().any(dangling) {
                     return problem("has a branch that leads to no delivery");
                 }
                 // A worm holds what it was granted: it would wait for itself.
@@ -312,7 +316,7 @@ mod tests {
         let branch = |channel: ChannelId, parent, delivers: bool| Branch {
             channel,
             parent,
-            delivers: delivers.then(|| node(mesh.to(channel).raw())),
+            delivers: Vec::from_iter(delivers.then(|| node(mesh.to(channel).raw()))),
         };
         let tree = |branches| check(vec![Worm::tree(node(0), branches)]);
         assert_eq!(tree(vec![branch(channel(0, 1), None, true), branch(channel(1, 2), Some(0), true)]), Ok(()));

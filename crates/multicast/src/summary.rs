@@ -3,6 +3,7 @@
 use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{NoRoute, RoutingRelation};
 
+use crate::encoded::Encoding;
 use crate::ids::IdMap;
 use crate::plan::{Itinerary, Plan};
 
@@ -34,6 +35,17 @@ pub struct WormSummary {
     pub channels: Vec<ChannelId>,
     /// The longest way in hops from its sender to a node that it delivers to.
     pub longest: u32,
+    /// The header of a worm that switches replicate.
+    pub header: Option<EncodedHeader>,
+}
+
+/// The header of an encoded worm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EncodedHeader {
+    /// What it consists of.
+    pub encoding: Encoding,
+    /// Its length in bits ([`Encoded::header_bits`](crate::Encoded::header_bits)).
+    pub bits: u32,
 }
 
 /// A plan as users see it.
@@ -89,6 +101,12 @@ impl Plan {
                 }
                 Itinerary::Encoded(encoded) => encoded.route(network, routing, worm.from, |_| 0)?.longest(),
             };
+            let header = match &worm.itinerary {
+                Itinerary::Encoded(encoded) => {
+                    Some(EncodedHeader { encoding: encoded.encoding, bits: encoded.header_bits(network, worm.from) })
+                }
+                _ => None,
+            };
             let visits = worm.visits();
             worms.push(WormSummary {
                 id: id as u32,
@@ -98,6 +116,7 @@ impl Plan {
                 visits,
                 channels,
                 longest,
+                header,
             });
         }
         Ok(PlanSummary {

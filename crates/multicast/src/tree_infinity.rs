@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Dependencies, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 use crate::plan::{Branch, Plan};
@@ -155,12 +155,12 @@ impl TreeInfinity {
             }
             for &channel in way.iter().rev() {
                 let place = branches.len() as u32;
-                branches.push(Branch { channel, parent, delivers: None });
+                branches.push(Branch { channel, parent, delivers: Vec::new() });
                 places[channel.index()] = Some(place);
                 parent = Some(place);
             }
             let router = network.to(end);
-            branches.last_mut().expect("the way has a channel").delivers = wanted.wanted_at(router);
+            branches.last_mut().expect("the way has a channel").delivers = wanted.wanted_at(router).to_vec();
             missing[router.index()] = false;
             left -= 1;
         }
@@ -233,7 +233,7 @@ impl<'a> Table<'a> {
                 && let Ok(end) = self.wanted.ends.binary_search_by_key(&network.to(channel), |end| end.0)
                 && set >> end & 1 == 1
             {
-                branches[place as usize].delivers = Some(self.wanted.ends[end].1);
+                branches[place as usize].delivers.clone_from(&self.wanted.ends[end].1);
                 set ^= 1 << end;
             }
             if set == 0 {
@@ -252,7 +252,7 @@ impl<'a> Table<'a> {
                 set ^= part;
                 continue;
             };
-            branches.push(Branch { channel: next, parent, delivers: None });
+            branches.push(Branch { channel: next, parent, delivers: Vec::new() });
             parent = Some(branches.len() as u32 - 1);
             from = Some(next);
         }
@@ -283,11 +283,19 @@ impl Algorithm for TreeInfinity {
     }
 
     fn exact(&self, network: &Network, multicast: &Multicast) -> Option<bool> {
-        Some(self.is_exact(TurnTrees::largest(network, multicast)))
+        Some(self.is_exact(TurnTrees::ends(network, multicast)))
+    }
+
+    fn branching(&self) -> Branching {
+        Branching::STORED
     }
 
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        self.trees.dependencies(network)
+        self.dependencies_with(network, self.branching())
+    }
+
+    fn dependencies_with<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
+        self.trees.dependencies(network, branching)
     }
 }
 

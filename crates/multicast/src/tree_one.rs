@@ -1,9 +1,10 @@
 //! The One algorithm: as few next routers as possible, hop by hop.
 
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Dependencies, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+use crate::covering_matrix::CoveringMatrix;
 use crate::plan::{Branch, Plan};
 use crate::turn_trees::{TurnTrees, Wanted};
 
@@ -186,7 +187,8 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
             let place = branches.len() as u32;
             let router = network.to(leg.channel);
             let here = leg.wanted.iter().position(|&place| wanted.ends[place].0 == router);
-            let delivers = here.map(|which| wanted.ends[leg.wanted.swap_remove(which)].1);
+            let here = here.map(|which| &wanted.ends[leg.wanted.swap_remove(which)].1);
+            let delivers = here.cloned().unwrap_or_default();
             branches.push(Branch { channel: leg.channel, parent: leg.parent, delivers });
             leg.wanted.sort_unstable();
             if !leg.wanted.is_empty() {
@@ -202,7 +204,7 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
 fn without_dead_ends(branches: &[Branch]) -> Vec<Branch> {
     let mut needed = vec![false; branches.len()];
     for (place, branch) in branches.iter().enumerate().rev() {
-        needed[place] |= branch.delivers.is_some();
+        needed[place] |= !branch.delivers.is_empty();
         if let Some(parent) = branch.parent.filter(|_| needed[place]) {
             needed[parent as usize] = true;
         }
@@ -212,7 +214,7 @@ fn without_dead_ends(branches: &[Branch]) -> Vec<Branch> {
     for (branch, needed) in branches.iter().zip(needed) {
         places.push(kept.len() as u32);
         if needed {
-            kept.push(Branch { parent: branch.parent.map(|parent| places[parent as usize]), ..*branch });
+            kept.push(Branch { parent: branch.parent.map(|parent| places[parent as usize]), ..branch.clone() });
         }
     }
     kept
@@ -231,8 +233,21 @@ impl Algorithm for TreeOne {
         self.trees.plan(network, multicast, grow)
     }
 
+    fn covering_matrices(&self, network: &Network, multicast: &Multicast) -> Vec<CoveringMatrix> {
+        let (_, wanted) = self.trees.wanted(network, multicast);
+        if wanted.ends.is_empty() { Vec::new() } else { CoveringMatrix::of_tree(&wanted, &grow(&wanted)) }
+    }
+
+    fn branching(&self) -> Branching {
+        Branching::STORED
+    }
+
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        self.trees.dependencies(network)
+        self.dependencies_with(network, self.branching())
+    }
+
+    fn dependencies_with<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
+        self.trees.dependencies(network, branching)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The Zero algorithm: unicast paths put together.
 
 use wormcast_network::{Network, RouterId};
-use wormcast_routing::{Dependencies, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 use crate::ids::IdMap;
@@ -52,7 +52,8 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
     // The branches that enter a router.
     let mut entering: IdMap<RouterId, Vec<u32>> = IdMap::default();
     let (mut route, mut nearest) = (Vec::new(), Vec::new());
-    for &(target, node) in &wanted.ends {
+    for (target, nodes) in &wanted.ends {
+        let target = *target;
         route.clear();
         let (mut at, mut arrived) = (wanted.home, None);
         while at != target {
@@ -75,13 +76,13 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
         let (hops, mut parent) = leave.map_or((0, None), |(hops, place)| (hops, Some(place)));
         for (hop, &channel) in route.iter().enumerate().skip(hops) {
             let place = branches.len() as u32;
-            branches.push(Branch { channel, parent, delivers: None });
+            branches.push(Branch { channel, parent, delivers: Vec::new() });
             depths.push(hop + 1);
             entering.entry(network.to(channel)).or_default().push(place);
             parent = Some(place);
         }
         let last = parent.expect("a destination is at another router");
-        branches[last as usize].delivers = Some(node);
+        branches[last as usize].delivers.clone_from(nodes);
     }
     branches
 }
@@ -99,7 +100,15 @@ impl Algorithm for TreeZero {
         self.trees.plan(network, multicast, grow)
     }
 
+    fn branching(&self) -> Branching {
+        Branching::STORED
+    }
+
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        self.trees.dependencies(network)
+        self.dependencies_with(network, self.branching())
+    }
+
+    fn dependencies_with<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
+        self.trees.dependencies(network, branching)
     }
 }

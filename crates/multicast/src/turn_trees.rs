@@ -1,10 +1,12 @@
 //! What the tree algorithms share: permitted turns, shortest paths over them, and how trees become a plan.
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{Dependencies, RoutingOptions, RoutingRelation, TurnRouting, Unsupported, routing_by_name};
+use wormcast_routing::{
+    Branching, Dependencies, RoutingOptions, RoutingRelation, TurnRouting, Unsupported, routing_by_name,
+};
 
 use crate::algorithm::{AlgorithmError, Multicast, Options};
-use crate::plan::{Branch, Plan, Worm};
+use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
 
 /// The routing whose turns trees may take.
 pub(crate) struct TurnTrees {
@@ -17,8 +19,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) turns: &'a TurnRouting,
     /// The source's router.
     pub(crate) home: RouterId,
-    /// Routers, each once and never the source's, in increasing order, with the node that is to get the message there.
-    pub(crate) ends: Vec<(RouterId, NodeId)>,
+    /// Routers, each once and never the source's, in increasing order, with the nodes that are to get the message there.
+    pub(crate) ends: Vec<(RouterId, Vec<NodeId>)>,
 }
 
 impl TurnTrees {
@@ -42,43 +44,48 @@ impl TurnTrees {
         self.routing.turn_routing().expect("checked when it was made")
     }
 
-    /// One tree to all destinations, as `grow` makes it. A branch delivers to one node, so the second nodes of routers have
-    /// a tree of their own, and so on; other nodes of the source's router have a path without a hop each.
+    /// One tree to all destinations, as `grow` makes it for their routers.
     pub(crate) fn plan(
         &self,
         network: &Network,
         multicast: &Multicast,
         grow: impl Fn(&Wanted<'_>) -> Vec<Branch>,
     ) -> Plan {
-        let source = multicast.source();
-        let home = network.router_of(source);
-        let mut ends: Vec<_> = multicast.destinations().iter().map(|&node| (network.router_of(node), node)).collect();
-        ends.sort_unstable();
-        let (neighbours, ends): (Vec<_>, Vec<_>) = ends.into_iter().partition(|&(router, _)| router == home);
-        let mut trees: Vec<Vec<(RouterId, NodeId)>> = Vec::new();
-        for of_router in ends.chunk_by(|a, b| a.0 == b.0) {
-            for (which, &end) in of_router.iter().enumerate() {
-                if which == trees.len() {
-                    trees.push(Vec::new());
-                }
-                trees[which].push(end);
-            }
+        if multicast.destinations().is_empty() {
+            return Plan::default();
         }
-        let tree = |ends| Worm::tree(source, grow(&Wanted { network, turns: self.turns(), home, ends }));
-        let path = |(_, node)| Worm::path(source, vec![node]);
-        Plan { worms: trees.into_iter().map(tree).chain(neighbours.into_iter().map(path)).collect() }
+        let (delivers, wanted) = self.wanted(network, multicast);
+        let branches = if wanted.ends.is_empty() { Vec::new() } else { grow(&wanted) };
+        let itinerary = Itinerary::Tree(Tree { delivers, branches });
+        Plan { worms: vec![Worm { from: multicast.source(), after: None, itinerary, consumption_class: None }] }
     }
 
-    /// How many destinations the largest tree of a plan has: routers with destinations, but for the source's.
-    pub(crate) fn largest(network: &Network, multicast: &Multicast) -> usize {
+    /// The destinations at the source's router, and what the tree has to reach.
+    pub(crate) fn wanted<'a>(&'a self, network: &'a Network, multicast: &Multicast) -> (Vec<NodeId>, Wanted<'a>) {
+        let home = network.router_of(multicast.source());
+        let mut nodes: Vec<_> = multicast.destinations().iter().map(|&node| (network.router_of(node), node)).collect();
+        nodes.sort_unstable();
+        let (mut here, mut ends) = (Vec::new(), Vec::new());
+        for of_router in nodes.chunk_by(|a, b| a.0 == b.0) {
+            let wanted = of_router.iter().map(|&(_, node)| node).collect();
+            match of_router[0].0 {
+                router if router == home => here = wanted,
+                router => ends.push((router, wanted)),
+            }
+        }
+        (here, Wanted { network, turns: self.turns(), home, ends })
+    }
+
+    /// How many routers the tree of a plan has to reach: those with destinations, but for the source's.
+    pub(crate) fn ends(network: &Network, multicast: &Multicast) -> usize {
         let mut ends: Vec<_> = multicast.destinations().iter().map(|&node| network.router_of(node)).collect();
         ends.sort_unstable();
         ends.dedup();
         ends.iter().filter(|&&router| router != network.router_of(multicast.source())).count()
     }
 
-    pub(crate) fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_lockstep_trees(network, self.turns().turns())
+    pub(crate) fn dependencies<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
+        Dependencies::of_trees(network, self.turns().turns(), branching)
     }
 }
 
@@ -114,9 +121,9 @@ impl Wanted<'_> {
         (self.network.to(channel), channel)
     }
 
-    /// The node that is to get the message at a router.
-    pub(crate) fn wanted_at(&self, router: RouterId) -> Option<NodeId> {
-        self.ends.binary_search_by_key(&router, |end| end.0).ok().map(|place| self.ends[place].1)
+    /// The nodes that are to get the message at a router.
+    pub(crate) fn wanted_at(&self, router: RouterId) -> &[NodeId] {
+        self.ends.binary_search_by_key(&router, |end| end.0).map_or(&[], |place| &self.ends[place].1)
     }
 }
 

@@ -132,9 +132,7 @@ fn check(network: &Network, turns: &TurnSet, multicast: &Multicast, plan: &Plan)
             assert!(turns.permits(network, branches[parent].channel, branch.channel), "a prohibited turn");
         }
         depths.push(parent.map_or(1, |parent| depths[parent] + 1));
-        if let Some(node) = branch.delivers {
-            reached.insert(node, *depths.last().unwrap());
-        }
+        reached.extend(branch.delivers.iter().map(|&node| (node, *depths.last().unwrap())));
     }
     // A router is entered again, after as many hops, only to turn where the first may not.
     for (later, branch) in branches.iter().enumerate() {
@@ -246,7 +244,7 @@ fn which_trees_are_exact() {
     assert!(!large("ring:5120").is_exact(12) && large("ring:5120").is_exact(11));
 }
 
-/// A tree delivers to one node of a router: further ones have worms of their own.
+/// One tree delivers to all nodes of a router, and at the source's router, too.
 #[test]
 fn several_nodes_at_a_router() {
     let mut builder = NetworkBuilder::new("fabric");
@@ -267,7 +265,10 @@ fn several_nodes_at_a_router() {
         assert_eq!(plan.check(&network, &multicast), Ok(()));
         let visits: Vec<Vec<u32>> =
             plan.worms.iter().map(|worm| worm.visits().iter().map(|node| node.raw()).collect()).collect();
-        assert_eq!(visits, [vec![2, 4], vec![3, 5], vec![1]], "{name}");
+        assert_eq!(visits, [[1, 2, 3, 4, 5]], "{name}");
+        let neighbour = Multicast::new(all[0], &[all[1]]);
+        let plan = make(name, &network, "up-down").plan(&network, &neighbour);
+        assert_eq!((plan.check(&network, &neighbour), branches(&plan).len()), (Ok(()), 0), "{name}");
     }
 }
 

@@ -23,6 +23,24 @@ pub trait WormRule: Send + Sync {
     fn may_stop(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool;
 }
 
+/// What decides whether the branches of a tree worm can hold each other up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Branching {
+    /// Every buffer takes any worm as a whole, so that a branch that waits holds no other up.
+    pub whole_worms: bool,
+    /// What a worm needs at a router is requested and granted one by one, not all at once.
+    pub separate: bool,
+}
+
+impl Branching {
+    /// Small buffers, and all that a worm needs at a router at once: lockstep, or independent branches that are reserved together.
+    pub const LOCKSTEP: Self = Self { whole_worms: false, separate: false };
+
+    /// Switches that store whole worms and forward each copy by itself: trees are as free of deadlock as unicasts over the same
+    /// turns.
+    pub const STORED: Self = Self { whole_worms: true, separate: true };
+}
+
 /// Something that a worm holds while it waits for something else.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Resource {
@@ -49,6 +67,12 @@ pub struct Dependencies<'n> {
     /// (held, requested), sorted and without duplicates.
     waits: Vec<(u32, u32)>,
     stops: Vec<Stop>,
+    /// (held, arriving): whoever holds the one may wait for a delivery where the other ends, on another branch of its tree.
+    held_up: Vec<(u32, u32)>,
+    /// Channels that trees may hold which also deliver to other nodes of the router where they start.
+    starts: FixedBitSet,
+    /// Whether such a tree may hold the consumption channel before it is granted any of its channels.
+    separate: bool,
     /// Channels that trees request together: whoever queues for one may have to wait for the others.
     together: Vec<(u32, u32)>,
     /// Worms that can hold a channel between routers at the same time.
@@ -58,7 +82,16 @@ pub struct Dependencies<'n> {
 impl<'n> Dependencies<'n> {
     /// No dependencies: add worms to it.
     pub fn new(network: &'n Network) -> Self {
-        Self { network, waits: Vec::new(), stops: Vec::new(), together: Vec::new(), virtual_channels: 1 }
+        Self {
+            network,
+            waits: Vec::new(),
+            stops: Vec::new(),
+            held_up: Vec::new(),
+            starts: FixedBitSet::new(),
+            separate: false,
+            together: Vec::new(),
+            virtual_channels: 1,
+        }
     }
 
     /// The same with so many virtual channels on every link, any of which a worm may take: more worms then hold consumption
@@ -84,9 +117,10 @@ impl<'n> Dependencies<'n> {
         let (mut work, mut candidates) = (Vec::new(), Vec::new());
         // Where no node is, no worm starts or ends.
         let ends = || routers(network).filter(|&router| network.nodes_of(router).len() > 0);
+        let entries = network.entries();
         for target in ends() {
             reached.clear();
-            for source in ends() {
+            for source in routers(network).filter(|router| entries[router.index()]) {
                 relation.candidates(network, source, None, target, &mut candidates);
                 work.extend(candidates.iter().filter(|c| !reached.put(c.index())));
                 while let Some(held) = work.pop() {
@@ -130,56 +164,98 @@ impl<'n> Dependencies<'n> {
         dependencies
     }
 
-    /// Lockstep tree worms that take permitted turns only, whatever their destinations: enough of their dependencies to tell
-    /// whether they can block each other, not all.
+    /// Tree worms that take permitted turns only, whatever their destinations: enough of their dependencies to tell whether they
+    /// can block each other, not all.
     ///
-    /// Where a way of three links x - s - y - z is permitted, two trees can: one from s holds s - x and waits for y - z, the
-    /// other from y holds y - z and waits for s - x. Then these are listed, one such pair for each link in the middle, and the
-    /// turns. Elsewhere a worm that holds a channel may wait for every channel that it may turn into, for those that come
-    /// after a sibling of a channel on the way to the one held, and, as a delivery at its end may be held up, for that sibling
-    /// itself if it is not the only link there. All branches at a router are requested together, and every router with a node
-    /// may be delivered to.
+    /// *If buffers take whole worms*, a worm that waits for a channel holds only those to the router where it waits. Requested one
+    /// by one, channels are waited for along permitted turns, as by unicasts. Requested together, they are not: whoever queues for
+    /// one of them waits for all, also for those that it could not turn into itself.
+    ///
+    /// *Else* a branch that waits holds up the others. Where a way of three links x - s - y - z is permitted, two trees can block
+    /// each other: one from s holds s - x and waits for y - z, the other from y holds y - z and waits for s - x. Then these are
+    /// listed, one such pair for each link in the middle, and the turns. Elsewhere a worm that holds a channel may wait for every
+    /// channel that it may turn into, for those that come after a sibling of a channel on the way to the one held, and for a
+    /// delivery at the end of that sibling. All branches at a router are requested together, every router with a node may be
+    /// delivered to, and a router with several by worms that start there. If channels are requested one by one, a worm may hold
+    /// one and wait for a sibling of it, whichever that is.
     ///
     /// It counts trees that nobody would send, such as those that enter a router twice without need, so it may call a
-    /// deadlock possible where there is none (a ring of three routers). O(channels x degree^2) time where no way has three
-    /// links, else O(turns).
-    pub fn of_lockstep_trees(network: &'n Network, turns: &TurnSet) -> Self {
+    /// deadlock possible where there is none (a ring of three routers). O(turns), or O(channels x degree^2) where buffers are
+    /// small and no way has three links.
+    pub fn of_trees(network: &'n Network, turns: &TurnSet, branching: Branching) -> Self {
         let mut dependencies = Self::new(network);
-        let waits = &mut dependencies.waits;
         let onwards = move |c: ChannelId| network.outputs(network.to(c)).filter(move |&d| turns.permits(network, c, d));
+        let of_turns = channels(network).flat_map(|held| onwards(held).map(move |next| (held.raw(), next.raw())));
+        dependencies.waits.extend(of_turns);
+        if !branching.whole_worms {
+            dependencies.hold_up_branches(&onwards, branching.separate);
+        }
+        if !branching.separate {
+            for router in routers(network) {
+                let outputs = || network.outputs(router);
+                if network.nodes_of(router).len() > 0 {
+                    // A worm may start here.
+                    dependencies.together.extend(outputs().zip(outputs().skip(1)).map(|(a, b)| (a.raw(), b.raw())));
+                } else {
+                    let arriving = outputs().map(|output| network.reverse(output));
+                    let pairs = arriving.flat_map(|c| onwards(c).zip(onwards(c).skip(1)));
+                    dependencies.together.extend(pairs.map(|(a, b)| (a.raw(), b.raw())));
+                }
+            }
+        }
+        dependencies.tidy();
+        dependencies
+    }
+
+    /// Adds what follows from small buffers: see [`of_trees`](Self::of_trees).
+    fn hold_up_branches<I: Iterator<Item = ChannelId>>(&mut self, onwards: &impl Fn(ChannelId) -> I, separate: bool) {
+        let network = self.network;
+        let nodes_at = |router| network.nodes_of(router).len();
+        self.separate = separate;
+        self.starts.grow(network.channels());
         let mut blocking = false;
         for held in channels(network) {
-            waits.extend(onwards(held).map(|next| (held.raw(), next.raw())));
-            if network.nodes_of(network.to(held)).len() > 0 {
-                dependencies.stops.push(Stop { arriving: held, leaving: None });
+            if nodes_at(network.to(held)) > 0 {
+                self.stops.push(Stop { arriving: held, leaving: None });
             }
+            self.starts.set(held.index(), nodes_at(network.from(held)) > 1);
             // The ends of a way with this link in the middle: on two routers if there is a choice.
             let ends = || onwards(network.reverse(held)).flat_map(|x| onwards(held).map(move |z| (x, z)));
             let apart = |&(x, z): &(ChannelId, ChannelId)| network.to(x) != network.to(z);
             if let Some((one, other)) = ends().find(apart).or_else(|| ends().next()) {
-                waits.extend([(one.raw(), other.raw()), (other.raw(), one.raw())]);
+                self.waits.extend([(one.raw(), other.raw()), (other.raw(), one.raw())]);
                 blocking = true;
             }
         }
-        if !blocking {
-            for first in channels(network) {
-                for sibling in network.outputs(network.from(first)).filter(|&c| c != first) {
-                    let crowded = network.outputs(network.to(sibling)).len() > 1;
-                    for requested in onwards(sibling).chain(crowded.then_some(sibling)) {
-                        // Nobody requests what it holds.
-                        let held = std::iter::once(first).chain(onwards(first)).filter(|&held| held != requested);
-                        waits.extend(held.map(|held| (held.raw(), requested.raw())));
-                    }
+        if separate {
+            let outputs = |router| network.outputs(router);
+            let siblings = routers(network).flat_map(|r| outputs(r).zip(outputs(r).skip(1)));
+            self.waits.extend(siblings.flat_map(|(a, b)| [(a.raw(), b.raw()), (b.raw(), a.raw())]));
+        }
+        if blocking {
+            return;
+        }
+        for first in channels(network) {
+            for sibling in network.outputs(network.from(first)).filter(|&c| c != first) {
+                // Nobody requests what it holds.
+                let held = || std::iter::once(first).chain(onwards(first));
+                for requested in onwards(sibling) {
+                    let held = held().filter(|&held| held != requested);
+                    self.waits.extend(held.map(|held| (held.raw(), requested.raw())));
+                }
+                let end = network.to(sibling);
+                if network.outputs(end).len() > 1 || nodes_at(end) > 1 {
+                    self.held_up.extend(held().map(|held| (held.raw(), sibling.raw())));
                 }
             }
         }
-        waits.sort_unstable();
-        waits.dedup();
-        for router in routers(network) {
-            let siblings = network.outputs(router).zip(network.outputs(router).skip(1));
-            dependencies.together.extend(siblings.map(|(a, b)| (a.raw(), b.raw())));
+    }
+
+    fn tidy(&mut self) {
+        for pairs in [&mut self.waits, &mut self.held_up, &mut self.together] {
+            pairs.sort_unstable();
+            pairs.dedup();
         }
-        dependencies
     }
 
     /// Whether a worm may request one channel while it holds the other; O(log dependencies).
@@ -209,13 +285,16 @@ impl<'n> Dependencies<'n> {
                 if other_parent == parent && i < j {
                     self.together.push((held.raw(), requested.raw()));
                 }
+                // What is needed where another branch ends may not be granted yet, if this one does not go on from there.
+                if i != j && !granted.contains(&Some(j)) {
+                    self.held_up.push((held.raw(), requested.raw()));
+                }
             }
             if delivers {
                 self.stops.push(Stop { arriving: held, leaving: None });
             }
         }
-        self.waits.sort_unstable();
-        self.waits.dedup();
+        self.tidy();
     }
 
     /// Looks for worms that could block each other for ever where every node has `consumption_ports` consumption channels;
@@ -247,9 +326,14 @@ struct Check<'a> {
     /// Requested channels by held channel, and the reverse.
     requested: Rows,
     holders: Rows,
+    /// Where other branches may wait for deliveries, by held channel, and the reverse.
+    held_up: Rows,
+    holding_up: Rows,
     /// Positions in `stops` by router.
     stops_at: Rows,
     stops: &'a [Stop],
+    starts: &'a FixedBitSet,
+    separate: bool,
     /// For channels that trees request together: all of their group, the channel included.
     groups: HashMap<u32, Vec<u32>>,
 }
@@ -299,6 +383,10 @@ impl<'a> Check<'a> {
             suspect,
             requested: Rows::new(channels, waits.iter().copied()),
             holders: Rows::new(channels, waits.iter().map(|&(held, next)| (next, held))),
+            held_up: Rows::new(channels, dependencies.held_up.iter().copied()),
+            holding_up: Rows::new(channels, dependencies.held_up.iter().map(|&(held, at)| (at, held))),
+            starts: &dependencies.starts,
+            separate: dependencies.separate,
             stops_at: Rows::new(network.routers(), stops.iter().enumerate().map(|(i, s)| (router_of(s), i as u32))),
             stops,
             groups: groups(&dependencies.together),
@@ -335,13 +423,19 @@ impl<'a> Check<'a> {
             side.dedup();
         }
         let own = usize::from(inputs.contains(&arriving.raw()));
-        let worms = (inputs.len() * self.virtual_channels - own).min(outputs.len() * self.virtual_channels);
-        if worms >= self.ports { outputs } else { Vec::new() }
+        let through = (inputs.len() * self.virtual_channels - own).min(outputs.len() * self.virtual_channels);
+        // Trees that start here and deliver to other nodes of this router: each holds a channel out of it, or waits for one.
+        let suspect_start = |c: &ChannelId| self.starts.contains(c.index()) && self.suspect.contains(c.index());
+        let starts: Vec<u32> = self.network.outputs(router).filter(suspect_start).map(ChannelId::raw).collect();
+        let starting = if self.separate && !starts.is_empty() { self.ports } else { starts.len() };
+        outputs.extend(starts);
+        if through + starting >= self.ports { outputs } else { Vec::new() }
     }
 
     fn may_block(&self, channel: ChannelId) -> bool {
         self.requested.row(channel.index()).iter().any(|&c| self.suspect_request(c).is_some())
             || !self.exhausting(channel).is_empty()
+            || self.held_up.row(channel.index()).iter().any(|&at| !self.exhausting(ChannelId::new(at)).is_empty())
     }
 
     fn run(mut self) -> Option<Vec<Resource>> {
@@ -357,7 +451,10 @@ impl<'a> Check<'a> {
             }
             // As a stop, it counted at the router that it leaves (paths) or enters (trees).
             for router in [self.network.from(channel), self.network.to(channel)] {
-                work.extend(self.network.outputs(router).map(|output| self.network.reverse(output)));
+                for arriving in self.network.inputs(router) {
+                    work.push(arriving);
+                    work.extend(self.holding_up.row(arriving.index()).iter().map(|&c| ChannelId::new(c)));
+                }
             }
         }
         self.shortest_cycle()
@@ -365,10 +462,12 @@ impl<'a> Check<'a> {
 
     /// The resources between a suspect channel and the suspects that may block it.
     fn blockers(&self, channel: u32) -> Vec<(Option<NodeId>, u32)> {
-        let arriving = ChannelId::new(channel);
         let links = self.requested.row(channel as usize).iter().filter_map(|&c| self.suspect_request(c));
-        let node = self.network.nodes_of(self.network.to(arriving)).next();
-        let stops = self.exhausting(arriving).into_iter().map(|c| (node, c));
+        let waits_at = std::iter::once(channel).chain(self.held_up.row(channel as usize).iter().copied());
+        let stops = waits_at.map(ChannelId::new).flat_map(|arriving| {
+            let node = self.network.nodes_of(self.network.to(arriving)).next();
+            self.exhausting(arriving).into_iter().map(move |c| (node, c))
+        });
         links.map(|c| (None, c)).chain(stops).collect()
     }
 
@@ -463,7 +562,7 @@ fn groups(together: &[(u32, u32)]) -> HashMap<u32, Vec<u32>> {
 mod tests {
     use super::*;
     use crate::{ChannelNumbering, ECube, Hamiltonian, NegativeFirst};
-    use wormcast_network::TopologySpec;
+    use wormcast_network::{NetworkBuilder, NodeDetails, TopologySpec};
 
     fn build(spec: &str) -> Network {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -546,7 +645,9 @@ mod tests {
     fn trees_over_permitted_turns() {
         let free = |spec: &str, ports| {
             let network = build(spec);
-            Dependencies::of_lockstep_trees(&network, &crate::turn_prohibition(&network)).deadlock(ports).is_none()
+            Dependencies::of_trees(&network, &crate::turn_prohibition(&network), Branching::LOCKSTEP)
+                .deadlock(ports)
+                .is_none()
         };
         // Two trees from the inner routers of a line of four, each to both ends.
         assert!(!free("mesh:4", 9));
@@ -557,8 +658,63 @@ mod tests {
         assert!(!free("random:nodes=2000,degree=8,seed=1", 9));
         // A star, at whose leaves nobody crowds.
         let star = Network::from_links("star", 6, &[(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)]);
-        let dependencies = Dependencies::of_lockstep_trees(&star, &crate::turn_prohibition(&star));
+        let dependencies = Dependencies::of_trees(&star, &crate::turn_prohibition(&star), Branching::LOCKSTEP);
         assert_eq!(dependencies.deadlock(5), None);
+    }
+
+    /// Three trees on a triangle, from each corner to the others: each waits at one for a delivery that the next one holds, as that
+    /// waits on its other branch.
+    #[test]
+    fn a_delivery_holds_up_sibling_branches() {
+        let ring = Network::from_links("ring", 3, &[(0, 1), (1, 2), (2, 0)]);
+        let channel = |u, v| ring.channel_between(RouterId::new(u), RouterId::new(v)).unwrap();
+        let mut dependencies = Dependencies::new(&ring);
+        for (from, a, b) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
+            assert_eq!(dependencies.deadlock(2), None);
+            dependencies.add_lockstep_tree(&[(channel(from, a), None, true), (channel(from, b), None, true)]);
+        }
+        assert!(dependencies.deadlock(1).is_some());
+        assert_eq!(dependencies.deadlock(2), None);
+        assert!(dependencies.held_up.contains(&(channel(0, 1).raw(), channel(0, 2).raw())));
+    }
+
+    /// Two routers with several nodes each, and trees from either to the nodes of both: each holds a consumption channel where it
+    /// starts and waits for one where the other started.
+    #[test]
+    fn deliveries_beside_the_source_count() {
+        let mut pair = NetworkBuilder::new("pair");
+        pair.at_least(2).unwrap();
+        pair.link(RouterId::new(0), RouterId::new(1)).unwrap();
+        for router in [0, 0, 1, 1] {
+            pair.node(RouterId::new(router), NodeDetails::default()).unwrap();
+        }
+        let pair = pair.build().unwrap();
+        let turns = crate::turn_prohibition(&pair);
+        let deadlock = |whole_worms, separate, ports| {
+            Dependencies::of_trees(&pair, &turns, Branching { whole_worms, separate }).deadlock(ports)
+        };
+        let cycle = deadlock(false, false, 1).unwrap();
+        assert!(cycle.iter().any(|resource| matches!(resource, Resource::Consumption(_))), "{cycle:?}");
+        // One worm at a time holds the channel out of a router. One by one, others may hold deliveries without it.
+        assert_eq!(deadlock(false, false, 2), None);
+        assert!(deadlock(false, true, 9).is_some());
+        assert!(deadlock(true, true, 1).is_none() && deadlock(true, false, 1).is_none());
+    }
+
+    #[test]
+    fn branching_decides() {
+        let free = |spec: &str, whole_worms, separate| {
+            let network = build(spec);
+            let branching = Branching { whole_worms, separate };
+            Dependencies::of_trees(&network, &crate::turn_prohibition(&network), branching).deadlock(1).is_none()
+        };
+        for spec in ["mesh:4", "mesh:3x3", "torus:5", "random:nodes=20,degree=3,seed=1"] {
+            assert!(free(spec, true, true), "{spec}");
+            // Who queues for one channel waits for those that are requested together with it.
+            assert!(!free(spec, true, false), "{spec}");
+            assert!(!free(spec, false, false) && !free(spec, false, true), "{spec}");
+        }
+        assert!(free("mesh:2", true, false) && free("mesh:3", true, true));
     }
 
     /// The cycle that is found is one of two trees, each of which holds what the other waits for.
@@ -566,7 +722,7 @@ mod tests {
     fn trees_that_block_each_other() {
         let network = build("random:nodes=14,degree=4,seed=3");
         let turns = crate::turn_prohibition(&network);
-        let cycle = Dependencies::of_lockstep_trees(&network, &turns).deadlock(4).unwrap();
+        let cycle = Dependencies::of_trees(&network, &turns, Branching::LOCKSTEP).deadlock(4).unwrap();
         let [Resource::Channel(one), Resource::Channel(other)] = cycle[..] else { panic!("{cycle:?}") };
         let middle = network.channel_between(network.from(one), network.from(other)).unwrap();
         let back = network.reverse(middle);

@@ -36,6 +36,9 @@ pub struct RunResult {
     pub window: Window,
     /// How links were used within the measured window.
     pub links: LinkUse,
+    /// What the buffers held within the measured window; of buffered switches only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffers: Option<BufferUse>,
     /// Flits that crossed channels between routers, in the whole run.
     pub flit_hops: u64,
     /// The deadlock that ended the run.
@@ -43,6 +46,60 @@ pub struct RunResult {
     /// What the messages' plans cost, for a run that only plans; everything in time is then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanCosts>,
+    /// What sets of spanning trees are like, for a run that only builds trees; everything else is then empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trees: Option<TreeFigures>,
+}
+
+impl RunResult {
+    /// Of a run in which nothing happens in time.
+    pub fn without_time(seed: u64, engine: &str) -> Self {
+        Self {
+            seed,
+            engine: engine.to_owned(),
+            cycles: 0,
+            warmup: 0,
+            messages: Messages::default(),
+            deliveries: 0,
+            duplicates: 0,
+            latency: Latency::default(),
+            offered_load: 0.0,
+            injected_load: 0.0,
+            accepted_load: 0.0,
+            delivered_load: 0.0,
+            saturated: false,
+            window: Window::default(),
+            links: LinkUse::default(),
+            flit_hops: 0,
+            deadlock: None,
+            buffers: None,
+            plan: None,
+            trees: None,
+        }
+    }
+}
+
+/// What the sets of edge-disjoint spanning trees of a run are like.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct TreeFigures {
+    /// The routers along the first dimension of the network; all of them where it has none.
+    pub side: f64,
+    /// The number of trees in a set: the mean over sets; so are the figures below, unless they say otherwise.
+    pub trees: f64,
+    /// The combined diameter: the largest distance of two routers, each in the tree where it is shorter.
+    pub diameter: f64,
+    /// The smallest combined diameter of all sets.
+    pub least_diameter: f64,
+    /// The largest.
+    pub largest_diameter: f64,
+    /// The average distance over pairs of routers, each in the tree where it is shorter.
+    pub average_distance: f64,
+    /// Links in no tree.
+    pub unused: f64,
+    /// The share of sets whose trees span the network and have no link in common.
+    pub disjoint: f64,
+    /// The share of sets whose trees are all binary.
+    pub binary: f64,
 }
 
 /// What plans cost apart from time.
@@ -58,6 +115,9 @@ pub struct PlanCosts {
     pub channels: f64,
     /// The share of plans that are not contention-free (paper 2, Definition 4).
     pub contention: f64,
+    /// The share of turns that the routing prohibits; `None` for a routing that is not one over permitted turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prohibited: Option<f64>,
 }
 
 /// Messages by fate.
@@ -82,6 +142,34 @@ pub struct Latency {
     pub mean: Distribution,
     /// Means of the parts of the latency to the last destination.
     pub parts: Parts,
+    /// Of messages to one destination, where others are measured too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unicast: Option<Box<KindLatency>>,
+    /// Of messages to several destinations, where others are measured too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multicast: Option<Box<KindLatency>>,
+}
+
+/// Latencies of one kind of messages.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct KindLatency {
+    /// Messages measured.
+    pub measured: u64,
+    /// To the last destination.
+    pub last: Distribution,
+    /// The mean over destinations.
+    pub mean: Distribution,
+}
+
+/// What the buffers of buffered switches held, in flits of one switch, from samples.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct BufferUse {
+    /// The mean over switches and time.
+    pub mean: f64,
+    /// The most in any switch at any sample.
+    pub most: u64,
+    /// The mean as a share of what a switch can hold, averaged over switches.
+    pub share: f64,
 }
 
 /// A summary of measured values; `None` without any.

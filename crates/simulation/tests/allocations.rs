@@ -81,7 +81,7 @@ fn trees_too() {
     let mut trunk = None;
     for x in 0..8u32 {
         if x > 0 {
-            branches.push(Branch { channel: channel(x - 1, x), parent: trunk, delivers: Some(NodeId::new(x)) });
+            branches.push(Branch { channel: channel(x - 1, x), parent: trunk, delivers: vec![NodeId::new(x)] });
             trunk = Some(branches.len() as u32 - 1);
         }
         let mut parent = trunk;
@@ -89,7 +89,7 @@ fn trees_too() {
             branches.push(Branch {
                 channel: channel(x + 8 * (y - 1), x + 8 * y),
                 parent,
-                delivers: Some(NodeId::new(x + 8 * y)),
+                delivers: vec![NodeId::new(x + 8 * y)],
             });
             parent = Some(branches.len() as u32 - 1);
         }

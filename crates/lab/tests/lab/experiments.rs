@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use wormcast_lab::{Diagnostic, Experiment, Override, schema};
+use wormcast_network::ChannelId;
 
 fn shipped() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -22,10 +23,11 @@ fn the_shipped_experiments_are_good() {
     for path in shipped() {
         let experiment = Experiment::read(&path, &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
         let points = experiment.points().unwrap();
-        experiment.scenarios(&points).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        experiment.jobs(&points).unwrap_or_else(|error| panic!("{}", error.render(false)));
         assert!(!experiment.title().is_empty() && points.len() > 1);
         // Tables have no numbers to plot against.
-        let table = ["paper-2-examples", "paper-1-table-1"].iter().any(|name| path.file_stem() == Some(name.as_ref()));
+        let tables = ["paper-2-examples", "paper-1-table-1", "paper-5-theorem-4-1"];
+        let table = tables.iter().any(|name| path.file_stem() == Some(name.as_ref()));
         assert_eq!(experiment.figure().is_none(), table, "{}", path.display());
     }
     assert_eq!(Experiment::built_in(&[]).unwrap().points().unwrap().len(), 40);
@@ -63,6 +65,36 @@ fn the_schema_covers_every_key_of_the_shipped_experiments() {
     }
 }
 
+/// A graph without a seed is drawn with that of the run, from text or from a table whose parameters can be swept.
+#[test]
+fn graphs_without_a_seed_are_drawn_anew() {
+    let read = |topology: &str, sweep: &str| {
+        let text = format!(
+            "topology = {topology}\nalgorithm = \"separate\"\n[traffic]\narrivals = {{ process = \"poisson\", rate = 0.1 }}\n\
+             [sweep]\n{sweep}\nrouting = [\"up-down\", \"turn-prohibition\"]\n"
+        );
+        Experiment::parse("test.toml", &text, &[]).unwrap_or_else(|error| panic!("{}", error.render(false)))
+    };
+    let links = |experiment: &Experiment, point: usize, seed| {
+        let points = experiment.points().unwrap();
+        let scenario = experiment.scenario_of(&points[point], seed).unwrap();
+        let network = scenario.network();
+        let ends = (0..network.channels() as u32).map(ChannelId::new).map(|c| (network.from(c), network.to(c)));
+        ends.collect::<Vec<_>>()
+    };
+    let text = read("\"random:nodes=12,degree=3\"", "");
+    let table = read("{ random = { nodes = 12, degree = 4 } }", "topology.random.degree = [3, 4]");
+    for experiment in [&text, &table] {
+        assert_ne!(links(experiment, 0, 1), links(experiment, 0, 2));
+        assert_eq!(links(experiment, 0, 1), links(experiment, 1, 1), "routings meet the same graph");
+    }
+    assert_eq!(links(&text, 0, 7), links(&table, 0, 7));
+    assert_eq!(links(&table, 2, 7).len(), 48);
+    assert_eq!(table.points().unwrap()[2].spec.topology, "random:nodes=12,degree=4");
+    let fixed = read("\"random:nodes=12,degree=3,seed=5\"", "");
+    assert_eq!(links(&fixed, 0, 1), links(&fixed, 0, 2));
+}
+
 const GOOD: &str = r#"title = "t"
 topology = "mesh:4x4"
 seed = 3
@@ -77,7 +109,7 @@ algorithm = ["dual-path", "column-path"]
 fn check(text: &str, set: &[&str]) -> Result<(), Diagnostic> {
     let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
     let experiment = Experiment::parse("x.toml", text, &overrides)?;
-    experiment.scenarios(&experiment.points()?).map(drop)
+    experiment.jobs(&experiment.points()?).map(drop)
 }
 
 #[test]
@@ -144,7 +176,7 @@ fn bad_files_are_pointed_at() {
         (
             "seed = 3",
             "run.mode = 'plam'",
-            "x.toml:3:12: unknown value `plam`, expected one of `steady`, `finite`, `plan`",
+            "x.toml:3:12: unknown value `plam`, expected one of `steady`, `finite`, `plan`, `trees`",
         ),
         (
             "seed = 3",
@@ -276,7 +308,7 @@ fn points_are_in_the_order_of_the_file_and_have_their_own_hashes() {
     assert_eq!(original.iter().collect::<std::collections::HashSet<_>>().len(), 4);
     assert!(original.iter().all(|hash| hash.len() == 64));
     // Titles, plots and stopping do not change what is simulated; spelled-out defaults neither.
-    let same = "title = \"u\"\nplot.title = 'v'\nstop.confidence = 0.9\nswitching.buffer = 1";
+    let same = "title = \"u\"\nplot.title = 'v'\nstop.confidence = 0.9\nswitching.virtual_channels = 1";
     assert_eq!(hashes(&GOOD.replace("title = \"t\"", same)), original);
     assert_ne!(hashes(&GOOD.replace("seed = 3", "seed = 4"))[0], original[0]);
     assert_ne!(hashes(&GOOD.replace("seed = 3", "seed = 3\nswitching.buffer = 2"))[0], original[0]);
@@ -306,4 +338,26 @@ fn files_are_looked_for_beside_the_experiment_and_their_contents_count() {
     assert!(error.to_string().contains("x.toml:1:12: unknown topology `rong.txt`"), "{error}");
     let error = Experiment::read(&directory.path().join("no.toml"), &[]).unwrap_err();
     assert!(error.to_string().contains("no.toml: cannot read the experiment file: "), "{error}");
+}
+
+/// What sends nothing has no traffic, and a network that its trees are defined on.
+#[test]
+fn trees_are_measured_without_traffic() {
+    const TREES: &str = "topology = 'torus:4x4'\nalgorithm = 'dstm-1'\nrun.mode = 'trees'\n";
+    check(TREES, &[]).unwrap();
+    let problem = |set: &str| {
+        let error = check(TREES, &[set]).unwrap_err();
+        error.to_string()
+    };
+    for (set, expected) in [
+        ("algorithm=dstm-tarjn", "did you mean `dstm-tarjan`?"),
+        ("topology=mesh:4x4", "`dstm-1` needs a torus of two dimensions"),
+        ("run.messages=0", "`run.messages`: expected 1 to"),
+        ("run.max_cycles=9", "`run.max_cycles`: `mode = \"trees\"` sends nothing: leave it out"),
+        ("traffic.length=9", "`traffic`: `mode = \"trees\"` sends nothing: leave it out"),
+        ("engine=flit", "`engine`: `mode = \"trees\"` sends nothing: leave it out"),
+    ] {
+        let message = problem(set);
+        assert!(message.contains(expected), "{set}: {message}");
+    }
 }

@@ -26,12 +26,12 @@ pub(crate) struct Request {
     pub(crate) worm: u32,
     /// The vertex of the worm at which it was made.
     pub(crate) vertex: u32,
-    /// One channel of this pool.
-    pub(crate) pool: Option<Pool>,
+    /// One channel of each of these pools.
+    pub(crate) pools: Vec<Pool>,
     /// Links: any one of them, in order of preference, or all of them.
     pub(crate) links: Vec<ChannelId>,
     pub(crate) all_links: bool,
-    /// The places in the queues: those of the links, then that of the pool.
+    /// The places in the queues: those of the links, then those of the pools.
     entries: Vec<u32>,
     live: bool,
 }
@@ -47,8 +47,8 @@ pub(crate) enum Pool {
 /// What a request asks for, all at once.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
-    /// One channel of this pool.
-    pub(crate) pool: Option<Pool>,
+    /// One channel of each of these pools, which are different ones.
+    pub(crate) pools: &'a [Pool],
     /// Links: any one of them, in order of preference, or all of them.
     pub(crate) links: &'a [ChannelId],
     pub(crate) all_links: bool,
@@ -61,8 +61,8 @@ pub(crate) struct Grant {
     pub(crate) vertex: u32,
     /// When it was requested.
     pub(crate) requested: Cycle,
-    /// The channel of the pool, if one was asked for.
-    pub(crate) pooled: Option<ChannelId>,
+    /// The channels of the pools, in the order in which those were asked for.
+    pub(crate) pooled: Vec<ChannelId>,
     /// The links, with the virtual channel that was given of each.
     pub(crate) links: Vec<(ChannelId, u32)>,
 }
@@ -311,13 +311,13 @@ impl Arbiter {
     /// Makes a request: grants it at once if nothing could change the outcome, or puts it at the end of the queues of everything
     /// that it asks for. Returns whether `grant` describes it as granted. Requests have to come in the order of their keys.
     pub(crate) fn ask(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>, grant: &mut Grant) -> bool {
-        let Wanted { pool, links, all_links } = wanted;
+        let Wanted { pools, links, all_links } = wanted;
         if self.undisputed(wanted, grant) {
             (grant.worm, grant.vertex, grant.requested) = (worm, vertex, key.cycle);
             for &(link, vc) in &grant.links {
                 self.hold(link, vc, worm);
             }
-            if let Some(channel) = grant.pooled {
+            for &channel in &grant.pooled {
                 self.hold(channel, 0, worm);
             }
             return true;
@@ -327,7 +327,7 @@ impl Arbiter {
                 key,
                 worm: NONE,
                 vertex: 0,
-                pool: None,
+                pools: Vec::new(),
                 links: Vec::new(),
                 all_links: false,
                 entries: Vec::new(),
@@ -347,7 +347,7 @@ impl Arbiter {
             }
             entries.push(self.enqueue(link.index(), index));
         }
-        if let Some(pool) = pool {
+        for &pool in pools {
             let queue = self.queue_of(pool);
             // Worms bound to classes share the queue: every member counts.
             let all = match pool {
@@ -365,7 +365,9 @@ impl Arbiter {
         let request = &mut self.requests[index as usize];
         request.links.clear();
         request.links.extend_from_slice(links);
-        (request.key, request.worm, request.vertex, request.pool) = (key, worm, vertex, pool);
+        request.pools.clear();
+        request.pools.extend_from_slice(pools);
+        (request.key, request.worm, request.vertex) = (key, worm, vertex);
         (request.all_links, request.entries, request.live) = (all_links, entries, true);
         self.pending += 1;
         if self.may_be_granted(wanted) {
@@ -375,10 +377,10 @@ impl Arbiter {
     }
 
     /// Whether something of each part is free in this cycle; if not, only a later one can bring a grant.
-    fn may_be_granted(&self, Wanted { pool, links, all_links }: Wanted<'_>) -> bool {
+    fn may_be_granted(&self, Wanted { pools, links, all_links }: Wanted<'_>) -> bool {
         let mut free = links.iter().map(|&link| self.free_virtual_channel(link).is_some());
         let links_free = links.is_empty() || if all_links { free.all(|free| free) } else { free.any(|free| free) };
-        links_free && pool.is_none_or(|pool| self.free_member(pool).is_some())
+        links_free && pools.iter().all(|&pool| self.free_member(pool).is_some())
     }
 
     /// Grants a request for any one of some links at once, if nothing could change the outcome; returns the link.
@@ -414,13 +416,13 @@ impl Arbiter {
 
     /// Whether a new request can be granted before this cycle's pass: what it gets is free and nobody else has asked for it, so
     /// no request before it in the pass can take it; and any link that it would have preferred is held, so none can become free.
-    fn undisputed(&self, Wanted { pool, links, all_links }: Wanted<'_>, grant: &mut Grant) -> bool {
+    fn undisputed(&self, Wanted { pools, links, all_links }: Wanted<'_>, grant: &mut Grant) -> bool {
         grant.links.clear();
-        grant.pooled = None;
-        if let Some(pool) = pool {
-            grant.pooled = self.free_member(pool);
-            if grant.pooled.is_none() || self.queues[self.queue_of(pool)] != NONE {
-                return false;
+        grant.pooled.clear();
+        for &pool in pools {
+            match self.free_member(pool) {
+                Some(channel) if self.queues[self.queue_of(pool)] == NONE => grant.pooled.push(channel),
+                _ => return false,
             }
         }
         for &link in links {
@@ -485,8 +487,9 @@ impl Arbiter {
     /// Whether all parts of the request can be granted now; if so, `grant` says by what.
     fn satisfiable(&self, request: &Request, grant: &mut Grant) -> bool {
         grant.links.clear();
-        grant.pooled = request.pool.and_then(|pool| self.free_member(pool));
-        if request.pool.is_some() && grant.pooled.is_none() {
+        grant.pooled.clear();
+        grant.pooled.extend(request.pools.iter().map_while(|&pool| self.free_member(pool)));
+        if grant.pooled.len() < request.pools.len() {
             return false;
         }
         for (&link, &entry) in request.links.iter().zip(&request.entries) {
@@ -509,12 +512,12 @@ impl Arbiter {
         let request = &mut self.requests[index as usize];
         request.live = false;
         (grant.worm, grant.vertex, grant.requested) = (request.worm, request.vertex, request.key.cycle);
-        let pool = request.pool;
         let (mut entries, wanted) = (std::mem::take(&mut request.entries), std::mem::take(&mut request.links));
+        let pools = std::mem::take(&mut request.pools);
         for &(link, vc) in &grant.links {
             self.hold(link, vc, grant.worm);
         }
-        if let Some(channel) = grant.pooled {
+        for &channel in &grant.pooled {
             self.hold(channel, 0, grant.worm);
         }
         for (&link, &entry) in wanted.iter().zip(&entries) {
@@ -522,15 +525,15 @@ impl Arbiter {
                 self.wake_head(link.index());
             }
         }
-        if let Some(pool) = pool {
+        for (&pool, &entry) in pools.iter().zip(&entries[wanted.len()..]) {
             let queue = self.queue_of(pool);
-            if self.dequeue(queue, entries[wanted.len()]) && matches!(pool, Pool::Injection(_)) {
+            if self.dequeue(queue, entry) && matches!(pool, Pool::Injection(_)) {
                 self.wake_head(queue);
             }
         }
         entries.clear();
         let request = &mut self.requests[index as usize];
-        (request.entries, request.links) = (entries, wanted);
+        (request.entries, request.links, request.pools) = (entries, wanted, pools);
         self.free_requests.push(index);
         self.pending -= 1;
     }

@@ -126,11 +126,12 @@ impl<O: Observer> Core<'_, O> {
         let arbiter = &self.channels.arbiter;
         let mut blockers = std::mem::take(&mut search.blockers);
         blockers.clear();
-        if let Some(pool) = request.pool {
+        for &pool in &request.pools {
             blockers.extend(arbiter.members(pool).map(|channel| arbiter.holder(channel, 0)));
-            if !blockers.iter().all(|&holder| search.is_dead(holder)) {
-                blockers.clear();
+            if blockers.iter().all(|&holder| search.is_dead(holder)) {
+                break;
             }
+            blockers.clear();
         }
         if blockers.is_empty() {
             for (position, &link) in request.links.iter().enumerate() {
@@ -164,7 +165,7 @@ impl<O: Observer> Core<'_, O> {
         let mut waits_for = Vec::new();
         let mut seen = HashSet::new();
         for request in &requests {
-            let pooled = request.pool.into_iter().flat_map(|pool| self.channels.arbiter.members(pool).take(1));
+            let pooled = request.pools.iter().flat_map(|&pool| self.channels.arbiter.members(pool).take(1));
             for channel in pooled.chain(request.links.iter().copied()) {
                 let name = match self.channels.space.kind(channel) {
                     ChannelKind::Link => self.name(channel),
@@ -204,11 +205,13 @@ fn held(worm: &Worm) -> Vec<ChannelId> {
                 held.extend(Some(hop.entered_by).filter(|channel| channel.raw() != NONE));
                 held.extend(Some(hop.consumption).filter(|&c| c != NONE).map(ChannelId::new));
             }
+            held.extend(route.further.iter().map(|&(_, channel)| channel));
         }
         Route::Tree(route) => {
             for vertex in route.vertices.iter().skip(1) {
                 held.extend(vertex.reserved.then_some(vertex.entered_by));
-                held.extend((vertex.consumption != NONE).then(|| ChannelId::new(vertex.consumption)));
+                let consumption = route.deliveries_of(vertex).iter().map(|delivery| delivery.channel);
+                held.extend(consumption.filter(|channel| channel.raw() != NONE));
             }
         }
     }

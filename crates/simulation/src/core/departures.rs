@@ -6,7 +6,7 @@ use super::Core;
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
-use super::worm::{Hop, PathRoute, Route, UNKNOWN};
+use super::worm::{PathRoute, Route, UNKNOWN};
 use crate::config::{Header, Replication};
 use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 use crate::observer::{Cycle, Delivery, LatencyParts, Observer};
@@ -20,7 +20,7 @@ impl<O: Observer> Core<'_, O> {
         let hop = route.hop_mut(vertex);
         debug_assert_eq!(hop.departs, UNKNOWN);
         hop.departs = at;
-        hop.gives_back(slot, vertex, &mut self.channels)
+        route.gives_back(slot, vertex, &mut self.channels)
     }
 
     /// The last flit of a tree worm leaves a vertex on all branches in cycle `at`, now or later: gives back the channel that leads
@@ -35,15 +35,12 @@ impl<O: Observer> Core<'_, O> {
         }
     }
 
-    /// The last flit of a tree worm crosses the consumption channel at a vertex in cycle `at`, now or later: gives it back.
-    /// Returns whether there is one.
-    pub(crate) fn tree_consumes(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
-        let Route::Tree(route) = &self.worms[slot as usize].route else { return false };
-        let consumption = route.vertices[vertex as usize].consumption;
-        if consumption != NONE {
-            self.channels.free(slot, ChannelId::new(consumption), 0, at + 1);
-        }
-        consumption != NONE
+    /// The last flit of a tree worm crosses the consumption channel of a delivery in cycle `at`, now or later: gives it back.
+    pub(crate) fn tree_consumes(&mut self, slot: u32, delivery: u32, at: Cycle) {
+        let Route::Tree(route) = &mut self.worms[slot as usize].route else { return };
+        let delivery = &mut route.deliveries[delivery as usize];
+        delivery.departs = at;
+        self.channels.free(slot, delivery.channel, 0, at + 1);
     }
 
     /// Reports what a path worm has given back in cycles before `before`. Until then its vertices stay.
@@ -59,10 +56,9 @@ impl<O: Observer> Core<'_, O> {
     /// Reports what a tree worm has given back in cycles before `before`: O(vertices).
     pub(crate) fn report_tree_departures(&mut self, slot: u32, before: Cycle) {
         let Route::Tree(route) = &self.worms[slot as usize].route else { return };
-        for vertex in 0..route.vertices.len() as u32 {
-            self.report_tree_departure(slot, vertex, before);
-            self.report_tree_consumption(slot, vertex, before);
-        }
+        let (vertices, deliveries) = (route.vertices.len() as u32, route.deliveries.len() as u32);
+        (0..vertices).for_each(|vertex| self.report_tree_departure(slot, vertex, before));
+        (0..deliveries).for_each(|delivery| self.report_consumption(slot, delivery, before));
     }
 
     /// Reports the channel to a vertex, if it was given back in a cycle before `before`.
@@ -76,31 +72,40 @@ impl<O: Observer> Core<'_, O> {
         }
     }
 
-    /// Reports the consumption channel at a vertex, if it was given back in a cycle before `before`.
-    fn report_tree_consumption(&mut self, slot: u32, vertex: u32, before: Cycle) {
-        let Route::Tree(route) = &self.worms[slot as usize].route else { return };
-        let departs = route.vertices[vertex as usize].departs;
-        if departs < before {
-            self.report_consumed(slot, vertex, departs);
-        }
-    }
-
-    /// Reports that the consumption channel at a vertex of a tree worm, if it has one, was given back in cycle `at`.
-    pub(crate) fn report_consumed(&mut self, slot: u32, vertex: u32, at: Cycle) {
+    /// Reports the consumption channel of a delivery, if it was given back in a cycle before `before`.
+    pub(crate) fn report_consumption(&mut self, slot: u32, delivery: u32, before: Cycle) {
         let worm = &mut self.worms[slot as usize];
         let Route::Tree(route) = &mut worm.route else { return };
-        let here = &mut route.vertices[vertex as usize];
-        let consumption = std::mem::replace(&mut here.consumption, NONE);
-        if consumption != NONE {
-            let (id, consumed) = (worm.id, here.total - here.script.len() as u32);
-            self.reports.released(at, id, ChannelId::new(consumption), consumed);
+        let delivery = &mut route.deliveries[delivery as usize];
+        if delivery.departs < before && delivery.channel.raw() != NONE {
+            let channel = std::mem::replace(&mut delivery.channel, ChannelId::new(NONE));
+            let vertex = &route.vertices[delivery.vertex as usize];
+            let consumed = vertex.total - vertex.script.len() as u32;
+            self.reports.released(delivery.departs, worm.id, channel, consumed);
         }
     }
 
-    /// The last data flit crosses a consumption channel at a vertex: reports the delivery and triggers what waits for it.
+    /// The last data flit of a path worm crosses the consumption channels at a vertex: reports the deliveries.
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
+        for which in 0.. {
+            let Route::Path(route) = &self.worms[slot as usize].route else { return };
+            let Some(channel) = route.consumption(vertex).nth(which) else { return };
+            if let ChannelKind::Consumption(node, _) = self.channels.space.kind(channel) {
+                self.deliver_to(slot, vertex, node);
+            }
+        }
+    }
+
+    /// The last data flit of a tree worm crosses the consumption channel of a delivery: reports that.
+    pub(crate) fn deliver_tree(&mut self, slot: u32, delivery: u32) {
+        let Route::Tree(route) = &self.worms[slot as usize].route else { return };
+        let delivery = &route.deliveries[delivery as usize];
+        self.deliver_to(slot, delivery.vertex, delivery.node);
+    }
+
+    /// A node has the message, by a worm that is at a vertex: reports it, and triggers what waits for it.
+    fn deliver_to(&mut self, slot: u32, vertex: u32, node: NodeId) {
         let delivered = self.now + 1;
-        let Some(node) = self.delivers_to(slot, vertex) else { return };
         let network = self.network_time(slot, vertex);
         let worm = &self.worms[slot as usize];
         let in_network = delivered - worm.prepared;
@@ -134,21 +139,10 @@ impl<O: Observer> Core<'_, O> {
         }
     }
 
-    /// The node that a worm delivers to at a vertex: the one whose consumption channel it was granted there.
-    fn delivers_to(&self, slot: u32, vertex: u32) -> Option<NodeId> {
-        match &self.worms[slot as usize].route {
-            Route::Path(route) => match self.channels.space.kind(ChannelId::new(route.hop(vertex).consumption)) {
-                ChannelKind::Consumption(node, _) => Some(node),
-                _ => None,
-            },
-            Route::Tree(route) => route.vertices[vertex as usize].delivers,
-        }
-    }
-
     /// What the worm would have taken in an empty network, from the end of its startup, to deliver at a vertex.
     ///
-    /// The closed forms of `contention_free` for paths and for lockstep trees with one common header. For other trees: all the
-    /// time but that which requests waited.
+    /// The closed forms of `contention_free` for paths, and for trees with one common header that are replicated in lockstep or
+    /// stored whole. For other trees: all the time but that which requests waited.
     fn network_time(&self, slot: u32, vertex: u32) -> u64 {
         let worm = &self.worms[slot as usize];
         let timing = WormTiming {
@@ -160,8 +154,9 @@ impl<O: Observer> Core<'_, O> {
         match &worm.route {
             Route::Path(route) => path_delivery(timing, &route.strips, route.last(), vertex - 1),
             Route::Tree(route) => {
-                let common = self.config.replication == Replication::Lockstep && self.config.header != Header::Tree;
-                if common {
+                // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
+                let like_one = self.config.replication == Replication::Lockstep || self.config.branching().whole_worms;
+                if like_one && self.config.header != Header::Tree {
                     lockstep_tree_delivery(timing, route.heights_above(vertex as usize))
                 } else {
                     (self.now + 1 - worm.prepared).saturating_sub(worm.waited)
@@ -171,25 +166,24 @@ impl<O: Observer> Core<'_, O> {
     }
 }
 
-impl Hop {
+impl PathRoute {
     /// The cycle in which the last flit leaves the vertex is known: gives back what the worm holds for it. Returns whether that is
     /// a delivery.
     #[inline]
     pub(crate) fn gives_back(&self, slot: u32, vertex: u32, channels: &mut Channels) -> bool {
-        let at = self.departs + 1;
+        let hop = self.hop(vertex);
+        let at = hop.departs + 1;
         if vertex > 1 {
-            channels.free_link(slot, self.entered_by, self.virtual_channel, at);
+            channels.free_link(slot, hop.entered_by, hop.virtual_channel, at);
         } else if vertex == 1 {
-            channels.free(slot, self.entered_by, 0, at);
+            channels.free(slot, hop.entered_by, 0, at);
         }
-        if self.consumption != NONE {
-            channels.free(slot, ChannelId::new(self.consumption), 0, at);
+        if hop.consumption != NONE {
+            self.consumption(vertex).for_each(|channel| channels.free(slot, channel, 0, at));
         }
-        self.consumption != NONE
+        hop.consumption != NONE
     }
-}
 
-impl PathRoute {
     /// Reports what was given back in cycles before `before`; `addresses` is the number of header flits, if they are stripped.
     #[inline]
     pub(crate) fn report_departures<O: Observer>(
@@ -212,6 +206,10 @@ impl PathRoute {
                 self.stripped += u32::from(addresses.is_some());
                 let consumed = flits - addresses.unwrap_or(0);
                 reports.released(hop.departs, worm, ChannelId::new(hop.consumption), consumed);
+                let vertex = self.tail - 1;
+                let here = self.further.iter().take_while(|at| at.0 == vertex).count();
+                let further = self.further.drain(..here);
+                further.for_each(|(_, channel)| reports.released(hop.departs, worm, channel, consumed));
             }
         }
     }

@@ -23,7 +23,7 @@ use crate::config::{Header, StartupMode};
 use crate::engine::{EngineConfig, Progress};
 use crate::observer::{Cycle, LatencyParts, Observer};
 use crate::result::Deadlock;
-use arbiter::{Arbiter, Grant, NONE};
+use arbiter::{Arbiter, Grant, NONE, Pool};
 use channels::{Channels, Reports};
 pub(crate) use dead::Search;
 pub(crate) use event::{Event, Kind};
@@ -64,6 +64,7 @@ pub(crate) struct Core<'a, O> {
     grant: Grant,
     candidates: Vec<ChannelId>,
     children: Vec<u32>,
+    pools: Vec<Pool>,
 }
 
 impl<'a, O: Observer> Core<'a, O> {
@@ -106,6 +107,7 @@ impl<'a, O: Observer> Core<'a, O> {
             grant: Grant::default(),
             candidates: Vec::new(),
             children: Vec::new(),
+            pools: Vec::new(),
         }
     }
 
@@ -172,7 +174,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 }
                 Itinerary::Encoded(_) => unreachable!("`simulate` refuses them: they need buffered switches"),
                 Itinerary::Tree(tree) => {
-                    let source = self.network.router_of(planned.from);
+                    let source = self.network.entry_of(planned.from);
                     let scripted = self.config.header == Header::Tree;
                     let route = tree_route::route(self.network, source, &tree, worm, length, scripted);
                     worm.route = Route::Tree(route);
@@ -271,7 +273,7 @@ impl<'a, O: Observer> Core<'a, O> {
     fn router_at(&self, slot: u32, vertex: u32) -> RouterId {
         let worm = &self.worms[slot as usize];
         let entered_by = match &worm.route {
-            _ if vertex <= 1 => return self.network.router_of(worm.from),
+            _ if vertex <= 1 => return self.network.entry_of(worm.from),
             Route::Path(route) => route.hop(vertex).entered_by,
             Route::Tree(route) => route.vertices[vertex as usize].entered_by,
         };

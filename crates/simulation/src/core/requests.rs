@@ -1,5 +1,6 @@
 //! Requests and grants: what headers ask for in routers, and what happens when they get it (model.md, rules 9 to 15).
 
+use wormcast_network::ChannelKind;
 use wormcast_routing::NoRoute;
 
 use super::Core;
@@ -23,8 +24,12 @@ impl<O: Observer> Core<'_, O> {
         let Route::Path(route) = &mut worm.route else { return };
         let at = route.at;
         let delivers = route.heads_for == at;
-        let target =
-            if delivers { route.stop_after().map(|stop| self.network.router_of(stop)) } else { Some(route.heads_for) };
+        let stops = if delivers { route.next_stops(self.network).len() } else { 0 };
+        let target = if delivers {
+            route.stop_after(stops).map(|stop| self.network.router_of(stop))
+        } else {
+            Some(route.heads_for)
+        };
         self.candidates.clear();
         if let Some(target) = target {
             let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
@@ -39,28 +44,39 @@ impl<O: Observer> Core<'_, O> {
                 }
             }
         }
-        let pool = delivers.then(|| Pool::Consumption(route.next_stop(), worm.class));
-        // What headers ask for on nearly every hop is granted here and now, if nobody else wants it.
-        let taken = match pool {
-            None => self.channels.arbiter.take_link(&self.candidates, slot),
-            Some(pool) if self.candidates.is_empty() => self.channels.arbiter.take_member(pool, slot),
+        // What headers ask for on nearly every hop, and at the last of single stops, is granted here and now, if nobody else
+        // wants it.
+        let taken = match (stops, self.candidates.is_empty()) {
+            (0, _) => self.channels.arbiter.take_link(&self.candidates, slot),
+            (1, true) => {
+                let pool = Pool::Consumption(route.next_stops(self.network)[0], worm.class);
+                self.channels.arbiter.take_member(pool, slot)
+            }
             _ => None,
         };
         if let Some(channel) = taken {
             let addresses = (self.config.header == Header::AllDestinations).then_some(worm.header);
             route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
             self.reports.observer.granted(self.now, worm.id, channel);
-            match pool {
-                None => route.push(channel, 0, self.network.to(channel), &mut self.hops),
-                Some(_) => route.ends(vertex, channel),
+            if delivers {
+                route.hop_mut(vertex).consumption = channel.raw();
+                route.reach_stops(1, self.network);
+                route.complete = true;
+            } else {
+                route.push(channel, 0, self.network.to(channel), &mut self.hops);
             }
             self.granted.push((slot, vertex));
             return;
         }
+        let mut pools = std::mem::take(&mut self.pools);
+        pools.clear();
+        if delivers {
+            pools.extend(route.next_stops(self.network).iter().map(|&stop| Pool::Consumption(stop, worm.class)));
+        }
         let key = Key { cycle: self.now, worm: worm.id, part: vertex };
         let candidates = std::mem::take(&mut self.candidates);
-        self.ask(key, slot, vertex, Wanted { pool, links: &candidates, all_links: false });
-        self.candidates = candidates;
+        self.ask(key, slot, vertex, Wanted { pools: &pools, links: &candidates, all_links: false });
+        (self.candidates, self.pools) = (candidates, pools);
     }
 
     fn request_tree(&mut self, slot: u32, vertex: u32) {
@@ -71,23 +87,27 @@ impl<O: Observer> Core<'_, O> {
         let (mut candidates, mut children) = (std::mem::take(&mut self.candidates), std::mem::take(&mut self.children));
         candidates.clear();
         children.clear();
-        let pool = route.vertices[vertex as usize].delivers.map(|node| Pool::Consumption(node, class));
+        let mut pools = std::mem::take(&mut self.pools);
+        pools.clear();
+        let deliveries = route.deliveries_of(&route.vertices[vertex as usize]);
+        pools.extend(deliveries.iter().map(|delivery| Pool::Consumption(delivery.node, class)));
         children.extend(route.children(vertex as usize).map(|child| child as u32));
         candidates.extend(children.iter().map(|&child| route.vertices[child as usize].entered_by));
         let apart =
             self.config.replication == Replication::Independent && self.config.reservation == Reservation::Separate;
         if apart {
-            if pool.is_some() {
-                self.ask(key(vertex), slot, vertex, Wanted { pool, links: &[], all_links: true });
+            for pool in &pools {
+                let wanted = Wanted { pools: std::slice::from_ref(pool), links: &[], all_links: true };
+                self.ask(key(vertex), slot, vertex, wanted);
             }
             for (&child, link) in children.iter().zip(&candidates) {
-                let wanted = Wanted { pool: None, links: std::slice::from_ref(link), all_links: true };
+                let wanted = Wanted { pools: &[], links: std::slice::from_ref(link), all_links: true };
                 self.ask(key(child), slot, vertex, wanted);
             }
         } else {
-            self.ask(key(vertex), slot, vertex, Wanted { pool, links: &candidates, all_links: true });
+            self.ask(key(vertex), slot, vertex, Wanted { pools: &pools, links: &candidates, all_links: true });
         }
-        (self.candidates, self.children) = (candidates, children);
+        (self.candidates, self.children, self.pools) = (candidates, children, pools);
     }
 
     /// Makes a request; it may be granted at once.
@@ -106,31 +126,36 @@ impl<O: Observer> Core<'_, O> {
     pub(super) fn apply(&mut self, grant: &Grant) {
         self.report_departures(grant.worm, self.now);
         let worm = &mut self.worms[grant.worm as usize];
-        for channel in grant.pooled.into_iter().chain(grant.links.iter().map(|&(link, _)| link)) {
+        for channel in grant.pooled.iter().copied().chain(grant.links.iter().map(|&(link, _)| link)) {
             self.reports.observer.granted(self.now, worm.id, channel);
         }
         let v = grant.vertex as usize;
         if v == 0 {
-            if let Some(channel) = grant.pooled {
+            if let Some(&channel) = grant.pooled.first() {
                 self.first_hop(grant.worm, channel);
             }
         } else {
             match &mut worm.route {
                 Route::Path(route) => {
-                    let link = grant.links.first();
-                    match grant.pooled {
-                        Some(channel) if link.is_none() => route.ends(grant.vertex, channel),
-                        Some(channel) => route.reaches_stop(grant.vertex, channel, self.network),
-                        None => {}
+                    if let Some((first, further)) = grant.pooled.split_first() {
+                        route.hop_mut(grant.vertex).consumption = first.raw();
+                        route.further.extend(further.iter().map(|&channel| (grant.vertex, channel)));
+                        route.reach_stops(grant.pooled.len(), self.network);
                     }
-                    if let Some(&(link, vc)) = link {
-                        route.push(link, vc, self.network.to(link), &mut self.hops);
+                    match grant.links.first() {
+                        Some(&(link, vc)) => route.push(link, vc, self.network.to(link), &mut self.hops),
+                        None => route.complete = true,
                     }
                 }
                 Route::Tree(route) => {
                     worm.waited += self.now - grant.requested;
-                    if let Some(channel) = grant.pooled {
-                        route.vertices[v].consumption = channel.raw();
+                    let (first, end) = route.vertices[v].deliveries;
+                    for &channel in &grant.pooled {
+                        let ChannelKind::Consumption(node, _) = self.channels.space.kind(channel) else { continue };
+                        let mut here = route.deliveries[first as usize..end as usize].iter_mut();
+                        if let Some(delivery) = here.find(|delivery| delivery.node == node) {
+                            delivery.channel = channel;
+                        }
                     }
                     let mut child = route.vertices[v].first_child;
                     while child != NONE {

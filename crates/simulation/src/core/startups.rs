@@ -94,7 +94,7 @@ impl<O: Observer> Core<'_, O> {
                     self.granted.push((slot, 0));
                 } else {
                     let key = Key { cycle: self.now, worm: id, part: 0 };
-                    self.ask(key, slot, 0, Wanted { pool: Some(pool), links: &[], all_links: true });
+                    self.ask(key, slot, 0, Wanted { pools: &[pool], links: &[], all_links: true });
                 }
             }
         }
@@ -105,7 +105,7 @@ impl<O: Observer> Core<'_, O> {
         let worm = &mut self.worms[slot as usize];
         match &mut worm.route {
             Route::Path(route) => {
-                let router = self.network.router_of(worm.from);
+                let router = self.network.entry_of(worm.from);
                 route.push(ChannelId::new(NONE), 0, router, &mut self.hops);
                 route.push(injection, 0, router, &mut self.hops);
             }

@@ -1,17 +1,17 @@
 //! Tree worms before they leave: their vertices, and which header flit goes where.
 
 use wormcast_multicast::Tree;
-use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::arbiter::NONE;
-use super::worm::{Address, TreeRoute, TreeVertex, UNKNOWN, Worm};
+use super::worm::{Address, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, Worm};
 
 /// The header flits of a tree that has one for each destination and each router where it splits.
 pub(crate) fn header_flits(tree: &Tree) -> u32 {
     let branches_from = |parent| tree.branches.iter().filter(|branch| branch.parent == parent).count();
-    let named =
-        (0..tree.branches.len()).filter(|&i| tree.branches[i].delivers.is_some() || branches_from(Some(i as u32)) > 1);
-    named.count() as u32 + u32::from(branches_from(None) > 1)
+    let named = (0..tree.branches.len())
+        .filter(|&i| !tree.branches[i].delivers.is_empty() || branches_from(Some(i as u32)) > 1);
+    named.count() as u32 + u32::from(!tree.delivers.is_empty() || branches_from(None) > 1)
 }
 
 /// The route of a tree worm that starts at `source`, before anything of it is granted.
@@ -23,7 +23,8 @@ pub(crate) fn route(
     length: u32,
     scripted: bool,
 ) -> TreeRoute {
-    let vertex = |parent, entered_by, delivers| TreeVertex {
+    let mut deliveries = Vec::new();
+    let mut vertex = |parent, entered_by, delivers: &[NodeId], place: u32| TreeVertex {
         departs: UNKNOWN,
         parent,
         first_child: NONE,
@@ -31,19 +32,25 @@ pub(crate) fn route(
         entered_by,
         virtual_channel: 0,
         height: 0,
-        delivers,
-        consumption: NONE,
+        deliveries: {
+            let first = deliveries.len() as u32;
+            let waiting = |&node| TreeDelivery { vertex: place, node, channel: ChannelId::new(NONE), departs: UNKNOWN };
+            deliveries.extend(delivers.iter().map(waiting));
+            (first, deliveries.len() as u32)
+        },
         total: worm.flits,
         reserved: false,
         granted: false,
         script: Vec::new(),
     };
     // Vertex 0 is the processor, 1 the source's router, 2 + i the router that branch i enters.
-    let mut vertices = vec![vertex(NONE, ChannelId::new(NONE), None), vertex(0, ChannelId::new(NONE), None)];
-    debug_assert_eq!(source, network.router_of(worm.from));
+    let nowhere = ChannelId::new(NONE);
+    let mut vertices = vec![vertex(NONE, nowhere, &[], 0), vertex(0, nowhere, &tree.delivers, 1)];
+    debug_assert_eq!(source, network.entry_of(worm.from));
     for branch in &tree.branches {
         let parent = branch.parent.map_or(1, |parent| parent + 2);
-        vertices.push(vertex(parent, branch.channel, branch.delivers));
+        let place = vertices.len() as u32;
+        vertices.push(vertex(parent, branch.channel, &branch.delivers, place));
     }
     // Children in the order of the branches.
     for child in (1..vertices.len()).rev() {
@@ -52,12 +59,12 @@ pub(crate) fn route(
         vertices[parent].first_child = child as u32;
         vertices[parent].height = vertices[parent].height.max(vertices[child].height + 1);
     }
-    let mut route = TreeRoute { vertices };
+    let mut route = TreeRoute { vertices, deliveries };
     if scripted {
         let mut flit = 0;
         for named in 1..route.vertices.len() {
             let splits = route.children(named).count() > 1;
-            if route.vertices[named].delivers.is_none() && !splits {
+            if route.deliveries_of(&route.vertices[named]).is_empty() && !splits {
                 continue;
             }
             // The flit that names a router passes all routers above it.

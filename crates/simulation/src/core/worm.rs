@@ -95,6 +95,8 @@ pub(crate) struct PathRoute {
     /// Whether the last vertex is the last stop and its consumption channel is granted.
     pub(crate) complete: bool,
     pub(crate) exit: Option<ChannelId>,
+    /// Where several nodes of a router get the message: (vertex, consumption channel) for all but the first of them, in order.
+    pub(super) further: Vec<(u32, ChannelId)>,
     stops: Vec<NodeId>,
     /// The routers, counted from the sender's, where address flits were stripped so far.
     pub(crate) strips: Vec<u32>,
@@ -115,7 +117,7 @@ pub(crate) struct Hop {
     pub(crate) entered_by: ChannelId,
     /// The virtual channel of it.
     pub(crate) virtual_channel: u32,
-    /// The consumption channel held here, or `NONE`.
+    /// The consumption channel held here, the first of several, or `NONE`.
     pub(crate) consumption: u32,
 }
 
@@ -132,6 +134,7 @@ impl Default for PathRoute {
             named: false,
             complete: false,
             exit: None,
+            further: Vec::new(),
             stops: Vec::new(),
             strips: Vec::new(),
         }
@@ -141,34 +144,38 @@ impl Default for PathRoute {
 impl PathRoute {
     /// Starts over, before the sender's processor, with the stops of another worm.
     pub(crate) fn reset(&mut self, stops: Vec<NodeId>, exit: Option<ChannelId>, network: &Network) {
-        debug_assert!(self.hops.is_empty());
+        debug_assert!(self.hops.is_empty() && self.further.is_empty());
         self.strips.clear();
         (self.stops, self.exit) = (stops, exit);
         (self.origin, self.tail, self.stripped, self.complete, self.next_stop) = (0, 0, 0, false, 0);
         self.head_for(network);
     }
 
-    /// The next stop.
-    pub(crate) fn next_stop(&self) -> NodeId {
-        self.stops[self.next_stop as usize]
+    /// The next stop, and those directly behind it at the same router.
+    #[inline]
+    pub(crate) fn next_stops(&self, network: &Network) -> &[NodeId] {
+        let stops = &self.stops[self.next_stop as usize..];
+        let here = |&&stop: &&NodeId| network.router_of(stop) == self.heads_for;
+        &stops[..stops.iter().take_while(here).count()]
     }
 
-    /// The stop after the next.
-    pub(crate) fn stop_after(&self) -> Option<NodeId> {
-        self.stops.get(self.next_stop as usize + 1).copied()
+    /// The first stop behind the next so many.
+    pub(crate) fn stop_after(&self, stops: usize) -> Option<NodeId> {
+        self.stops.get(self.next_stop as usize + stops).copied()
     }
 
-    /// The consumption channel of the next stop is granted at a vertex, and there is another stop to head for.
-    pub(crate) fn reaches_stop(&mut self, vertex: u32, consumption: ChannelId, network: &Network) {
-        self.hop_mut(vertex).consumption = consumption.raw();
-        self.next_stop += 1;
+    /// The consumption channels of the next so many stops are granted: there is another to head for, or none.
+    pub(crate) fn reach_stops(&mut self, stops: usize, network: &Network) {
+        self.next_stop += stops as u32;
         self.head_for(network);
     }
 
-    /// The consumption channel of the last stop is granted at a vertex.
-    pub(crate) fn ends(&mut self, vertex: u32, consumption: ChannelId) {
-        self.hop_mut(vertex).consumption = consumption.raw();
-        self.complete = true;
+    /// The consumption channels held at a vertex.
+    #[inline]
+    pub(crate) fn consumption(&self, vertex: u32) -> impl Iterator<Item = ChannelId> {
+        let first = self.hop(vertex).consumption;
+        let further = self.further.iter().filter(move |at| at.0 == vertex).map(|&(_, channel)| channel);
+        (first != NONE).then(|| ChannelId::new(first)).into_iter().chain(further)
     }
 
     fn head_for(&mut self, network: &Network) {
@@ -293,10 +300,8 @@ pub(crate) struct TreeVertex {
     pub(crate) virtual_channel: u32,
     /// The longest way down from here, in hops.
     pub(crate) height: u32,
-    /// The node that wants the message here.
-    pub(crate) delivers: Option<NodeId>,
-    /// The consumption channel held here, or `NONE`.
-    pub(crate) consumption: u32,
+    /// Where the deliveries to nodes here are among those of the worm.
+    pub(crate) deliveries: (u32, u32),
     /// Flits that will have entered in the end.
     pub(crate) total: u32,
     /// Whether flits may enter: the channel that leads here is granted and not given back.
@@ -316,12 +321,28 @@ pub(crate) struct Address {
     pub(crate) to: u32,
 }
 
-/// The way of a tree worm: its vertices, parents first.
+/// A delivery of a tree worm.
+pub(crate) struct TreeDelivery {
+    pub(crate) vertex: u32,
+    pub(crate) node: NodeId,
+    /// The consumption channel that is held for it, or `NONE`.
+    pub(crate) channel: ChannelId,
+    /// When the last flit crosses that, or `UNKNOWN`.
+    pub(crate) departs: Cycle,
+}
+
+/// The way of a tree worm: its vertices, parents first, and its deliveries in the order of their vertices.
 pub(crate) struct TreeRoute {
     pub(crate) vertices: Vec<TreeVertex>,
+    pub(crate) deliveries: Vec<TreeDelivery>,
 }
 
 impl TreeRoute {
+    /// The deliveries at a vertex.
+    pub(crate) fn deliveries_of(&self, vertex: &TreeVertex) -> &[TreeDelivery] {
+        &self.deliveries[vertex.deliveries.0 as usize..vertex.deliveries.1 as usize]
+    }
+
     pub(crate) fn children(&self, vertex: usize) -> impl Iterator<Item = usize> {
         let first = self.vertices[vertex].first_child;
         std::iter::successors((first != NONE).then_some(first as usize), |&child| {

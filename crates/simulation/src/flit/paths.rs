@@ -212,8 +212,7 @@ pub(super) fn report_crossing<O: Observer>(
     if vertex < route.last() {
         observer.flit(now, worm, route.hop(vertex + 1).entered_by, flit);
     }
-    let consumption = route.hop(vertex).consumption;
-    if consumption != NONE && flit > addresses {
-        observer.flit(now, worm, ChannelId::new(consumption), flit);
+    if flit > addresses {
+        route.consumption(vertex).for_each(|channel| observer.flit(now, worm, channel, flit));
     }
 }

@@ -16,30 +16,35 @@ pub(super) enum TreeEvent {
     HeaderArrived(u32),
     /// The last flit has left on all branches.
     TailLeft(u32),
-    /// The consumption channel has taken the last flit.
+    /// The consumption channel of a delivery has taken the last flit.
     Consumed(u32),
 }
 
 /// Where the flits of a tree worm are.
 pub(super) struct TreeFlits {
     vertices: Vec<VertexFlits>,
+    /// Flits that each delivery's consumption channel has taken (independent branches).
+    consumed: Vec<u32>,
     /// Vertices that flits have still to leave.
     open: usize,
 }
 
-/// Flits that have entered a vertex, have left it on all branches, and were taken by its consumption channel (independent
-/// branches); and whether the flit that names its router is stripped in this cycle.
+/// Flits that have entered a vertex and have left it on all branches; and whether the flit that names its router is stripped in
+/// this cycle.
 #[derive(Clone, Copy, Default)]
 struct VertexFlits {
     entered: u32,
     left: u32,
-    consumed: u32,
     strips: bool,
 }
 
 impl TreeFlits {
     pub(super) fn new(route: &TreeRoute) -> Self {
-        Self { vertices: vec![VertexFlits::default(); route.vertices.len()], open: route.vertices.len() }
+        Self {
+            vertices: vec![VertexFlits::default(); route.vertices.len()],
+            consumed: vec![0; route.deliveries.len()],
+            open: route.vertices.len(),
+        }
     }
 
     /// The header at a vertex was granted channels: if it names the router, it is stripped.
@@ -140,10 +145,11 @@ impl TreeFlits {
                     self.enter(child as usize, events);
                     child = route.vertices[child as usize].sibling;
                 }
-                if route.vertices[v].consumption != NONE {
-                    cross(ChannelId::new(route.vertices[v].consumption), number);
+                let (first, end) = route.vertices[v].deliveries;
+                for delivery in first..end {
+                    cross(route.deliveries[delivery as usize].channel, number);
                     if flit == route.vertices[v].total {
-                        events.push(TreeEvent::Consumed(v as u32));
+                        events.push(TreeEvent::Consumed(delivery));
                     }
                 }
             }
@@ -175,19 +181,21 @@ impl TreeFlits {
             copied = copied.min(self.vertices[c].entered);
             child = route.vertices[c].sibling;
         }
-        let (vertex, at) = (&mut self.vertices[v], &route.vertices[v]);
-        if at.delivers.is_some() {
-            if at.consumption != NONE && arrived > vertex.consumed {
-                vertex.consumed += 1;
+        let (first, end) = route.vertices[v].deliveries;
+        for delivery in first..end {
+            let consumed = &mut self.consumed[delivery as usize];
+            let channel = route.deliveries[delivery as usize].channel;
+            if channel.raw() != NONE && arrived > *consumed {
+                *consumed += 1;
                 moved = true;
-                cross(ChannelId::new(at.consumption), vertex.consumed);
-                if vertex.consumed == at.total {
-                    events.push(TreeEvent::Consumed(v as u32));
+                cross(channel, *consumed);
+                if *consumed == route.vertices[v].total {
+                    events.push(TreeEvent::Consumed(delivery));
                 }
             }
-            copied = copied.min(vertex.consumed);
+            copied = copied.min(*consumed);
         }
-        vertex.left = copied;
+        self.vertices[v].left = copied;
         moved
     }
 
@@ -227,11 +235,10 @@ impl<O: Observer> FlitEngine<'_, O> {
                     self.core.tree_departs(slot, vertex, now);
                     self.core.report_tree_departure(slot, vertex, now + 1);
                 }
-                TreeEvent::Consumed(vertex) => {
-                    if self.core.tree_consumes(slot, vertex, now) {
-                        self.core.report_consumed(slot, vertex, now);
-                        self.core.deliver(slot, vertex);
-                    }
+                TreeEvent::Consumed(delivery) => {
+                    self.core.tree_consumes(slot, delivery, now);
+                    self.core.report_consumption(slot, delivery, now + 1);
+                    self.core.deliver_tree(slot, delivery);
                 }
             }
         }

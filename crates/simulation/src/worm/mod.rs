@@ -4,6 +4,7 @@
 //! the cycle in which any other flit crosses it follows from when the header crosses that channel and those ahead. So each
 //! channel's release is scheduled as soon as the header is far enough ahead, and nothing happens in between.
 
+mod copies;
 mod paths;
 mod trees;
 
@@ -20,6 +21,7 @@ use crate::core::{Core, Event, Kind, Steps, run_until};
 use crate::engine::{Engine, EngineConfig, Progress};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
+use copies::{CopyTimes, Granted};
 use paths::{Pace, PathTimes};
 use trees::TreeTimes;
 
@@ -30,6 +32,8 @@ pub struct WormEngine<'a, O> {
     times: Vec<Times>,
     /// Departures found by the step at hand: (vertex, cycle).
     found: Vec<(u32, Cycle)>,
+    /// What a tree was granted in the step at hand.
+    copies: Granted,
     /// Windows of path worms that are gone, kept for their memory.
     windows: Vec<VecDeque<u32>>,
 }
@@ -38,6 +42,18 @@ pub struct WormEngine<'a, O> {
 enum Times {
     Path(PathTimes),
     Tree(TreeTimes),
+    Copies(CopyTimes),
+}
+
+impl Times {
+    /// The last departure that is known. Until a header gets on, there is no later one.
+    fn last_departure(&self) -> Cycle {
+        match self {
+            Self::Path(times) => times.last_departure(),
+            Self::Tree(times) => times.last_departure(),
+            Self::Copies(times) => times.last_departure(),
+        }
+    }
 }
 
 impl<'a, O: Observer> WormEngine<'a, O> {
@@ -47,8 +63,8 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             Some("an observer asks for single flits")
         } else if config.virtual_channels > 1 {
             Some("virtual channels share the bandwidth of their links")
-        } else if config.replication == Replication::Independent {
-            Some("branches that copy flits independently are not covered")
+        } else if config.replication == Replication::Independent && !config.branching().whole_worms {
+            Some("branches that copy flits independently are covered with `buffer = \"message\"` only")
         } else if config.header == Header::Tree {
             Some("trees whose branches carry different header flits are not covered")
         } else {
@@ -63,6 +79,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             core: Core::new(network, routing, config, observer),
             times: Vec::new(),
             found: Vec::new(),
+            copies: Granted::default(),
             windows: Vec::new(),
         }
     }
@@ -93,10 +110,10 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 }
                 let pace = Pace { flits, buffer: config.buffer };
                 let departing = times.settle(route, vertex + 1, pace);
-                for (vertex, hop) in departing.clone().zip(route.hops_from(departing.start)) {
-                    if hop.gives_back(slot, vertex, &mut core.channels) {
+                for vertex in departing {
+                    if route.gives_back(slot, vertex, &mut core.channels) {
                         let event = Event::of_worm(Kind::Delivers, id, slot, vertex);
-                        core.channels.deliver(now, hop.departs, event);
+                        core.channels.deliver(now, route.hop(vertex).departs, event);
                     }
                 }
             }
@@ -110,36 +127,60 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 }
                 for (vertex, at) in self.found.drain(..) {
                     core.tree_departs(slot, vertex, at);
-                    if core.tree_consumes(slot, vertex, at) {
-                        core.channels.deliver(now, at, Event::of_worm(Kind::Delivers, id, slot, vertex));
+                    let Route::Tree(route) = &core.worms[slot as usize].route else { break };
+                    let (first, end) = route.vertices[vertex as usize].deliveries;
+                    for delivery in first..end {
+                        core.tree_consumes(slot, delivery, at);
+                        core.channels.deliver(now, at, Event::of_worm(Kind::Delivers, id, slot, delivery));
                     }
+                }
+            }
+            (Times::Copies(times), Route::Tree(route)) => {
+                times.granted(route, vertex, now, &mut self.copies);
+                for &child in &self.copies.children {
+                    core.route_header(slot, child);
+                }
+                for &delivery in &self.copies.deliveries {
+                    core.tree_consumes(slot, delivery, self.copies.last);
+                    let event = Event::of_worm(Kind::Delivers, id, slot, delivery);
+                    core.channels.deliver(now, self.copies.last, event);
+                }
+                if self.copies.all {
+                    core.tree_departs(slot, vertex, self.copies.last);
                 }
             }
             _ => {}
         }
     }
 
-    /// The last flit of a worm crosses the consumption channel at a vertex in this cycle.
-    fn delivers(&mut self, slot: u32, vertex: u32) {
+    /// The last flit of a worm crosses the consumption channels at a vertex of a path, or that of a delivery of a tree, in this
+    /// cycle.
+    fn delivers(&mut self, slot: u32, which: u32) {
         let core = &mut self.core;
-        core.deliver(slot, vertex);
+        match core.worms[slot as usize].route {
+            Route::Path(_) => core.deliver(slot, which),
+            Route::Tree(_) => core.deliver_tree(slot, which),
+        }
         let done = match (&mut self.times[slot as usize], &core.worms[slot as usize].route) {
             (Times::Path(times), Route::Path(route)) => {
-                let done = route.complete && vertex == route.last();
+                let done = route.complete && which == route.last();
                 if done {
                     self.windows.push(times.retire());
                 }
                 core.report_departures(slot, core.now + 1);
                 done
             }
-            (Times::Tree(times), _) => {
-                let done = times.delivered();
+            (times, _) => {
+                let done = match times {
+                    Times::Tree(times) => times.delivered(),
+                    Times::Copies(times) => times.delivered(),
+                    Times::Path(_) => false,
+                };
                 if done {
                     core.report_tree_departures(slot, core.now + 1);
                 }
                 done
             }
-            _ => false,
         };
         if done {
             core.finish(slot);
@@ -171,11 +212,7 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
 
     fn quiet_from(&self) -> Cycle {
         let live = self.core.worms.iter().zip(&self.times).filter(|(worm, _)| worm.live);
-        let last = live.map(|(_, times)| match times {
-            Times::Path(times) => times.last_departure(),
-            Times::Tree(times) => times.last_departure(),
-        });
-        last.max().map_or(self.core.now, |last| self.core.now.max(last + 1))
+        live.map(|(_, times)| times.last_departure()).max().map_or(self.core.now, |last| self.core.now.max(last + 1))
     }
 
     fn cycle(&mut self) {
@@ -185,8 +222,8 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
             self.header_leaves(slot, vertex);
         }
         for position in 0..self.core.channels.delivering.len() {
-            let Event { slot, vertex, .. } = self.core.channels.delivering[position];
-            self.delivers(slot, vertex);
+            let Event { slot, vertex: which, .. } = self.core.channels.delivering[position];
+            self.delivers(slot, which);
         }
         self.core.now += 1;
     }
@@ -195,10 +232,7 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
         self.catch_up();
         let now = self.core.now;
         let mut search = std::mem::take(&mut self.core.search);
-        let found = self.core.find_deadlock(&mut search, |slot| match &self.times[slot as usize] {
-            Times::Path(times) => times.last_departure() < now,
-            Times::Tree(times) => times.last_departure() < now,
-        });
+        let found = self.core.find_deadlock(&mut search, |slot| self.times[slot as usize].last_departure() < now);
         self.core.search = search;
         found
     }
@@ -216,7 +250,7 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
     }
 
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
-        let buffer = self.core.config.buffer;
+        let (buffer, replication) = (self.core.config.buffer, self.core.config.replication);
         self.core.submit(at, message, length, plan);
         for &slot in &self.core.submitted {
             let slot = slot as usize;
@@ -226,7 +260,12 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
             let flits = self.core.worms[slot].flits;
             match (&mut self.times[slot], &self.core.worms[slot].route) {
                 (times, Route::Path(_)) => *times = Times::Path(PathTimes::default()),
-                (times, Route::Tree(route)) => *times = Times::Tree(TreeTimes::new(route, flits, buffer)),
+                (times, Route::Tree(route)) => {
+                    *times = match replication {
+                        Replication::Lockstep => Times::Tree(TreeTimes::new(route, flits, buffer)),
+                        Replication::Independent => Times::Copies(CopyTimes::new(route, flits)),
+                    }
+                }
             }
         }
     }
@@ -258,6 +297,11 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
                 (Times::Tree(times), Route::Tree(route)) => {
                     for (vertex, at) in route.vertices.iter().enumerate().skip(2).filter(|(_, at)| at.reserved) {
                         visit(at.entered_by, times.entered(route, vertex, now, worm.flits, config.buffer));
+                    }
+                }
+                (Times::Copies(times), Route::Tree(route)) => {
+                    for (vertex, at) in route.vertices.iter().enumerate().skip(2).filter(|(_, at)| at.reserved) {
+                        visit(at.entered_by, times.entered(vertex, now));
                     }
                 }
                 _ => {}

@@ -49,8 +49,7 @@ impl TreeTimes {
                 }
             }
         }
-        let undelivered = route.vertices.iter().filter(|vertex| vertex.delivers.is_some()).count();
-        Self { undelivered, vertices, reach, flits, buffer, last_departure: 0 }
+        Self { undelivered: route.deliveries.len(), vertices, reach, flits, buffer, last_departure: 0 }
     }
 
     /// The header leaves a vertex on all branches: appends the departures (vertex, cycle) that are determined by that.

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_name};
+use wormcast_multicast::{Branch, Itinerary, Multicast, Options, Plan, Tree, Worm, algorithm_by_name};
 use wormcast_network::{ChannelSpace, Network, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
-    ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, StartupMode, WormEngine,
+    Buffer, ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
+    StartupMode, WormEngine,
 };
 
 use crate::support::{Log, build, node, plain};
@@ -49,6 +50,9 @@ struct Message {
 
 fn cases() -> impl Strategy<Value = Case> {
     let topology = prop::sample::select(vec![
+        "mesh:3 32",
+        "mesh:3x3 203",
+        "torus:4 2",
         "mesh:5",
         "mesh:4x4",
         "mesh:3x5",
@@ -76,19 +80,33 @@ fn cases() -> impl Strategy<Value = Case> {
     ];
     let header = prop::sample::select(vec![Header::None, Header::BitString, Header::AllDestinations]);
     let mode = prop::sample::select(vec![StartupMode::Serial, StartupMode::PerPort]);
-    let config = (1u32..=16, 1u32..4, 1u32..5, 0u32..20, 0u32..6, 0u32..6, (header, 1u32..5), (mode, 0u32..4))
-        .prop_map(|(buffer, injection, consumption, startup, routing_delay, strip_delay, header, mode)| EngineConfig {
-            ports: Ports { injection, consumption },
-            buffer,
-            startup,
-            routing_delay,
-            strip_delay,
-            header: header.0,
-            header_flits: header.1,
-            startup_mode: mode.0,
-            receive_overhead: mode.1,
-            ..plain()
-        });
+    let replication = prop::sample::select(vec![
+        (Replication::Lockstep, Reservation::Atomic),
+        (Replication::Lockstep, Reservation::Atomic),
+        (Replication::Independent, Reservation::Atomic),
+        (Replication::Independent, Reservation::Separate),
+    ]);
+    let buffer = prop_oneof![8 => 1u32..=16, 1 => Just(Buffer::WHOLE)];
+    let delays = (0u32..20, 0u32..6, 0u32..6);
+    let config = (buffer, 1u32..4, 1u32..5, delays, (header, 1u32..5), (mode, 0u32..4), replication).prop_map(
+        |(buffer, injection, consumption, delays, header, mode, replication)| {
+            let (startup, routing_delay, strip_delay) = delays;
+            EngineConfig {
+                ports: Ports { injection, consumption },
+                buffer,
+                startup,
+                routing_delay,
+                strip_delay,
+                header: header.0,
+                header_flits: header.1,
+                startup_mode: mode.0,
+                receive_overhead: mode.1,
+                replication: replication.0,
+                reservation: replication.1,
+                ..plain()
+            }
+        },
+    );
     let message = |most: u32| {
         (0..most, 1u32..=200, any::<u32>(), prop::collection::vec(any::<u32>(), 1..8))
             .prop_map(|(gap, length, source, destinations)| Message { gap, length, source, destinations })
@@ -112,7 +130,11 @@ fn cases() -> impl Strategy<Value = Case> {
                 _ => Scheme::Tree,
             };
         }
-        if matches!(scheme, Scheme::Tree) && config.header == Header::AllDestinations {
+        if config.replication == Replication::Independent {
+            config.buffer = Buffer::WHOLE;
+        }
+        let fabric = chords.is_empty() && topology.contains(' ');
+        if (fabric || matches!(scheme, Scheme::Tree)) && config.header == Header::AllDestinations {
             config.header = Header::None;
         }
         Case { topology, chords, scheme, config, messages }
@@ -133,7 +155,9 @@ fn network(case: &Case) -> Network {
 }
 
 /// A breadth-first tree from a router to others, without the branches that lead to none of them.
-fn tree(network: &Network, source: u32, wanted: &[u32]) -> Vec<Branch> {
+fn tree(network: &Network, source: RouterId, wanted: &[u32]) -> Tree {
+    let delivers = network.nodes_of(source).filter(|node| wanted.contains(&node.raw())).collect();
+    let source = source.raw();
     let mut branches: Vec<Branch> = Vec::new();
     let mut reached = BTreeMap::from([(source, None)]);
     let mut queue = std::collections::VecDeque::from([source]);
@@ -141,14 +165,15 @@ fn tree(network: &Network, source: u32, wanted: &[u32]) -> Vec<Branch> {
         for channel in network.outputs(RouterId::new(router)) {
             let to = network.to(channel).raw();
             if !reached.contains_key(&to) {
-                let delivers = wanted.contains(&to).then(|| wormcast_network::NodeId::new(to));
+                let delivers =
+                    network.nodes_of(network.to(channel)).filter(|node| wanted.contains(&node.raw())).collect();
                 branches.push(Branch { channel, parent: reached[&router], delivers });
                 reached.insert(to, Some(branches.len() as u32 - 1));
                 queue.push_back(to);
             }
         }
     }
-    let mut kept: Vec<bool> = branches.iter().map(|branch| branch.delivers.is_some()).collect();
+    let mut kept: Vec<bool> = branches.iter().map(|branch| !branch.delivers.is_empty()).collect();
     for i in (0..branches.len()).rev() {
         if let (true, Some(parent)) = (kept[i], branches[i].parent) {
             kept[parent as usize] = true;
@@ -156,8 +181,9 @@ fn tree(network: &Network, source: u32, wanted: &[u32]) -> Vec<Branch> {
     }
     let position: Vec<u32> =
         kept.iter().scan(0, |next, &kept| Some(std::mem::replace(next, *next + u32::from(kept)))).collect();
-    let renumber = |branch: &Branch| Branch { parent: branch.parent.map(|p| position[p as usize]), ..*branch };
-    branches.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(branch, _)| renumber(branch)).collect()
+    let renumber = |branch: &Branch| Branch { parent: branch.parent.map(|p| position[p as usize]), ..branch.clone() };
+    let kept = branches.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(branch, _)| renumber(branch));
+    Tree { delivers, branches: kept.collect() }
 }
 
 /// A message as engines take it: when, how long, and its worms.
@@ -168,11 +194,12 @@ fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelati
     let nodes = network.nodes() as u32;
     let mut algorithm = None;
     let by_name = |name| routing_by_name(name, network, &RoutingOptions::default());
-    let mut routing = by_name("e-cube").or_else(|_| by_name("up-down")).unwrap();
+    let mut routing = by_name("e-cube").or_else(|_| by_name("up-down-deterministic")).unwrap();
     match case.scheme {
         Scheme::Algorithm(name) => {
+            let separate = Options { routing: Some(routing.name().to_owned()), seed: 0 };
             let made = algorithm_by_name(name, network, &Options::default())
-                .or_else(|_| algorithm_by_name("separate", network, &Options::default()))
+                .or_else(|_| algorithm_by_name("separate", network, &separate))
                 .unwrap();
             routing = by_name(made.routing().name()).unwrap();
             algorithm = Some(made);
@@ -203,9 +230,16 @@ fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelati
             }
             (None, Scheme::Tree) => {
                 let wanted: Vec<u32> = stops.iter().map(|stop| stop.raw()).collect();
-                vec![Worm::tree(node(source), tree(network, source, &wanted))]
+                let from = node(source);
+                let itinerary = Itinerary::Tree(tree(network, network.router_of(from), &wanted));
+                vec![Worm { from, after: None, itinerary, consumption_class: None }]
             }
-            (None, _) => vec![Worm::path(node(source), stops)],
+            (None, _) => {
+                let worm = Worm::path(node(source), stops.clone());
+                let leads = worm.channels(network, routing.as_ref()).is_ok();
+                let unicast = |stop| Worm::path(node(source), vec![stop]);
+                if leads { vec![worm] } else { stops.into_iter().map(unicast).collect() }
+            }
         };
         let plan = Plan { worms };
         plan.check(network, &multicast).unwrap();
@@ -313,12 +347,13 @@ impl Observer for Flits {
 
 #[test]
 fn the_worm_engine_says_where_it_is_not_exact() {
-    use wormcast_simulation::Replication;
     let objection = WormEngine::<()>::objection;
     assert_eq!(objection(&plain()), None);
     assert!(objection(&EngineConfig { virtual_channels: 2, ..plain() }).unwrap().contains("virtual channels"));
     assert!(objection(&EngineConfig { header: Header::Tree, ..plain() }).unwrap().contains("header flits"));
-    assert!(objection(&EngineConfig { replication: Replication::Independent, ..plain() }).is_some());
+    let copies = EngineConfig { replication: Replication::Independent, ..plain() };
+    assert!(objection(&copies).unwrap().contains("copy flits independently"));
+    assert_eq!(objection(&EngineConfig { buffer: Buffer::WHOLE, ..copies }), None);
     assert!(WormEngine::<Flits>::objection(&plain()).unwrap().contains("single flits"));
 }
 

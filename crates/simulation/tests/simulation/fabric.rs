@@ -1,7 +1,7 @@
 //! Fabrics: routers that have no node, or several.
 
 use proptest::prelude::*;
-use wormcast_multicast::{Branch, Multicast, Plan, Worm};
+use wormcast_multicast::{Branch, Itinerary, Multicast, Plan, Tree, Worm};
 use wormcast_network::{ChannelId, Network, NetworkBuilder, NodeDetails, RouterId};
 use wormcast_routing::{RoutingRelation, Unsupported};
 use wormcast_simulation::{Cycle, Engine, FlitEngine, Progress, WormEngine};
@@ -84,7 +84,7 @@ fn a_delivery_is_to_the_node_that_is_meant() {
 }
 
 #[test]
-fn paths_and_trees_deliver_at_one_node_of_a_router() {
+fn paths_and_trees_deliver_to_nodes_of_a_router() {
     let network = line();
     let multicast = Multicast::new(node(0), &[node(2), node(4)]);
     let both = path(0, &[2, 4]);
@@ -93,21 +93,34 @@ fn paths_and_trees_deliver_at_one_node_of_a_router() {
     // Flits are consumed at the first stop as they leave for the second, whose router the header reaches in cycle 4.
     assert_eq!((log.at(0, 2), log.at(0, 4)), (9, 11));
 
-    let branch = |from, to, parent, delivers| Branch { channel: link(&network, from, to), parent, delivers };
-    let tree = |to| Worm::tree(node(0), vec![branch(0, 1, None, None), branch(1, 2, Some(0), Some(node(to)))]);
-    let log = run(&[(0, 5, vec![tree(4)])]);
+    let branch = |from, to, parent, delivers: &[u32]| {
+        let delivers = delivers.iter().copied().map(node).collect();
+        Branch { channel: link(&network, from, to), parent, delivers }
+    };
+    let tree = |to: &[u32]| Worm::tree(node(0), vec![branch(0, 1, None, &[]), branch(1, 2, Some(0), to)]);
+    let log = run(&[(0, 5, vec![tree(&[4])])]);
     assert_eq!(log.at(0, 4), 11);
+
+    // To all nodes of a router at once, each by a consumption channel of its own; also to those beside the source.
+    let Itinerary::Tree(to_both) = tree(&[3, 4]).itinerary else { unreachable!() };
+    let everywhere = Tree { delivers: vec![node(1), node(2)], ..to_both };
+    let everywhere = Worm { itinerary: Itinerary::Tree(everywhere), ..tree(&[]) };
+    for worm in [everywhere, path(0, &[2, 1, 4, 3])] {
+        let multicast = Multicast::new(node(0), &[1, 2, 3, 4].map(node));
+        assert_eq!(Plan { worms: vec![worm.clone()] }.check(&network, &multicast), Ok(()));
+        let log = run(&[(0, 5, vec![worm.clone()])]);
+        assert_eq!([1, 2, 3, 4].map(|to| log.at(0, to)), [9, 9, 11, 11]);
+        // Whoever needs several waits until all are free: 4's is taken for cycles 6 to 10 by a message from 3.
+        let log = run(&[(0, 9, vec![unicast(3, 4)]), (0, 5, vec![worm])]);
+        assert_eq!((log.at(0, 4), [3, 4].map(|to| log.at(1, to))), (11, [16, 16]));
+    }
 
     let check = |worm: Worm, destinations: &[u32]| {
         let destinations: Vec<_> = destinations.iter().map(|&id| node(id)).collect();
         let multicast = Multicast::new(node(0), &destinations);
         Plan { worms: vec![worm] }.check(&network, &multicast).unwrap_err().to_string()
     };
-    assert_eq!(
-        check(path(0, &[3, 4]), &[3, 4]),
-        "worm 0 stops twice in a row at one router: send a worm to each of its nodes"
-    );
-    assert_eq!(check(tree(1), &[1]), "worm 0 has a branch that delivers to a node of another router");
+    assert_eq!(check(tree(&[1]), &[1]), "worm 0 has a branch that delivers to a node of another router");
 }
 
 proptest! {

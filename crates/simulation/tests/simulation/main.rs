@@ -9,4 +9,7 @@ mod refusals;
 mod rules;
 mod software_multicast;
 mod support;
+mod switches;
+mod switches_stress;
+mod tree_safety;
 mod zero_load;

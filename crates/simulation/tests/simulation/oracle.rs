@@ -41,8 +41,10 @@ struct Output {
     part: Part,
     /// The channel, once it is granted.
     channel: Option<u32>,
-    /// Where a link leads; `None` for the consumption channel.
+    /// Where a link leads; `None` for a consumption channel.
     to: Option<usize>,
+    /// Whose consumption channel it is.
+    node: Option<NodeId>,
     /// The last flit that has left this way.
     last: u32,
     /// How many flits have.
@@ -59,7 +61,7 @@ struct Vertex {
     entered: u32,
     /// The flits in the buffer of that channel, with the cycles in which they came.
     buffer: VecDeque<(u32, Cycle)>,
-    delivers: bool,
+    delivers: Vec<NodeId>,
     /// Paths: how many stops have been visited, this one included.
     stops: usize,
     outputs: Vec<Output>,
@@ -71,7 +73,7 @@ struct Vertex {
 }
 
 impl Vertex {
-    fn new(router: RouterId, delivers: bool, stops: usize) -> Self {
+    fn new(router: RouterId, delivers: Vec<NodeId>, stops: usize) -> Self {
         Self {
             router,
             by: None,
@@ -192,18 +194,24 @@ impl Oracle<'_> {
         let first = self.worms.len();
         for plan in worms {
             let source = self.network.router_of(plan.from);
-            let mut vertices = vec![Vertex::new(source, false, 0)];
+            let here = match &plan.itinerary {
+                Itinerary::Path(path) => next_stops(self.network, &path.stops, source),
+                Itinerary::Tree(tree) => tree.delivers.clone(),
+                Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
+            };
+            let stops = here.len();
+            let mut vertices = vec![Vertex::new(source, here, stops)];
             let mut parents = vec![None];
             let mut names = Vec::new();
             if let Itinerary::Tree(tree) = &plan.itinerary {
                 for branch in &tree.branches {
-                    vertices.push(Vertex::new(self.network.to(branch.channel), branch.delivers.is_some(), 0));
+                    vertices.push(Vertex::new(self.network.to(branch.channel), branch.delivers.clone(), 0));
                     parents.push(Some(branch.parent.map_or(0, |parent| parent as usize + 1)));
                 }
                 // Rule 16: one flit a destination or splitting router.
                 for (position, vertex) in vertices.iter().enumerate() {
                     let onward = parents.iter().filter(|&&parent| parent == Some(position)).count();
-                    if vertex.delivers || onward > 1 {
+                    if !vertex.delivers.is_empty() || onward > 1 {
                         names.push(position);
                     }
                 }
@@ -314,14 +322,13 @@ impl Oracle<'_> {
         let worm = &self.worms[id];
         let at = &worm.vertices[vertex];
         let mut outputs = Vec::new();
-        let output = |part, to| Output { part, channel: None, to, last: 0, crossed: 0, moved_in: None };
-        if at.delivers {
-            let mut channels: Vec<u32> =
-                self.space.consumption(only_node(self.network, at.router)).map(ChannelId::raw).collect();
+        let output = |part, to, node| Output { part, channel: None, to, node, last: 0, crossed: 0, moved_in: None };
+        for &node in &at.delivers {
+            let mut channels: Vec<u32> = self.space.consumption(node).map(ChannelId::raw).collect();
             if let Some(class) = worm.plan.consumption_class {
                 channels = vec![channels[class as usize]];
             }
-            outputs.push(output(Part::Pool(channels), None));
+            outputs.push(output(Part::Pool(channels), None, Some(node)));
         }
         match &worm.plan.itinerary {
             Itinerary::Path(path) => {
@@ -336,14 +343,14 @@ impl Oracle<'_> {
                         }
                     }
                     let candidates = candidates.into_iter().map(ChannelId::raw).collect();
-                    outputs.push(output(Part::Link(candidates), Some(vertex + 1)));
+                    outputs.push(output(Part::Link(candidates), Some(vertex + 1), None));
                 }
             }
             Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
             Itinerary::Tree(tree) => {
                 for (branch, child) in tree.branches.iter().zip(1..) {
                     if worm.parents[child] == Some(vertex) {
-                        outputs.push(output(Part::Link(vec![branch.channel.raw()]), Some(child)));
+                        outputs.push(output(Part::Link(vec![branch.channel.raw()]), Some(child), None));
                     }
                 }
             }
@@ -426,9 +433,10 @@ impl Oracle<'_> {
                     // Rule 15: it delivers where the stop that is next is.
                     let router = self.network.to(ChannelId::new(channel));
                     let stops = worm.vertices[vertex].stops;
-                    let delivers = path.stops.get(stops).is_some_and(|&stop| self.network.router_of(stop) == router);
+                    let delivers = next_stops(self.network, &path.stops[stops..], router);
                     assert_eq!(worm.vertices.len(), to);
-                    worm.vertices.push(Vertex::new(router, delivers, stops + usize::from(delivers)));
+                    let stops = stops + delivers.len();
+                    worm.vertices.push(Vertex::new(router, delivers, stops));
                 }
                 worm.vertices[to].by = Some(channel);
             }
@@ -446,7 +454,7 @@ impl Oracle<'_> {
             return false;
         }
         match self.config.header {
-            Header::AllDestinations => at.delivers && at.stops == flit as usize,
+            Header::AllDestinations => !at.delivers.is_empty() && at.stops == flit as usize,
             Header::Tree => worm.names[flit as usize - 1] == vertex,
             _ => false,
         }
@@ -502,7 +510,7 @@ impl Oracle<'_> {
             let output = &mut self.worms[id].vertices[vertex].outputs[o];
             output.last = flit;
             output.crossed += 1;
-            let (channel, to, crossed) = (output.channel.unwrap(), output.to, output.crossed);
+            let (channel, to, node, crossed) = (output.channel.unwrap(), output.to, output.node, output.crossed);
             self.log(now, What::Flit { worm: id as u64, channel, flit });
             match to {
                 Some(to) => {
@@ -512,7 +520,7 @@ impl Oracle<'_> {
                 }
                 None if flit == tail => {
                     self.release(now, id, channel, None, crossed);
-                    self.deliver(now, id, vertex);
+                    self.deliver(now, id, node.unwrap());
                 }
                 None => {}
             }
@@ -553,8 +561,7 @@ impl Oracle<'_> {
         }
     }
 
-    fn deliver(&mut self, now: Cycle, id: usize, vertex: usize) {
-        let node = only_node(self.network, self.worms[id].vertices[vertex].router);
+    fn deliver(&mut self, now: Cycle, id: usize, node: NodeId) {
         let delivered = now + 1;
         self.log(now, What::Delivery { worm: id as u64, node: node.raw(), delivered });
         for worm in &mut self.worms {
@@ -697,7 +704,7 @@ struct Move {
     group: Vec<usize>,
 }
 
-/// The node of a router: the oracle is for networks with one each.
-fn only_node(network: &Network, router: RouterId) -> NodeId {
-    network.nodes_of(router).next().expect("every router has a node")
+/// The first stops, as far as they are at a router (rule 15).
+fn next_stops(network: &Network, stops: &[NodeId], router: RouterId) -> Vec<NodeId> {
+    stops.iter().copied().take_while(|&stop| network.router_of(stop) == router).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use wormcast_multicast::{Branch, Plan, Worm};
-use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId, TopologySpec};
+use wormcast_network::{ChannelId, Network, NetworkBuilder, NodeDetails, NodeId, Ports, RouterId, TopologySpec};
 use wormcast_routing::{ECube, RoutingRelation};
 use wormcast_simulation::{
     Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
@@ -89,8 +89,25 @@ impl<const FLITS: bool> Log<FLITS> {
     }
 }
 
+/// A topology; or one with other nodes, as in `mesh:3x3 203`: two at the first router, none at the second, three at the third,
+/// two at the fourth, and so on.
 pub(crate) fn build(spec: &str) -> Network {
-    spec.parse::<TopologySpec>().unwrap().build().unwrap()
+    let (spec, nodes) = spec.split_once(' ').unwrap_or((spec, ""));
+    let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+    if nodes.is_empty() {
+        return network;
+    }
+    let mut fabric = NetworkBuilder::new(spec);
+    fabric.at_least(network.routers()).unwrap();
+    for channel in (0..network.channels() as u32).map(ChannelId::new).filter(|&c| c < network.reverse(c)) {
+        fabric.link(network.from(channel), network.to(channel)).unwrap();
+    }
+    for (router, digit) in (0..network.routers() as u32).map(RouterId::new).zip(nodes.bytes().cycle()) {
+        for _ in b'0'..digit {
+            fabric.node(router, NodeDetails::default()).unwrap();
+        }
+    }
+    fabric.build().unwrap()
 }
 
 pub(crate) fn node(id: u32) -> NodeId {
@@ -133,7 +150,7 @@ pub(crate) fn path(from: u32, stops: &[u32]) -> Worm {
 /// A tree from (from, to, position of the parent branch, delivers).
 pub(crate) fn tree(network: &Network, source: u32, branches: &[(u32, u32, Option<u32>, bool)]) -> Worm {
     let branch = |&(from, to, parent, delivers): &(u32, u32, Option<u32>, bool)| {
-        let delivers = delivers.then(|| node(to));
+        let delivers = Vec::from_iter(delivers.then(|| node(to)));
         Branch { channel: link(network, from, to), parent, delivers }
     };
     Worm::tree(node(source), branches.iter().map(branch).collect())

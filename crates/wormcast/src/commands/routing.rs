@@ -2,14 +2,16 @@
 
 use std::io::Write;
 
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wormcast::multicast::{ALGORITHMS, Options, algorithm_by_name};
 use wormcast::network::{MAX_PORTS, Network};
 use wormcast::routing::{
     ChannelNumbering, Dependencies, LinkLoad, ROUTINGS, Resource, Root, RoutingOptions, RoutingRelation, TurnRouting,
-    TurnSet, routing_by_name, survey,
+    TurnSet, routing_by_name, survey, synchronous_deadlock,
 };
+use wormcast::simulation::{Buffer, EngineConfig, Replication, Reservation, Timing, Wormhole};
 
 use super::{Format, network, one_of, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
@@ -37,6 +39,17 @@ pub(crate) struct Arguments {
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
     #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     virtual_channels: u32,
+    /// Buffers, for algorithms that send trees: `message` (any worm as a whole), or a number of flits that is less. By default what
+    /// the algorithm is meant for.
+    #[arg(long, value_name = "FLITS|message", value_parser = buffer, requires = "algorithm")]
+    buffer: Option<Buffer>,
+    /// How worms are replicated, by default as the algorithm is meant for: flits of trees in `lockstep` or by `independent`
+    /// branches, those of worms that switches replicate in one of the other ways.
+    #[arg(long, value_name = "HOW", value_enum, requires = "algorithm")]
+    replication: Option<Replicating>,
+    /// How independent branches are reserved, by default as the algorithm is meant for.
+    #[arg(long, value_name = "HOW", value_parser = reservation, requires = "algorithm")]
+    reservation: Option<Reservation>,
     /// The root of up*/down*: `smallest-id`, `maximum-degree` or a router's number.
     #[arg(long, value_name = "ROOT", default_value_t, conflicts_with = "algorithm")]
     root: Root,
@@ -48,6 +61,36 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
+/// How worms are replicated, and outputs reserved for them.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Replicating {
+    /// Trees: a flit leaves on all branches or on none.
+    Lockstep,
+    /// Trees: branches go on by themselves.
+    Independent,
+    /// Switches: branches go on by themselves, and a switch that accepts a packet has room for all of it.
+    Asynchronous,
+    /// Switches: a flit leaves on all branches or on none; outputs are reserved one by one.
+    Synchronous,
+    /// Switches: a flit leaves on all branches or on none; outputs are reserved all at once.
+    SynchronousTogether,
+}
+
+/// A setting as experiment files spell it.
+fn setting<T: DeserializeOwned>(text: &str, expected: &str) -> Result<T, String> {
+    let value = text.parse::<u32>().map_or_else(|_| text.into(), serde_json::Value::from);
+    serde_json::from_value(value).map_err(|_| format!("expected {expected}"))
+}
+
+fn buffer(text: &str) -> Result<Buffer, String> {
+    setting(text, "`message`, or a number of flits")
+}
+
+fn reservation(text: &str) -> Result<Reservation, String> {
+    setting(text, "`atomic` or `separate`")
+}
+
 /// What the analysis finds. Fields of turn sets are null for routings that are none.
 #[derive(Serialize)]
 struct Analysis {
@@ -55,6 +98,9 @@ struct Analysis {
     #[serde(skip_serializing_if = "Option::is_none")]
     algorithm: Option<String>,
     routing: String,
+    /// How switches replicate the worms, where they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replication: Option<Replicating>,
     consumption_ports: u32,
     deadlock_free: bool,
     /// The links of a shortest cycle of dependencies found.
@@ -111,9 +157,42 @@ fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure
     if let Some(name) = &arguments.algorithm {
         let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
         let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-        let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
-        let deadlock = dependencies.deadlock(arguments.consumption_ports);
-        Ok(describe(arguments, network, algorithm.routing(), deadlock))
+        let given = arguments.replication;
+        let tree = match given {
+            Some(Replicating::Lockstep) => Some(Replication::Lockstep),
+            Some(Replicating::Independent) => Some(Replication::Independent),
+            _ => None,
+        };
+        let refuse = |problem: String| Err(Failure::BadInput(problem));
+        let (replication, deadlock) = match algorithm.switches() {
+            None if given.is_some() && tree.is_none() => {
+                return refuse(format!(
+                    "switches do not replicate the worms of `{name}`: leave `--replication` out; it is for `bit-string` \
+                     and `multiport`"
+                ));
+            }
+            Some(_) if tree.is_some() || arguments.buffer.is_some() || arguments.reservation.is_some() => {
+                return refuse(format!(
+                    "switches replicate the worms of `{name}`: expected `--replication asynchronous`, `synchronous` or \
+                     `synchronous-together`, and neither `--buffer` nor `--reservation`"
+                ));
+            }
+            Some(switches) if matches!(given, Some(Replicating::Synchronous | Replicating::SynchronousTogether)) => {
+                let together = given == Some(Replicating::SynchronousTogether);
+                (given, synchronous_deadlock(network, switches, together).map(|cycle| cycle.to_vec()))
+            }
+            switches => {
+                let (buffer, reservation) = (arguments.buffer, arguments.reservation);
+                let switching = Wormhole { buffer, replication: tree, reservation, ..Wormhole::default() };
+                let switching = switching.for_branching(algorithm.branching());
+                let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
+                let dependencies = algorithm.dependencies_with(network, branching);
+                let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
+                let replication = switches.map(|_| Replicating::Asynchronous).or(given);
+                (replication, dependencies.deadlock(arguments.consumption_ports))
+            }
+        };
+        Ok(Analysis { replication, ..describe(arguments, network, algorithm.routing(), deadlock) })
     } else {
         // Usage requires one of the two.
         let name = arguments.routing.as_deref().unwrap_or_default();
@@ -158,6 +237,7 @@ fn describe(
         topology: network.name().to_owned(),
         algorithm: arguments.algorithm.clone(),
         routing: relation.name().to_owned(),
+        replication: None,
         consumption_ports: arguments.consumption_ports,
         deadlock_free: resources.is_none(),
         cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
@@ -217,6 +297,16 @@ fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
         }
     } else {
         write_figure(out, "deadlock-free", "yes")?;
+    }
+    if let Some(replication) = analysis.replication {
+        let how = match replication {
+            Replicating::Lockstep => "lockstep, a flit on all branches or on none",
+            Replicating::Independent => "independent branches",
+            Replicating::Asynchronous => "asynchronous, with room for whole packets",
+            Replicating::Synchronous => "synchronous, outputs reserved one by one",
+            Replicating::SynchronousTogether => "synchronous, outputs reserved together",
+        };
+        write_figure(out, "replication", how)?;
     }
     if analysis.algorithm.is_some() {
         write_figure(out, "consumption ports", analysis.consumption_ports)?;

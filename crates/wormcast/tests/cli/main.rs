@@ -9,7 +9,9 @@ mod routing;
 mod schema;
 mod simulate;
 mod sweep;
+mod switches;
 mod topology;
+mod trees;
 mod usage;
 
 use std::io::Write;
