@@ -112,11 +112,9 @@ impl<O: Observer> SwitchEngine<'_, O> {
             let Some(&input) = self.wiring.inputs[inputs].iter().find(|input| writes(input)) else {
                 return self.packets[packet].flits;
             };
-            let missing = self.inputs[input as usize].left;
-            let headers = &central.headers[input as usize];
-            // A header chunk that is still copied has not left the FIFO.
-            let copied = missing == self.packets[packet].flits;
-            self.packets[packet].flits - missing + if copied { central.flits[headers[0] as usize] } else { 0 }
+            let (flits, missing) = (self.packets[packet].flits, self.inputs[input as usize].left);
+            // A header chunk that is still copied has not left the FIFO; its first copy may be read and gone.
+            if missing == flits { flits.min(self.config.chunk_flits) } else { flits - missing }
         };
         let line = &self.lines[output];
         if line.source == Source::Register {
