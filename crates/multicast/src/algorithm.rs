@@ -23,19 +23,32 @@ impl Multicast {
     /// A multicast from `source`. The source is never a destination and a repeated destination counts once: the first
     /// mention stays, in the order given.
     pub fn new(source: NodeId, destinations: &[NodeId]) -> Self {
-        let mut kept = Vec::with_capacity(destinations.len());
+        Self::from_vec(source, destinations.to_vec())
+    }
+
+    /// The same, in memory that the caller gives: runs draw millions of multicasts.
+    pub fn from_vec(source: NodeId, mut destinations: Vec<NodeId>) -> Self {
         if destinations.len() <= 16 {
-            for &node in destinations {
-                if node != source && !kept.contains(&node) {
-                    kept.push(node);
+            let mut kept = 0;
+            for position in 0..destinations.len() {
+                let node = destinations[position];
+                if node != source && !destinations[..kept].contains(&node) {
+                    destinations[kept] = node;
+                    kept += 1;
                 }
             }
+            destinations.truncate(kept);
         } else {
             let mut seen: HashSet<NodeId> = HashSet::with_capacity(destinations.len() + 1);
             seen.insert(source);
-            kept.extend(destinations.iter().copied().filter(|&node| seen.insert(node)));
+            destinations.retain(|&node| seen.insert(node));
         }
-        Self { source, destinations: kept }
+        Self { source, destinations }
+    }
+
+    /// The destinations in their memory, for the next multicast.
+    pub fn into_destinations(self) -> Vec<NodeId> {
+        self.destinations
     }
 
     /// The node that has the message.

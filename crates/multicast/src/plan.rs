@@ -175,9 +175,22 @@ impl Plan {
     /// # Errors
     /// The first rule that is broken.
     pub fn check(&self, network: &Network, multicast: &Multicast) -> Result<(), PlanError> {
-        // Runs check every plan: a sorted list is faster than a hash table.
-        let mut delivered_by: Vec<(NodeId, Option<usize>)> =
-            multicast.destinations().iter().map(|&node| (node, None)).collect();
+        self.check_with(network, multicast, &mut Vec::new())
+    }
+
+    /// The same, with a list to keep for the next check: runs check every plan.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn check_with(
+        &self,
+        network: &Network,
+        multicast: &Multicast,
+        delivered_by: &mut Vec<(NodeId, Option<usize>)>,
+    ) -> Result<(), PlanError> {
+        // A sorted list is faster than a hash table.
+        delivered_by.clear();
+        delivered_by.extend(multicast.destinations().iter().map(|&node| (node, None)));
         delivered_by.sort_unstable();
         let place = |list: &[(NodeId, Option<usize>)], node| list.binary_search_by_key(&node, |entry| entry.0).ok();
         for (id, worm) in self.worms.iter().enumerate() {
@@ -185,7 +198,7 @@ impl Plan {
             match worm.after {
                 None if worm.from != multicast.source() => return Err(untriggered("is not the source")),
                 Some(trigger)
-                    if place(&delivered_by, worm.from).and_then(|at| delivered_by[at].1) != Some(trigger as usize) =>
+                    if place(delivered_by, worm.from).and_then(|at| delivered_by[at].1) != Some(trigger as usize) =>
                 {
                     return Err(untriggered(
                         "the worm that triggers it does not deliver to, or not before it in the plan",
@@ -196,7 +209,7 @@ impl Plan {
             self.check_shape(network, id)?;
             for node in worm.visited() {
                 let unwanted = |why| PlanError::Unwanted { worm: id, node, why };
-                let Some(at) = place(&delivered_by, node) else { return Err(unwanted("is not a destination")) };
+                let Some(at) = place(delivered_by, node) else { return Err(unwanted("is not a destination")) };
                 if delivered_by[at].1.replace(id).is_some() {
                     return Err(unwanted("has the message already"));
                 }

@@ -340,6 +340,13 @@ impl Network {
         self.output_range(router).map(ChannelId::new)
     }
 
+    /// The channel at a position among those that leave a router.
+    #[inline]
+    pub fn output(&self, router: RouterId, position: u32) -> Option<ChannelId> {
+        let outputs = self.output_range(router);
+        (position < outputs.end - outputs.start).then(|| ChannelId::new(outputs.start + position))
+    }
+
     /// The channels that enter a router.
     pub fn inputs(&self, router: RouterId) -> impl Iterator<Item = ChannelId> + Clone + '_ {
         let (outputs, entering) = match self.one_way.as_deref() {

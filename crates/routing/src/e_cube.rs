@@ -56,15 +56,14 @@ impl RoutingRelation for ECube {
             }
             Shape::Mesh(grid) => {
                 // Channels are numbered by dimension, the negative direction first; borders lack some. Counting them on the way to
-                // the dimension at hand is what makes this fast: simulations ask on every hop.
+                // the dimension at hand, without branches, is what makes this fast: simulations ask on every hop.
                 let mut position = 0;
                 for axis in grid.axes() {
                     let here = axis.coordinate(at.index());
                     let there = axis.coordinate(target.index());
                     let (negative, positive) = (u32::from(here > 0), u32::from(here + 1 < axis.extent()));
                     if here != there {
-                        position += if there > here { negative } else { 0 };
-                        out.extend(network.outputs(at).nth(position as usize));
+                        out.extend(network.output(at, position + (u32::from(there > here) & negative)));
                         return;
                     }
                     position += negative + positive;

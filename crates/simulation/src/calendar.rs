@@ -16,7 +16,7 @@ pub(crate) struct Calendar<E> {
     len: usize,
 }
 
-impl<E: Ord> Calendar<E> {
+impl<E: Copy + Ord> Calendar<E> {
     /// An empty calendar whose ring covers at least `horizon` cycles: delays up to that cost O(1).
     pub(crate) fn new(horizon: u64) -> Self {
         let size = horizon.clamp(64, 1 << 16).next_power_of_two() as usize;
@@ -66,7 +66,7 @@ impl<E: Ord> Calendar<E> {
             self.len -= 1;
         }
         if due.len() > 1 {
-            sort(due);
+            sort(due, |event| *event);
         }
     }
 
@@ -104,14 +104,14 @@ impl<E: Ord> Calendar<E> {
 
 /// Most cycles have few events, which a library's sort is too grand for.
 #[inline]
-fn sort<E: Ord>(due: &mut [E]) {
+pub(crate) fn sort<E, K: Ord>(due: &mut [E], key: impl Fn(&E) -> K) {
     if due.len() > 12 {
-        due.sort_unstable();
+        due.sort_unstable_by_key(key);
         return;
     }
     for end in 1..due.len() {
         let mut place = end;
-        while place > 0 && due[place] < due[place - 1] {
+        while place > 0 && key(&due[place]) < key(&due[place - 1]) {
             due.swap(place, place - 1);
             place -= 1;
         }

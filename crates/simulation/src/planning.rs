@@ -22,7 +22,7 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
         if messages >= count {
             break;
         }
-        let multicast = Multicast::new(message.source, &message.destinations);
+        let multicast = Multicast::from_vec(message.source, message.destinations);
         let plan = algorithm.plan(network, &multicast);
         let wrong = |error| SimulationError::Plan { algorithm: algorithm.name(), error };
         plan.check(network, &multicast).map_err(wrong)?;

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use wormcast_multicast::{Itinerary, Multicast, Plan, PlanError, Worm};
-use wormcast_network::ChannelId;
+use wormcast_network::{ChannelId, NodeId};
 use wormcast_routing::NoRoute;
 
 use crate::config::{Header, Mode, Warmup};
@@ -163,17 +163,9 @@ pub fn simulate_observed<O: Observer>(
     let (network, routing) = (&*scenario.network, scenario.algorithm.routing());
     let observer = (Recorder::new(goal(scenario), network.channels()), observer);
     match made {
-        Made::Worm => {
-            Driver { scenario, engine: WormEngine::new(network, routing, scenario.engine, observer), slowest: 0 }
-                .run(seed)
-        }
-        Made::Flit => {
-            Driver { scenario, engine: FlitEngine::new(network, routing, scenario.engine, observer), slowest: 0 }
-                .run(seed)
-        }
-        Made::Switch(config) => {
-            Driver { scenario, engine: SwitchEngine::new(network, routing, config, observer), slowest: 0 }.run(seed)
-        }
+        Made::Worm => Driver::new(scenario, WormEngine::new(network, routing, scenario.engine, observer)).run(seed),
+        Made::Flit => Driver::new(scenario, FlitEngine::new(network, routing, scenario.engine, observer)).run(seed),
+        Made::Switch(config) => Driver::new(scenario, SwitchEngine::new(network, routing, config, observer)).run(seed),
     }
 }
 
@@ -204,11 +196,22 @@ pub(crate) fn goal(scenario: &Scenario) -> Goal {
 struct Driver<'a, E> {
     scenario: &'a Scenario,
     engine: E,
+    /// A bound on the hops from a node to another.
+    across: usize,
     /// What a message may take in an empty network, for the slowest so far.
     slowest: Cycle,
+    /// What checks of plans keep for their memory.
+    delivered_by: Vec<(NodeId, Option<usize>)>,
 }
 
-impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
+impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
+    fn new(scenario: &'a Scenario, engine: E) -> Self {
+        let network = &scenario.network;
+        let extents = network.shape().grid().map(|grid| grid.extents().iter().map(|&extent| extent as usize).sum());
+        let across = extents.unwrap_or(network.routers());
+        Self { scenario, engine, across, slowest: 0, delivered_by: Vec::new() }
+    }
+
     fn run(mut self, seed: u64) -> Result<RunResult, SimulationError> {
         let scenario = self.scenario;
         let goal = goal(scenario);
@@ -218,7 +221,9 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
         }
         let mut deadlock = None;
         let mut given_up = false;
-        for (id, message) in (0u64..).zip(MessageSource::new(&scenario.traffic, scenario.network.nodes(), seed)) {
+        let mut messages = MessageSource::new(&scenario.traffic, scenario.network.nodes(), seed);
+        let mut ids = 0u64..;
+        while let (Some(message), Some(id)) = (messages.next(), ids.next()) {
             given_up = message.at >= limit;
             match self.engine.run_until(message.at.min(limit)) {
                 Progress::Reached if given_up => break,
@@ -239,7 +244,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
                     }
                 }
             }
-            let multicast = Multicast::new(message.source, &message.destinations);
+            let multicast = Multicast::from_vec(message.source, message.destinations);
             let plan = scenario.algorithm.plan(&scenario.network, &multicast);
             self.check(&plan, &multicast)?;
             self.slowest = self.slowest.max(self.alone(message.length, &plan));
@@ -252,6 +257,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
             };
             self.engine.observer_mut().generated(&generated);
             self.engine.submit(message.at, id, message.length, plan);
+            messages.reuse(multicast.into_destinations());
         }
         // A source that has come to an end: let everything arrive.
         if deadlock.is_none() && !given_up && !self.engine.observer().done() {
@@ -305,11 +311,6 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
     /// A bound on the cycles until a message has arrived in an empty network.
     fn alone(&self, length: u32, plan: &Plan) -> Cycle {
         let config = self.scenario.engine;
-        let network = &self.scenario.network;
-        let across = network
-            .shape()
-            .grid()
-            .map_or(network.routers(), |grid| grid.extents().iter().map(|&extent| extent as usize).sum());
         let worm = |worm: &Worm| {
             let stops = match &worm.itinerary {
                 Itinerary::Path(path) => path.stops.len(),
@@ -318,7 +319,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
             };
             // A buffered switch takes longer than a router, by what it takes to collect a chunk and to copy its header's.
             let buffered = self.scenario.switch.map_or(0, |switch| switch.crossing_delay + switch.chunk_flits + 64);
-            let hops = (stops * across + 1) as Cycle * Cycle::from(config.routing_delay + 1 + buffered);
+            let hops = (stops * self.across + 1) as Cycle * Cycle::from(config.routing_delay + 1 + buffered);
             let headers = stops as Cycle * Cycle::from(config.strip_delay + 1) + Cycle::from(config.header_flits);
             let overheads = Cycle::from(config.startup) + Cycle::from(config.receive_overhead);
             overheads + hops + headers + Cycle::from(length)
@@ -343,11 +344,11 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
     }
 
     /// Whether the plan is right and the switching can carry it.
-    fn check(&self, plan: &Plan, multicast: &Multicast) -> Result<(), SimulationError> {
+    fn check(&mut self, plan: &Plan, multicast: &Multicast) -> Result<(), SimulationError> {
         let config = self.scenario.engine;
         let algorithm = self.scenario.algorithm.name();
         let wrong = |error| SimulationError::Plan { algorithm, error };
-        plan.check(&self.scenario.network, multicast).map_err(wrong)?;
+        plan.check_with(&self.scenario.network, multicast, &mut self.delivered_by).map_err(wrong)?;
         let fail = |setting, worms, problem| Err(SimulationError::Switching { setting, algorithm, worms, problem });
         for worm in &plan.worms {
             if self.scenario.switch.is_some() {

@@ -294,6 +294,13 @@ impl MessageSource {
             CheckedTraffic::Trace(messages) => Self::Trace(messages.clone(), 0),
         }
     }
+
+    /// Takes the list of destinations of a message that is done with, for its memory.
+    pub(crate) fn reuse(&mut self, destinations: Vec<NodeId>) {
+        if let Self::Random(generator) = self {
+            generator.spare = destinations;
+        }
+    }
 }
 
 impl Iterator for MessageSource {
@@ -323,6 +330,8 @@ pub(crate) struct Generator {
     /// For drawing without repetition: the last draw in which each node was taken.
     taken: Vec<u32>,
     draw: u32,
+    /// Memory for the next message's destinations.
+    spare: Vec<NodeId>,
 }
 
 struct NodeArrivals {
@@ -347,21 +356,21 @@ impl Generator {
             bursts: 0,
             taken: vec![0; nodes],
             draw: 0,
+            spare: Vec::new(),
         };
         match this.traffic.arrivals {
             CheckedArrivals::Burst { .. } => this.burst(0),
             CheckedArrivals::Random(..) => {
-                for node in 0..this.nodes {
-                    this.schedule(node);
-                }
+                let first: Vec<_> = (0..this.nodes).map(|node| Reverse((this.next_arrival(node), node))).collect();
+                this.arrivals = first.into();
             }
         }
         this
     }
 
-    /// Draws a node's next arrival.
-    fn schedule(&mut self, node: u32) {
-        let CheckedArrivals::Random(process, per_cycle, successes) = self.traffic.arrivals else { return };
+    /// Draws a node's next arrival; a burst is its only one.
+    fn next_arrival(&mut self, node: u32) -> Cycle {
+        let CheckedArrivals::Random(process, per_cycle, successes) = self.traffic.arrivals else { return Cycle::MAX };
         let state = &mut self.states[node as usize];
         let at = match process {
             Process::Poisson | Process::Exponential => {
@@ -378,7 +387,7 @@ impl Generator {
             }
         };
         state.free = at + 1;
-        self.arrivals.push(Reverse((at, node)));
+        at
     }
 
     /// Draws the nodes of a burst.
@@ -386,29 +395,35 @@ impl Generator {
         let CheckedArrivals::Burst { sources, .. } = self.traffic.arrivals else { return };
         let mut rng = generator(self.seed, Purpose::Burst, self.bursts, 0);
         self.bursts += 1;
-        let chosen = self.distinct(&mut rng, sources, None);
+        let chosen = self.distinct(&mut rng, sources, None, Vec::new());
         self.arrivals.extend(chosen.into_iter().map(|node| Reverse((at, node.raw()))));
     }
 
-    /// Draws different nodes, in random order.
-    fn distinct(&mut self, rng: &mut Xoshiro256PlusPlus, count: u32, except: Option<NodeId>) -> Vec<NodeId> {
+    /// Draws different nodes, in random order, into the memory of `chosen`.
+    fn distinct(
+        &mut self,
+        rng: &mut Xoshiro256PlusPlus,
+        count: u32,
+        except: Option<NodeId>,
+        mut chosen: Vec<NodeId>,
+    ) -> Vec<NodeId> {
+        chosen.clear();
         let eligible = self.nodes - u32::from(except.is_some());
         if count > eligible / 2 {
             // Most of them: shuffle all.
-            let mut all: Vec<NodeId> = (0..self.nodes).map(NodeId::new).filter(|&node| Some(node) != except).collect();
+            chosen.extend((0..self.nodes).map(NodeId::new).filter(|&node| Some(node) != except));
             for position in 0..count as usize {
-                let other = rng.random_range(position..all.len());
-                all.swap(position, other);
+                let other = rng.random_range(position..chosen.len());
+                chosen.swap(position, other);
             }
-            all.truncate(count as usize);
-            return all;
+            chosen.truncate(count as usize);
+            return chosen;
         }
         self.draw = self.draw.wrapping_add(1);
         if self.draw == 0 {
             self.taken.fill(0);
             self.draw = 1;
         }
-        let mut chosen = Vec::with_capacity(count as usize);
         while chosen.len() < count as usize {
             let node = NodeId::new(rng.random_range(0..self.nodes));
             if Some(node) != except && self.taken[node.index()] != self.draw {
@@ -424,25 +439,26 @@ impl Generator {
         let state = &mut self.states[node as usize];
         let mut rng = generator(self.seed, Purpose::Message, u64::from(node), state.messages);
         state.messages += 1;
-        let traffic = self.traffic.clone();
+        let traffic = &*self.traffic;
         let source = NodeId::new(node);
         let draw = |rng: &mut Xoshiro256PlusPlus, count: Count| rng.random_range(count.least..=count.most);
         let length = traffic.length.flits(draw(&mut rng, traffic.length.range()), traffic.flit_bytes);
         let multicast = traffic.multicast.filter(|&(_, fraction)| rng.random_bool(fraction));
+        let spare = std::mem::take(&mut self.spare);
         let destinations = match (multicast, &traffic.unicast) {
             (Some((Destinations::All, _)), _) => {
                 (0..self.nodes).map(NodeId::new).filter(|&other| other != source).collect()
             }
             (Some((Destinations::Count(destinations), _)), _) => {
                 let count = draw(&mut rng, destinations);
-                self.distinct(&mut rng, count, Some(source))
+                self.distinct(&mut rng, count, Some(source), spare)
             }
             (None, Unicast::Permutation(targets)) => match targets[source.index()] {
                 target if target == source => return None,
                 target => vec![target],
             },
             (None, Unicast::HotSpot(hot, fraction)) if *hot != source && rng.random_bool(*fraction) => vec![*hot],
-            _ => self.distinct(&mut rng, 1, Some(source)),
+            _ => self.distinct(&mut rng, 1, Some(source), spare),
         };
         Some(Message { at, source, length, destinations })
     }
@@ -463,10 +479,17 @@ impl Iterator for Generator {
 
     fn next(&mut self) -> Option<Message> {
         loop {
-            let Reverse((at, node)) = self.arrivals.pop()?;
+            let &Reverse((at, node)) = self.arrivals.peek()?;
             match self.traffic.arrivals {
-                CheckedArrivals::Random(..) => self.schedule(node),
+                CheckedArrivals::Random(..) => {
+                    let next = self.next_arrival(node);
+                    // One way down the heap instead of two for a removal and an insertion.
+                    if let Some(mut first) = self.arrivals.peek_mut() {
+                        first.0.0 = next;
+                    }
+                }
                 CheckedArrivals::Burst { interval, .. } => {
+                    self.arrivals.pop();
                     if let (Some(interval), true) = (interval, self.arrivals.is_empty()) {
                         self.burst(at + interval);
                     }

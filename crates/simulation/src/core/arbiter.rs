@@ -233,8 +233,16 @@ impl Arbiter {
         self.holds[index] = Hold::by(worm);
     }
 
-    /// Gives a channel back: it can be granted from cycle `at` on. If anybody waits for it, returns the queue to wake then.
+    /// Gives a link back: it can be granted from cycle `at` on. Returns whether anybody waits for it.
     #[inline]
+    pub(crate) fn free_link_from(&mut self, link: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> bool {
+        let hold = &mut self.holds[link.index() * self.virtual_channels as usize + virtual_channel as usize];
+        debug_assert_eq!(hold.worm(), worm, "only the holder releases");
+        *hold = Hold::until(at);
+        self.queues[link.index()] != NONE
+    }
+
+    /// Gives a channel back: it can be granted from cycle `at` on. If anybody waits for it, returns the queue to wake then.
     pub(crate) fn free_from(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> Option<u32> {
         let index = self.index(channel, virtual_channel);
         debug_assert_eq!(self.holds[index].worm(), worm, "only the holder releases");
@@ -393,6 +401,17 @@ impl Arbiter {
             }
         }
         None
+    }
+
+    /// The same for a request for a pool alone: where paths begin and end.
+    #[inline]
+    pub(crate) fn take_member(&mut self, pool: Pool, worm: u32) -> Option<ChannelId> {
+        if self.queues[self.queue_of(pool)] != NONE {
+            return None;
+        }
+        let channel = self.free_member(pool)?;
+        self.hold(channel, 0, worm);
+        Some(channel)
     }
 
     /// Whether a new request can be granted before this cycle's pass: what it gets is free and nobody else has asked for it, so

@@ -4,6 +4,7 @@ use wormcast_network::{ChannelId, ChannelKind, ChannelSpace};
 
 use super::arbiter::Arbiter;
 use super::event::Event;
+use super::headers::Headers;
 use crate::calendar::Calendar;
 use crate::observer::{Cycle, Observer};
 
@@ -12,13 +13,24 @@ pub(crate) struct Channels {
     pub(crate) space: ChannelSpace,
     pub(crate) arbiter: Arbiter,
     pub(crate) calendar: Calendar<Event>,
+    /// Deliveries of the cycle at hand (worm engine).
+    pub(crate) delivering: Vec<Event>,
+    /// Headers that spend their routing delay.
+    pub(crate) headers: Headers,
     /// Whether nodes wait for free injection channels to start worms (per-port mode).
     pub(crate) ports_start_worms: bool,
 }
 
 impl Channels {
-    /// A worm will have given a channel back by cycle `at`: whoever waits for it is looked at then.
+    /// The same as [`free`](Self::free) for a link: the releases of every hop.
     #[inline]
+    pub(crate) fn free_link(&mut self, slot: u32, link: ChannelId, virtual_channel: u32, at: Cycle) {
+        if self.arbiter.free_link_from(link, virtual_channel, slot, at) {
+            self.calendar.push(at, Event::wake(link.raw()));
+        }
+    }
+
+    /// A worm will have given a channel back by cycle `at`: whoever waits for it is looked at then.
     pub(crate) fn free(&mut self, slot: u32, channel: ChannelId, virtual_channel: u32, at: Cycle) {
         if let Some(queue) = self.arbiter.free_from(channel, virtual_channel, slot, at) {
             self.calendar.push(at, Event::wake(queue));
@@ -28,6 +40,13 @@ impl Channels {
         {
             self.calendar.push(at, Event::free(node));
         }
+    }
+
+    /// The last flit of a worm crosses a consumption channel in cycle `at`, now or later.
+    #[inline]
+    pub(crate) fn deliver(&mut self, now: Cycle, at: Cycle, event: Event) {
+        // What is due in this cycle has been taken from the calendar.
+        if at == now { self.delivering.push(event) } else { self.calendar.push(at, event) }
     }
 
     /// Arranges the wake-ups that the requests since the last call need.

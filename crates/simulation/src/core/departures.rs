@@ -17,7 +17,10 @@ impl<O: Observer> Core<'_, O> {
     #[inline]
     pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
         let Route::Path(route) = &mut self.worms[slot as usize].route else { return false };
-        route.departs(slot, vertex, at, &mut self.channels)
+        let hop = route.hop_mut(vertex);
+        debug_assert_eq!(hop.departs, UNKNOWN);
+        hop.departs = at;
+        route.gives_back(slot, vertex, &mut self.channels)
     }
 
     /// The last flit of a tree worm leaves a vertex on all branches in cycle `at`, now or later: gives back the channel that leads
@@ -164,20 +167,21 @@ impl<O: Observer> Core<'_, O> {
 }
 
 impl PathRoute {
-    /// The last flit leaves a vertex in cycle `at`: see [`Core::departs`].
+    /// The cycle in which the last flit leaves the vertex is known: gives back what the worm holds for it. Returns whether that is
+    /// a delivery.
     #[inline]
-    pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle, channels: &mut Channels) -> bool {
-        let hop = self.hop_mut(vertex);
-        debug_assert_eq!(hop.departs, UNKNOWN);
-        hop.departs = at;
-        let (channel, virtual_channel, consumption) = (hop.entered_by, hop.virtual_channel, hop.consumption);
-        if vertex > 0 {
-            channels.free(slot, channel, virtual_channel, at + 1);
+    pub(crate) fn gives_back(&self, slot: u32, vertex: u32, channels: &mut Channels) -> bool {
+        let hop = self.hop(vertex);
+        let at = hop.departs + 1;
+        if vertex > 1 {
+            channels.free_link(slot, hop.entered_by, hop.virtual_channel, at);
+        } else if vertex == 1 {
+            channels.free(slot, hop.entered_by, 0, at);
         }
-        if consumption != NONE {
-            self.consumption(vertex).for_each(|channel| channels.free(slot, channel, 0, at + 1));
+        if hop.consumption != NONE {
+            self.consumption(vertex).for_each(|channel| channels.free(slot, channel, 0, at));
         }
-        consumption != NONE
+        hop.consumption != NONE
     }
 
     /// Reports what was given back in cycles before `before`; `addresses` is the number of header flits, if they are stripped.
@@ -190,8 +194,10 @@ impl PathRoute {
         before: Cycle,
         reports: &mut Reports<O>,
     ) {
-        let departed = self.hops[(self.tail - self.origin) as usize..].iter().take_while(|hop| hop.departs < before);
-        for hop in departed {
+        for hop in &self.hops[(self.tail - self.origin) as usize..] {
+            if hop.departs >= before {
+                return;
+            }
             self.tail += 1;
             if hop.entered_by.raw() != NONE {
                 reports.released(hop.departs, worm, hop.entered_by, flits - self.stripped);

@@ -2,7 +2,7 @@
 
 use wormcast_network::NodeId;
 
-/// What happens in the phases of a cycle before arbitration, in this order.
+/// What happens in a cycle besides headers that are routed, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// A worm is ready for its startup.
@@ -11,12 +11,12 @@ pub(crate) enum Kind {
     Free = 1,
     /// A worm's startup is over.
     Prepared = 2,
-    /// A header's routing delay at a vertex is over.
-    Routed = 3,
     /// Something that the engine asked to be reminded of.
-    Reminder = 4,
+    Reminder = 3,
     /// A channel that requests wait for is free again.
-    Wake = 5,
+    Wake = 4,
+    /// The last flit of a worm crosses the consumption channel at a vertex, in the movement phase (worm engine).
+    Delivers = 5,
 }
 
 /// An event; its order is that of the phases, then of worm ids. 16 bytes: most of an engine's memory traffic is events.
@@ -52,9 +52,9 @@ impl Event {
             0 => Kind::Ready,
             1 => Kind::Free,
             2 => Kind::Prepared,
-            3 => Kind::Routed,
-            4 => Kind::Reminder,
-            _ => Kind::Wake,
+            3 => Kind::Reminder,
+            4 => Kind::Wake,
+            _ => Kind::Delivers,
         }
     }
 

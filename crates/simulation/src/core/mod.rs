@@ -8,6 +8,7 @@ mod channels;
 mod dead;
 mod departures;
 mod event;
+mod headers;
 mod requests;
 mod startups;
 mod tree_route;
@@ -26,6 +27,7 @@ use arbiter::{Arbiter, Grant, NONE, Pool};
 use channels::{Channels, Reports};
 pub(crate) use dead::Search;
 pub(crate) use event::{Event, Kind};
+use headers::{Headers, Routed};
 use startups::NodeState;
 use worm::{HopPool, PathRoute, Route, Worm};
 
@@ -74,7 +76,8 @@ impl<'a, O: Observer> Core<'a, O> {
         observer: O,
     ) -> Self {
         let space = ChannelSpace::new(network, config.ports);
-        let horizon = [config.startup, config.routing_delay + config.strip_delay + 3, config.receive_overhead + 1];
+        // Most deliveries and releases are known less than this ahead.
+        let horizon = [config.startup, config.receive_overhead + 1, 1 << 10];
         Self {
             network,
             routing,
@@ -89,6 +92,8 @@ impl<'a, O: Observer> Core<'a, O> {
                 space,
                 arbiter: Arbiter::new(space, network.nodes(), config.virtual_channels),
                 calendar: Calendar::new(u64::from(horizon.into_iter().max().unwrap_or(0)) + 1),
+                headers: Headers::default(),
+                delivering: Vec::new(),
                 ports_start_worms: config.startup_mode == StartupMode::PerPort,
             },
             reports: Reports { observer, flit_hops: 0, links: space.links() },
@@ -112,8 +117,13 @@ impl<'a, O: Observer> Core<'a, O> {
     }
 
     /// The first cycle, from now on, that has something to do before its movement phase.
+    #[inline]
     pub(crate) fn next_event(&self) -> Option<Cycle> {
-        if self.channels.calendar.is_due(self.now) { Some(self.now) } else { self.channels.calendar.next(self.now) }
+        let headers = self.channels.headers.next();
+        if headers == Some(self.now) || self.channels.calendar.is_due(self.now) {
+            return Some(self.now);
+        }
+        headers.into_iter().chain(self.channels.calendar.next(self.now)).min()
     }
 
     /// Whether it is time to look for deadlocks; asked after each cycle.
@@ -189,6 +199,7 @@ impl<'a, O: Observer> Core<'a, O> {
     pub(crate) fn begin_cycle(&mut self) {
         self.granted.clear();
         self.reminded.clear();
+        self.channels.delivering.clear();
         self.channels.arbiter.begin(self.now);
         let mut due = std::mem::take(&mut self.due);
         self.channels.calendar.take(self.now, &mut due);
@@ -197,7 +208,7 @@ impl<'a, O: Observer> Core<'a, O> {
         while next < due.len() {
             let event = due[next];
             next += 1;
-            let Event { slot, vertex, .. } = event;
+            let slot = event.slot;
             match event.kind() {
                 Kind::Ready => {
                     let node = self.worms[slot as usize].from;
@@ -206,19 +217,21 @@ impl<'a, O: Observer> Core<'a, O> {
                 }
                 Kind::Free => self.start_worms(event.node(), &mut due, next),
                 Kind::Prepared => self.prepared(slot),
-                Kind::Routed => {
-                    self.worms[slot as usize].timers -= 1;
-                    self.request(slot, vertex);
-                }
                 Kind::Reminder => {
                     self.worms[slot as usize].timers -= 1;
                     self.reminded.push(slot);
                 }
                 Kind::Wake => self.channels.arbiter.wake(event.queue()),
+                Kind::Delivers => self.channels.delivering.push(event),
             }
         }
         due.clear();
         self.due = due;
+        self.channels.headers.begin(self.now);
+        while let Some(Routed { slot, vertex, .. }) = self.channels.headers.take(self.now) {
+            self.worms[slot as usize].timers -= 1;
+            self.request(slot, vertex);
+        }
 
         let mut grant = std::mem::take(&mut self.grant);
         while self.channels.arbiter.next_grant(&mut grant) {
@@ -228,14 +241,13 @@ impl<'a, O: Observer> Core<'a, O> {
         self.grant = grant;
     }
 
-    /// A header that enters the router at a vertex in cycle `at`, or is freed there by a flit that is stripped in `at`, spends its
-    /// routing delay and then requests.
+    /// A header that enters the router at a vertex in this cycle spends its routing delay and then requests.
     #[inline]
-    pub(crate) fn route_header(&mut self, slot: u32, vertex: u32, at: Cycle) {
+    pub(crate) fn route_header(&mut self, slot: u32, vertex: u32) {
         let worm = &mut self.worms[slot as usize];
         worm.timers += 1;
-        let routed = at + 1 + Cycle::from(self.config.routing_delay);
-        self.channels.calendar.push(routed, Event::of_worm(Kind::Routed, worm.id, slot, vertex));
+        let routed = self.now + 1 + Cycle::from(self.config.routing_delay);
+        self.channels.headers.push(routed, worm.id, slot, vertex, false);
     }
 
     /// Asks for a slot to be among `reminded` in a later cycle.

@@ -44,12 +44,27 @@ impl<O: Observer> Core<'_, O> {
                 }
             }
         }
-        // What headers ask for on nearly every hop is granted here and now, if nobody else wants it.
-        if !delivers && let Some(link) = self.channels.arbiter.take_link(&self.candidates, slot) {
+        // What headers ask for on nearly every hop, and at the last of single stops, is granted here and now, if nobody else
+        // wants it.
+        let taken = match (stops, self.candidates.is_empty()) {
+            (0, _) => self.channels.arbiter.take_link(&self.candidates, slot),
+            (1, true) => {
+                let pool = Pool::Consumption(route.next_stops(self.network)[0], worm.class);
+                self.channels.arbiter.take_member(pool, slot)
+            }
+            _ => None,
+        };
+        if let Some(channel) = taken {
             let addresses = (self.config.header == Header::AllDestinations).then_some(worm.header);
             route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
-            self.reports.observer.granted(self.now, worm.id, link);
-            route.push(link, 0, self.network.to(link), &mut self.hops);
+            self.reports.observer.granted(self.now, worm.id, channel);
+            if delivers {
+                route.hop_mut(vertex).consumption = channel.raw();
+                route.reach_stops(1, self.network);
+                route.complete = true;
+            } else {
+                route.push(channel, 0, self.network.to(channel), &mut self.hops);
+            }
             self.granted.push((slot, vertex));
             return;
         }

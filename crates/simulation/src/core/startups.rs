@@ -87,9 +87,15 @@ impl<O: Observer> Core<'_, O> {
             StartupMode::PerPort => self.granted.push((slot, 0)),
             StartupMode::Serial => {
                 let Worm { id, from, .. } = self.worms[slot as usize];
-                let key = Key { cycle: self.now, worm: id, part: 0 };
-                let pools = &[Pool::Injection(from)];
-                self.ask(key, slot, 0, Wanted { pools, links: &[], all_links: true });
+                let pool = Pool::Injection(from);
+                if let Some(channel) = self.channels.arbiter.take_member(pool, slot) {
+                    self.reports.observer.granted(self.now, id, channel);
+                    self.first_hop(slot, channel);
+                    self.granted.push((slot, 0));
+                } else {
+                    let key = Key { cycle: self.now, worm: id, part: 0 };
+                    self.ask(key, slot, 0, Wanted { pools: &[pool], links: &[], all_links: true });
+                }
             }
         }
     }

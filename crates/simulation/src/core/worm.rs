@@ -242,6 +242,12 @@ impl PathRoute {
         &mut self.hops[(vertex - self.origin) as usize]
     }
 
+    /// The vertices from one on that is not before `tail`, to be changed.
+    #[inline]
+    pub(crate) fn hops_from(&mut self, vertex: u32) -> &mut [Hop] {
+        &mut self.hops[(vertex - self.origin) as usize..]
+    }
+
     /// The vertices from `tail` on.
     pub(crate) fn hops(&self) -> impl Iterator<Item = (u32, &Hop)> {
         (self.tail..).zip(&self.hops[(self.tail - self.origin) as usize..])

@@ -173,7 +173,7 @@ impl<O: Observer> FlitEngine<'_, O> {
                     flits.strip_at = strip_at;
                     self.core.remind(strip_at, slot);
                 }
-                None => self.core.route_header(slot, last, self.core.now),
+                None => self.core.route_header(slot, last),
             }
         }
         // At most one vertex a cycle: the next one holds the flit.

@@ -230,7 +230,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         let done = flits.open == 0;
         for &event in &events {
             match event {
-                TreeEvent::HeaderArrived(vertex) => self.core.route_header(slot, vertex, now),
+                TreeEvent::HeaderArrived(vertex) => self.core.route_header(slot, vertex),
                 TreeEvent::TailLeft(vertex) => {
                     self.core.tree_departs(slot, vertex, now);
                     self.core.report_tree_departure(slot, vertex, now + 1);

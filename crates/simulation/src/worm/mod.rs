@@ -14,7 +14,6 @@ use wormcast_multicast::Plan;
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::RoutingRelation;
 
-use crate::calendar::Calendar;
 use crate::config::{Header, Replication};
 use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
@@ -31,9 +30,6 @@ pub struct WormEngine<'a, O> {
     core: Core<'a, O>,
     /// What is known of each worm's flits, by slot.
     times: Vec<Times>,
-    /// Last flits that cross consumption channels: (worm id, vertex of a path or delivery of a tree, slot).
-    deliveries: Calendar<(u64, u32, u32)>,
-    delivering: Vec<(u64, u32, u32)>,
     /// Departures found by the step at hand: (vertex, cycle).
     found: Vec<(u32, Cycle)>,
     /// What a tree was granted in the step at hand.
@@ -82,8 +78,6 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         Self {
             core: Core::new(network, routing, config, observer),
             times: Vec::new(),
-            deliveries: Calendar::new(1 << 10),
-            delivering: Vec::new(),
             found: Vec::new(),
             copies: Granted::default(),
             windows: Vec::new(),
@@ -105,26 +99,29 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 if !route.complete {
                     // It enters the next router. If it is stripped there, the next flit is there by then.
                     let mut freed = now;
-                    if config.header == Header::AllDestinations && route.strips() {
+                    let stripped = config.header == Header::AllDestinations && route.strips();
+                    if stripped {
                         freed = now + 1 + Cycle::from(config.strip_delay);
                         times.strips(freed);
                     }
                     worm.timers += 1;
                     let routed = freed + 1 + Cycle::from(config.routing_delay);
-                    core.channels.calendar.push(routed, Event::of_worm(Kind::Routed, id, slot, vertex + 1));
+                    core.channels.headers.push(routed, id, slot, vertex + 1, stripped);
                 }
                 let pace = Pace { flits, buffer: config.buffer };
-                times.settle(route, vertex + 1, pace, |route, vertex, at| {
-                    if route.departs(slot, vertex, at, &mut core.channels) {
-                        self.deliveries.push(at, (id, vertex, slot));
+                let departing = times.settle(route, vertex + 1, pace);
+                for vertex in departing {
+                    if route.gives_back(slot, vertex, &mut core.channels) {
+                        let event = Event::of_worm(Kind::Delivers, id, slot, vertex);
+                        core.channels.deliver(now, route.hop(vertex).departs, event);
                     }
-                });
+                }
             }
             (Times::Tree(times), Route::Tree(route)) => {
                 times.header_leaves(route, vertex as usize, now, &mut self.found);
                 let mut child = route.vertices[vertex as usize].first_child;
                 while child != NONE {
-                    core.route_header(slot, child, now);
+                    core.route_header(slot, child);
                     let Route::Tree(route) = &core.worms[slot as usize].route else { break };
                     child = route.vertices[child as usize].sibling;
                 }
@@ -134,18 +131,19 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                     let (first, end) = route.vertices[vertex as usize].deliveries;
                     for delivery in first..end {
                         core.tree_consumes(slot, delivery, at);
-                        self.deliveries.push(at, (id, delivery, slot));
+                        core.channels.deliver(now, at, Event::of_worm(Kind::Delivers, id, slot, delivery));
                     }
                 }
             }
             (Times::Copies(times), Route::Tree(route)) => {
                 times.granted(route, vertex, now, &mut self.copies);
                 for &child in &self.copies.children {
-                    core.route_header(slot, child, now);
+                    core.route_header(slot, child);
                 }
                 for &delivery in &self.copies.deliveries {
                     core.tree_consumes(slot, delivery, self.copies.last);
-                    self.deliveries.push(self.copies.last, (id, delivery, slot));
+                    let event = Event::of_worm(Kind::Delivers, id, slot, delivery);
+                    core.channels.deliver(now, self.copies.last, event);
                 }
                 if self.copies.all {
                     core.tree_departs(slot, vertex, self.copies.last);
@@ -209,14 +207,7 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
     }
 
     fn next_event(&self) -> Option<Cycle> {
-        let now = self.core.now;
-        if self.deliveries.is_due(now) {
-            return Some(now);
-        }
-        match self.core.next_event() {
-            Some(at) if at == now => Some(now),
-            event => event.into_iter().chain(self.deliveries.next(now)).min(),
-        }
+        self.core.next_event()
     }
 
     fn quiet_from(&self) -> Cycle {
@@ -230,12 +221,10 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
             let (slot, vertex) = self.core.granted[position];
             self.header_leaves(slot, vertex);
         }
-        let mut delivering = std::mem::take(&mut self.delivering);
-        self.deliveries.take(self.core.now, &mut delivering);
-        for (_, which, slot) in delivering.drain(..) {
+        for position in 0..self.core.channels.delivering.len() {
+            let Event { slot, vertex: which, .. } = self.core.channels.delivering[position];
             self.delivers(slot, which);
         }
-        self.delivering = delivering;
         self.core.now += 1;
     }
 

@@ -6,6 +6,7 @@
 //! strips, the stripped flit counts like one that leaves.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::core::worm::{Hop, PathRoute};
 use crate::observer::Cycle;
@@ -19,6 +20,8 @@ pub(super) struct PathTimes {
     window_end: u32,
     /// Vertices from `settled` to `window_end`, in the window of the former, that may hold its maximum: decreasing.
     window: VecDeque<u32>,
+    /// The number of the first flit that left the vertex that the header left last.
+    passed: u32,
     /// The last departure that is known.
     last_departure: Cycle,
     /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
@@ -48,7 +51,7 @@ impl Pace {
 impl PathTimes {
     /// The worm enters the network; `window` is empty.
     pub(super) fn start(&mut self, window: VecDeque<u32>) {
-        *self = Self { window, settled: 0, window_end: 0, last_departure: 0, strip_at: Cycle::MAX };
+        *self = Self { window, settled: 0, window_end: 0, passed: 1, last_departure: 0, strip_at: Cycle::MAX };
     }
 
     /// The worm has left it: gives the memory of its window back.
@@ -60,15 +63,14 @@ impl PathTimes {
     /// The header leaves a vertex.
     #[inline]
     pub(super) fn header_leaves(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle) {
-        let stripped = self.strip_at != Cycle::MAX;
-        let before = if vertex == 0 { 1 } else { route.hop(vertex - 1).first };
         let hop = route.hop_mut(vertex);
         hop.leaves = now;
-        hop.first = before + u32::from(stripped);
-        if stripped {
+        if self.strip_at != Cycle::MAX {
+            self.passed += 1;
             hop.since_strip = (now - self.strip_at) as u32;
             self.strip_at = Cycle::MAX;
         }
+        hop.first = self.passed;
     }
 
     /// The header arrives at the next vertex, and the flit that names that is stripped at `strip_at`.
@@ -81,38 +83,28 @@ impl PathTimes {
         self.last_departure
     }
 
-    /// Finds the departures that are determined as soon as the header has left the vertices before `known`: calls `departs` with
-    /// the route, a vertex and the cycle. O(1) amortised a vertex.
+    /// Finds the departures that are determined as soon as the header has left the vertices before `known`, puts them down in the
+    /// vertices and returns which these are. O(1) amortised a vertex.
     #[inline]
-    pub(super) fn settle(
-        &mut self,
-        route: &mut PathRoute,
-        known: u32,
-        pace: Pace,
-        departs: impl FnMut(&mut PathRoute, u32, Cycle),
-    ) {
-        let passed = route.hop(known - 1).first;
+    pub(super) fn settle(&mut self, route: &mut PathRoute, known: u32, pace: Pace) -> Range<u32> {
+        let from = self.settled;
+        let passed = self.passed;
         if !route.complete {
             // Most headers are still within the reach of the flits behind them: nothing can be known.
             let flit = pace.flit(known, self.settled);
             if flit > i64::from(passed) || (flit == i64::from(passed) && self.strip_at == Cycle::MAX) {
-                return;
+                return from..from;
             }
         } else if passed == 1 && pace.flit(known - 1, self.settled) >= 1 {
-            self.settle_rest(route, known, pace, departs);
-            return;
+            self.settle_rest(route, known, pace);
+            return from..known;
         }
-        self.settle_windows(route, known, pace, departs);
+        self.settle_windows(route, known, pace);
+        from..self.settled
     }
 
-    fn settle_windows(
-        &mut self,
-        route: &mut PathRoute,
-        known: u32,
-        pace: Pace,
-        mut departs: impl FnMut(&mut PathRoute, u32, Cycle),
-    ) {
-        let passed = route.hop(known - 1).first;
+    fn settle_windows(&mut self, route: &mut PathRoute, known: u32, pace: Pace) {
+        let passed = self.passed;
         while self.settled < known {
             let v = self.settled;
             let mut last = i64::MIN;
@@ -153,29 +145,20 @@ impl PathTimes {
                     last = last.max((leaves - Cycle::from(since_strip)) as i64);
                 }
             }
-            departs(route, v, last as Cycle);
+            route.hop_mut(v).departs = last as Cycle;
             self.last_departure = last as Cycle;
             self.settled += 1;
         }
     }
 
     /// The same where nothing is stripped and all windows reach to the path's end: running maxima from there.
-    fn settle_rest(
-        &mut self,
-        route: &mut PathRoute,
-        known: u32,
-        pace: Pace,
-        mut departs: impl FnMut(&mut PathRoute, u32, Cycle),
-    ) {
+    fn settle_rest(&mut self, route: &mut PathRoute, known: u32, pace: Pace) {
         let mut held_until = 0;
+        self.last_departure = route.hop(known - 1).leaves + Cycle::from(pace.flits - 1);
         // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
-        for v in (self.settled..known).rev() {
-            let own = route.hop(v).leaves + Cycle::from(pace.flits - 1);
-            held_until = own.max(held_until);
-            departs(route, v, held_until);
-            if v == known - 1 {
-                self.last_departure = held_until;
-            }
+        for hop in route.hops_from(self.settled).iter_mut().rev() {
+            held_until = held_until.max(hop.leaves + Cycle::from(pace.flits - 1));
+            hop.departs = held_until;
             held_until = held_until.saturating_sub(Cycle::from(pace.buffer));
         }
         self.settled = known;
