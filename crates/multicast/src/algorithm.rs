@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use thiserror::Error;
 use wormcast_network::{Network, NodeId};
-use wormcast_routing::{Branching, Dependencies, RoutingError, RoutingRelation, UnknownName, Unsupported};
+use wormcast_routing::{
+    Branching, Dependencies, RoutingError, RoutingRelation, TreesError, UnknownName, Unsupported,
+};
 
 use crate::plan::Plan;
 
@@ -66,6 +68,12 @@ pub trait Algorithm: Send + Sync {
         None
     }
 
+    /// How many consumption channels nodes should have where nothing else is said; `None`: it does not matter to the algorithm.
+    /// A plan may bind worms to any of so many.
+    fn consumption_channels(&self) -> Option<u32> {
+        None
+    }
+
     /// What worms of any plan may hold while they wait for what: the input of the static deadlock check. For trees, with the
     /// switches that [`branching`](Self::branching) asks for.
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n>;
@@ -111,6 +119,9 @@ pub enum AlgorithmError {
         /// What was asked for.
         given: String,
     },
+    /// Its spanning trees cannot be routed on together.
+    #[error(transparent)]
+    Trees(#[from] TreesError),
     /// The algorithm needs permitted turns, which the routing is not made of.
     #[error(
         "`{algorithm}` needs a routing over permitted turns, such as `turn-prohibition` or `up-down`; `{given}` is none"

@@ -1,10 +1,11 @@
 //! The plan: the one form between algorithms and engines.
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{NoRoute, RoutingRelation, append_route};
 
 use crate::algorithm::Multicast;
+use crate::tree_header::HeaderFlit;
 
 /// The worms of one multicast, in the order in which their senders start them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -47,12 +48,25 @@ pub struct Path {
 }
 
 /// A tree of fixed channels.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tree {
-    /// The nodes, at the source's router, that the worm delivers to.
+    /// How the worm gets to the router where its branches begin; `None`: that is the source's.
+    pub trunk: Option<Trunk>,
+    /// The nodes, at the router where the branches begin, that the worm delivers to.
     pub delivers: Vec<NodeId>,
     /// The channels, each after the one that leads to it.
     pub branches: Vec<Branch>,
+    /// Its header flits, where routers decode them (model.md, rule 16); empty if the algorithm has no encoding.
+    pub header: Vec<HeaderFlit>,
+}
+
+/// The way of a tree worm to the router where its branches begin, routed by the algorithm's relation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trunk {
+    /// The channel that the worm must take first; `None`: the relation decides.
+    pub exit: Option<ChannelId>,
+    /// The router where the branches begin, not the sender's.
+    pub to: RouterId,
 }
 
 /// A channel of a tree.
@@ -60,7 +74,8 @@ pub struct Tree {
 pub struct Branch {
     /// The channel.
     pub channel: ChannelId,
-    /// The position of the branch that enters the router which this one leaves; `None`: it leaves the source's router.
+    /// The position of the branch that enters the router which this one leaves; `None`: it leaves the router where the
+    /// branches begin.
     pub parent: Option<u32>,
     /// The nodes, at the router that the channel enters, that the worm delivers to.
     pub delivers: Vec<NodeId>,
@@ -74,7 +89,7 @@ impl Worm {
 
     /// A tree worm that the source sends, with no delivery at its own router.
     pub fn tree(from: NodeId, branches: Vec<Branch>) -> Self {
-        let tree = Tree { delivers: Vec::new(), branches };
+        let tree = Tree { branches, ..Tree::default() };
         Self { from, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None }
     }
 
@@ -112,7 +127,16 @@ impl Worm {
                 }
                 Ok(channels)
             }
-            Itinerary::Tree(tree) => Ok(tree.branches.iter().map(|branch| branch.channel).collect()),
+            Itinerary::Tree(tree) => {
+                let mut channels = Vec::with_capacity(tree.branches.len());
+                if let Some(Trunk { exit, to }) = tree.trunk {
+                    channels.extend(exit);
+                    let at = exit.map_or(network.router_of(self.from), |channel| network.to(channel));
+                    append_route(network, routing, at, exit, to, &mut channels)?;
+                }
+                channels.extend(tree.branches.iter().map(|branch| branch.channel));
+                Ok(channels)
+            }
         }
     }
 }
@@ -208,8 +232,15 @@ impl Plan {
                 Ok(())
             }
             Itinerary::Tree(tree) => {
+                let top = tree.trunk.map_or(source, |trunk| trunk.to);
+                if tree.trunk.is_some_and(|trunk| trunk.to == source) {
+                    return problem("has a trunk that ends where it begins");
+                }
+                if tree.trunk.and_then(|trunk| trunk.exit).is_some_and(|exit| network.from(exit) != source) {
+                    return problem("leaves by a channel of another router");
+                }
                 let start = |branch: &Branch| match branch.parent {
-                    None => Some(source),
+                    None => Some(top),
                     Some(parent) => tree.branches.get(parent as usize).map(|p| network.to(p.channel)),
                 };
                 let mut has_child = vec![false; tree.branches.len()];
@@ -227,8 +258,8 @@ impl Plan {
                         has_child[parent as usize] = true;
                     }
                 }
-                if tree.delivers.iter().any(|&node| network.router_of(node) != source) {
-                    return problem("delivers at its sender's router to a node of another one");
+                if tree.delivers.iter().any(|&node| network.router_of(node) != top) {
+                    return problem("delivers where its branches begin to a node of another router");
                 }
                 let dangling = |(i, branch): (usize, &Branch)| !has_child[i] && branch.delivers.is_empty();
                 if tree.branches.is_empty() && tree.delivers.is_empty() {

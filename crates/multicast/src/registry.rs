@@ -14,6 +14,7 @@ use crate::multi_path::MultiPath;
 use crate::pure_negative_first::PureNegativeFirst;
 use crate::schl::Schl;
 use crate::separate::Separate;
+use crate::spam::Spam;
 use crate::tree_infinity::TreeInfinity;
 use crate::tree_one::TreeOne;
 use crate::tree_zero::TreeZero;
@@ -50,6 +51,7 @@ registry! {
     "tree-zero" => TreeZero,
     "tree-one" => TreeOne,
     "tree-infinity" => TreeInfinity,
+    "spam" => Spam,
 }
 
 /// The algorithm of this name, made for `network`.

@@ -81,11 +81,12 @@ impl Plan {
             let longest = match &worm.itinerary {
                 Itinerary::Path(_) => channels.len() as u32,
                 Itinerary::Tree(tree) => {
+                    let trunk = (channels.len() - tree.branches.len()) as u32;
                     let mut depths = Vec::with_capacity(tree.branches.len());
                     for branch in &tree.branches {
-                        depths.push(branch.parent.map_or(1, |parent: u32| depths[parent as usize] + 1));
+                        depths.push(branch.parent.map_or(trunk + 1, |parent: u32| depths[parent as usize] + 1));
                     }
-                    depths.into_iter().max().unwrap_or(0)
+                    depths.into_iter().max().unwrap_or(trunk)
                 }
             };
             let visits = worm.visits();

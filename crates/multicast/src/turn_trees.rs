@@ -66,7 +66,7 @@ impl TurnTrees {
         }
         let wanted = Wanted { network, turns: self.turns(), home, ends };
         let branches = if wanted.ends.is_empty() { Vec::new() } else { grow(&wanted) };
-        let itinerary = Itinerary::Tree(Tree { delivers, branches });
+        let itinerary = Itinerary::Tree(Tree { delivers, branches, ..Tree::default() });
         Plan { worms: vec![Worm { from: source, after: None, itinerary, consumption_class: None }] }
     }
 
