@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use thiserror::Error;
-use wormcast_network::{Network, NodeId};
+use wormcast_network::{Network, NodeId, Ports};
 use wormcast_routing::{
     Branching, Dependencies, RoutingError, RoutingRelation, TreesError, UnknownName, Unsupported,
 };
@@ -68,9 +68,9 @@ pub trait Algorithm: Send + Sync {
         None
     }
 
-    /// How many consumption channels nodes should have where nothing else is said; `None`: it does not matter to the algorithm.
-    /// A plan may bind worms to any of so many.
-    fn consumption_channels(&self) -> Option<u32> {
+    /// The injection and consumption channels that nodes have where nothing else is said, if the algorithm is defined with such
+    /// numbers. A plan may bind worms to any of these consumption channels.
+    fn ports(&self) -> Option<Ports> {
         None
     }
 

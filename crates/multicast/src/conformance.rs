@@ -11,7 +11,7 @@ use crate::algorithm::{Algorithm, Multicast, Options};
 use crate::column_path::ColumnRule;
 use crate::dual_path::LabelRule;
 use crate::negative_first_rule::{NegativeFirstRule, heading};
-use crate::plan::{Itinerary, Path};
+use crate::plan::{Itinerary, Path, Tree, Worm};
 use crate::registry::{ALGORITHMS, algorithm_by_name};
 use crate::schl::StraightStops;
 
@@ -37,6 +37,7 @@ fn promise(algorithm: &str) -> Promise {
         "dual-path" | "multi-path" => (Some(Box::new(LabelRule) as Box<dyn WormRule>), false, labels_monotone),
         "column-path" => (Some(Box::new(ColumnRule) as Box<dyn WormRule>), true, e_cube_legal),
         "tree-zero" | "tree-one" | "tree-infinity" => (None, false, |_, _, _| unreachable!("trees have no stops")),
+        "spam" => (None, false, |_, _, _| true),
         "schl" => (Some(Box::new(StraightStops) as Box<dyn WormRule>), true, e_cube_legal),
         other => panic!("say here what `{other}` promises"),
     };
@@ -134,6 +135,45 @@ fn check_worm(
     Ok(())
 }
 
+/// A tree on a spanning tree: every branch leads down it, and the header says what the branches do.
+fn check_spanning(network: &Network, routing: &dyn RoutingRelation, worm: &Worm, tree: &Tree) -> TestCaseResult {
+    let top = tree.trunk.map_or(network.router_of(worm.from), |trunk| trunk.to);
+    for (place, branch) in tree.branches.iter().enumerate() {
+        // Everything below a branch is reached through it.
+        let mut below = vec![place];
+        let mut next = 0;
+        while next < below.len() {
+            let at = below[next];
+            let router = network.to(tree.branches[at].channel);
+            if router != network.from(branch.channel) {
+                let down = routing.down(network, network.from(branch.channel), branch.channel, router);
+                prop_assert_eq!(down, Some(branch.channel));
+            }
+            below.extend((0..tree.branches.len()).filter(|&i| tree.branches[i].parent == Some(at as u32)));
+            next += 1;
+        }
+    }
+    let place = |place: Option<u32>, router, delivers: &[NodeId]| {
+        let onward = tree.branches.iter().filter(|branch| branch.parent == place).map(|branch| branch.channel);
+        let mut onward: Vec<ChannelId> = onward.collect();
+        onward.sort_unstable();
+        let flit = tree.header.iter().find(|flit| flit.router == router);
+        if delivers.is_empty() && onward.len() < 2 {
+            prop_assert!(flit.is_none());
+            return Ok(());
+        }
+        let flit = flit.expect("a flit for each router that delivers or splits");
+        prop_assert_eq!(flit.channels(network).collect::<Vec<_>>(), onward);
+        prop_assert_eq!(flit.delivers(network).collect::<Vec<_>>(), delivers);
+        Ok(())
+    };
+    place(None, top, &tree.delivers)?;
+    for (position, branch) in tree.branches.iter().enumerate() {
+        place(Some(position as u32), network.to(branch.channel), &branch.delivers)?;
+    }
+    Ok(())
+}
+
 fn check_counts(network: &Network, algorithm: &dyn Algorithm, lists: &[Vec<NodeId>]) -> TestCaseResult {
     match algorithm.name() {
         "dual-path" => prop_assert!(lists.len() <= 2),
@@ -192,6 +232,10 @@ fn check_all(
         for worm in &plan.worms {
             let path = match &worm.itinerary {
                 Itinerary::Path(path) => path,
+                Itinerary::Tree(tree) if tree.trunk.is_some() || !tree.header.is_empty() => {
+                    check_spanning(network, algorithm.routing(), worm, tree)?;
+                    continue;
+                }
                 Itinerary::Tree(tree) => {
                     let turns = algorithm.routing().turn_routing().expect("trees are made over turns").turns();
                     for branch in &tree.branches {
@@ -240,7 +284,7 @@ proptest! {
     ) {
         let cube = format!("hypercube:{dimensions}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&cube, source, &destinations, &[0], |name| {
-            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-")
+            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || name == "spam"
         })?;
     }
 }

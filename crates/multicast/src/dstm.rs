@@ -1,6 +1,6 @@
 //! Disjoint spanning-tree multicast, for any set of edge-disjoint spanning trees.
 
-use wormcast_network::{Network, NodeId};
+use wormcast_network::{Network, NodeId, Ports};
 use wormcast_routing::{Dependencies, RoutingRelation, SpanningTree, TreeRouting};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
@@ -87,8 +87,8 @@ impl Algorithm for Dstm {
         Plan { worms: vec![crate::plan::Worm { consumption_class: Some(tree as u8), ..worm }] }
     }
 
-    fn consumption_channels(&self) -> Option<u32> {
-        Some(self.trees().len() as u32)
+    fn ports(&self) -> Option<Ports> {
+        Some(Ports { injection: 1, consumption: self.trees().len() as u32 })
     }
 
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {

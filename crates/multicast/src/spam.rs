@@ -1,6 +1,6 @@
 //! SPAM: single phase adaptive multicast on one spanning tree with cross links.
 
-use wormcast_network::Network;
+use wormcast_network::{Network, Ports};
 use wormcast_routing::{Dependencies, Root, RoutingRelation, SpamRouting};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
@@ -62,9 +62,9 @@ impl Algorithm for Spam {
         Plan { worms: vec![worm] }
     }
 
-    fn consumption_channels(&self) -> Option<u32> {
-        // As many as the two trees have that it is compared with.
-        Some(2)
+    fn ports(&self) -> Option<Ports> {
+        // As many as the two trees have that paper 5 compares it with.
+        Some(Ports { injection: 1, consumption: 2 })
     }
 
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {

@@ -5,6 +5,7 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::ids::IdMap;
 use crate::plan::{Itinerary, Plan};
+use crate::tree_header::HeaderFlit;
 
 /// How many worms a node can send in one step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,6 +35,8 @@ pub struct WormSummary {
     pub channels: Vec<ChannelId>,
     /// The longest way in hops from its sender to a node that it delivers to.
     pub longest: u32,
+    /// Its header flits, if its algorithm encodes them.
+    pub header: Vec<HeaderFlit>,
 }
 
 /// A plan as users see it.
@@ -98,6 +101,10 @@ impl Plan {
                 visits,
                 channels,
                 longest,
+                header: match &worm.itinerary {
+                    Itinerary::Path(_) => Vec::new(),
+                    Itinerary::Tree(tree) => tree.header.clone(),
+                },
             });
         }
         Ok(PlanSummary {

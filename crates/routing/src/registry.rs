@@ -7,12 +7,13 @@ use crate::e_cube::ECube;
 use crate::hamiltonian::Hamiltonian;
 use crate::negative_first::NegativeFirst;
 use crate::relation::{RoutingRelation, Unsupported};
+use crate::spam_routing::SpamRouting;
 use crate::turn_prohibition::turn_prohibition;
 use crate::turn_routing::{Choice, TurnRouting};
 use crate::up_down::{Root, up_down};
 
 /// The names that [`routing_by_name`] knows.
-pub const ROUTINGS: [&str; 7] = [
+pub const ROUTINGS: [&str; 8] = [
     "e-cube",
     "negative-first",
     "hamiltonian",
@@ -20,6 +21,7 @@ pub const ROUTINGS: [&str; 7] = [
     "turn-prohibition",
     "up-down-deterministic",
     "turn-prohibition-deterministic",
+    "spam",
 ];
 
 /// What a routing may be told.
@@ -108,6 +110,7 @@ pub fn routing_by_name(
         "turn-prohibition-deterministic" => {
             over_turns("turn-prohibition-deterministic", turn_prohibition(network), Choice::First)
         }
+        "spam" => Ok(Box::new(SpamRouting::new(network, options.root)?)),
         _ => Err(unknown(name).into()),
     }
 }

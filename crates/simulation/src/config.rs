@@ -19,10 +19,12 @@ pub struct Switching {
     pub flit_bytes: Option<u32>,
     /// Virtual channels of each link, which share its bandwidth.
     pub virtual_channels: u32,
-    /// Injection channels of each node.
-    pub injection_ports: u32,
-    /// Consumption channels of each node.
-    pub consumption_ports: u32,
+    /// Injection channels of each node. Default 4, or what the algorithm is defined with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub injection_ports: Option<u32>,
+    /// Consumption channels of each node. Default 4, or what the algorithm is defined with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consumption_ports: Option<u32>,
     /// What travels in front of the data.
     pub header: Header,
     /// Header flits of each worm, for headers of fixed length; by default one flit for every 16 nodes.
@@ -44,8 +46,8 @@ impl Default for Switching {
             buffer: 1,
             flit_bytes: None,
             virtual_channels: 1,
-            injection_ports: 4,
-            consumption_ports: 4,
+            injection_ports: None,
+            consumption_ports: None,
             header: Header::None,
             header_flits: None,
             replication: Replication::Lockstep,

@@ -93,10 +93,13 @@ pub trait Engine {
 }
 
 impl EngineConfig {
-    /// What the settings mean on `network`.
-    pub fn new(switching: &Switching, timing: &Timing, network: &Network) -> Self {
+    /// What the settings mean on `network`; `ports` are those of nodes where the settings say nothing.
+    pub fn new(switching: &Switching, timing: &Timing, network: &Network, ports: Ports) -> Self {
         Self {
-            ports: Ports { injection: switching.injection_ports, consumption: switching.consumption_ports },
+            ports: Ports {
+                injection: switching.injection_ports.unwrap_or(ports.injection),
+                consumption: switching.consumption_ports.unwrap_or(ports.consumption),
+            },
             buffer: switching.buffer,
             virtual_channels: switching.virtual_channels,
             startup: timing.startup,

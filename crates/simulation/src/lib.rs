@@ -20,7 +20,8 @@
 //!
 //! // One worm of 10 flits from (0,0) by (2,0) to (2,1).
 //! let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
-//! let config = EngineConfig::new(&Switching::default(), &Timing { startup: 100, ..Timing::default() }, &mesh);
+//! let (switching, timing) = (Switching::default(), Timing { startup: 100, ..Timing::default() });
+//! let config = EngineConfig::new(&switching, &timing, &mesh, Ports { injection: 4, consumption: 4 });
 //! let mut engine = FlitEngine::new(&mesh, &ECube, config, Arrivals::default());
 //! let stops = vec![NodeId::new(2), NodeId::new(6)];
 //! engine.submit(0, 0, 10, Plan { worms: vec![Worm::path(NodeId::new(0), stops)] });

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_multicast::Algorithm;
-use wormcast_network::{MAX_PORTS, Network};
+use wormcast_network::{MAX_PORTS, Network, Ports};
 
 use crate::config::{Header, Mode, Run, Switching, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
 use crate::traffic::CheckedTraffic;
+
+/// The channels of nodes where neither the settings nor the algorithm say anything: those of paper 1.
+const PORTS: Ports = Ports { injection: 4, consumption: 4 };
 
 /// The most data flits of a message.
 pub const MAX_LENGTH: u32 = 1 << 24;
@@ -70,9 +73,10 @@ impl Scenario {
         within("switching.buffer", switching.buffer, 1, MAX_LENGTH)?;
         within("switching.flit_bytes", switching.flit_bytes.unwrap_or(1), 1, MAX_FLIT_BYTES)?;
         within("switching.virtual_channels", switching.virtual_channels, 1, 64)?;
-        within("switching.injection_ports", switching.injection_ports, 1, MAX_PORTS)?;
-        within("switching.consumption_ports", switching.consumption_ports, 1, MAX_PORTS)?;
-        let ports = u64::from(switching.injection_ports + switching.consumption_ports) * network.nodes() as u64;
+        let engine = EngineConfig::new(switching, timing, &network, algorithm.ports().unwrap_or(PORTS));
+        within("switching.injection_ports", engine.ports.injection, 1, MAX_PORTS)?;
+        within("switching.consumption_ports", engine.ports.consumption, 1, MAX_PORTS)?;
+        let ports = u64::from(engine.ports.injection + engine.ports.consumption) * network.nodes() as u64;
         let channels = network.channels() as u64 * u64::from(switching.virtual_channels);
         if ports + channels > u64::from(u32::MAX / 2) {
             let problem = format!("{} would have {} channels, which is too many", network.name(), ports + channels);
@@ -126,7 +130,6 @@ impl Scenario {
             let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
             return Err(ConfigError { key: format!("run.{key}"), problem });
         }
-        let engine = EngineConfig::new(switching, timing, &network);
         Ok(Self { network, algorithm, engine, cycle_ns: timing.cycle_ns, traffic: checked, run: run.clone(), mode })
     }
 

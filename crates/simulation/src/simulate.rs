@@ -316,11 +316,11 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
                 );
             }
             match (&worm.itinerary, config.header) {
-                (Itinerary::Path(_), Header::Tree) => {
+                (Itinerary::Path(path), Header::Tree) if path.stops.len() > 1 => {
                     return fail(
                         "switching.header",
                         "paths",
-                        "have no tree header: use `header = \"all-destinations\"` or another",
+                        "have no tree header for several stops: use `header = \"all-destinations\"` or another",
                     );
                 }
                 (Itinerary::Tree(_), Header::AllDestinations) => {
@@ -328,6 +328,13 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
                         "switching.header",
                         "trees",
                         "cannot be told by a list of stops: use `header = \"tree\"` or another",
+                    );
+                }
+                (Itinerary::Tree(tree), Header::Tree) if tree.trunk.is_some() && tree.header.is_empty() => {
+                    return fail(
+                        "switching.header",
+                        "trees",
+                        "have a trunk but no header that routers could decode: use `header = \"bit-string\"` or another",
                     );
                 }
                 (Itinerary::Tree(_), _) if config.virtual_channels > 1 => {

@@ -36,7 +36,7 @@ const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 /// it holds.
 pub(crate) struct Core<'a, O> {
     pub(crate) network: &'a Network,
-    routing: &'a dyn RoutingRelation,
+    pub(crate) routing: &'a dyn RoutingRelation,
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     next_worm: u64,
@@ -150,7 +150,8 @@ impl<'a, O: Observer> Core<'a, O> {
                 (Header::BitString, _) => self.config.header_flits,
                 (Header::AllDestinations, Itinerary::Path(path)) => path.stops.len() as u32,
                 (Header::Tree, Itinerary::Tree(tree)) => tree_route::header_flits(tree),
-                _ => 0,
+                (Header::Tree, Itinerary::Path(_)) => 1,
+                (Header::None, _) | (Header::AllDestinations, Itinerary::Tree(_)) => 0,
             };
             worm.flits = worm.header + length;
             match planned.itinerary {
@@ -164,8 +165,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 }
                 Itinerary::Tree(tree) => {
                     let source = self.network.router_of(planned.from);
-                    let scripted = self.config.header == Header::Tree;
-                    let route = tree_route::route(self.network, source, &tree, worm, length, scripted);
+                    let route = tree_route::route(self.network, source, tree, worm, length, self.config.header);
                     worm.route = Route::Tree(route);
                 }
             }
@@ -257,7 +257,7 @@ impl<'a, O: Observer> Core<'a, O> {
     }
 
     /// The router at a vertex of a worm that it has not left.
-    fn router_at(&self, slot: u32, vertex: u32) -> RouterId {
+    pub(crate) fn router_at(&self, slot: u32, vertex: u32) -> RouterId {
         let worm = &self.worms[slot as usize];
         let entered_by = match &worm.route {
             _ if vertex <= 1 => return self.network.router_of(worm.from),

@@ -104,6 +104,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 });
             }
             (Times::Tree(times), Route::Tree(route)) => {
+                times.grow(route);
                 times.header_leaves(route, vertex as usize, now, &mut self.found);
                 let mut child = route.vertices[vertex as usize].first_child;
                 while child != NONE {

@@ -20,6 +20,8 @@ pub(super) struct TreeTimes {
     last_departure: Cycle,
     /// Deliveries to come. Every leaf delivers, so the last of them is the worm's end.
     undelivered: usize,
+    /// Deliveries that are known.
+    deliveries: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -37,19 +39,26 @@ struct VertexTimes {
 impl TreeTimes {
     pub(super) fn new(route: &TreeRoute, flits: u32, buffer: u32) -> Self {
         let reach = (flits - 1) / buffer;
-        let vertex = VertexTimes { leaves: None, held_until: 0, unknown: 0, departs: None };
-        let mut vertices = vec![vertex; route.vertices.len()];
-        for start in 0..vertices.len() {
+        let mut times =
+            Self { vertices: Vec::new(), reach, flits, buffer, last_departure: 0, deliveries: 0, undelivered: 0 };
+        times.grow(route);
+        times
+    }
+
+    /// Takes in the vertices that the route has got since the last call. Their parents have still to be left.
+    pub(super) fn grow(&mut self, route: &TreeRoute) {
+        for start in self.vertices.len()..route.vertices.len() {
+            self.vertices.push(VertexTimes { leaves: None, held_until: 0, unknown: 0, departs: None });
             let mut at = start as u32;
-            for _ in 0..=reach {
-                vertices[at as usize].unknown += 1;
+            for _ in 0..=self.reach {
+                self.vertices[at as usize].unknown += 1;
                 at = route.vertices[at as usize].parent;
                 if at == NONE {
                     break;
                 }
             }
         }
-        Self { undelivered: route.deliveries.len(), vertices, reach, flits, buffer, last_departure: 0 }
+        self.undelivered += route.deliveries.len() - std::mem::replace(&mut self.deliveries, route.deliveries.len());
     }
 
     /// The header leaves a vertex on all branches: appends the departures (vertex, cycle) that are determined by that.
@@ -130,7 +139,7 @@ impl TreeTimes {
         let mut count = u64::MAX;
         let mut work = vec![(v, 0u64)];
         while let Some((m, room)) = work.pop() {
-            let own = match (self.vertices[m].leaves, until) {
+            let own = match (self.vertices.get(m).and_then(|vertex| vertex.leaves), until) {
                 (Some(leaves), Some(until)) if leaves <= until => until - leaves + 1,
                 _ => 0,
             };

@@ -71,6 +71,8 @@ fn cases() -> impl Strategy<Value = Case> {
             "dual-path",
             "multi-path",
             "column-path",
+            "spam",
+            "dstm-1",
         ])
         .prop_map(Scheme::Algorithm),
         prop::sample::select(vec!["e-cube", "negative-first"]).prop_map(Scheme::Stops),
@@ -116,7 +118,8 @@ fn cases() -> impl Strategy<Value = Case> {
             };
         }
         let fabric = chords.is_empty() && topology.contains(' ');
-        if (fabric || matches!(scheme, Scheme::Tree)) && config.header == Header::AllDestinations {
+        let trees = matches!(scheme, Scheme::Tree | Scheme::Algorithm("spam" | "dstm-1"));
+        if (fabric || trees) && config.header == Header::AllDestinations {
             config.header = Header::None;
         }
         Case { topology, chords, scheme, config, messages }
@@ -165,7 +168,7 @@ fn tree(network: &Network, source: RouterId, wanted: &[u32]) -> Tree {
         kept.iter().scan(0, |next, &kept| Some(std::mem::replace(next, *next + u32::from(kept)))).collect();
     let renumber = |branch: &Branch| Branch { parent: branch.parent.map(|p| position[p as usize]), ..branch.clone() };
     let kept = branches.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(branch, _)| renumber(branch));
-    Tree { delivers, branches: kept.collect() }
+    Tree { delivers, branches: kept.collect(), ..Tree::default() }
 }
 
 /// A message as engines take it: when, how long, and its worms.

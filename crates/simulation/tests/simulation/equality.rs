@@ -7,7 +7,7 @@ use std::fmt;
 use proptest::prelude::*;
 use proptest::sample::select;
 use wormcast_multicast::{
-    ALGORITHMS, Branch, Itinerary, Multicast, Options, Path, Plan, Tree, Worm, algorithm_by_name,
+    ALGORITHMS, Algorithm, Branch, Itinerary, Multicast, Options, Path, Plan, Tree, Worm, algorithm_by_name,
 };
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, Unsupported, routing_by_name};
@@ -94,6 +94,7 @@ impl fmt::Debug for Case {
                     Itinerary::Path(path) => write!(f, "exit {:?} stops {:?}", path.exit, path.stops)?,
                     Itinerary::Tree(tree) => {
                         write!(f, "here {:?}; ", tree.delivers)?;
+                        write!(f, "trunk {:?} delivers {:?}; ", tree.trunk, tree.delivers)?;
                         for b in &tree.branches {
                             let (from, to) = (network.from(b.channel), network.to(b.channel));
                             let mark = if b.delivers.is_empty() { "" } else { "!" };
@@ -113,6 +114,7 @@ impl fmt::Debug for Case {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Algorithms,
+    SpanningTrees,
     Paths,
     Trees,
     Mixed,
@@ -186,7 +188,7 @@ fn random_tree(network: &Network, from: NodeId, group: &[NodeId], dice: &mut Dic
         renamed.insert(position as u32, kept.len() as u32);
         kept.push(Branch { parent: branch.parent.map(|parent| renamed[&parent]), ..branch.clone() });
     }
-    let itinerary = Itinerary::Tree(Tree { delivers: here, branches: kept });
+    let itinerary = Itinerary::Tree(Tree { delivers: here, branches: kept, ..Tree::default() });
     Worm { from, after: None, itinerary, consumption_class: None }
 }
 
@@ -246,6 +248,32 @@ fn plan_by_hand(
     plan
 }
 
+/// The plans that an algorithm makes for parts of a multicast, some of them forwarded, bound to whichever consumption channels.
+fn own_in_parts(
+    network: &Network,
+    own: &dyn Algorithm,
+    ports: Ports,
+    multicast: &Multicast,
+    dice: &mut Dice<'_>,
+) -> Plan {
+    let mut plan = Plan::default();
+    let mut left = multicast.destinations();
+    let mut sender = (multicast.source(), None);
+    while !left.is_empty() {
+        let (group, rest) = left.split_at(1 + dice.roll(left.len()));
+        left = rest;
+        let id = plan.worms.len() as u32;
+        let class = dice.roll(ports.consumption as usize + 1).checked_sub(1).map(|class| class as u8);
+        for worm in own.plan(network, &Multicast::new(sender.0, group)).worms {
+            plan.worms.push(Worm { after: sender.1, consumption_class: class, ..worm });
+        }
+        if dice.roll(2) == 1 {
+            sender = (group[dice.roll(group.len())], Some(id));
+        }
+    }
+    plan
+}
+
 fn case(
     kind: Kind,
     topology: &'static str,
@@ -265,7 +293,8 @@ fn case(
     }
     let own = own.expect("`separate` exists everywhere");
     let by_hand = routing_on(&network, routing);
-    let routing = if kind == Kind::Algorithms { own.routing() } else { by_hand.as_ref() };
+    let by_itself = matches!(kind, Kind::Algorithms | Kind::SpanningTrees);
+    let routing = if by_itself { own.routing() } else { by_hand.as_ref() };
     let nodes = network.nodes() as u32;
     let mut at = 0;
     let mut messages = Vec::new();
@@ -280,6 +309,7 @@ fn case(
         let mut dice = Dice { rolls: &draft.dice, next: 0 };
         let plan = match kind {
             Kind::Algorithms => own.plan(&network, &multicast),
+            Kind::SpanningTrees => own_in_parts(&network, own.as_ref(), config.ports, &multicast, &mut dice),
             _ => plan_by_hand(&network, routing, config.ports, kind, &multicast, &mut dice),
         };
         plan.check(&network, &multicast).expect("a good plan");
@@ -365,8 +395,11 @@ fn cases(about: About) -> impl Strategy<Value = Case> {
     let beginning = prop_oneof![5 => Just(0u64), 1 => 8000u64..8192];
     let pause = prop_oneof![4 => Just(None), 1 => (1u64..40).prop_map(Some)];
     let drafts = prop_oneof![3 => prop::collection::vec(draft(), 1..8), 1 => prop::collection::vec(draft(), 8..24)];
-    // Trees are made by hand.
-    let algorithms: Vec<&str> = ALGORITHMS.iter().copied().filter(|name| !name.starts_with("tree-")).collect();
+    // Other trees are made by hand.
+    let on_spanning_trees = |name: &&str| *name == "spam" || name.starts_with("dstm");
+    let trees = |name: &&str| on_spanning_trees(name) || name.starts_with("tree-");
+    let algorithms: Vec<&str> =
+        ALGORITHMS.iter().copied().filter(|name| if kind == Kind::SpanningTrees { on_spanning_trees(name) } else { !trees(name) }).collect();
     (select(TOPOLOGIES), select(algorithms), select(&ROUTINGS[..]), config, spacing, drafts, (beginning, pause))
         .prop_map(move |(topology, algorithm, routing, config, spacing, drafts, (beginning, pause))| {
             let mut config: EngineConfig = config;
@@ -555,6 +588,18 @@ fn paths_by_hand() {
 fn lockstep_trees() {
     let headers = &[Bare, BitString, Header::Tree];
     check(About { kind: Kind::Trees, headers, replications: &[Lockstep], channels: (1, 1) });
+}
+
+#[test]
+fn spanning_trees() {
+    let headers = &[Bare, BitString, Header::Tree, Header::Tree];
+    check(About { kind: Kind::SpanningTrees, headers, replications: &[Lockstep], channels: (1, 1) });
+}
+
+#[test]
+fn independent_spanning_trees() {
+    let headers = &[Bare, BitString];
+    check(About { kind: Kind::SpanningTrees, headers, replications: &[Independent], channels: (1, 1) });
 }
 
 #[test]

@@ -8,5 +8,6 @@ mod oracle;
 mod refusals;
 mod rules;
 mod software_multicast;
+mod spanning_trees;
 mod support;
 mod zero_load;
