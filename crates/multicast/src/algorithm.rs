@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use thiserror::Error;
 use wormcast_network::{Network, NodeId, Ports};
 use wormcast_routing::{
-    Branching, Dependencies, RoutingError, RoutingRelation, TreesError, UnknownName, Unsupported,
+    Branching, Dependencies, RoutingError, RoutingRelation, TreeError, TreesError, UnknownName, Unsupported,
 };
 
 use crate::plan::Plan;
@@ -122,6 +122,9 @@ pub enum AlgorithmError {
     /// Its spanning trees cannot be routed on together.
     #[error(transparent)]
     Trees(#[from] TreesError),
+    /// There are no such spanning trees.
+    #[error(transparent)]
+    Construction(#[from] TreeError),
     /// The algorithm needs permitted turns, which the routing is not made of.
     #[error(
         "`{algorithm}` needs a routing over permitted turns, such as `turn-prohibition` or `up-down`; `{given}` is none"
@@ -139,6 +142,8 @@ impl From<RoutingError> for AlgorithmError {
         match error {
             RoutingError::Unknown(unknown) => Self::Unknown(unknown),
             RoutingError::Unsupported(unsupported) => Self::Unsupported(unsupported),
+            RoutingError::Construction(error) => Self::Construction(error),
+            RoutingError::Trees(error) => Self::Trees(error),
         }
     }
 }

@@ -37,7 +37,7 @@ fn promise(algorithm: &str) -> Promise {
         "dual-path" | "multi-path" => (Some(Box::new(LabelRule) as Box<dyn WormRule>), false, labels_monotone),
         "column-path" => (Some(Box::new(ColumnRule) as Box<dyn WormRule>), true, e_cube_legal),
         "tree-zero" | "tree-one" | "tree-infinity" => (None, false, |_, _, _| unreachable!("trees have no stops")),
-        "spam" => (None, false, |_, _, _| true),
+        "spam" | "dstm-1" | "dstm-2" => (None, false, |_, _, _| true),
         "schl" => (Some(Box::new(StraightStops) as Box<dyn WormRule>), true, e_cube_legal),
         other => panic!("say here what `{other}` promises"),
     };
@@ -205,6 +205,9 @@ fn meshes() -> impl Strategy<Value = Vec<u32>> {
 /// The algorithms that need a hypercube.
 const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
 
+/// The algorithms that need a 2-D torus.
+const IN_TORI: [&str; 2] = ["dstm-1", "dstm-2"];
+
 /// Checks every algorithm's plan of one multicast; `defined` says which there should be.
 fn check_all(
     network: &Network,
@@ -271,6 +274,7 @@ proptest! {
         let mesh = format!("mesh:{name}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&mesh, source, &destinations, &choices, |name| match extents.len() {
             // Some are defined in two dimensions only.
+            _ if IN_TORI.contains(&name) => false,
             2 => !IN_HYPERCUBES.contains(&name),
             _ => !IN_HYPERCUBES.contains(&name) && !["multi-path", "column-path", "schl"].contains(&name),
         })?;
@@ -285,6 +289,23 @@ proptest! {
         let cube = format!("hypercube:{dimensions}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&cube, source, &destinations, &[0], |name| {
             IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || name == "spam"
+        })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn plans_on_tori_keep_their_promises(
+        (columns, rows) in (2u32..=7, 2u32..=7),
+        source: prop::sample::Index,
+        destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        choices in prop::collection::vec(0usize..12, 1..20),
+    ) {
+        let torus = format!("torus:{columns}x{rows}").parse::<TopologySpec>().unwrap().build().unwrap();
+        check_all(&torus, source, &destinations, &choices, |name| {
+            IN_TORI.contains(&name) || name.starts_with("tree-") || ["spam", "separate"].contains(&name)
         })?;
     }
 }

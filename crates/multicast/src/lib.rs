@@ -27,6 +27,7 @@ mod contention;
 mod cube_chain;
 mod drawing;
 mod dstm;
+mod dstm_torus;
 mod dual_path;
 mod ids;
 mod maxport;

@@ -6,6 +6,7 @@ use wormcast_routing::UnknownName;
 use crate::algorithm::{Algorithm, AlgorithmError, Options};
 use crate::column_path::ColumnPath;
 use crate::combine::Combine;
+use crate::dstm_torus;
 use crate::dual_path::DualPath;
 use crate::maxport::Maxport;
 use crate::minimal_negative_first::MinimalNegativeFirst;
@@ -25,11 +26,14 @@ use crate::w_sort::WSort;
 type Make = fn(&Network, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
 
 macro_rules! registry {
-    ($($name:literal => $algorithm:ident),* $(,)?) => {
+    (@make $algorithm:ident) => { $algorithm::new };
+    (@make $module:ident $maker:ident) => { $module::$maker };
+    ($($name:literal => $algorithm:ident $(:: $maker:ident)?),* $(,)?) => {
         /// The names that [`algorithm_by_name`] knows.
         pub const ALGORITHMS: &[&str] = &[$($name),*];
 
-        const MAKERS: &[Make] = &[$(|network, options| Ok(Box::new($algorithm::new(network, options)?))),*];
+        const MAKERS: &[Make] =
+            &[$(|network, options| Ok(Box::new(registry!(@make $algorithm $($maker)?)(network, options)?))),*];
     };
 }
 
@@ -52,6 +56,8 @@ registry! {
     "tree-one" => TreeOne,
     "tree-infinity" => TreeInfinity,
     "spam" => Spam,
+    "dstm-1" => dstm_torus::dstm_1,
+    "dstm-2" => dstm_torus::dstm_2,
 }
 
 /// The algorithm of this name, made for `network`.
@@ -76,7 +82,8 @@ mod tests {
 
     #[test]
     fn every_listed_algorithm_exists_under_its_own_name() {
-        let networks = ["mesh:4x4", "hypercube:4"].map(|spec| spec.parse::<TopologySpec>().unwrap().build().unwrap());
+        let networks =
+            ["mesh:4x4", "hypercube:4", "torus:4x4"].map(|spec| spec.parse::<TopologySpec>().unwrap().build().unwrap());
         for name in ALGORITHMS {
             let mut made =
                 networks.iter().filter_map(|network| algorithm_by_name(name, network, &Options::default()).ok());

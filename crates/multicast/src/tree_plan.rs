@@ -32,7 +32,9 @@ pub(crate) fn require_bits(algorithm: &'static str, network: &Network) -> Result
     let crowded = |&router: &RouterId| network.outputs(router).len().max(network.nodes_of(router).len()) > MAX_BITS;
     match routers.find(crowded) {
         None => Ok(()),
-        Some(router) => Err(Unsupported::new(algorithm, &format!("at most {MAX_BITS} links and nodes a router"), network)
-            .with_hint(&format!("router {router} has more"))),
+        Some(router) => {
+            Err(Unsupported::new(algorithm, &format!("at most {MAX_BITS} links and nodes a router"), network)
+                .with_hint(&format!("router {router} has more")))
+        }
     }
 }

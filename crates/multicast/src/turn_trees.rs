@@ -1,7 +1,9 @@
 //! What the tree algorithms share: permitted turns, shortest paths over them, and how trees become a plan.
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{Branching, Dependencies, RoutingOptions, RoutingRelation, TurnRouting, Unsupported, routing_by_name};
+use wormcast_routing::{
+    Branching, Dependencies, RoutingOptions, RoutingRelation, TurnRouting, Unsupported, routing_by_name,
+};
 
 use crate::algorithm::{AlgorithmError, Multicast, Options};
 use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};

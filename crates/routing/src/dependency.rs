@@ -654,7 +654,9 @@ mod tests {
     fn trees_over_permitted_turns() {
         let free = |spec: &str, ports| {
             let network = build(spec);
-            Dependencies::of_trees(&network, &crate::turn_prohibition(&network), Branching::LOCKSTEP).deadlock(ports).is_none()
+            Dependencies::of_trees(&network, &crate::turn_prohibition(&network), Branching::LOCKSTEP)
+                .deadlock(ports)
+                .is_none()
         };
         // Two trees from the inner routers of a line of four, each to both ends.
         assert!(!free("mesh:4", 9));

@@ -8,12 +8,15 @@ use crate::hamiltonian::Hamiltonian;
 use crate::negative_first::NegativeFirst;
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::spam_routing::SpamRouting;
+use crate::tree_error::TreeError;
+use crate::tree_registry::{TreeOptions, tree_construction_by_name};
+use crate::tree_routing::{TreeRouting, TreesError};
 use crate::turn_prohibition::turn_prohibition;
 use crate::turn_routing::{Choice, TurnRouting};
 use crate::up_down::{Root, up_down};
 
 /// The names that [`routing_by_name`] knows.
-pub const ROUTINGS: [&str; 8] = [
+pub const ROUTINGS: [&str; 9] = [
     "e-cube",
     "negative-first",
     "hamiltonian",
@@ -22,6 +25,7 @@ pub const ROUTINGS: [&str; 8] = [
     "up-down-deterministic",
     "turn-prohibition-deterministic",
     "spam",
+    "tree",
 ];
 
 /// What a routing may be told.
@@ -42,6 +46,12 @@ pub enum RoutingError {
     /// The routing is not defined on the network, or not with these options.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// The network has no spanning trees to route on.
+    #[error(transparent)]
+    Construction(#[from] TreeError),
+    /// The network's spanning trees cannot be routed on together.
+    #[error(transparent)]
+    Trees(#[from] TreesError),
 }
 
 /// A name that no registry entry has.
@@ -111,8 +121,18 @@ pub fn routing_by_name(
             over_turns("turn-prohibition-deterministic", turn_prohibition(network), Choice::First)
         }
         "spam" => Ok(Box::new(SpamRouting::new(network, options.root)?)),
+        "tree" => Ok(Box::new(trees(network, options)?)),
         _ => Err(unknown(name).into()),
     }
+}
+
+/// Tree routing on the edge-disjoint spanning trees that the network is known to have: those of DSTM-1 in a 2-D torus.
+fn trees(network: &Network, options: &RoutingOptions) -> Result<TreeRouting, RoutingError> {
+    let torus = network.shape().wraps() && network.shape().grid().is_some_and(|grid| grid.dimensions() == 2);
+    let name = if torus { "dstm-1" } else { "dstm-tarjan" };
+    let trees =
+        tree_construction_by_name(name, network, &TreeOptions { seed: options.seed, ..TreeOptions::default() })?;
+    Ok(TreeRouting::new(network, trees)?)
 }
 
 #[cfg(test)]

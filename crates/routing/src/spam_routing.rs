@@ -139,7 +139,8 @@ fn breadth_first(network: &Network, root: Root) -> Result<SpanningTree, Unsuppor
     match (routers.clone().find(|router| !met[router.index()]), SpanningTree::new(network, start, &links)) {
         (None, Ok(tree)) => Ok(tree),
         (apart, _) => {
-            let apart = apart.map_or_else(String::new, |apart| format!("no way leads from router {start} to router {apart}"));
+            let apart =
+                apart.map_or_else(String::new, |apart| format!("no way leads from router {start} to router {apart}"));
             fail("a connected network", &apart)
         }
     }

@@ -39,7 +39,8 @@ impl<'n> Dependencies<'n> {
             tree_of.fill(Some(0));
         }
         let is_down = |channel: ChannelId| {
-            tree_of[channel.index()].is_some_and(|tree| trees[usize::from(tree)].down(network.to(channel)) == Some(channel))
+            tree_of[channel.index()]
+                .is_some_and(|tree| trees[usize::from(tree)].down(network.to(channel)) == Some(channel))
         };
         // Branches begin wherever a worm may come, and go on below.
         for arriving in channels(network) {
@@ -52,12 +53,14 @@ impl<'n> Dependencies<'n> {
                 }
             }
         }
-        let premise = dependencies.waits.iter().all(|&(held, next)| {
-            !is_down(ChannelId::new(held)) || is_down(ChannelId::new(next))
-        });
+        let premise = dependencies
+            .waits
+            .iter()
+            .all(|&(held, next)| !is_down(ChannelId::new(held)) || is_down(ChannelId::new(next)));
         if !premise {
             for one in channels(network).filter(|&one| is_down(one)) {
-                let others = channels(network).filter(|&c| is_down(c) && c != one && tree_of[c.index()] == tree_of[one.index()]);
+                let others =
+                    channels(network).filter(|&c| is_down(c) && c != one && tree_of[c.index()] == tree_of[one.index()]);
                 dependencies.waits.extend(others.map(|other| (one.raw(), other.raw())));
             }
         }

@@ -118,23 +118,25 @@ impl<O: Observer> Core<'_, O> {
                     return true;
                 }
             },
-            Guide::Header { exit, flits: header } => match (at.front as usize).checked_sub(1).map(|front| header[front]) {
-                Some(flit) if flit.router == router => {
-                    route.vertices[vertex as usize].set_up = true;
-                    for channel in flit.channels(self.network) {
-                        route.push(vertex, channel, flits);
+            Guide::Header { exit, flits: header } => {
+                match (at.front as usize).checked_sub(1).map(|front| header[front]) {
+                    Some(flit) if flit.router == router => {
+                        route.vertices[vertex as usize].set_up = true;
+                        for channel in flit.channels(self.network) {
+                            route.push(vertex, channel, flits);
+                        }
+                        route.deliver_at(vertex, flit.delivers(self.network));
+                        return true;
                     }
-                    route.deliver_at(vertex, flit.delivers(self.network));
-                    return true;
+                    // Where a flit goes whose split flag is set is the router's decision alone.
+                    Some(flit) => (*exit, flit.router, arrived.filter(|_| at.split)),
+                    // Data, without a header.
+                    None => {
+                        self.stranded = Some(NoRoute { routing: "tree header", from: router, to: router });
+                        return false;
+                    }
                 }
-                // Where a flit goes whose split flag is set is the router's decision alone.
-                Some(flit) => (*exit, flit.router, arrived.filter(|_| at.split)),
-                // Data, without a header.
-                None => {
-                    self.stranded = Some(NoRoute { routing: "tree header", from: router, to: router });
-                    return false;
-                }
-            },
+            }
         };
         self.candidates.clear();
         match (down, first, arrived) {

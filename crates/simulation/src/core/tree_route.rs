@@ -20,7 +20,14 @@ pub(crate) fn header_flits(tree: &Tree) -> u32 {
 
 /// The route of a tree worm that starts at `source`, before anything of it is granted: all of it, or, if a relation leads it to
 /// where its branches begin or routers decode its header, as far as its source's router.
-pub(crate) fn route(network: &Network, source: RouterId, tree: Tree, worm: &Worm, length: u32, header: Header) -> TreeRoute {
+pub(crate) fn route(
+    network: &Network,
+    source: RouterId,
+    tree: Tree,
+    worm: &Worm,
+    length: u32,
+    header: Header,
+) -> TreeRoute {
     debug_assert_eq!(source, network.router_of(worm.from));
     let nowhere = ChannelId::new(NONE);
     let mut route = TreeRoute { vertices: Vec::new(), deliveries: Vec::new(), guide: Guide::Known };

@@ -56,8 +56,7 @@ struct VertexFlits {
 impl TreeFlits {
     pub(super) fn new(route: &TreeRoute, header: u32, length: u32) -> Self {
         let decoded = matches!(route.guide, Guide::Header { .. });
-        let mut flits =
-            Self { vertices: Vec::new(), consumed: Vec::new(), open: 0, decoded, length, lost: None };
+        let mut flits = Self { vertices: Vec::new(), consumed: Vec::new(), open: 0, decoded, length, lost: None };
         flits.grow(route);
         if decoded {
             flits.vertices[0].addresses = (1..=header).collect();

@@ -348,8 +348,13 @@ fn only_what_the_static_check_warns_of_deadlocks() {
                 let safe = safe_ports(&network, &*algorithm, virtual_channels).expect("safe with some number");
                 for consumption_ports in 1..=safe {
                     seed += 1;
-                    let switching =
-                        Switching { virtual_channels, buffer, header, consumption_ports: Some(consumption_ports), ..Switching::default() };
+                    let switching = Switching {
+                        virtual_channels,
+                        buffer,
+                        header,
+                        consumption_ports: Some(consumption_ports),
+                        ..Switching::default()
+                    };
                     let result = heavy(mesh, name, &switching, seed);
                     let Some(deadlock) = result.deadlock else {
                         assert_eq!(result.messages.in_flight, result.messages.generated - result.messages.delivered);

@@ -504,7 +504,10 @@ impl Oracle<'_> {
     /// Whether a flit leaves a vertex by an output.
     fn takes(&self, id: usize, vertex: usize, output: usize, flit: u32) -> bool {
         let worm = &self.worms[id];
-        if flit > worm.header || self.config.header == Header::BitString || worm.places.is_empty() && worm.names.len() > 0 {
+        if flit > worm.header
+            || self.config.header == Header::BitString
+            || worm.places.is_empty() && worm.names.len() > 0
+        {
             return true;
         }
         if self.config.header == Header::Tree && worm.names.is_empty() {
