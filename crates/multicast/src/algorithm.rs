@@ -121,10 +121,10 @@ pub enum AlgorithmError {
     },
     /// Its spanning trees cannot be routed on together.
     #[error(transparent)]
-    Trees(#[from] TreesError),
+    Trees(Box<TreesError>),
     /// There are no such spanning trees.
     #[error(transparent)]
-    Construction(#[from] TreeError),
+    Construction(Box<TreeError>),
     /// The algorithm needs permitted turns, which the routing is not made of.
     #[error(
         "`{algorithm}` needs a routing over permitted turns, such as `turn-prohibition` or `up-down`; `{given}` is none"
@@ -135,6 +135,18 @@ pub enum AlgorithmError {
         /// What was asked for.
         given: String,
     },
+}
+
+impl From<TreeError> for AlgorithmError {
+    fn from(error: TreeError) -> Self {
+        Self::Construction(Box::new(error))
+    }
+}
+
+impl From<TreesError> for AlgorithmError {
+    fn from(error: TreesError) -> Self {
+        Self::Trees(Box::new(error))
+    }
 }
 
 impl From<RoutingError> for AlgorithmError {

@@ -82,9 +82,8 @@ impl TreeEncoding {
         let end = |number: u32| tree.post_order()[number as usize];
         let top = tree.lowest_common_ancestor(end(sorted[0].0), end(sorted[sorted.len() - 1].0));
         let mut encoding = Self { top, delivers: Vec::new(), branches: Vec::new(), header: Vec::new() };
-        // A router, how it is entered, and its run.
-        let mut work: Vec<(RouterId, Option<(ChannelId, Option<u32>)>, &[(u32, NodeId)])> = vec![(top, None, &sorted)];
-        while let Some((router, entered, run)) = work.pop() {
+        let mut work = vec![Part { router: top, entered: None, run: &sorted }];
+        while let Some(Part { router, entered, run }) = work.pop() {
             let own = tree.number(router);
             let mut here = run.len();
             while here > 0 && run[here - 1].0 == own {
@@ -113,7 +112,7 @@ impl TreeEncoding {
                 let end = if all { below.len() } else { end_of_run(below, numbers.end) };
                 let (run, rest) = below.split_at(end);
                 outputs |= 1u128 << (child.raw() - first);
-                work.push((network.to(child), Some((child, position)), run));
+                work.push(Part { router: network.to(child), entered: Some((child, position)), run });
                 below = rest;
             }
             // The first child's subtree comes first.
@@ -124,6 +123,13 @@ impl TreeEncoding {
         }
         encoding
     }
+}
+
+/// A router that has still to be looked at: how it is entered, by a channel and the branch before it, and its run.
+struct Part<'a> {
+    router: RouterId,
+    entered: Option<(ChannelId, Option<u32>)>,
+    run: &'a [(u32, NodeId)],
 }
 
 /// Where the numbers below `limit` end, searched for from both ends at once: O(log) of the shorter part.

@@ -48,10 +48,22 @@ pub enum RoutingError {
     Unsupported(#[from] Unsupported),
     /// The network has no spanning trees to route on.
     #[error(transparent)]
-    Construction(#[from] TreeError),
+    Construction(Box<TreeError>),
     /// The network's spanning trees cannot be routed on together.
     #[error(transparent)]
-    Trees(#[from] TreesError),
+    Trees(Box<TreesError>),
+}
+
+impl From<TreeError> for RoutingError {
+    fn from(error: TreeError) -> Self {
+        Self::Construction(Box::new(error))
+    }
+}
+
+impl From<TreesError> for RoutingError {
+    fn from(error: TreesError) -> Self {
+        Self::Trees(Box::new(error))
+    }
 }
 
 /// A name that no registry entry has.

@@ -129,7 +129,7 @@ impl<O: Observer> Core<'_, O> {
                         return true;
                     }
                     // Where a flit goes whose split flag is set is the router's decision alone.
-                    Some(flit) => (*exit, flit.router, arrived.filter(|_| at.split)),
+                    Some(flit) => (*exit, flit.router, arrived.filter(|_| at.set_up_above != NONE)),
                     // Data, without a header.
                     None => {
                         self.stranded = Some(NoRoute { routing: "tree header", from: router, to: router });

@@ -51,18 +51,14 @@ impl TreeRoute {
     /// Adds a vertex behind a channel that leaves another, as the last of its children.
     pub(super) fn push(&mut self, parent: u32, entered_by: ChannelId, total: u32) -> u32 {
         let vertex = self.vertices.len() as u32;
-        self.vertices.push(TreeVertex { split: self.splits_at(parent), ..TreeVertex::new(parent, entered_by, total) });
+        let above = &self.vertices[parent as usize];
+        let set_up_above = if above.set_up { parent } else { above.set_up_above };
+        self.vertices.push(TreeVertex { set_up_above, ..TreeVertex::new(parent, entered_by, total) });
         match self.children(parent as usize).last() {
             None => self.vertices[parent as usize].first_child = vertex,
             Some(last) => self.vertices[last].sibling = vertex,
         }
         vertex
-    }
-
-    /// Whether header flits behind a vertex have their split flag set.
-    fn splits_at(&self, vertex: u32) -> bool {
-        let at = &self.vertices[vertex as usize];
-        at.split || at.set_up
     }
 
     /// Adds the deliveries at a vertex.

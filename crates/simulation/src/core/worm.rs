@@ -157,7 +157,7 @@ impl PathRoute {
     pub(crate) fn next_stops(&self, network: &Network) -> &[NodeId] {
         let stops = &self.stops[self.next_stop as usize..];
         let others = stops.iter().skip(1).take_while(|&&stop| network.router_of(stop) == self.heads_for);
-        &stops[..1 + others.count()]
+        &stops[..=others.count()]
     }
 
     /// The first stop behind the next so many.
@@ -306,10 +306,10 @@ pub(crate) struct TreeVertex {
     /// With a header of address flits that no router decodes: what becomes of each of those that enter.
     pub(crate) script: Vec<Address>,
     /// With a header that is decoded: the number of the header flit that came first, or 0; whether it named the router and set
-    /// it up; and whether header flits have their split flag set here, as one that came before did that above.
+    /// it up; and the nearest vertex above where one did, or `NONE`: below one, flits have their split flag set.
     pub(crate) front: u32,
     pub(crate) set_up: bool,
-    pub(crate) split: bool,
+    pub(crate) set_up_above: u32,
 }
 
 impl TreeVertex {
@@ -329,7 +329,7 @@ impl TreeVertex {
             script: Vec::new(),
             front: 0,
             set_up: false,
-            split: false,
+            set_up_above: NONE,
         }
     }
 }

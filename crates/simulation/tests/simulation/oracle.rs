@@ -506,7 +506,7 @@ impl Oracle<'_> {
         let worm = &self.worms[id];
         if flit > worm.header
             || self.config.header == Header::BitString
-            || worm.places.is_empty() && worm.names.len() > 0
+            || worm.places.is_empty() && !worm.names.is_empty()
         {
             return true;
         }

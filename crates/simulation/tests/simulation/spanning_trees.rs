@@ -98,6 +98,30 @@ impl Numbers {
     }
 }
 
+/// Submits planned messages as long as fewer than so many are under way, and waits until the last has arrived.
+fn drive<E: Engine<Observer = Tally>>(
+    mut engine: E,
+    messages: u64,
+    limit: usize,
+    plan: &mut dyn FnMut(u64) -> (Multicast, Plan, u32),
+) {
+    let mut sent = 0;
+    let mut at: Cycle = 0;
+    while sent < messages {
+        while sent < messages && engine.observer().missing.len() < limit {
+            let (multicast, plan, length) = plan(sent);
+            if !multicast.destinations().is_empty() {
+                engine.observer_mut().missing.insert(sent, multicast.destinations().to_vec());
+                engine.submit(at, sent, length, plan);
+            }
+            sent += 1;
+        }
+        at += 100;
+        assert_eq!(engine.run_until(at), Progress::Reached);
+    }
+    assert_eq!(engine.run_until(Cycle::MAX), Progress::Reached);
+    assert!(engine.is_empty() && engine.observer().missing.is_empty(), "nothing is lost");
+}
 /// Sends so many messages, nine of ten to one node and the others to up to a quarter of all, as fast as nodes can start them and
 /// faster: there are always 16 a node that are not delivered.
 fn stress(topology: &str, algorithm: &str, header: Header, messages: u64) {
@@ -111,35 +135,12 @@ fn stress(topology: &str, algorithm: &str, header: Header, messages: u64) {
     let mut numbers = Numbers(messages);
     let mut plan = |message: u64| -> (Multicast, Plan, u32) {
         let source = node(numbers.below(nodes) as u32);
-        let count = if message % 10 == 0 { 1 + numbers.below(nodes / 4) } else { 1 };
+        let count = if message.is_multiple_of(10) { 1 + numbers.below(nodes / 4) } else { 1 };
         let destinations: Vec<NodeId> = (0..count).map(|_| node(numbers.below(nodes) as u32)).collect();
         let multicast = Multicast::new(source, &destinations);
         let plan = algorithm.plan(&network, &multicast);
         (multicast, plan, 1 + numbers.below(24) as u32)
     };
-    fn drive<E: Engine<Observer = Tally>>(
-        mut engine: E,
-        messages: u64,
-        limit: usize,
-        plan: &mut dyn FnMut(u64) -> (Multicast, Plan, u32),
-    ) {
-        let mut sent = 0;
-        let mut at: Cycle = 0;
-        while sent < messages {
-            while sent < messages && engine.observer().missing.len() < limit {
-                let (multicast, plan, length) = plan(sent);
-                if !multicast.destinations().is_empty() {
-                    engine.observer_mut().missing.insert(sent, multicast.destinations().to_vec());
-                    engine.submit(at, sent, length, plan);
-                }
-                sent += 1;
-            }
-            at += 100;
-            assert_eq!(engine.run_until(at), Progress::Reached);
-        }
-        assert_eq!(engine.run_until(Cycle::MAX), Progress::Reached);
-        assert!(engine.is_empty() && engine.observer().missing.is_empty(), "nothing is lost");
-    }
     let (limit, routing): (_, &dyn RoutingRelation) = (16 * network.nodes(), algorithm.routing());
     if header == Header::Tree {
         drive(FlitEngine::new(&network, routing, config, Tally::default()), messages, limit, &mut plan);

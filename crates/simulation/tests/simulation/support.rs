@@ -103,7 +103,9 @@ pub(crate) fn build(spec: &str) -> Network {
         fabric.link(network.from(channel), network.to(channel)).unwrap();
     }
     for (router, digit) in (0..network.routers() as u32).map(RouterId::new).zip(nodes.bytes().cycle()) {
-        (b'0'..digit).for_each(|_| drop(fabric.node(router, NodeDetails::default()).unwrap()));
+        for _ in b'0'..digit {
+            fabric.node(router, NodeDetails::default()).unwrap();
+        }
     }
     fabric.build().unwrap()
 }
