@@ -6,7 +6,7 @@
 
 use wormcast::multicast::{Multicast, Options, algorithm_by_name, node_name};
 use wormcast::network::{Network, TopologySpec, parse_node, parse_node_list};
-use wormcast::simulation::{Cycle, Delivery, Engine, EngineConfig, FlitEngine, Observer, Switching, Timing};
+use wormcast::simulation::{Cycle, Delivery, Engine, EngineConfig, FlitEngine, Observer, Timing, Wormhole};
 
 /// Prints every delivery.
 struct Printer<'a>(&'a Network);
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{} sends {} worms", algorithm.name(), plan.worms.len());
 
     // The defaults of an experiment file: 1000 cycles of startup, 4 of routing delay, one flit a buffer.
-    let config = EngineConfig::new(&Switching::default(), &Timing::default(), &mesh);
+    let config = EngineConfig::new(&Wormhole::default(), &Timing::default(), &mesh);
     let mut engine = FlitEngine::new(&mesh, algorithm.routing(), config, Printer(&mesh));
     // Message 0 is generated in cycle 0 and has 64 data flits.
     engine.submit(0, 0, 64, plan);

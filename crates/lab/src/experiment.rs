@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use toml::Spanned;
+use toml::de::DeValue;
 use wormcast_network::TopologySpec;
-use wormcast_simulation::Mode;
+use wormcast_simulation::{Mode, Switching};
 
 use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
 use crate::claim::Claim;
@@ -243,7 +245,18 @@ impl Experiment {
 
     /// The file's settings at a choice of values, one for each axis, or without the sweep for an empty one.
     fn settings(&self, choice: &[usize]) -> Result<ExperimentFile, Diagnostic> {
-        self.document.typed(self.chosen(choice)?)
+        let tree = self.chosen(choice)?;
+        self.check_switching(&tree)?;
+        self.document.typed(tree)
+    }
+
+    /// Whether the settings of the switching belong to its model.
+    fn check_switching(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
+        let Some(DeValue::Table(switching)) = tree.get("switching").map(Spanned::get_ref) else { return Ok(()) };
+        let model = switching.get("model").map(|model| model.get_ref().as_str().unwrap_or_default());
+        let misplaced =
+            switching.keys().find_map(|key| Some((key.span(), Switching::misplaced(model, key.get_ref())?)));
+        misplaced.map_or(Ok(()), |(span, problem)| Err(self.document.error(span, problem)))
     }
 
     /// The document without its sweep and with the chosen values.

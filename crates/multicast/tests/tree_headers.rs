@@ -71,7 +71,9 @@ impl Replay<'_> {
             }
             Router::SetUp(outputs) => {
                 *hops += outputs.len();
-                outputs.iter().for_each(|&next| self.data(Some(next), hops));
+                for &next in outputs {
+                    self.data(Some(next), hops);
+                }
             }
         }
     }
@@ -101,7 +103,7 @@ fn replay(
     for _ in 0..times {
         let source = RouterId::new(numbers.below(network.routers()) as u32);
         let most = 1 + numbers.below(network.nodes() - 1);
-        let drawn = (0..1 + numbers.below(most)).map(|_| NodeId::new(numbers.below(network.nodes()) as u32));
+        let drawn = (0..=numbers.below(most)).map(|_| NodeId::new(numbers.below(network.nodes()) as u32));
         let destinations: BTreeSet<NodeId> = drawn.filter(|&node| network.router_of(node) != source).collect();
         if destinations.is_empty() {
             continue;

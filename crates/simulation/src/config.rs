@@ -1,4 +1,4 @@
-//! What a run is told: switching, timing, traffic and when to stop. Plain data, as experiment files spell it.
+//! What a run is told: timing, traffic and when to stop. Plain data, as experiment files spell it. `switching.rs` has the rest.
 
 use std::fmt;
 
@@ -6,98 +6,7 @@ use schemars::JsonSchema;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// How routers and nodes switch flits. The defaults are those of paper 1.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "snake_case", default)]
-pub struct Switching {
-    /// The switching model.
-    pub model: Model,
-    /// Flits that the buffer at the end of each channel holds, for each virtual channel.
-    pub buffer: u32,
-    /// Bytes of a flit, for message lengths in bytes. Default 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flit_bytes: Option<u32>,
-    /// Virtual channels of each link, which share its bandwidth.
-    pub virtual_channels: u32,
-    /// Injection channels of each node. Default 4, or what the algorithm is defined with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub injection_ports: Option<u32>,
-    /// Consumption channels of each node. Default 4, or what the algorithm is defined with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub consumption_ports: Option<u32>,
-    /// What travels in front of the data.
-    pub header: Header,
-    /// Header flits of each worm, for headers of fixed length; by default one flit for every 16 nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub header_flits: Option<u32>,
-    /// How flits leave a replication point.
-    pub replication: Replication,
-    /// How independent branches are reserved.
-    pub reservation: Reservation,
-    /// The same as `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub startup_mode: Option<StartupMode>,
-}
-
-impl Default for Switching {
-    fn default() -> Self {
-        Self {
-            model: Model::Wormhole,
-            buffer: 1,
-            flit_bytes: None,
-            virtual_channels: 1,
-            injection_ports: None,
-            consumption_ports: None,
-            header: Header::None,
-            header_flits: None,
-            replication: Replication::Lockstep,
-            reservation: Reservation::Atomic,
-            startup_mode: None,
-        }
-    }
-}
-
-/// The switching model.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Model {
-    /// Worms hold channels from header to tail; small buffers at the channels' ends.
-    Wormhole,
-}
-
-/// What travels in front of the data flits (model.md, rules 13 to 16).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Header {
-    /// Nothing: the first data flit is the header.
-    None,
-    /// A fixed number of flits, the same on every branch, consumed as well.
-    BitString,
-    /// One address flit a stop, stripped at that stop; paths only.
-    AllDestinations,
-    /// One flit a destination or splitting router, parents first, stripped there; trees only.
-    Tree,
-}
-
-/// How flits leave a replication point of a tree (rule 17). Paths always deliver in lockstep with what goes on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replication {
-    /// On all branches in the same cycle or on none.
-    Lockstep,
-    /// On each branch when it can; the slot frees with the last copy.
-    Independent,
-}
-
-/// How independent branches are reserved (rule 17).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reservation {
-    /// All at once.
-    Atomic,
-    /// One request a branch, each starting at its own grant.
-    Separate,
-}
+pub(crate) use crate::switching::{Header, Replication, Reservation};
 
 /// How long things take. In a file, a preset may stand for all of it, and single settings beside it replace the preset's; what is
 /// kept here, stored and hashed are the values that result.
@@ -191,6 +100,9 @@ pub enum TimingPreset {
     /// Esfahanian and Ni 1994); 1.8 us a hop.
     #[serde(rename = "ncube-2")]
     Ncube2,
+    /// The switches of paper 4, section 7.1: 13.33 ns a flit, 4 cycles to route, and no startups or receive overheads (section 7.2).
+    #[serde(rename = "paper-4")]
+    Paper4,
 }
 
 impl TimingPreset {
@@ -219,6 +131,14 @@ impl TimingPreset {
                 routing_delay: 3,
                 strip_delay: None,
                 receive_overhead: 167,
+            },
+            Self::Paper4 => Timing {
+                cycle_ns: 13.33,
+                startup: 0,
+                startup_mode: None,
+                routing_delay: 4,
+                strip_delay: None,
+                receive_overhead: 0,
             },
         }
     }

@@ -4,9 +4,10 @@ use wormcast_multicast::Plan;
 use wormcast_network::{ChannelId, Network, Ports};
 use wormcast_routing::NoRoute;
 
-use crate::config::{Header, Replication, Reservation, StartupMode, Switching, Timing};
+use crate::config::{Header, Replication, Reservation, StartupMode, Timing};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
+use crate::switching::Wormhole;
 
 /// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,13 +94,10 @@ pub trait Engine {
 }
 
 impl EngineConfig {
-    /// What the settings mean on `network`; `ports` are those of nodes where the settings say nothing.
-    pub fn new(switching: &Switching, timing: &Timing, network: &Network, ports: Ports) -> Self {
+    /// What the settings mean on `network`.
+    pub fn new(switching: &Wormhole, timing: &Timing, network: &Network) -> Self {
         Self {
-            ports: Ports {
-                injection: switching.injection_ports.unwrap_or(ports.injection),
-                consumption: switching.consumption_ports.unwrap_or(ports.consumption),
-            },
+            ports: switching.ports(None),
             buffer: switching.buffer,
             virtual_channels: switching.virtual_channels,
             startup: timing.startup,

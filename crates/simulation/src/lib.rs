@@ -5,9 +5,9 @@
 //!
 //! ```
 //! use wormcast_multicast::{Plan, Worm};
-//! use wormcast_network::{NodeId, Ports, TopologySpec};
+//! use wormcast_network::{NodeId, TopologySpec};
 //! use wormcast_routing::ECube;
-//! use wormcast_simulation::{Cycle, Delivery, Engine, EngineConfig, FlitEngine, Observer, Timing, Switching};
+//! use wormcast_simulation::{Cycle, Delivery, Engine, EngineConfig, FlitEngine, Observer, Timing, Wormhole};
 //!
 //! #[derive(Default)]
 //! struct Arrivals(Vec<(u32, Cycle)>);
@@ -20,8 +20,7 @@
 //!
 //! // One worm of 10 flits from (0,0) by (2,0) to (2,1).
 //! let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
-//! let (switching, timing) = (Switching::default(), Timing { startup: 100, ..Timing::default() });
-//! let config = EngineConfig::new(&switching, &timing, &mesh, Ports { injection: 4, consumption: 4 });
+//! let config = EngineConfig::new(&Wormhole::default(), &Timing { startup: 100, ..Timing::default() }, &mesh);
 //! let mut engine = FlitEngine::new(&mesh, &ECube, config, Arrivals::default());
 //! let stops = vec![NodeId::new(2), NodeId::new(6)];
 //! engine.submit(0, 0, 10, Plan { worms: vec![Worm::path(NodeId::new(0), stops)] });
@@ -48,6 +47,7 @@ mod result;
 mod rng;
 mod scenario;
 mod simulate;
+mod switching;
 mod timeline;
 mod trace;
 mod traffic;
@@ -56,8 +56,8 @@ mod worm;
 
 pub use channel_use::ChannelUse;
 pub use config::{
-    Arrivals, Count, Destinations, Header, Length, Mode, Model, MulticastTraffic, Pattern, Process, Replication,
-    Reservation, Run, StartupMode, StepPorts, Switching, Timing, TimingPreset, Traffic, UnicastTraffic, Warmup,
+    Arrivals, Count, Destinations, Length, Mode, MulticastTraffic, Pattern, Process, Run, StartupMode, StepPorts,
+    Timing, TimingPreset, Traffic, UnicastTraffic, Warmup,
 };
 pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 pub use deliveries::DeliveryLog;
@@ -67,5 +67,9 @@ pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
 pub use result::{DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult, Window};
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
+pub use switching::{
+    BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Switching,
+    Wormhole,
+};
 pub use timeline::Timeline;
 pub use worm::WormEngine;

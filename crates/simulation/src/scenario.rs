@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_multicast::Algorithm;
-use wormcast_network::{MAX_PORTS, Network, Ports};
+use wormcast_network::{MAX_PORTS, Network};
 
-use crate::config::{Header, Mode, Run, Switching, Timing, Traffic, Warmup};
+use crate::config::{Mode, Run, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
+use crate::switching::{Header, Switching};
 use crate::traffic::CheckedTraffic;
-
-/// The channels of nodes where neither the settings nor the algorithm say anything: those of paper 1.
-const PORTS: Ports = Ports { injection: 4, consumption: 4 };
 
 /// The most data flits of a message.
 pub const MAX_LENGTH: u32 = 1 << 24;
@@ -70,26 +68,31 @@ impl Scenario {
                 })
             }
         };
-        within("switching.buffer", switching.buffer, 1, MAX_LENGTH)?;
-        within("switching.flit_bytes", switching.flit_bytes.unwrap_or(1), 1, MAX_FLIT_BYTES)?;
-        within("switching.virtual_channels", switching.virtual_channels, 1, 64)?;
-        let engine = EngineConfig::new(switching, timing, &network, algorithm.ports().unwrap_or(PORTS));
-        within("switching.injection_ports", engine.ports.injection, 1, MAX_PORTS)?;
-        within("switching.consumption_ports", engine.ports.consumption, 1, MAX_PORTS)?;
-        let ports = u64::from(engine.ports.injection + engine.ports.consumption) * network.nodes() as u64;
-        let channels = network.channels() as u64 * u64::from(switching.virtual_channels);
+        let Switching::Wormhole(wormhole) = switching else {
+            let problem = "no engine of this version runs buffered switches: expected `wormhole`".to_owned();
+            return Err(ConfigError { key: "switching.model".to_owned(), problem });
+        };
+        within("switching.buffer", wormhole.buffer, 1, MAX_LENGTH)?;
+        within("switching.flit_bytes", switching.flit_bytes(), 1, MAX_FLIT_BYTES)?;
+        within("switching.virtual_channels", wormhole.virtual_channels, 1, 64)?;
+        let ports = wormhole.ports(algorithm.ports());
+        within("switching.injection_ports", ports.injection, 1, MAX_PORTS)?;
+        within("switching.consumption_ports", ports.consumption, 1, MAX_PORTS)?;
+        let engine = EngineConfig { ports, ..EngineConfig::new(wormhole, timing, &network) };
+        let ports = u64::from(ports.injection + ports.consumption) * network.nodes() as u64;
+        let channels = network.channels() as u64 * u64::from(wormhole.virtual_channels);
         if ports + channels > u64::from(u32::MAX / 2) {
             let problem = format!("{} would have {} channels, which is too many", network.name(), ports + channels);
             return Err(ConfigError { key: "switching".to_owned(), problem });
         }
-        if let Some(flits) = switching.header_flits {
-            if switching.header != Header::BitString {
+        if let Some(flits) = wormhole.header_flits {
+            if wormhole.header != Header::BitString {
                 let problem = "only `header = \"bit-string\"` has a fixed number of header flits".to_owned();
                 return Err(ConfigError { key: "switching.header_flits".to_owned(), problem });
             }
             within("switching.header_flits", flits, 1, MAX_LENGTH)?;
         }
-        if switching.startup_mode.is_some_and(|mode| timing.startup_mode.is_some_and(|other| other != mode)) {
+        if switching.startup_mode().is_some_and(|mode| timing.startup_mode.is_some_and(|other| other != mode)) {
             let problem = "contradicts `timing.startup_mode`: give one of the two".to_owned();
             return Err(ConfigError { key: "switching.startup_mode".to_owned(), problem });
         }
@@ -102,7 +105,7 @@ impl Scenario {
                 format!("{} is out of range: expected more than 0 and at most {MAX_CYCLE_NS} ns", timing.cycle_ns);
             return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
         }
-        if switching.header == Header::AllDestinations && !network.has_one_node_each() {
+        if wormhole.header == Header::AllDestinations && !network.has_one_node_each() {
             // A stop at the sender's own router would have nothing to strip.
             let problem = format!(
                 "`all-destinations` is defined where every router has one node, which {} does not have; use `none` or `bit-string`",

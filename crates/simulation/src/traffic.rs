@@ -9,11 +9,12 @@ use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_network::{Network, NodeId, parse_node};
 
-use crate::config::{Arrivals, Count, Destinations, Length, Pattern, Process, Switching, Timing, Traffic};
+use crate::config::{Arrivals, Count, Destinations, Length, Pattern, Process, Timing, Traffic};
 use crate::observer::Cycle;
 use crate::pattern::permuted;
 use crate::rng::{Purpose, generator};
 use crate::scenario::{ConfigError, MAX_LENGTH};
+use crate::switching::Switching;
 use crate::trace::{self, TraceMessage};
 
 /// The longest mean gap between a node's messages, in cycles: sums of many of them still fit.
@@ -107,7 +108,7 @@ impl CheckedTraffic {
             return Err(error("arrivals", format!("{} has nobody to send to", network.name())));
         }
         let length = traffic.length.unwrap_or(Length::Flits(Count::fixed(32)));
-        let flit_bytes = switching.flit_bytes.unwrap_or(1);
+        let flit_bytes = switching.flit_bytes();
         let Count { least, most } = length.range();
         if least == 0 || length.flits(most, flit_bytes) > MAX_LENGTH {
             let (most, unit) = match length {

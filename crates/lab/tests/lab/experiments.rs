@@ -122,9 +122,24 @@ fn bad_files_are_pointed_at() {
         ("[0.01, 0.02]", "[0.01, 'high']", "x.toml:8:34: invalid type: string \"high\", expected a number"),
         ("[0.01, 0.02]", "{ from = 0, to = 1, points = 0 }", "x.toml:8:56: expected at least one point"),
         ("[0.01, 0.02]", "{ from = 0, to = 1, points = 99999 }", "x.toml:6:2: the sweep has more than 100000 points"),
-        ("seed = 3", "timing.preset = 'ncube'", "x.toml:3:17: unknown value `ncube`, expected `paper-1` or `ncube-2`"),
+        (
+            "seed = 3",
+            "timing.preset = 'ncube'",
+            "x.toml:3:17: unknown value `ncube`, expected one of `paper-1`, `ncube-2`, `paper-4`",
+        ),
         ("seed = 3", "timing.presets = 'ncube-2'", "x.toml:3:8: unknown setting `presets`, expected one of `preset`"),
         ("seed = 3", "switching.flit_bytes = 0", "x.toml:3:24: `switching.flit_bytes`: 0 is out of range"),
+        (
+            "seed = 3",
+            "switching = { buffer = 2, model = 'central-buffer' }",
+            "x.toml:3:15: `model = \"central-buffer\"` has no setting `buffer`: expected one of `model`, `flit_bytes`",
+        ),
+        (
+            "seed = 3",
+            "switching.central_chunks = 2",
+            "x.toml:3:11: `model = \"wormhole\"` has no setting `central_chunks`: expected one of `model`, `buffer`",
+        ),
+        ("seed = 3", "switching.bufer = 2", "x.toml:3:11: unknown setting `bufer`, expected one of `model`, `buffer`"),
         ("seed = 3", "run.ports = 'all'", "x.toml:3:13: `run.ports`: only `mode = \"plan\"` counts steps"),
         (
             "seed = 3",

@@ -71,4 +71,11 @@ impl<'n> Dependencies<'n> {
         }
         dependencies
     }
+
+    /// How many consumption channels worms are bound to, at every node: the check takes each for itself, and nodes must have so
+    /// many. 0 if all are open to all.
+    pub fn bound_channels(&self) -> u32 {
+        let classes = self.classes.iter().flat_map(|classes| classes.iter().flatten());
+        classes.max().map_or(0, |&most| u32::from(most) + 1)
+    }
 }

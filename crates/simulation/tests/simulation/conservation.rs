@@ -9,7 +9,8 @@ use wormcast_multicast::{ALGORITHMS, Algorithm, Options, algorithm_by_name};
 use wormcast_network::{Network, NodeId};
 use wormcast_simulation::{
     Arrivals, Count, Cycle, Delivery, Destinations, EngineChoice, Generated, Header, Mode, MulticastTraffic, Observer,
-    Process, Run, RunResult, Scenario, StartupMode, Switching, Timing, Traffic, Warmup, simulate, simulate_observed,
+    Process, Run, RunResult, Scenario, StartupMode, Switching, Timing, Traffic, Warmup, Wormhole, simulate,
+    simulate_observed,
 };
 
 use crate::support::build;
@@ -42,7 +43,7 @@ struct Case {
     mesh: String,
     algorithm: &'static str,
     routing: Option<&'static str>,
-    switching: Switching,
+    switching: Wormhole,
     /// Consumption channels beyond the least number that is safe.
     spare: u32,
     timing: Timing,
@@ -73,7 +74,7 @@ impl Case {
         if let Some(arrivals) = &mut traffic.arrivals {
             arrivals.sources = arrivals.sources.map(|sources| sources.min(network.nodes() as u32));
         }
-        let scenario = Scenario::new(network, algorithm, &switching, &self.timing, &traffic, &self.run);
+        let scenario = Scenario::new(network, algorithm, &switching.into(), &self.timing, &traffic, &self.run);
         Some(scenario.unwrap_or_else(|error| panic!("{error}")))
     }
 }
@@ -98,16 +99,16 @@ fn meshes() -> impl Strategy<Value = String> {
     ]
 }
 
-fn switching() -> impl Strategy<Value = Switching> {
+fn switching() -> impl Strategy<Value = Wormhole> {
     let header = prop::sample::select(vec![Header::None, Header::None, Header::BitString, Header::AllDestinations]);
     (1u32..12, header, 1u32..4, 1u32..4, prop_oneof![3 => Just(1u32), 1 => 2u32..4]).prop_map(
-        |(buffer, header, header_flits, injection_ports, virtual_channels)| Switching {
+        |(buffer, header, header_flits, injection_ports, virtual_channels)| Wormhole {
             buffer,
             virtual_channels,
             injection_ports: Some(injection_ports),
             header,
             header_flits: (header == Header::BitString).then_some(header_flits),
-            ..Switching::default()
+            ..Wormhole::default()
         },
     )
 }
@@ -310,7 +311,8 @@ proptest! {
 }
 
 /// Bursts from every node, without rest.
-fn heavy(mesh: &str, algorithm: &str, switching: &Switching, seed: u64) -> RunResult {
+fn heavy(mesh: &str, algorithm: &str, switching: &Wormhole, seed: u64) -> RunResult {
+    let switching = &Switching::from(switching.clone());
     let network = Arc::new(build(mesh));
     let algorithm: Arc<dyn Algorithm> = Arc::from(algorithm_by_name(algorithm, &network, &Options::default()).unwrap());
     let nodes = network.nodes() as u32;
@@ -348,12 +350,12 @@ fn only_what_the_static_check_warns_of_deadlocks() {
                 let safe = safe_ports(&network, &*algorithm, virtual_channels).expect("safe with some number");
                 for consumption_ports in 1..=safe {
                     seed += 1;
-                    let switching = Switching {
+                    let switching = Wormhole {
                         virtual_channels,
                         buffer,
                         header,
                         consumption_ports: Some(consumption_ports),
-                        ..Switching::default()
+                        ..Wormhole::default()
                     };
                     let result = heavy(mesh, name, &switching, seed);
                     let Some(deadlock) = result.deadlock else {
@@ -390,7 +392,7 @@ fn a_torus_deadlocks_and_a_hypercube_does_not() {
         let network = build(spec);
         let algorithm = algorithm_by_name("separate", &network, &Options::default()).unwrap();
         let warned = safe_ports(&network, &*algorithm, 1).is_none();
-        let found = (0..4).any(|seed| heavy(spec, "separate", &Switching::default(), seed).deadlock.is_some());
+        let found = (0..4).any(|seed| heavy(spec, "separate", &Wormhole::default(), seed).deadlock.is_some());
         (warned, found)
     };
     assert_eq!(dead("torus:5x5"), (true, true));

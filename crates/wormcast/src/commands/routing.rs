@@ -31,9 +31,10 @@ pub(crate) struct Arguments {
     /// A multicast algorithm, whose multidestination worms are checked; `--routing` then is the routing that it shall use.
     #[arg(long, value_name = "NAME", value_parser = one_of(ALGORITHMS), group = "what")]
     algorithm: Option<String>,
-    /// Consumption channels at every node: worms that deliver on their way hold one.
-    #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]
-    consumption_ports: u32,
+    /// Consumption channels at every node: worms that deliver on their way hold one. Default: what the algorithm is defined with,
+    /// or 4.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]
+    consumption_ports: Option<u32>,
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
     #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     virtual_channels: u32,
@@ -112,21 +113,33 @@ fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure
         let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
         let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
         let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
-        let deadlock = dependencies.deadlock(arguments.consumption_ports);
-        Ok(describe(arguments, network, algorithm.routing(), deadlock))
+        let default = algorithm.ports().map_or(CONSUMPTION_PORTS, |ports| ports.consumption);
+        let ports = arguments.consumption_ports.unwrap_or(default);
+        let bound = dependencies.bound_channels();
+        if ports < bound {
+            let problem =
+                format!("`{name}` binds its worms to {bound} consumption channels at every node, not {ports}");
+            return Err(Failure::bad_input(format!("{problem}; set `--consumption-ports {bound}` or more")));
+        }
+        let deadlock = dependencies.deadlock(ports);
+        Ok(describe(arguments, network, algorithm.routing(), ports, deadlock))
     } else {
         // Usage requires one of the two.
         let name = arguments.routing.as_deref().unwrap_or_default();
         let options = RoutingOptions { seed: arguments.seed, root: arguments.root };
         let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
+        let ports = arguments.consumption_ports.unwrap_or(CONSUMPTION_PORTS);
         let deadlock = match relation.turn_routing() {
             // All permitted turns together say more than the routes that are taken, and sooner.
             Some(routing) if turns_are_safe(network, routing.turns()) => None,
-            _ => Dependencies::of_relation(network, relation.as_ref()).deadlock(arguments.consumption_ports),
+            _ => Dependencies::of_relation(network, relation.as_ref()).deadlock(ports),
         };
-        Ok(describe(arguments, network, relation.as_ref(), deadlock))
+        Ok(describe(arguments, network, relation.as_ref(), ports, deadlock))
     }
 }
+
+/// Consumption channels of every node where nothing else is said.
+const CONSUMPTION_PORTS: u32 = 4;
 
 /// How many turns a person wants to read.
 const SHOWN: usize = 12;
@@ -141,6 +154,7 @@ fn describe(
     arguments: &Arguments,
     network: &Network,
     relation: &dyn RoutingRelation,
+    consumption_ports: u32,
     deadlock: Option<Vec<Resource>>,
 ) -> Analysis {
     let resources: Option<Vec<Held>> =
@@ -158,7 +172,7 @@ fn describe(
         topology: network.name().to_owned(),
         algorithm: arguments.algorithm.clone(),
         routing: relation.name().to_owned(),
-        consumption_ports: arguments.consumption_ports,
+        consumption_ports,
         deadlock_free: resources.is_none(),
         cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
         resources,
