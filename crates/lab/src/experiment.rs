@@ -313,6 +313,7 @@ impl Experiment {
             routing: file.routing,
             seed: file.seed,
             engine: file.engine,
+            faults: file.faults,
             switching: file.switching,
             timing: file.timing,
             traffic: file.traffic,

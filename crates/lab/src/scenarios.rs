@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wormcast_multicast::{Algorithm, AlgorithmError, Options, algorithm_by_name};
+use wormcast_multicast::{Algorithm, AlgorithmError, FaultError, Faults, Options, algorithm_by_name};
 use wormcast_network::Network;
 use wormcast_simulation::{EngineChoice, Scenario, SimulationError};
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
+use crate::file::FaultInformation;
 use crate::point::Point;
 
 impl Experiment {
@@ -43,8 +44,8 @@ struct Workshop {
     algorithms: HashMap<AlgorithmKey, Arc<dyn Algorithm>>,
 }
 
-/// Topology, algorithm, routing and seed.
-type AlgorithmKey = (String, String, Option<String>, u64);
+/// Topology, algorithm, routing, seed and failed links as text.
+type AlgorithmKey = (String, String, Option<String>, u64, String);
 
 impl Workshop {
     fn scenario(&mut self, experiment: &Experiment, point: &Point) -> Result<Scenario, Diagnostic> {
@@ -84,15 +85,36 @@ impl Workshop {
         network: &Network,
     ) -> Result<Arc<dyn Algorithm>, Diagnostic> {
         let spec = &point.spec;
-        let key = (spec.topology.clone(), spec.algorithm.clone(), spec.routing.clone(), spec.seed);
+        let key = (
+            spec.topology.clone(),
+            spec.algorithm.clone(),
+            spec.routing.clone(),
+            spec.seed,
+            format!("{:?}", spec.faults),
+        );
         if let Some(algorithm) = self.algorithms.get(&key) {
             return Ok(Arc::clone(algorithm));
         }
-        let options = Options { routing: spec.routing.clone(), seed: spec.seed };
+        let mut faults = Faults {
+            links: Vec::new(),
+            information: match spec.faults.information {
+                FaultInformation::Global => wormcast_multicast::FaultInformation::Global,
+                FaultInformation::Local => wormcast_multicast::FaultInformation::Local,
+            },
+        };
+        for link in &spec.faults.links {
+            let wrong = |problem: FaultError| experiment.error_at(&point.choice, "faults.links", problem.to_string());
+            faults.fail(network, link).map_err(wrong)?;
+        }
+        faults
+            .fail_at_random(network, spec.faults.random as usize, spec.seed)
+            .map_err(|problem| experiment.error_at(&point.choice, "faults.random", problem.to_string()))?;
+        let options = Options { routing: spec.routing.clone(), seed: spec.seed, faults };
         let made = algorithm_by_name(&spec.algorithm, network, &options).map_err(|problem| {
             let setting = match &problem {
                 AlgorithmError::Unknown(unknown) if unknown.kind == "routing" => "routing",
                 AlgorithmError::FixedRouting { .. } => "routing",
+                AlgorithmError::NeedsAllLinks { .. } | AlgorithmError::NoWholeTree { .. } => "faults",
                 _ => "algorithm",
             };
             experiment.error_at(&point.choice, setting, problem.to_string())

@@ -8,6 +8,7 @@ use wormcast_routing::{
     Branching, Dependencies, RoutingError, RoutingRelation, TreeError, TreesError, UnknownName, Unsupported,
 };
 
+use crate::faults::Faults;
 use crate::plan::Plan;
 
 /// One message to many: a source and its destinations.
@@ -97,6 +98,8 @@ pub struct Options {
     pub routing: Option<String>,
     /// The seed of an algorithm that makes random choices.
     pub seed: u64,
+    /// Links that have failed, for algorithms that can do without them.
+    pub faults: Faults,
 }
 
 /// Why there is no such algorithm on a network.
@@ -122,6 +125,23 @@ pub enum AlgorithmError {
     /// Its spanning trees cannot be routed on together.
     #[error(transparent)]
     Trees(Box<TreesError>),
+    /// The algorithm does not know how to do without links that have failed.
+    #[error("`{algorithm}` needs all links; those on spanning trees, `spam` and `dstm-…`, can do without some")]
+    NeedsAllLinks {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
+    /// Faults that only their neighbours know of leave no tree to send worms on to.
+    #[error(
+        "with local information, `{algorithm}` needs one tree of its {trees} without a failed link; with global information it \
+         makes new ones"
+    )]
+    NoWholeTree {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// Its trees.
+        trees: usize,
+    },
     /// There are no such spanning trees.
     #[error(transparent)]
     Construction(Box<TreeError>),

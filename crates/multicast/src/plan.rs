@@ -190,13 +190,16 @@ impl Plan {
             multicast.destinations().iter().map(|&node| (node, None)).collect();
         delivered_by.sort_unstable();
         let place = |list: &[(NodeId, Option<usize>)], node| list.binary_search_by_key(&node, |entry| entry.0).ok();
+        // A node that is no destination may get the message if it sends it on.
+        let relays = |node: NodeId, id: usize| {
+            let sent_on = |worm: &Worm| worm.from == node && worm.after == Some(id as u32);
+            node != multicast.source() && self.worms.get(id + 1..).is_some_and(|later| later.iter().any(sent_on))
+        };
         for (id, worm) in self.worms.iter().enumerate() {
             let untriggered = |why| PlanError::Untriggered { worm: id, from: worm.from, why };
             match worm.after {
                 None if worm.from != multicast.source() => return Err(untriggered("is not the source")),
-                Some(trigger)
-                    if place(&delivered_by, worm.from).and_then(|at| delivered_by[at].1) != Some(trigger as usize) =>
-                {
+                Some(trigger) if !self.has_from(&delivered_by, worm, trigger as usize, id) => {
                     return Err(untriggered(
                         "the worm that triggers it does not deliver to, or not before it in the plan",
                     ));
@@ -206,7 +209,12 @@ impl Plan {
             self.check_shape(network, id)?;
             for node in worm.visited() {
                 let unwanted = |why| PlanError::Unwanted { worm: id, node, why };
-                let Some(at) = place(&delivered_by, node) else { return Err(unwanted("is not a destination")) };
+                let Some(at) = place(&delivered_by, node) else {
+                    if relays(node, id) {
+                        continue;
+                    }
+                    return Err(unwanted("is not a destination"));
+                };
                 if delivered_by[at].1.replace(id).is_some() {
                     return Err(unwanted("has the message already"));
                 }
@@ -214,6 +222,14 @@ impl Plan {
         }
         let missing = delivered_by.iter().find(|(_, worm)| worm.is_none());
         missing.map_or(Ok(()), |&(node, _)| Err(PlanError::Missing(node)))
+    }
+
+    /// Whether a worm's sender has the message from an earlier worm of the plan.
+    fn has_from(&self, delivered_by: &[(NodeId, Option<usize>)], worm: &Worm, trigger: usize, id: usize) -> bool {
+        match delivered_by.binary_search_by_key(&worm.from, |entry| entry.0) {
+            Ok(at) => delivered_by[at].1 == Some(trigger),
+            Err(_) => trigger < id && self.worms[trigger].visited().any(|node| node == worm.from),
+        }
     }
 
     fn check_shape(&self, network: &Network, id: usize) -> Result<(), PlanError> {

@@ -60,6 +60,9 @@ registry! {
     "dstm-2" => dstm_torus::dstm_2,
 }
 
+/// What the names of algorithms begin with that can do without some links.
+const WITH_FAULTS: [&str; 2] = ["spam", "dstm-"];
+
 /// The algorithm of this name, made for `network`.
 ///
 /// # Errors
@@ -70,6 +73,9 @@ pub fn algorithm_by_name(
     options: &Options,
 ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
     match ALGORITHMS.iter().position(|&known| known == name) {
+        Some(position) if !options.faults.links.is_empty() && !WITH_FAULTS.iter().any(|prefix| name.starts_with(prefix)) => {
+            Err(AlgorithmError::NeedsAllLinks { algorithm: ALGORITHMS[position] })
+        }
         Some(position) => MAKERS[position](network, options),
         None => Err(UnknownName { kind: "algorithm", given: name.to_owned(), expected: ALGORITHMS.to_vec() }.into()),
     }
@@ -95,7 +101,7 @@ mod tests {
     fn errors_are_clear() {
         let message = |name: &str, topology: &str, routing: Option<&str>| {
             let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
-            let options = Options { routing: routing.map(str::to_owned), seed: 0 };
+            let options = Options { routing: routing.map(str::to_owned), ..Options::default() };
             algorithm_by_name(name, &network, &options).err().unwrap().to_string()
         };
         assert!(message("dualpath", "mesh:4x4", None).ends_with("did you mean `dual-path`?"));

@@ -38,6 +38,8 @@ pub struct TreeRouting {
     trees: Vec<SpanningTree>,
     /// The tree of each channel, or `NONE`.
     tree_of: Box<[u8]>,
+    /// For a tree that failed links cut, the part that each router belongs to.
+    parts: Vec<Option<Box<[u32]>>>,
 }
 
 const NONE: u8 = u8::MAX;
@@ -100,7 +102,33 @@ impl TreeRouting {
                 }
             }
         }
-        Ok(Self { network: network.name().to_owned(), trees, tree_of: tree_of.into() })
+        let parts = vec![None; trees.len()];
+        Ok(Self { network: network.name().to_owned(), trees, tree_of: tree_of.into(), parts })
+    }
+
+    /// The same where everybody knows that these links have failed: unicasts take the shortest way that is whole. O(routers) for
+    /// each tree.
+    #[must_use]
+    pub fn without(mut self, network: &Network, failed: &[ChannelId]) -> Self {
+        for (tree, parts) in self.trees.iter().zip(&mut self.parts) {
+            let has_failed = |channel| failed.iter().any(|&link| link == channel || network.reverse(link) == channel);
+            if !failed.iter().any(|&link| tree.contains(network, link)) {
+                continue;
+            }
+            // Parents before children.
+            let mut part = vec![0; tree.routers()];
+            for &router in tree.post_order().iter().rev() {
+                let joined = tree.down(router).filter(|&down| !has_failed(down));
+                part[router.index()] = joined.map_or(router.raw(), |down| part[network.from(down).index()]);
+            }
+            *parts = Some(part.into());
+        }
+        self
+    }
+
+    /// Whether no link of a tree is known to have failed.
+    pub fn is_whole(&self, tree: usize) -> bool {
+        self.parts[tree].is_none()
     }
 
     /// The trees.
@@ -115,10 +143,13 @@ impl TreeRouting {
         (tree != NONE).then_some(tree.into())
     }
 
-    /// The tree with the shortest way between two routers, the first of several: O(depth).
+    /// The tree with the shortest whole way between two routers, the first of several: O(depth). One tree at least is whole.
     pub fn shortest(&self, from: RouterId, to: RouterId) -> usize {
+        let joins = |&tree: &usize| {
+            self.parts[tree].as_ref().is_none_or(|parts| parts[from.index()] == parts[to.index()])
+        };
         let distance = |&tree: &usize| self.trees[tree].distance(from, to);
-        (0..self.trees.len()).min_by_key(distance).unwrap_or(0)
+        (0..self.trees.len()).filter(joins).min_by_key(distance).unwrap_or(0)
     }
 
     /// The channel by which a header at `at` goes on along a tree to `target`, another router.

@@ -19,6 +19,9 @@ pub struct RunResult {
     pub deliveries: u64,
     /// Deliveries of a message to a node that had it already, or had not asked for it.
     pub duplicates: u64,
+    /// Deliveries to nodes that only send the message on: where worms come to a failed link.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub forwarded: u64,
     /// Latencies of the measured messages.
     pub latency: Latency,
     /// Data flits that measured messages asked to be delivered, per node per cycle: messages x destinations x length. The
@@ -43,6 +46,11 @@ pub struct RunResult {
     /// What the messages' plans cost, for a run that only plans; everything in time is then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanCosts>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What plans cost apart from time.

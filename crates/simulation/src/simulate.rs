@@ -211,6 +211,11 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
                 length: message.length,
             };
             self.engine.observer_mut().generated(&generated);
+            // Nodes that are no destinations get the message only to send it on.
+            let senders = plan.worms.iter().filter(|worm| worm.after.is_some()).map(|worm| worm.from);
+            for relay in senders.filter(|node| !multicast.destinations().contains(node)) {
+                self.engine.observer_mut().0.relays(id, relay);
+            }
             self.engine.submit(message.at, id, message.length, plan);
         }
         // A source that has come to an end: let everything arrive.
@@ -374,6 +379,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
             messages: recorder.messages(measured),
             deliveries: recorder.deliveries,
             duplicates: recorder.duplicates,
+            forwarded: recorder.forwarded,
             latency,
             offered_load: load(recorder.flits.offered),
             injected_load: load(recorder.flits.injected),

@@ -55,7 +55,7 @@ struct Case {
 impl Case {
     fn algorithm(&self, network: &Network, name: &str) -> Option<Arc<dyn Algorithm>> {
         let routing = if name == "separate" { self.routing.map(str::to_owned) } else { None };
-        algorithm_by_name(name, network, &Options { routing, seed: 0 }).ok().map(Arc::from)
+        algorithm_by_name(name, network, &Options { routing, seed: 0, ..Options::default() }).ok().map(Arc::from)
     }
 
     /// The scenario with as few consumption channels as are safe, and some to spare.

@@ -284,11 +284,11 @@ fn case(
     drafts: &[Draft],
 ) -> Case {
     let network = build(topology);
-    let options = Options { routing: None, seed: 7 };
+    let options = Options { routing: None, seed: 7, ..Options::default() };
     let mut own = algorithm_by_name(algorithm, &network, &options).ok();
     if algorithm == "separate" || own.is_none() {
         let name = routing_on(&network, if routing == "minimal" { "e-cube" } else { routing }).name().to_owned();
-        let options = Options { routing: Some(name), seed: 7 };
+        let options = Options { routing: Some(name), seed: 7, ..Options::default() };
         own = algorithm_by_name("separate", &network, &options).ok();
     }
     let own = own.expect("`separate` exists everywhere");

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wormcast::multicast::{
-    ALGORITHMS, Contention, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name, plan_dot,
+    ALGORITHMS, Contention, FaultInformation, Faults, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name, plan_dot,
     plan_svg, router_name,
 };
 use wormcast::network::{Network, parse_node, parse_node_list};
@@ -45,6 +45,12 @@ pub(crate) struct Arguments {
     /// The seed of algorithms that make random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// A link that has failed, as `0-1` or `0,0-1,0`; may be given again.
+    #[arg(long, value_name = "U-V")]
+    failed_link: Vec<String>,
+    /// Only the nodes beside them know of failed links: worms are absorbed there and sent on.
+    #[arg(long, requires = "failed_link")]
+    local_information: bool,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Output,
@@ -53,7 +59,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["topology", "algorithm", "routing", "source", "destinations", "ports", "seed", "format"]
+        conflicts_with_all = ["topology", "algorithm", "routing", "source", "destinations", "ports", "seed", "format", "failed_link"]
     )]
     batch: Option<String>,
 }
@@ -97,7 +103,14 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     // Usage requires these four.
     let given = |option: Option<String>| option.unwrap_or_default();
     let network = network(&given(arguments.topology))?;
-    let options = Options { routing: arguments.routing, seed: arguments.seed };
+    let mut faults = Faults::default();
+    if arguments.local_information {
+        faults.information = FaultInformation::Local;
+    }
+    for link in &arguments.failed_link {
+        faults.fail(&network, link).map_err(Failure::bad_input)?;
+    }
+    let options = Options { routing: arguments.routing, seed: arguments.seed, faults };
     let algorithm = algorithm_by_name(&given(arguments.algorithm), &network, &options).map_err(Failure::bad_input)?;
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;
     let destinations = parse_node_list(&network, &given(arguments.destinations)).map_err(Failure::bad_input)?;

@@ -110,7 +110,7 @@ impl Held {
 
 fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure> {
     if let Some(name) = &arguments.algorithm {
-        let options = Options { routing: arguments.routing.clone(), seed: arguments.seed };
+        let options = Options { routing: arguments.routing.clone(), seed: arguments.seed, ..Options::default() };
         let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
         let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
         let default = algorithm.ports().map_or(CONSUMPTION_PORTS, |ports| ports.consumption);

@@ -144,7 +144,7 @@ impl Made {
             network
         };
         let options =
-            Options { routing: request.routing.clone().map(std::borrow::Cow::into_owned), seed: request.seed };
+            Options { routing: request.routing.clone().map(std::borrow::Cow::into_owned), seed: request.seed, ..Options::default() };
         let algorithm = algorithm_by_name(&request.algorithm, &network, &options).map_err(Failure::bad_input)?;
         self.algorithms.push(Entry {
             topology: request.topology.clone().into_owned(),
