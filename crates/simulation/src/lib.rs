@@ -30,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod buffer;
 mod calendar;
 mod channel_use;
 mod config;
@@ -54,6 +55,7 @@ mod traffic;
 mod warmup;
 mod worm;
 
+pub use buffer::Buffer;
 pub use channel_use::ChannelUse;
 pub use config::{
     Arrivals, Count, Destinations, Length, Mode, MulticastTraffic, Pattern, Process, Run, StartupMode, StepPorts,
