@@ -32,5 +32,6 @@ pub(crate) fn run(latency: f64) -> RunResult {
         flit_hops: 1,
         deadlock: None,
         plan: None,
+        trees: None,
     }
 }

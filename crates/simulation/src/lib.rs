@@ -66,7 +66,9 @@ pub use deliveries::DeliveryLog;
 pub use engine::{Engine, EngineConfig, Progress};
 pub use flit::FlitEngine;
 pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
-pub use result::{DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult, Window};
+pub use result::{
+    DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult, TreeFigures, Window,
+};
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
 pub use switching::{

@@ -130,6 +130,10 @@ impl Scenario {
             );
             return Err(ConfigError { key: "switching.header".to_owned(), problem });
         }
+        if run.mode == Some(Mode::Trees) {
+            let problem = "`trees` builds trees and sends nothing: `wormcast sweep` measures them".to_owned();
+            return Err(ConfigError { key: "run.mode".to_owned(), problem });
+        }
         let checked = CheckedTraffic::new(traffic, switching, timing, &network)?;
         let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
         let problem = match (run.messages, run.max_cycles) {

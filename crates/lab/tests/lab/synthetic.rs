@@ -81,6 +81,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         flit_hops: 1_000_000,
         deadlock: None,
         plan: None,
+        trees: None,
     })
 }
 

@@ -150,9 +150,11 @@ fn stress(topology: &str, algorithm: &str, header: Header, messages: u64) {
 }
 
 /// Topologies and the algorithms that are defined on them.
-const STRESSED: [(&str, &str); 4] = [
+const STRESSED: [(&str, &str); 6] = [
     ("torus:4x4", "dstm-1"),
     ("torus:5x4", "dstm-2"),
+    ("torus:4x4x3", "dstm-tarjan"),
+    ("hypercube:4", "dstm-tarjan"),
     ("torus:5x5", "spam"),
     ("random:nodes=24,degree=4,seed=2", "spam"),
 ];
@@ -170,7 +172,7 @@ fn nothing_is_lost_far_beyond_saturation() {
 #[test]
 #[ignore = "takes minutes"]
 fn a_million_messages_far_beyond_saturation() {
-    for (topology, algorithm) in [("torus:8x8", "dstm-1"), ("torus:8x8", "spam")] {
+    for (topology, algorithm) in [("torus:8x8", "dstm-1"), ("torus:8x8", "dstm-tarjan"), ("torus:8x8", "spam")] {
         for header in [Header::None, Header::Tree] {
             stress(topology, algorithm, header, 1_000_000);
         }
