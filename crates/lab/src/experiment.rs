@@ -51,8 +51,8 @@ pub struct Experiment {
     claims: Vec<Claim>,
     /// The swept settings that an override fixes.
     fixed: Vec<Axis>,
-    /// Whether runs only plan.
-    plans: bool,
+    /// The kind of run, if it is said.
+    mode: Option<Mode>,
 }
 
 impl Experiment {
@@ -102,7 +102,7 @@ impl Experiment {
             axes: kept,
             claims: Vec::new(),
             fixed,
-            plans: false,
+            mode: None,
             document: document.clone(),
         };
         // The first point stands for all: what only the sweep gives is then there.
@@ -111,7 +111,7 @@ impl Experiment {
         experiment.stop = file.stop;
         experiment.plot = file.plot;
         experiment.claims = file.claim;
-        experiment.plans = file.run.mode == Some(Mode::Plan);
+        experiment.mode = file.run.mode;
         experiment.check_stop(&tree)?;
         experiment.check_plot(&tree)?;
         for index in 0..experiment.claims.len() {
@@ -186,7 +186,11 @@ impl Experiment {
     /// What is plotted and claimed, unless a claim says otherwise: never empty.
     pub(crate) fn quantities(&self) -> Vec<Quantity> {
         match self.plot.y.0.as_slice() {
-            [] => vec![if self.plans { Quantity::PlanSteps } else { Quantity::default() }],
+            [] => vec![match self.mode {
+                Some(Mode::Plan) => Quantity::PlanSteps,
+                Some(Mode::Trees) => Quantity::TreesDiameter,
+                _ => Quantity::default(),
+            }],
             given => given.to_vec(),
         }
     }
@@ -229,8 +233,12 @@ impl Experiment {
             None => self.axes.iter().find(numeric).map(|axis| &axis.key),
         }?;
         let series = self.plot.series.as_deref().unwrap_or("algorithm");
-        // A measured load follows the first numbers that are swept.
-        let runs = axis(x).or_else(|| self.axes.iter().filter(|axis| axis.key != series).find(numeric));
+        // A measured load follows the first numbers that are swept, the size of a network whatever is swept.
+        let mut others = self.axes.iter().filter(|axis| axis.key != series);
+        let runs = axis(x).or_else(|| match Quantity::named(x) {
+            Some(Quantity::TreesSide) => others.next(),
+            _ => others.find(numeric),
+        });
         Some(Figure {
             along: runs.map(|axis| axis.key.clone()),
             title: self.plot.title.clone().unwrap_or_else(|| self.title.clone()),

@@ -71,6 +71,14 @@ impl Figure {
             Quantity::PlanMeanStartups => "Startups per node".to_owned(),
             Quantity::PlanChannels => "Channels taken by a message's worms".to_owned(),
             Quantity::PlanContention => "Share of plans with contention".to_owned(),
+            Quantity::TreesSide => "Routers along a side".to_owned(),
+            Quantity::TreesDiameter => "Combined diameter".to_owned(),
+            Quantity::TreesLeastDiameter => "Smallest combined diameter".to_owned(),
+            Quantity::TreesLargestDiameter => "Largest combined diameter".to_owned(),
+            Quantity::TreesAverageDistance => "Average distance".to_owned(),
+            Quantity::TreesUnused => "Unused links".to_owned(),
+            Quantity::TreesDisjoint => "Share of sets that are edge-disjoint and spanning".to_owned(),
+            Quantity::TreesBinary => "Share of sets that are binary".to_owned(),
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct ExperimentFile {
     /// The network, as `mesh:16x16`, or the path of a topology file, relative to this file.
     #[serde(default)]
     pub(crate) topology: Option<String>,
-    /// The multicast algorithm, such as `dual-path`.
+    /// The multicast algorithm, such as `dual-path`; in mode `trees` a construction of trees, such as `dstm-1`.
     #[serde(default)]
     pub(crate) algorithm: Option<String>,
     /// The routing, for algorithms that leave a choice.
@@ -201,7 +201,8 @@ pub(crate) enum Scale {
 pub(crate) struct PlotSettings {
     /// The swept setting along the horizontal axis, or a load that is measured. Default: the first numbers that are swept.
     pub(crate) x: Option<String>,
-    /// What is plotted, or a list, for one plot each. Default `latency.last`, in mode `plan` `plan.steps`.
+    /// What is plotted, or a list, for one plot each. Default `latency.last`, in mode `plan` `plan.steps`, in mode `trees`
+    /// `trees.diameter`.
     pub(crate) y: Quantities,
     /// The swept setting that makes one curve of each value. Default `algorithm`.
     pub(crate) series: Option<String>,
@@ -322,11 +323,35 @@ pub enum Quantity {
     /// The share of plans that are not contention-free.
     #[serde(rename = "plan.contention")]
     PlanContention,
+    /// The routers along the first dimension of the network; as all `trees.…`, of runs in `mode = "trees"`.
+    #[serde(rename = "trees.side")]
+    TreesSide,
+    /// The combined diameter of a set of trees: the largest distance of two routers, each in the tree where it is shorter.
+    #[serde(rename = "trees.diameter")]
+    TreesDiameter,
+    /// The smallest combined diameter of the sets of a run.
+    #[serde(rename = "trees.least_diameter")]
+    TreesLeastDiameter,
+    /// The largest combined diameter of the sets of a run.
+    #[serde(rename = "trees.largest_diameter")]
+    TreesLargestDiameter,
+    /// The average distance of two routers, each in the tree where it is shorter.
+    #[serde(rename = "trees.average_distance")]
+    TreesAverageDistance,
+    /// Links in none of the trees of a set.
+    #[serde(rename = "trees.unused")]
+    TreesUnused,
+    /// The share of sets whose trees span the network and have no link in common.
+    #[serde(rename = "trees.disjoint")]
+    TreesDisjoint,
+    /// The share of sets whose trees are all binary.
+    #[serde(rename = "trees.binary")]
+    TreesBinary,
 }
 
 impl Quantity {
     /// All quantities, by name.
-    pub(crate) const ALL: [(&'static str, Self); 14] = [
+    pub(crate) const ALL: [(&'static str, Self); 22] = [
         ("latency.last", Self::LatencyLast),
         ("latency.mean", Self::LatencyMean),
         ("latency.p50", Self::LatencyP50),
@@ -341,6 +366,14 @@ impl Quantity {
         ("plan.mean_startups", Self::PlanMeanStartups),
         ("plan.channels", Self::PlanChannels),
         ("plan.contention", Self::PlanContention),
+        ("trees.side", Self::TreesSide),
+        ("trees.diameter", Self::TreesDiameter),
+        ("trees.least_diameter", Self::TreesLeastDiameter),
+        ("trees.largest_diameter", Self::TreesLargestDiameter),
+        ("trees.average_distance", Self::TreesAverageDistance),
+        ("trees.unused", Self::TreesUnused),
+        ("trees.disjoint", Self::TreesDisjoint),
+        ("trees.binary", Self::TreesBinary),
     ];
 
     /// The quantity of this name.
@@ -353,14 +386,18 @@ impl Quantity {
         Self::ALL.iter().find(|(_, quantity)| *quantity == self).map_or("", |&(name, _)| name)
     }
 
-    /// Whether it can run along the horizontal axis: a measured load.
+    /// Whether it can run along the horizontal axis: a measured load, or the size of a network.
     pub(crate) fn is_load(self) -> bool {
-        matches!(self, Self::OfferedLoad | Self::AcceptedLoad | Self::DeliveredLoad | Self::LinkUtilisation)
+        matches!(
+            self,
+            Self::OfferedLoad | Self::AcceptedLoad | Self::DeliveredLoad | Self::LinkUtilisation | Self::TreesSide
+        )
     }
 
     /// Its value in one run, in cycles for times; `None` if the run has none.
     pub(crate) fn of(self, run: &RunResult) -> Option<f64> {
         let plan = run.plan.as_ref();
+        let trees = run.trees.as_ref();
         match self {
             Self::LatencyLast => run.latency.last.mean,
             Self::LatencyMean => run.latency.mean.mean,
@@ -376,6 +413,14 @@ impl Quantity {
             Self::PlanMeanStartups => plan.map(|plan| plan.mean_startups),
             Self::PlanChannels => plan.map(|plan| plan.channels),
             Self::PlanContention => plan.map(|plan| plan.contention),
+            Self::TreesSide => trees.map(|trees| trees.side),
+            Self::TreesDiameter => trees.map(|trees| trees.diameter),
+            Self::TreesLeastDiameter => trees.map(|trees| trees.least_diameter),
+            Self::TreesLargestDiameter => trees.map(|trees| trees.largest_diameter),
+            Self::TreesAverageDistance => trees.map(|trees| trees.average_distance),
+            Self::TreesUnused => trees.map(|trees| trees.unused),
+            Self::TreesDisjoint => trees.map(|trees| trees.disjoint),
+            Self::TreesBinary => trees.map(|trees| trees.binary),
         }
     }
 

@@ -46,6 +46,7 @@ mod summary;
 mod sweep;
 #[cfg(test)]
 mod synthetic;
+mod tree_runs;
 mod verdict;
 
 pub use diagnostic::Diagnostic;
@@ -57,10 +58,11 @@ pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
 pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
+pub use scenarios::{Job, JobError};
 pub use seed::replication_seed;
 pub use statistics::Estimate;
 pub use stopping::Outcome;
 pub use store::{MODEL_VERSION, Store, StoreError};
-pub use summary::{LatencySummary, LoadSummary, PlanSummary, PointSummary, summarise};
+pub use summary::{LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, summarise};
 pub use sweep::{Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
 pub use verdict::{ClaimVerdict, Comparison, Finding, Part, Verdict};

@@ -88,7 +88,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [&str; 32] = [
+const COLUMNS: [&str; 38] = [
     "outcome",
     "replications",
     "latency_last_cycles",
@@ -115,6 +115,12 @@ const COLUMNS: [&str; 32] = [
     "plan_mean_startups",
     "plan_channels",
     "plan_contention",
+    "trees_diameter",
+    "trees_least_diameter",
+    "trees_average_distance",
+    "trees_unused",
+    "trees_disjoint",
+    "trees_binary",
     "saturated",
     "deadlocked",
     "difference_cycles",
@@ -142,6 +148,7 @@ fn record(summary: &PointSummary) -> Vec<String> {
     let latency = summary.latency.as_ref();
     let load = summary.load.as_ref();
     let plan = summary.plan.as_ref();
+    let trees = summary.trees.as_ref();
     let last = latency.map(|latency| latency.last);
     let mean = latency.and_then(|latency| latency.mean);
     let mut record: Vec<String> = summary.coordinates.iter().map(crate::point::Coordinate::text).collect();
@@ -172,6 +179,12 @@ fn record(summary: &PointSummary) -> Vec<String> {
         number(plan.map(|plan| plan.mean_startups.mean)),
         number(plan.map(|plan| plan.channels.mean)),
         number(plan.map(|plan| plan.contention.mean)),
+        number(trees.map(|trees| trees.diameter.mean)),
+        number(trees.map(|trees| trees.least_diameter.mean)),
+        number(trees.map(|trees| trees.average_distance.mean)),
+        number(trees.map(|trees| trees.unused.mean)),
+        number(trees.map(|trees| trees.disjoint.mean)),
+        number(trees.map(|trees| trees.binary.mean)),
         summary.saturated().to_string(),
         summary.deadlock.is_some().to_string(),
         number(summary.difference.map(|difference| difference.mean)),

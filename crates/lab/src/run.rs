@@ -8,6 +8,7 @@ use wormcast_simulation::{RunResult, SimulationError, simulate};
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
 use crate::point::Point;
+use crate::scenarios::JobError;
 use crate::seed::replication_seed;
 use crate::store::{Store, StoreError};
 use crate::summary::{PointSummary, summarise};
@@ -35,7 +36,7 @@ pub enum RunError {
     Simulation(#[from] SimulationError),
     /// A sweep failed.
     #[error(transparent)]
-    Sweep(#[from] SweepError<SimulationError>),
+    Sweep(#[from] SweepError<JobError>),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -71,14 +72,14 @@ pub fn run_sweep(
     observer: &mut dyn Observer,
 ) -> Result<Findings, RunError> {
     let points = experiment.points()?;
-    let scenarios = experiment.scenarios(&points)?;
+    let jobs_of_points = experiment.jobs(&points)?;
     if fresh {
         let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
         store.forget(hashes.iter().map(String::as_str))?;
     }
     let runs = sweep(&points, experiment.stop(), jobs, store, observer, |point, replication| {
         let seed = replication_seed(point.spec.seed, replication);
-        simulate(&scenarios[point.index], point.spec.engine.into(), seed)
+        jobs_of_points[point.index].run(point.spec.engine.into(), seed)
     })?;
     Ok(findings(experiment, &points, &runs))
 }

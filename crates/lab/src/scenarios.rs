@@ -3,14 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use thiserror::Error;
 use wormcast_multicast::{Algorithm, AlgorithmError, FaultError, Faults, Options, algorithm_by_name};
 use wormcast_network::Network;
-use wormcast_simulation::{EngineChoice, Scenario, SimulationError};
+use wormcast_routing::TreeError;
+use wormcast_simulation::{EngineChoice, Mode, RunResult, Scenario, SimulationError, Traffic, Warmup, simulate};
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
-use crate::file::FaultInformation;
+use crate::file::{Engine, FaultInformation};
 use crate::point::Point;
+use crate::tree_runs::TreeRuns;
 
 impl Experiment {
     /// What to simulate at a point of this experiment.
@@ -27,13 +30,51 @@ impl Experiment {
         error.setting().map(|key| self.error_at(&point.choice, key, error.to_string()))
     }
 
-    /// What to simulate at each of some points of this experiment. Points share the networks that they have in common.
+    /// What to do at each of some points of this experiment. Points share the networks that they have in common.
     ///
     /// # Errors
     /// As [`scenario`](Self::scenario), for the first point that is wrong.
-    pub fn scenarios(&self, points: &[Point]) -> Result<Vec<Scenario>, Diagnostic> {
+    pub fn jobs(&self, points: &[Point]) -> Result<Vec<Job>, Diagnostic> {
         let mut workshop = Workshop::default();
-        points.iter().map(|point| workshop.scenario(self, point)).collect()
+        points.iter().map(|point| workshop.job(self, point)).collect()
+    }
+}
+
+/// What is to be done at a point, checked and ready.
+pub struct Job(Work);
+
+enum Work {
+    /// To simulate, or to plan.
+    Simulate(Scenario),
+    /// To build trees.
+    Trees(TreeRuns),
+}
+
+impl Job {
+    /// Does it once, with this seed.
+    pub(crate) fn run(&self, engine: EngineChoice, seed: u64) -> Result<RunResult, JobError> {
+        match &self.0 {
+            Work::Simulate(scenario) => Ok(simulate(scenario, engine, seed)?),
+            Work::Trees(runs) => Ok(runs.run(seed)?),
+        }
+    }
+}
+
+/// Why a replication has no result.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The simulation failed.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// There are no such trees.
+    #[error(transparent)]
+    Trees(Box<TreeError>),
+}
+
+impl From<TreeError> for JobError {
+    fn from(error: TreeError) -> Self {
+        Self::Trees(Box::new(error))
     }
 }
 
@@ -48,6 +89,33 @@ struct Workshop {
 type AlgorithmKey = (String, String, Option<String>, u64, String);
 
 impl Workshop {
+    fn job(&mut self, experiment: &Experiment, point: &Point) -> Result<Job, Diagnostic> {
+        let spec = &point.spec;
+        if spec.run.mode != Some(Mode::Trees) {
+            return self.scenario(experiment, point).map(|scenario| Job(Work::Simulate(scenario)));
+        }
+        let error = |key: &str, problem: String| Err(experiment.error_at(&point.choice, key, problem));
+        let ignored = [
+            ("run.max_cycles", spec.run.max_cycles.is_some()),
+            ("run.ports", spec.run.ports.is_some()),
+            ("run.warmup", spec.run.warmup != Warmup::Auto),
+            ("routing", spec.routing.is_some()),
+            ("engine", spec.engine != Engine::Auto),
+            ("traffic", spec.traffic != Traffic::default()),
+        ];
+        if let Some((key, _)) = ignored.iter().find(|(_, given)| *given) {
+            return error(key, format!("`{key}`: `mode = \"trees\"` sends nothing: leave it out"));
+        }
+        let Some(sets) = u32::try_from(spec.run.messages.unwrap_or(1)).ok().filter(|&sets| sets > 0) else {
+            return error("run.messages", format!("`run.messages`: expected 1 to {} sets of trees", u32::MAX));
+        };
+        let network = self.network(experiment, point)?;
+        match TreeRuns::new(network, &spec.algorithm, sets) {
+            Ok(runs) => Ok(Job(Work::Trees(runs))),
+            Err(problem) => error("algorithm", problem.to_string()),
+        }
+    }
+
     fn scenario(&mut self, experiment: &Experiment, point: &Point) -> Result<Scenario, Diagnostic> {
         let spec = &point.spec;
         let network = self.network(experiment, point)?;

@@ -109,10 +109,12 @@ fn saturated(runs: &[RunResult], steady: bool) -> bool {
     steady && lower_bound(&growth).is_some_and(|bound| bound > BACKLOG)
 }
 
-/// What has to become precise: the mean latency to the last destination over replications, or the steps if runs only plan.
+/// What has to become precise: the mean latency to the last destination over replications, or the steps if runs only plan, or the
+/// combined diameter if they only build trees.
 pub(crate) fn latency(runs: &[RunResult], confidence: f64) -> Option<Estimate> {
+    let decisive = [Quantity::LatencyLast, Quantity::PlanSteps, Quantity::TreesDiameter];
     let means: Vec<f64> =
-        runs.iter().filter_map(|run| Quantity::LatencyLast.of(run).or_else(|| Quantity::PlanSteps.of(run))).collect();
+        runs.iter().filter_map(|run| decisive.into_iter().find_map(|quantity| quantity.of(run))).collect();
     Estimate::of(&means, confidence)
 }
 

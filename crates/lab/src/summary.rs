@@ -26,10 +26,12 @@ pub struct PointSummary {
     pub cycle_ns: f64,
     /// Latencies; `None` if the point is saturated or deadlocked, or has no results.
     pub latency: Option<LatencySummary>,
-    /// Loads; `None` if the point is deadlocked or has no results, or its runs only plan.
+    /// Loads; `None` if the point is deadlocked or has no results, or its runs only plan or build trees.
     pub load: Option<LoadSummary>,
     /// What the messages' plans cost, if runs only plan.
     pub plan: Option<PlanSummary>,
+    /// What sets of spanning trees are like, if runs only build trees.
+    pub trees: Option<TreeSummary>,
     /// The mean latency to the last destination minus that of the first series at the same point, over replications with the same
     /// random numbers.
     pub difference: Option<Estimate>,
@@ -86,6 +88,27 @@ pub struct PlanSummary {
     pub contention: Estimate,
 }
 
+/// What the sets of edge-disjoint spanning trees of a point are like.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TreeSummary {
+    /// The routers along the first dimension of the network.
+    pub side: Estimate,
+    /// The combined diameter of a set of trees: the largest distance of two routers, each in the tree where it is shorter.
+    pub diameter: Estimate,
+    /// The smallest combined diameter of the sets of a run.
+    pub least_diameter: Estimate,
+    /// The largest combined diameter of the sets of a run.
+    pub largest_diameter: Estimate,
+    /// The average distance of two routers, each in the tree where it is shorter.
+    pub average_distance: Estimate,
+    /// Links in none of the trees of a set.
+    pub unused: Estimate,
+    /// The share of sets whose trees span the network and have no link in common.
+    pub disjoint: Estimate,
+    /// The share of sets whose trees are all binary.
+    pub binary: Estimate,
+}
+
 impl PointSummary {
     /// Whether messages pile up.
     pub fn saturated(&self) -> bool {
@@ -102,6 +125,7 @@ impl PointSummary {
         let latency = self.latency.as_ref();
         let load = self.load.as_ref();
         let plan = self.plan.as_ref();
+        let trees = self.trees.as_ref();
         let interval = |estimate: Estimate| (estimate.mean, estimate.half_width);
         let plain = |value: f64| (value, None);
         match quantity {
@@ -119,6 +143,14 @@ impl PointSummary {
             Quantity::PlanMeanStartups => plan.map(|p| interval(p.mean_startups)),
             Quantity::PlanChannels => plan.map(|p| interval(p.channels)),
             Quantity::PlanContention => plan.map(|p| interval(p.contention)),
+            Quantity::TreesSide => trees.map(|t| interval(t.side)),
+            Quantity::TreesDiameter => trees.map(|t| interval(t.diameter)),
+            Quantity::TreesLeastDiameter => trees.map(|t| interval(t.least_diameter)),
+            Quantity::TreesLargestDiameter => trees.map(|t| interval(t.largest_diameter)),
+            Quantity::TreesAverageDistance => trees.map(|t| interval(t.average_distance)),
+            Quantity::TreesUnused => trees.map(|t| interval(t.unused)),
+            Quantity::TreesDisjoint => trees.map(|t| interval(t.disjoint)),
+            Quantity::TreesBinary => trees.map(|t| interval(t.binary)),
         }
     }
 }
@@ -155,7 +187,7 @@ fn difference(runs: &[RunResult], reference: &[RunResult], confidence: f64) -> O
 fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSummary {
     let runs = &of_point.runs;
     let deadlock = runs.iter().zip(0u32..).find_map(|(run, replication)| Some((replication, run.deadlock.clone()?)));
-    let plan = plan_of(runs, confidence);
+    let (plan, trees) = (plan_of(runs, confidence), trees_of(runs, confidence));
     let hidden = matches!(of_point.outcome, Outcome::Saturated | Outcome::Deadlocked);
     PointSummary {
         config_hash: point.spec.config_hash(),
@@ -164,8 +196,9 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
         replications: runs.len() as u32,
         cycle_ns: point.spec.timing.cycle_ns,
         latency: if hidden { None } else { latency_of(runs, confidence) },
-        load: if deadlock.is_some() || plan.is_some() { None } else { load_of(runs) },
+        load: if deadlock.is_some() || plan.is_some() || trees.is_some() { None } else { load_of(runs) },
         plan,
+        trees,
         difference: None,
         deadlock,
     }
@@ -203,6 +236,22 @@ fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanSummary> {
         mean_startups: estimate(Quantity::PlanMeanStartups)?,
         channels: estimate(Quantity::PlanChannels)?,
         contention: estimate(Quantity::PlanContention)?,
+    })
+}
+
+fn trees_of(runs: &[RunResult], confidence: f64) -> Option<TreeSummary> {
+    let estimate = |quantity: Quantity| {
+        Estimate::of(&runs.iter().filter_map(|run| quantity.of(run)).collect::<Vec<f64>>(), confidence)
+    };
+    Some(TreeSummary {
+        side: estimate(Quantity::TreesSide)?,
+        diameter: estimate(Quantity::TreesDiameter)?,
+        least_diameter: estimate(Quantity::TreesLeastDiameter)?,
+        largest_diameter: estimate(Quantity::TreesLargestDiameter)?,
+        average_distance: estimate(Quantity::TreesAverageDistance)?,
+        unused: estimate(Quantity::TreesUnused)?,
+        disjoint: estimate(Quantity::TreesDisjoint)?,
+        binary: estimate(Quantity::TreesBinary)?,
     })
 }
 

@@ -33,5 +33,6 @@ pub(crate) fn run(latency: f64) -> RunResult {
         flit_hops: 1,
         deadlock: None,
         plan: None,
+        trees: None,
     }
 }

@@ -1,13 +1,15 @@
-//! Plans as pictures.
+//! Plans and trees as pictures.
 
 mod dot;
 mod offset;
 mod palette;
 mod svg;
 mod tree;
+mod trees;
 
 pub use dot::plan_dot;
 pub use svg::plan_svg;
+pub use trees::trees_svg;
 
 use wormcast_network::{Network, NodeId, RouterId, Shape};
 

@@ -1,7 +1,7 @@
 //! Disjoint spanning-tree multicast, for any set of edge-disjoint spanning trees.
 
 use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId};
-use wormcast_routing::{Dependencies, RoutingRelation, SpanningTree, TreeError, TreeRouting};
+use wormcast_routing::{Dependencies, RoutingRelation, SpanningTree, TreeError, TreeRouting, Unsupported};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
 use crate::faults::{FaultInformation, Faults};
@@ -55,6 +55,14 @@ impl Dstm {
         let whole: Vec<usize> = (0..trees.len()).filter(|&tree| !has_failed(&trees[tree])).collect();
         if whole.is_empty() && !trees.is_empty() {
             return Err(AlgorithmError::NoWholeTree { algorithm: name, trees: trees.len() });
+        }
+        let no_node = |link: ChannelId| {
+            [network.from(link), network.to(link)].into_iter().find(|&router| network.nodes_of(router).len() == 0)
+        };
+        let unable = faults.links.iter().find_map(|&link| no_node(link));
+        if let (FaultInformation::Local, Some(router)) = (faults.information, unable) {
+            let error = Unsupported::new(name, "a node at both ends of every failed link, to send worms on", network);
+            return Err(error.with_hint(&format!("router {router} has none")).into());
         }
         let routing = TreeRouting::new(network, trees)?;
         let (routing, hidden) = match faults.information {

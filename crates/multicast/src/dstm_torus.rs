@@ -36,6 +36,7 @@ pub(crate) fn dstm_2(network: &Network, options: &Options) -> Result<Dstm, Algor
 }
 
 fn of(name: &'static str, network: &Network, options: &Options) -> Result<Dstm, AlgorithmError> {
-    let trees = tree_construction_by_name(name, network, &TreeOptions::default())?;
-    Dstm::new(name, network, trees, options)
+    Dstm::by_construction(name, network, options, |failed| {
+        tree_construction_by_name(name, network, &TreeOptions { failed, ..TreeOptions::default() })
+    })
 }

@@ -6,6 +6,7 @@ use wormcast_routing::UnknownName;
 use crate::algorithm::{Algorithm, AlgorithmError, Options};
 use crate::column_path::ColumnPath;
 use crate::combine::Combine;
+use crate::dstm_tarjan;
 use crate::dstm_torus;
 use crate::dual_path::DualPath;
 use crate::maxport::Maxport;
@@ -58,6 +59,10 @@ registry! {
     "spam" => Spam,
     "dstm-1" => dstm_torus::dstm_1,
     "dstm-2" => dstm_torus::dstm_2,
+    "dstm-tarjan" => dstm_tarjan::tarjan,
+    "dstm-tarjan-best" => dstm_tarjan::best,
+    "dstm-tarjan-average" => dstm_tarjan::average,
+    "dstm-tarjan-path" => dstm_tarjan::path,
 }
 
 /// What the names of algorithms begin with that can do without some links.

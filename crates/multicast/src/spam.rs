@@ -4,6 +4,7 @@ use wormcast_network::{Network, Ports};
 use wormcast_routing::{Dependencies, Root, RoutingRelation, SpamRouting};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
+use crate::faults::FaultInformation;
 use crate::plan::Plan;
 use crate::tree_plan::{require_bits, tree_worm, unicast};
 
@@ -15,6 +16,8 @@ use crate::tree_plan::{require_bits, tree_worm, unicast};
 /// network, with the breadth-first tree from the router with the smallest id.
 ///
 /// O(D log D + N) a multicast to D of N nodes. One startup.
+///
+/// Failed links are no part of the tree and no shortcuts; everybody has to know of them.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
@@ -39,8 +42,12 @@ impl Spam {
     /// If another routing is asked for, or the network is not connected or has a router with more than 128 links or nodes.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
         own_routing("spam", "spam", options)?;
+        let faults = &options.faults;
+        if faults.information == FaultInformation::Local && !faults.links.is_empty() {
+            return Err(AlgorithmError::NoWholeTree { algorithm: "spam", trees: 1 });
+        }
         require_bits("spam", network)?;
-        Ok(Self { routing: SpamRouting::new(network, Root::default())? })
+        Ok(Self { routing: SpamRouting::without(network, Root::default(), &options.faults.links)? })
     }
 }
 

@@ -40,9 +40,10 @@ fn as_documented() {
                 }
                 continue;
             }
-            "dstm-1" | "dstm-2" => {
+            "dstm-tarjan-best" | "dstm-tarjan-average" => continue,
+            "dstm-1" | "dstm-2" | "dstm-tarjan" | "dstm-tarjan-path" => {
                 // One for each tree, to which its worms are bound.
-                for topology in ["torus:2x2", "torus:5x4", "torus:8x8"] {
+                for topology in ["torus:2x2", "torus:5x5", "torus:8x8"] {
                     let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
                     let made = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
                     let dependencies = made.dependencies(&network);

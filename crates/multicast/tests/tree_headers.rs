@@ -136,9 +136,14 @@ fn build(spec: &str) -> Network {
 
 #[test]
 fn headers_deliver_exactly_the_destinations() {
-    for (topology, construction, times) in
-        [("torus:16x16", "dstm-1", 3_000), ("torus:9x9", "dstm-2", 3_000), ("torus:5x8", "dstm-1", 2_000)]
-    {
+    for (topology, construction, times) in [
+        ("torus:16x16", "dstm-1", 3_000),
+        ("torus:9x9", "dstm-2", 3_000),
+        ("torus:5x8", "dstm-1", 2_000),
+        ("torus:8x8", "dstm-tarjan", 2_000),
+        ("hypercube:6", "dstm-tarjan", 1_000),
+        ("random:nodes=60,degree=6,seed=1", "dstm-tarjan", 1_000),
+    ] {
         let network = build(topology);
         let options = TreeOptions { seed: 3, ..TreeOptions::default() };
         let trees = tree_construction_by_name(construction, &network, &options).unwrap();

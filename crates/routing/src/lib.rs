@@ -19,8 +19,11 @@
 
 mod dependency;
 mod e_cube;
+mod edge_disjoint;
 mod hamiltonian;
 mod irreducible;
+mod link_forests;
+mod link_orders;
 mod negative_first;
 mod numbering;
 mod registry;
@@ -29,6 +32,7 @@ mod spam_routing;
 mod spanning_tree;
 mod survey;
 mod torus_trees;
+mod tree_distance;
 mod tree_error;
 mod tree_registry;
 mod tree_routing;
@@ -40,6 +44,7 @@ mod up_down;
 
 pub use dependency::{Branching, Dependencies, Resource, WormRule};
 pub use e_cube::ECube;
+pub use edge_disjoint::{EdgeDisjointTrees, Partition, edge_disjoint_trees, repair_trees, working_links};
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};
 pub use negative_first::NegativeFirst;
 pub use numbering::{ChannelNumbering, NotAProof};
@@ -49,8 +54,9 @@ pub use spam_routing::SpamRouting;
 pub use spanning_tree::{NotSpanning, SpanningTree};
 pub use survey::{Survey, survey};
 pub use torus_trees::{BALANCES, Balance, InvalidMethod, Sweep, TorusMethod, TorusTrees};
+pub use tree_distance::{CombinedDistance, combined_distance};
 pub use tree_error::TreeError;
-pub use tree_registry::{TREE_CONSTRUCTIONS, TreeOptions, tree_construction_by_name};
+pub use tree_registry::{TREE_CONSTRUCTIONS, TreeOptions, build_trees, tree_construction_by_name};
 pub use tree_routing::{TreeRouting, TreesError};
 pub use turn_prohibition::turn_prohibition;
 pub use turn_routing::{Choice, LinkLoad, TurnRouting};

@@ -39,6 +39,8 @@ enum Kind {
     Up,
     CrossDown,
     TreeDown,
+    /// No header takes it.
+    Failed,
 }
 
 const PHASES: [Kind; 3] = [Kind::Up, Kind::CrossDown, Kind::TreeDown];
@@ -50,11 +52,21 @@ impl SpamRouting {
     /// # Errors
     /// If the network is not connected, or the root is none of its routers.
     pub fn new(network: &Network, root: Root) -> Result<Self, Unsupported> {
-        let tree = breadth_first(network, root)?;
+        Self::without(network, root, &[])
+    }
+
+    /// The same where these links have failed.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn without(network: &Network, root: Root, failed: &[ChannelId]) -> Result<Self, Unsupported> {
+        let has_failed = |channel| failed.iter().any(|&link| link == channel || network.reverse(link) == channel);
+        let tree = breadth_first(network, root, has_failed)?;
         let rank = |router: RouterId| (tree.depth(router), router);
         let kind = |channel: ChannelId| {
             let (from, to) = (network.from(channel), network.to(channel));
             match (rank(to) < rank(from), tree.down(to) == Some(channel)) {
+                _ if has_failed(channel) => Kind::Failed,
                 (true, _) => Kind::Up,
                 (false, false) => Kind::CrossDown,
                 (false, true) => Kind::TreeDown,
@@ -109,7 +121,7 @@ fn place(router: RouterId, phase: Kind) -> usize {
 }
 
 /// The breadth-first tree of a connected network; children are found in the order of channels.
-fn breadth_first(network: &Network, root: Root) -> Result<SpanningTree, Unsupported> {
+fn breadth_first(network: &Network, root: Root, has_failed: impl Fn(ChannelId) -> bool) -> Result<SpanningTree, Unsupported> {
     let routers = (0..network.routers() as u32).map(RouterId::new);
     let start = match root {
         Root::SmallestId => RouterId::new(0),
@@ -128,7 +140,7 @@ fn breadth_first(network: &Network, root: Root) -> Result<SpanningTree, Unsuppor
     met[start.index()] = true;
     let (mut links, mut queue) = (Vec::with_capacity(network.routers() - 1), VecDeque::from([start]));
     while let Some(router) = queue.pop_front() {
-        for channel in network.outputs(router) {
+        for channel in network.outputs(router).filter(|&channel| !has_failed(channel)) {
             let next = network.to(channel);
             if !std::mem::replace(&mut met[next.index()], true) {
                 links.push(channel);
@@ -175,8 +187,11 @@ impl RoutingRelation for SpamRouting {
         let mut best = UNREACHABLE - 1;
         for channel in network.outputs(at) {
             let kind = self.kinds[channel.index()];
+            if kind < phase || kind == Kind::Failed {
+                continue;
+            }
             let hops = row[place(network.to(channel), kind)];
-            if kind < phase || hops > best {
+            if hops > best {
                 continue;
             }
             if hops < best {

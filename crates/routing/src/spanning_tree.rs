@@ -267,6 +267,18 @@ impl SpanningTree {
         self.depth(one) + self.depth(other) - 2 * top
     }
 
+    /// The router whose largest branch, if it were the root, is smallest: of several the one with the fewest branches, then the
+    /// smallest. No branch has more than half of all routers. O(routers).
+    pub fn best_balanced_root(&self, network: &Network) -> RouterId {
+        let routers = self.routers();
+        let rank = |router: RouterId| {
+            let above = routers - self.subtree(router).len();
+            let below = self.children(router).iter().map(|&child| self.subtree(network.to(child)).len()).max();
+            (above.max(below.unwrap_or(0)), self.degree(router), router)
+        };
+        self.order.iter().copied().min_by_key(|&router| rank(router)).unwrap_or(self.root)
+    }
+
     /// Whether no router has more than two children.
     pub fn is_binary(&self) -> bool {
         self.first_child.windows(2).all(|pair| pair[1] - pair[0] <= 2)

@@ -184,7 +184,7 @@ fn half_a_branch_is_moved() {
 #[test]
 fn other_networks_are_refused() {
     let message = |spec: &str, name: &str, first: u32| {
-        let options = TreeOptions { first: RouterId::new(first), ..TreeOptions::default() };
+        let options = TreeOptions { first: Some(RouterId::new(first)), ..TreeOptions::default() };
         tree_construction_by_name(name, &build(spec), &options).unwrap_err().to_string()
     };
     assert!(message("torus:4x4", "dstm1", 0).ends_with("; did you mean `dstm-1`?"));

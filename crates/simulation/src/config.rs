@@ -277,7 +277,7 @@ pub struct Run {
     /// traffic that comes to an end).
     pub warmup: Warmup,
     /// Steady: messages measured after warm-up (at least, with `"auto"`). Finite: messages delivered until the run ends. Plan:
-    /// messages planned. Both by default all of a trace or of a single burst. Otherwise the default is 20 messages a node, but 2,000 to 100,000.
+    /// messages planned. Trees: sets of trees, default 1. Finite and plan by default all of a trace or of a single burst. Otherwise the default is 20 messages a node, but 2,000 to 100,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
     /// Cycles after which a run is given up as saturated. Default: none.
@@ -304,6 +304,9 @@ pub enum Mode {
     Finite,
     /// No time at all: messages are planned, and their plans' steps, startups and channels counted.
     Plan,
+    /// No messages either: `algorithm` names a construction of edge-disjoint spanning trees, and `messages` sets of trees are built and
+    /// measured, one where nothing is random.
+    Trees,
 }
 
 /// How many worms a node sends in one step.

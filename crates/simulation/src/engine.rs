@@ -2,8 +2,9 @@
 
 use wormcast_multicast::Plan;
 use wormcast_network::{ChannelId, Network, Ports};
-use wormcast_routing::NoRoute;
+use wormcast_routing::{Branching, NoRoute};
 
+use crate::buffer::Buffer;
 use crate::config::{Header, Replication, Reservation, StartupMode, Timing};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
@@ -94,11 +95,12 @@ pub trait Engine {
 }
 
 impl EngineConfig {
-    /// What the settings mean on `network`.
+    /// What the settings mean on `network`. What is not set is that of switches with one-flit buffers, where trees are
+    /// replicated in lockstep; [`Wormhole::for_branching`] sets what an algorithm wants.
     pub fn new(switching: &Wormhole, timing: &Timing, network: &Network) -> Self {
         Self {
             ports: switching.ports(None),
-            buffer: switching.buffer,
+            buffer: switching.buffer.map_or(1, Buffer::flits),
             virtual_channels: switching.virtual_channels,
             startup: timing.startup,
             startup_mode: timing.startup_mode.or(switching.startup_mode).unwrap_or_default(),
@@ -107,8 +109,18 @@ impl EngineConfig {
             receive_overhead: timing.receive_overhead,
             header: switching.header,
             header_flits: switching.header_flits.unwrap_or_else(|| (network.nodes() as u32).div_ceil(16)),
-            replication: switching.replication,
-            reservation: switching.reservation,
+            replication: switching.replication.unwrap_or(Replication::Lockstep),
+            reservation: switching.reservation.unwrap_or(Reservation::Atomic),
+        }
+    }
+
+    /// What decides whether branches of trees hold each other up. Buffers take whole worms if they are
+    /// [`Buffer::WHOLE`] flits deep.
+    pub fn branching(&self) -> Branching {
+        let independent = self.replication == Replication::Independent;
+        Branching {
+            whole_worms: self.buffer >= Buffer::WHOLE,
+            separate: independent && self.reservation == Reservation::Separate,
         }
     }
 }

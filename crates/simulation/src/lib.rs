@@ -30,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod buffer;
 mod calendar;
 mod channel_use;
 mod config;
@@ -54,6 +55,7 @@ mod traffic;
 mod warmup;
 mod worm;
 
+pub use buffer::Buffer;
 pub use channel_use::ChannelUse;
 pub use config::{
     Arrivals, Count, Destinations, Length, Mode, MulticastTraffic, Pattern, Process, Run, StartupMode, StepPorts,
@@ -64,7 +66,9 @@ pub use deliveries::DeliveryLog;
 pub use engine::{Engine, EngineConfig, Progress};
 pub use flit::FlitEngine;
 pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
-pub use result::{DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult, Window};
+pub use result::{
+    DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult, TreeFigures, Window,
+};
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
 pub use switching::{

@@ -3,7 +3,7 @@
 use wormcast_multicast::{Multicast, PortModel};
 
 use crate::recorder::Goal;
-use crate::result::{Latency, LinkUse, Messages, PlanCosts, RunResult, Window};
+use crate::result::{Messages, PlanCosts, RunResult};
 use crate::scenario::Scenario;
 use crate::simulate::{SimulationError, goal};
 use crate::traffic::MessageSource;
@@ -37,24 +37,7 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
     }
     let each = |sum: u64| sum as f64 / messages.max(1) as f64;
     Ok(RunResult {
-        seed,
-        engine: "plan".to_owned(),
-        cycles: 0,
-        warmup: 0,
         messages: Messages { generated: messages, delivered: 0, in_flight: 0, measured: messages },
-        deliveries: 0,
-        duplicates: 0,
-        forwarded: 0,
-        latency: Latency::default(),
-        offered_load: 0.0,
-        injected_load: 0.0,
-        accepted_load: 0.0,
-        delivered_load: 0.0,
-        saturated: false,
-        window: Window::default(),
-        links: LinkUse::default(),
-        flit_hops: 0,
-        deadlock: None,
         plan: Some(PlanCosts {
             steps: each(steps),
             startups: sent.iter().copied().max().unwrap_or(0),
@@ -62,5 +45,6 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
             channels: each(channels),
             contention: each(contending),
         }),
+        ..RunResult::without_time(seed, "plan")
     })
 }

@@ -6,6 +6,7 @@ use thiserror::Error;
 use wormcast_multicast::Algorithm;
 use wormcast_network::{MAX_PORTS, Network};
 
+use crate::buffer::Buffer;
 use crate::config::{Mode, Run, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
 use crate::switching::{Header, Switching};
@@ -33,6 +34,19 @@ pub struct Scenario {
     pub(crate) traffic: CheckedTraffic,
     pub(crate) run: Run,
     pub(crate) mode: Mode,
+}
+
+/// A bound on the flits of a run's worms, header and data.
+fn longest_worm(engine: &EngineConfig, traffic: &CheckedTraffic, network: &Network) -> u64 {
+    let (length, destinations) = traffic.most(network.nodes());
+    let header = match engine.header {
+        Header::None => 0,
+        Header::BitString => u64::from(engine.header_flits),
+        Header::AllDestinations => u64::from(destinations),
+        // A tree parts fewer times than it has leaves.
+        Header::Tree => 2 * u64::from(destinations),
+    };
+    u64::from(length) + header
 }
 
 /// A setting that makes no sense.
@@ -72,13 +86,16 @@ impl Scenario {
             let problem = "no engine of this version runs buffered switches: expected `wormhole`".to_owned();
             return Err(ConfigError { key: "switching.model".to_owned(), problem });
         };
-        within("switching.buffer", wormhole.buffer, 1, MAX_LENGTH)?;
+        let wormhole = &wormhole.for_branching(algorithm.branching());
+        if let Some(Buffer::Flits(flits)) = wormhole.buffer {
+            within("switching.buffer", flits, 1, MAX_LENGTH)?;
+        }
         within("switching.flit_bytes", switching.flit_bytes(), 1, MAX_FLIT_BYTES)?;
         within("switching.virtual_channels", wormhole.virtual_channels, 1, 64)?;
         let ports = wormhole.ports(algorithm.ports());
         within("switching.injection_ports", ports.injection, 1, MAX_PORTS)?;
         within("switching.consumption_ports", ports.consumption, 1, MAX_PORTS)?;
-        let engine = EngineConfig { ports, ..EngineConfig::new(wormhole, timing, &network) };
+        let mut engine = EngineConfig { ports, ..EngineConfig::new(wormhole, timing, &network) };
         let ports = u64::from(ports.injection + ports.consumption) * network.nodes() as u64;
         let channels = network.channels() as u64 * u64::from(wormhole.virtual_channels);
         if ports + channels > u64::from(u32::MAX / 2) {
@@ -113,6 +130,10 @@ impl Scenario {
             );
             return Err(ConfigError { key: "switching.header".to_owned(), problem });
         }
+        if run.mode == Some(Mode::Trees) {
+            let problem = "`trees` builds trees and sends nothing: `wormcast sweep` measures them".to_owned();
+            return Err(ConfigError { key: "run.mode".to_owned(), problem });
+        }
         let checked = CheckedTraffic::new(traffic, switching, timing, &network)?;
         let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
         let problem = match (run.messages, run.max_cycles) {
@@ -132,6 +153,9 @@ impl Scenario {
         if let (Mode::Plan, Some((key, _))) = (mode, timed.into_iter().find(|(_, given)| *given)) {
             let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
             return Err(ConfigError { key: format!("run.{key}"), problem });
+        }
+        if u64::from(engine.buffer) >= longest_worm(&engine, &checked, &network) {
+            engine.buffer = Buffer::WHOLE;
         }
         Ok(Self { network, algorithm, engine, cycle_ns: timing.cycle_ns, traffic: checked, run: run.clone(), mode })
     }

@@ -140,7 +140,7 @@ pub fn simulate_observed<O: Observer>(
 /// Which messages a run is about.
 pub(crate) fn goal(scenario: &Scenario) -> Goal {
     match scenario.mode {
-        Mode::Finite | Mode::Plan => Goal::Finite {
+        Mode::Finite | Mode::Plan | Mode::Trees => Goal::Finite {
             count: scenario.run.messages.or_else(|| (!scenario.traffic.ends()).then(|| default_messages(scenario))),
         },
         Mode::Steady => {
@@ -391,6 +391,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
             flit_hops,
             deadlock,
             plan: None,
+            trees: None,
         }
     }
 }

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wormcast_network::Ports;
+use wormcast_routing::Branching;
 
+use crate::buffer::Buffer;
 use crate::config::StartupMode;
 
 mod settings;
@@ -15,7 +17,7 @@ use settings::SwitchingSettings;
 /// use wormcast_simulation::{BufferedSwitch, Organization, Switching, Wormhole};
 ///
 /// let switching: Switching = serde_json::from_str(r#"{ "buffer": 4 }"#)?;
-/// assert_eq!(switching, Wormhole { buffer: 4, ..Wormhole::default() }.into());
+/// assert_eq!(switching, Wormhole { buffer: Some(4.into()), ..Wormhole::default() }.into());
 /// let switching: Switching = serde_json::from_str(r#"{ "model": "input-buffer" }"#)?;
 /// assert_eq!(switching, BufferedSwitch::input_buffer().into());
 /// let misplaced = serde_json::from_str::<Switching>(r#"{ "model": "central-buffer", "buffer": 4 }"#);
@@ -34,8 +36,9 @@ pub enum Switching {
 /// Wormhole switching. The defaults are those of paper 1.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Wormhole {
-    /// Flits that the buffer at the end of each channel holds, for each virtual channel.
-    pub buffer: u32,
+    /// What the buffer at the end of each channel holds, for each virtual channel; by default what the algorithm's trees are meant
+    /// for, and one flit for paths.
+    pub buffer: Option<Buffer>,
     /// Bytes of a flit, for message lengths in bytes. Default 1.
     pub flit_bytes: Option<u32>,
     /// Virtual channels of each link, which share its bandwidth.
@@ -48,10 +51,10 @@ pub struct Wormhole {
     pub header: Header,
     /// Header flits of each worm, for headers of fixed length; by default one flit for every 16 nodes.
     pub header_flits: Option<u32>,
-    /// How flits leave a replication point.
-    pub replication: Replication,
-    /// How independent branches are reserved.
-    pub reservation: Reservation,
+    /// How flits leave a replication point; by default what the algorithm's trees are meant for.
+    pub replication: Option<Replication>,
+    /// How independent branches are reserved; by default what the algorithm's trees are meant for.
+    pub reservation: Option<Reservation>,
     /// The same as `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
     pub startup_mode: Option<StartupMode>,
 }
@@ -153,15 +156,15 @@ impl From<BufferedSwitch> for Switching {
 impl Default for Wormhole {
     fn default() -> Self {
         Self {
-            buffer: 1,
+            buffer: None,
             flit_bytes: None,
             virtual_channels: 1,
             injection_ports: None,
             consumption_ports: None,
             header: Header::None,
             header_flits: None,
-            replication: Replication::Lockstep,
-            reservation: Reservation::Atomic,
+            replication: None,
+            reservation: None,
             startup_mode: None,
         }
     }
@@ -175,6 +178,23 @@ impl Wormhole {
         Ports {
             injection: self.injection_ports.unwrap_or(default.injection),
             consumption: self.consumption_ports.unwrap_or(default.consumption),
+        }
+    }
+
+    /// The same with everything said that depends on how an algorithm wants its trees to branch, where nothing else is asked for.
+    #[must_use]
+    pub fn for_branching(&self, branching: Branching) -> Self {
+        let (replication, reservation) = if branching.separate {
+            (Replication::Independent, Reservation::Separate)
+        } else {
+            (Replication::Lockstep, Reservation::Atomic)
+        };
+        let buffer = if branching.whole_worms { Buffer::Message } else { Buffer::Flits(1) };
+        Self {
+            buffer: self.buffer.or(Some(buffer)),
+            replication: self.replication.or(Some(replication)),
+            reservation: self.reservation.or(Some(reservation)),
+            ..self.clone()
         }
     }
 }

@@ -76,6 +76,23 @@ impl CheckedTraffic {
         }
     }
 
+    /// The most data flits and the most destinations of a message, in a network of so many nodes.
+    pub(crate) fn most(&self, nodes: usize) -> (u32, u32) {
+        match self {
+            Self::Random(random) => {
+                let destinations = match &random.multicast {
+                    None => 1,
+                    Some((Destinations::Count(count), _)) => count.most,
+                    Some((Destinations::All, _)) => nodes as u32 - 1,
+                };
+                (random.length.flits(random.length.range().most, random.flit_bytes), destinations)
+            }
+            Self::Trace(messages) => messages.iter().fold((0, 0), |(length, destinations), message| {
+                (length.max(message.length), destinations.max(message.destinations.len() as u32))
+            }),
+        }
+    }
+
     pub(crate) fn new(
         traffic: &Traffic,
         switching: &Switching,

@@ -16,6 +16,7 @@ mod schema;
 mod simulate;
 mod sweep;
 mod topology;
+mod trees;
 
 /// A workbench for multicast in wormhole-switched networks.
 #[derive(Parser)]
@@ -34,6 +35,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Topology(topology::Arguments),
     Routing(routing::Arguments),
+    Trees(trees::Arguments),
     Plan(plan::Arguments),
     Simulate(simulate::Arguments),
     Sweep(sweep::Arguments),
@@ -48,6 +50,7 @@ impl Command {
         match self {
             Self::Topology(arguments) => topology::run(&arguments, out),
             Self::Routing(arguments) => routing::run(&arguments, out),
+            Self::Trees(arguments) => trees::run(&arguments, out),
             Self::Plan(arguments) => plan::run(arguments, out),
             Self::Simulate(arguments) => simulate::run(&arguments, out),
             Self::Sweep(arguments) => sweep::run(&arguments, out),

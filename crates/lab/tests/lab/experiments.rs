@@ -22,7 +22,7 @@ fn the_shipped_experiments_are_good() {
     for path in shipped() {
         let experiment = Experiment::read(&path, &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
         let points = experiment.points().unwrap();
-        experiment.scenarios(&points).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        experiment.jobs(&points).unwrap_or_else(|error| panic!("{}", error.render(false)));
         assert!(!experiment.title().is_empty() && points.len() > 1);
         // Tables have no numbers to plot against.
         let table = ["paper-2-examples", "paper-1-table-1"].iter().any(|name| path.file_stem() == Some(name.as_ref()));
@@ -77,7 +77,7 @@ algorithm = ["dual-path", "column-path"]
 fn check(text: &str, set: &[&str]) -> Result<(), Diagnostic> {
     let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
     let experiment = Experiment::parse("x.toml", text, &overrides)?;
-    experiment.scenarios(&experiment.points()?).map(drop)
+    experiment.jobs(&experiment.points()?).map(drop)
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn bad_files_are_pointed_at() {
         (
             "seed = 3",
             "run.mode = 'plam'",
-            "x.toml:3:12: unknown value `plam`, expected one of `steady`, `finite`, `plan`",
+            "x.toml:3:12: unknown value `plam`, expected one of `steady`, `finite`, `plan`, `trees`",
         ),
         (
             "seed = 3",
@@ -306,4 +306,26 @@ fn files_are_looked_for_beside_the_experiment_and_their_contents_count() {
     assert!(error.to_string().contains("x.toml:1:12: unknown topology `rong.txt`"), "{error}");
     let error = Experiment::read(&directory.path().join("no.toml"), &[]).unwrap_err();
     assert!(error.to_string().contains("no.toml: cannot read the experiment file: "), "{error}");
+}
+
+/// What sends nothing has no traffic, and a network that its trees are defined on.
+#[test]
+fn trees_are_measured_without_traffic() {
+    const TREES: &str = "topology = 'torus:4x4'\nalgorithm = 'dstm-1'\nrun.mode = 'trees'\n";
+    check(TREES, &[]).unwrap();
+    let problem = |set: &str| {
+        let error = check(TREES, &[set]).unwrap_err();
+        error.to_string()
+    };
+    for (set, expected) in [
+        ("algorithm=dstm1", "did you mean `dstm-1`?"),
+        ("topology=mesh:4x4", "`dstm-1` needs a torus of two dimensions"),
+        ("run.messages=0", "`run.messages`: expected 1 to"),
+        ("run.max_cycles=9", "`run.max_cycles`: `mode = \"trees\"` sends nothing: leave it out"),
+        ("traffic.length=9", "`traffic`: `mode = \"trees\"` sends nothing: leave it out"),
+        ("engine=flit", "`engine`: `mode = \"trees\"` sends nothing: leave it out"),
+    ] {
+        let message = problem(set);
+        assert!(message.contains(expected), "{set}: {message}");
+    }
 }

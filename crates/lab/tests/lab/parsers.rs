@@ -136,7 +136,7 @@ fn read(text: &str, overrides: &[Override]) {
         Ok(points) if points.len() <= 64 => {
             let small = |spec: &str| spec.len() <= "mesh:12x12".len() && !spec.starts_with("hypercube");
             if points.iter().all(|point| small(&point.spec.topology)) {
-                let _ = experiment.scenarios(&points).map_err(refused);
+                let _ = experiment.jobs(&points).map_err(refused);
             }
         }
         Ok(_) => {}
@@ -170,7 +170,7 @@ proptest! {
         std::fs::write(&trace, mutated("# two\n0 1,1 20 3;0,2\n\n7 0 1 5 # last\n9 15 100 1;2;3\n", &mutations)).unwrap();
         let text = "topology = 'mesh:4x4'\nalgorithm = 'separate'\ntraffic.trace = 'messages.txt'\n";
         let experiment = Experiment::parse(&directory.path().join("x.toml").display().to_string(), text, &[]).unwrap();
-        if let Err(error) = experiment.scenarios(&experiment.points().unwrap()) {
+        if let Err(error) = experiment.jobs(&experiment.points().unwrap()) {
             prop_assert!(error.to_string().contains("messages.txt:"), "{}", error);
         }
     }

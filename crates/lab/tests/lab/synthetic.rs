@@ -66,6 +66,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         messages: Messages { generated: 2500, delivered: 2400, in_flight: 100, measured: 2000 },
         deliveries: 24_000,
         duplicates: 0,
+        forwarded: 0,
         latency: Latency {
             last,
             mean,
@@ -81,6 +82,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         flit_hops: 1_000_000,
         deadlock: None,
         plan: None,
+        trees: None,
     })
 }
 

@@ -137,8 +137,8 @@ impl<O: Observer> Core<'_, O> {
 
     /// What the worm would have taken in an empty network, from the end of its startup, to deliver at a vertex.
     ///
-    /// The closed forms of `contention_free` for paths and for lockstep trees with one common header. For other trees: all the
-    /// time but that which requests waited.
+    /// The closed forms of `contention_free` for paths, and for trees with one common header that are replicated in lockstep or
+    /// stored whole. For other trees: all the time but that which requests waited.
     fn network_time(&self, slot: u32, vertex: u32) -> u64 {
         let worm = &self.worms[slot as usize];
         let timing = WormTiming {
@@ -150,8 +150,9 @@ impl<O: Observer> Core<'_, O> {
         match &worm.route {
             Route::Path(route) => path_delivery(timing, &route.strips, route.last(), vertex - 1),
             Route::Tree(route) => {
-                let common = self.config.replication == Replication::Lockstep && self.config.header != Header::Tree;
-                if common {
+                // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
+                let like_one = self.config.replication == Replication::Lockstep || self.config.branching().whole_worms;
+                if like_one && self.config.header != Header::Tree {
                     lockstep_tree_delivery(timing, route.heights_above(vertex as usize))
                 } else {
                     (self.now + 1 - worm.prepared).saturating_sub(worm.waited)

@@ -156,8 +156,8 @@ impl PathRoute {
     #[inline]
     pub(crate) fn next_stops(&self, network: &Network) -> &[NodeId] {
         let stops = &self.stops[self.next_stop as usize..];
-        let others = stops.iter().skip(1).take_while(|&&stop| network.router_of(stop) == self.heads_for);
-        &stops[..=others.count()]
+        let here = |&&stop: &&NodeId| network.router_of(stop) == self.heads_for;
+        &stops[..stops.iter().take_while(here).count()]
     }
 
     /// The first stop behind the next so many.

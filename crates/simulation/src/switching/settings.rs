@@ -7,6 +7,7 @@ use super::{
     BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Switching,
     Wormhole,
 };
+use crate::buffer::Buffer;
 use crate::config::StartupMode;
 
 /// The settings of each model.
@@ -69,9 +70,10 @@ pub(super) struct SwitchingSettings {
     /// The switching model, which the other settings belong to. Default `wormhole`.
     #[serde(default)]
     model: Model,
-    /// Wormhole: flits that the buffer at the end of each channel holds, for each virtual channel. Default 1.
+    /// Wormhole: flits that the buffer at the end of each channel holds, for each virtual channel, or `"message"`: any worm as a
+    /// whole. Default 1, and `"message"` for the tree algorithms of paper 3.
     #[serde(skip_serializing_if = "Option::is_none")]
-    buffer: Option<u32>,
+    buffer: Option<Buffer>,
     /// Bytes of a flit, for message lengths in bytes and, in buffered switches, the lengths of headers. Default 1, in buffered
     /// switches 2.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,11 +94,12 @@ pub(super) struct SwitchingSettings {
     /// multidestination worm; by default as many as hold a bit for each node.
     #[serde(skip_serializing_if = "Option::is_none")]
     header_flits: Option<u32>,
-    /// How flits leave a replication point: wormhole `lockstep` (default) or `independent`, input-buffer `asynchronous` (default) or
+    /// How flits leave a replication point: wormhole `lockstep` (default) or `independent` (default for the tree algorithms of paper
+    /// 3), input-buffer `asynchronous` (default) or
     /// `synchronous`.
     #[serde(skip_serializing_if = "Option::is_none")]
     replication: Option<ReplicationName>,
-    /// Wormhole: how independent branches are reserved. Default `atomic`.
+    /// Wormhole: how independent branches are reserved. Default `atomic`, and `separate` for the tree algorithms of paper 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     reservation: Option<Reservation>,
     /// The same as `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
@@ -168,7 +171,7 @@ impl TryFrom<SwitchingSettings> for Switching {
             Model::Wormhole => {
                 let default = Wormhole::default();
                 return Ok(Self::Wormhole(Wormhole {
-                    buffer: given.buffer.unwrap_or(default.buffer),
+                    buffer: given.buffer,
                     flit_bytes: given.flit_bytes,
                     virtual_channels: given.virtual_channels.unwrap_or(default.virtual_channels),
                     injection_ports: given.injection_ports,
@@ -176,15 +179,16 @@ impl TryFrom<SwitchingSettings> for Switching {
                     header: given.header.unwrap_or(default.header),
                     header_flits: given.header_flits,
                     replication: match given.replication {
-                        None | Some(ReplicationName::Lockstep) => Replication::Lockstep,
-                        Some(ReplicationName::Independent) => Replication::Independent,
+                        None => None,
+                        Some(ReplicationName::Lockstep) => Some(Replication::Lockstep),
+                        Some(ReplicationName::Independent) => Some(Replication::Independent),
                         Some(_) => {
                             return Err(format!(
                                 "`replication` of `model = \"{model}\"` is `lockstep` or `independent`"
                             ));
                         }
                     },
-                    reservation: given.reservation.unwrap_or(default.reservation),
+                    reservation: given.reservation,
                     startup_mode: given.startup_mode,
                 }));
             }
@@ -228,18 +232,18 @@ impl From<Switching> for SwitchingSettings {
         match switching {
             Switching::Wormhole(wormhole) => Self {
                 model: Model::Wormhole,
-                buffer: Some(wormhole.buffer),
+                buffer: wormhole.buffer,
                 flit_bytes: wormhole.flit_bytes,
                 virtual_channels: Some(wormhole.virtual_channels),
                 injection_ports: wormhole.injection_ports,
                 consumption_ports: wormhole.consumption_ports,
                 header: Some(wormhole.header),
                 header_flits: wormhole.header_flits,
-                replication: Some(match wormhole.replication {
+                replication: wormhole.replication.map(|replication| match replication {
                     Replication::Lockstep => ReplicationName::Lockstep,
                     Replication::Independent => ReplicationName::Independent,
                 }),
-                reservation: Some(wormhole.reservation),
+                reservation: wormhole.reservation,
                 startup_mode: wormhole.startup_mode,
                 ..Self::default()
             },

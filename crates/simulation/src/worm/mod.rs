@@ -4,6 +4,7 @@
 //! the cycle in which any other flit crosses it follows from when the header crosses that channel and those ahead. So each
 //! channel's release is scheduled as soon as the header is far enough ahead, and nothing happens in between.
 
+mod copies;
 mod paths;
 mod trees;
 
@@ -21,6 +22,7 @@ use crate::core::{Core, Event, Kind, Steps, run_until};
 use crate::engine::{Engine, EngineConfig, Progress};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
+use copies::{CopyTimes, Granted};
 use paths::{Pace, PathTimes};
 use trees::TreeTimes;
 
@@ -34,6 +36,8 @@ pub struct WormEngine<'a, O> {
     delivering: Vec<(u64, u32, u32)>,
     /// Departures found by the step at hand: (vertex, cycle).
     found: Vec<(u32, Cycle)>,
+    /// What a tree was granted in the step at hand.
+    copies: Granted,
     /// Windows of path worms that are gone, kept for their memory.
     windows: Vec<VecDeque<u32>>,
 }
@@ -42,6 +46,18 @@ pub struct WormEngine<'a, O> {
 enum Times {
     Path(PathTimes),
     Tree(TreeTimes),
+    Copies(CopyTimes),
+}
+
+impl Times {
+    /// The last departure that is known. Until a header gets on, there is no later one.
+    fn last_departure(&self) -> Cycle {
+        match self {
+            Self::Path(times) => times.last_departure(),
+            Self::Tree(times) => times.last_departure(),
+            Self::Copies(times) => times.last_departure(),
+        }
+    }
 }
 
 impl<'a, O: Observer> WormEngine<'a, O> {
@@ -51,8 +67,8 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             Some("an observer asks for single flits")
         } else if config.virtual_channels > 1 {
             Some("virtual channels share the bandwidth of their links")
-        } else if config.replication == Replication::Independent {
-            Some("branches that copy flits independently are not covered")
+        } else if config.replication == Replication::Independent && !config.branching().whole_worms {
+            Some("branches that copy flits independently are covered with `buffer = \"message\"` only")
         } else if config.header == Header::Tree {
             Some("trees whose branches carry different header flits are not covered")
         } else {
@@ -69,6 +85,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             deliveries: Calendar::new(1 << 10),
             delivering: Vec::new(),
             found: Vec::new(),
+            copies: Granted::default(),
             windows: Vec::new(),
         }
     }
@@ -122,6 +139,19 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                     }
                 }
             }
+            (Times::Copies(times), Route::Tree(route)) => {
+                times.granted(route, vertex, now, &mut self.copies);
+                for &child in &self.copies.children {
+                    core.route_header(slot, child, now);
+                }
+                for &delivery in &self.copies.deliveries {
+                    core.tree_consumes(slot, delivery, self.copies.last);
+                    self.deliveries.push(self.copies.last, (id, delivery, slot));
+                }
+                if self.copies.all {
+                    core.tree_departs(slot, vertex, self.copies.last);
+                }
+            }
             _ => {}
         }
     }
@@ -143,14 +173,17 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 core.report_departures(slot, core.now + 1);
                 done
             }
-            (Times::Tree(times), _) => {
-                let done = times.delivered();
+            (times, _) => {
+                let done = match times {
+                    Times::Tree(times) => times.delivered(),
+                    Times::Copies(times) => times.delivered(),
+                    Times::Path(_) => false,
+                };
                 if done {
                     core.report_tree_departures(slot, core.now + 1);
                 }
                 done
             }
-            _ => false,
         };
         if done {
             core.finish(slot);
@@ -189,11 +222,7 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
 
     fn quiet_from(&self) -> Cycle {
         let live = self.core.worms.iter().zip(&self.times).filter(|(worm, _)| worm.live);
-        let last = live.map(|(_, times)| match times {
-            Times::Path(times) => times.last_departure(),
-            Times::Tree(times) => times.last_departure(),
-        });
-        last.max().map_or(self.core.now, |last| self.core.now.max(last + 1))
+        live.map(|(_, times)| times.last_departure()).max().map_or(self.core.now, |last| self.core.now.max(last + 1))
     }
 
     fn cycle(&mut self) {
@@ -215,10 +244,7 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
         self.catch_up();
         let now = self.core.now;
         let mut search = std::mem::take(&mut self.core.search);
-        let found = self.core.find_deadlock(&mut search, |slot| match &self.times[slot as usize] {
-            Times::Path(times) => times.last_departure() < now,
-            Times::Tree(times) => times.last_departure() < now,
-        });
+        let found = self.core.find_deadlock(&mut search, |slot| self.times[slot as usize].last_departure() < now);
         self.core.search = search;
         found
     }
@@ -236,7 +262,7 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
     }
 
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
-        let buffer = self.core.config.buffer;
+        let (buffer, replication) = (self.core.config.buffer, self.core.config.replication);
         self.core.submit(at, message, length, plan);
         for &slot in &self.core.submitted {
             let slot = slot as usize;
@@ -246,7 +272,12 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
             let flits = self.core.worms[slot].flits;
             match (&mut self.times[slot], &self.core.worms[slot].route) {
                 (times, Route::Path(_)) => *times = Times::Path(PathTimes::default()),
-                (times, Route::Tree(route)) => *times = Times::Tree(TreeTimes::new(route, flits, buffer)),
+                (times, Route::Tree(route)) => {
+                    *times = match replication {
+                        Replication::Lockstep => Times::Tree(TreeTimes::new(route, flits, buffer)),
+                        Replication::Independent => Times::Copies(CopyTimes::new(route, flits)),
+                    }
+                }
             }
         }
     }
@@ -278,6 +309,11 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
                 (Times::Tree(times), Route::Tree(route)) => {
                     for (vertex, at) in route.vertices.iter().enumerate().skip(2).filter(|(_, at)| at.reserved) {
                         visit(at.entered_by, times.entered(route, vertex, now, worm.flits, config.buffer));
+                    }
+                }
+                (Times::Copies(times), Route::Tree(route)) => {
+                    for (vertex, at) in route.vertices.iter().enumerate().skip(2).filter(|(_, at)| at.reserved) {
+                        visit(at.entered_by, times.entered(vertex, now));
                     }
                 }
                 _ => {}

@@ -103,7 +103,7 @@ fn switching() -> impl Strategy<Value = Wormhole> {
     let header = prop::sample::select(vec![Header::None, Header::None, Header::BitString, Header::AllDestinations]);
     (1u32..12, header, 1u32..4, 1u32..4, prop_oneof![3 => Just(1u32), 1 => 2u32..4]).prop_map(
         |(buffer, header, header_flits, injection_ports, virtual_channels)| Wormhole {
-            buffer,
+            buffer: Some(buffer.into()),
             virtual_channels,
             injection_ports: Some(injection_ports),
             header,
@@ -352,7 +352,7 @@ fn only_what_the_static_check_warns_of_deadlocks() {
                     seed += 1;
                     let switching = Wormhole {
                         virtual_channels,
-                        buffer,
+                        buffer: Some(buffer.into()),
                         header,
                         consumption_ports: Some(consumption_ports),
                         ..Wormhole::default()

@@ -10,7 +10,8 @@ use wormcast_multicast::{Branch, Itinerary, Multicast, Options, Plan, Tree, Worm
 use wormcast_network::{ChannelSpace, Network, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
-    ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, StartupMode, WormEngine,
+    Buffer, ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
+    StartupMode, WormEngine,
 };
 
 use crate::support::{Log, build, node, plain};
@@ -81,19 +82,33 @@ fn cases() -> impl Strategy<Value = Case> {
     ];
     let header = prop::sample::select(vec![Header::None, Header::BitString, Header::AllDestinations]);
     let mode = prop::sample::select(vec![StartupMode::Serial, StartupMode::PerPort]);
-    let config = (1u32..=16, 1u32..4, 1u32..5, 0u32..20, 0u32..6, 0u32..6, (header, 1u32..5), (mode, 0u32..4))
-        .prop_map(|(buffer, injection, consumption, startup, routing_delay, strip_delay, header, mode)| EngineConfig {
-            ports: Ports { injection, consumption },
-            buffer,
-            startup,
-            routing_delay,
-            strip_delay,
-            header: header.0,
-            header_flits: header.1,
-            startup_mode: mode.0,
-            receive_overhead: mode.1,
-            ..plain()
-        });
+    let replication = prop::sample::select(vec![
+        (Replication::Lockstep, Reservation::Atomic),
+        (Replication::Lockstep, Reservation::Atomic),
+        (Replication::Independent, Reservation::Atomic),
+        (Replication::Independent, Reservation::Separate),
+    ]);
+    let buffer = prop_oneof![8 => 1u32..=16, 1 => Just(Buffer::WHOLE)];
+    let delays = (0u32..20, 0u32..6, 0u32..6);
+    let config = (buffer, 1u32..4, 1u32..5, delays, (header, 1u32..5), (mode, 0u32..4), replication).prop_map(
+        |(buffer, injection, consumption, delays, header, mode, replication)| {
+            let (startup, routing_delay, strip_delay) = delays;
+            EngineConfig {
+                ports: Ports { injection, consumption },
+                buffer,
+                startup,
+                routing_delay,
+                strip_delay,
+                header: header.0,
+                header_flits: header.1,
+                startup_mode: mode.0,
+                receive_overhead: mode.1,
+                replication: replication.0,
+                reservation: replication.1,
+                ..plain()
+            }
+        },
+    );
     let message = |most: u32| {
         (0..most, 1u32..=200, any::<u32>(), prop::collection::vec(any::<u32>(), 1..8))
             .prop_map(|(gap, length, source, destinations)| Message { gap, length, source, destinations })
@@ -116,6 +131,9 @@ fn cases() -> impl Strategy<Value = Case> {
                 Scheme::Forwarded(_) => Scheme::Forwarded("up-down"),
                 _ => Scheme::Tree,
             };
+        }
+        if config.replication == Replication::Independent {
+            config.buffer = Buffer::WHOLE;
         }
         let fabric = chords.is_empty() && topology.contains(' ');
         let trees = matches!(scheme, Scheme::Tree | Scheme::Algorithm("spam" | "dstm-1"));
@@ -332,12 +350,13 @@ impl Observer for Flits {
 
 #[test]
 fn the_worm_engine_says_where_it_is_not_exact() {
-    use wormcast_simulation::Replication;
     let objection = WormEngine::<()>::objection;
     assert_eq!(objection(&plain()), None);
     assert!(objection(&EngineConfig { virtual_channels: 2, ..plain() }).unwrap().contains("virtual channels"));
     assert!(objection(&EngineConfig { header: Header::Tree, ..plain() }).unwrap().contains("header flits"));
-    assert!(objection(&EngineConfig { replication: Replication::Independent, ..plain() }).is_some());
+    let copies = EngineConfig { replication: Replication::Independent, ..plain() };
+    assert!(objection(&copies).unwrap().contains("copy flits independently"));
+    assert_eq!(objection(&EngineConfig { buffer: Buffer::WHOLE, ..copies }), None);
     assert!(WormEngine::<Flits>::objection(&plain()).unwrap().contains("single flits"));
 }
 

@@ -12,7 +12,7 @@ use wormcast_multicast::{
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, Unsupported, routing_by_name};
 use wormcast_simulation::{
-    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
+    Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
     StartupMode,
 };
 
@@ -262,13 +262,14 @@ fn own_in_parts(
     while !left.is_empty() {
         let (group, rest) = left.split_at(1 + dice.roll(left.len()));
         left = rest;
-        let id = plan.worms.len() as u32;
         let class = dice.roll(ports.consumption as usize + 1).checked_sub(1).map(|class| class as u8);
         for worm in own.plan(network, &Multicast::new(sender.0, group)).worms {
             plan.worms.push(Worm { after: sender.1, consumption_class: class, ..worm });
         }
         if dice.roll(2) == 1 {
-            sender = (group[dice.roll(group.len())], Some(id));
+            let node = group[dice.roll(group.len())];
+            let worm = plan.worms.iter().position(|worm| worm.visits().contains(&node));
+            sender = (node, worm.map(|worm| worm as u32));
         }
     }
     plan
@@ -356,7 +357,7 @@ struct About {
 fn cases(about: About) -> impl Strategy<Value = Case> {
     let About { kind, headers, replications, channels } = about;
     let switching = (
-        prop_oneof![Just(1u32), Just(2), 1u32..=8],
+        prop_oneof![4 => Just(1u32), 4 => Just(2), 4 => 1u32..=8, 1 => Just(Buffer::WHOLE)],
         channels.0..=channels.1,
         (1u32..=3, 1u32..=4),
         select(headers),

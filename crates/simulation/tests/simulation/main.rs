@@ -10,4 +10,5 @@ mod rules;
 mod software_multicast;
 mod spanning_trees;
 mod support;
+mod tree_safety;
 mod zero_load;

@@ -4,12 +4,14 @@ use std::io::Write;
 
 use clap::{ArgGroup, Args};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wormcast::multicast::{ALGORITHMS, Options, algorithm_by_name};
 use wormcast::network::{MAX_PORTS, Network};
 use wormcast::routing::{
     ChannelNumbering, Dependencies, LinkLoad, ROUTINGS, Resource, Root, RoutingOptions, RoutingRelation, TurnRouting,
     TurnSet, routing_by_name, survey,
 };
+use wormcast::simulation::{Buffer, EngineConfig, Replication, Reservation, Timing, Wormhole};
 
 use super::{Format, network, one_of, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
@@ -38,6 +40,16 @@ pub(crate) struct Arguments {
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
     #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     virtual_channels: u32,
+    /// Buffers, for algorithms that send trees: `message` (any worm as a whole), or a number of flits that is less. By default what
+    /// the algorithm is meant for.
+    #[arg(long, value_name = "FLITS|message", value_parser = buffer, requires = "algorithm")]
+    buffer: Option<Buffer>,
+    /// How flits leave where a tree's branches part, by default as the algorithm is meant for.
+    #[arg(long, value_name = "HOW", value_parser = replication, requires = "algorithm")]
+    replication: Option<Replication>,
+    /// How independent branches are reserved, by default as the algorithm is meant for.
+    #[arg(long, value_name = "HOW", value_parser = reservation, requires = "algorithm")]
+    reservation: Option<Reservation>,
     /// The root of up*/down*: `smallest-id`, `maximum-degree` or a router's number.
     #[arg(long, value_name = "ROOT", default_value_t, conflicts_with = "algorithm")]
     root: Root,
@@ -47,6 +59,24 @@ pub(crate) struct Arguments {
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+}
+
+/// A setting as experiment files spell it.
+fn setting<T: DeserializeOwned>(text: &str, expected: &str) -> Result<T, String> {
+    let value = text.parse::<u32>().map_or_else(|_| text.into(), serde_json::Value::from);
+    serde_json::from_value(value).map_err(|_| format!("expected {expected}"))
+}
+
+fn buffer(text: &str) -> Result<Buffer, String> {
+    setting(text, "`message`, or a number of flits")
+}
+
+fn replication(text: &str) -> Result<Replication, String> {
+    setting(text, "`lockstep` or `independent`")
+}
+
+fn reservation(text: &str) -> Result<Reservation, String> {
+    setting(text, "`atomic` or `separate`")
 }
 
 /// What the analysis finds. Fields of turn sets are null for routings that are none.
@@ -112,7 +142,12 @@ fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure
     if let Some(name) = &arguments.algorithm {
         let options = Options { routing: arguments.routing.clone(), seed: arguments.seed, ..Options::default() };
         let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-        let dependencies = algorithm.dependencies(network).with_virtual_channels(arguments.virtual_channels);
+        let (buffer, replication, reservation) = (arguments.buffer, arguments.replication, arguments.reservation);
+        let switching = Wormhole { buffer, replication, reservation, ..Wormhole::default() };
+        let switching = switching.for_branching(algorithm.branching());
+        let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
+        let dependencies = algorithm.dependencies_with(network, branching);
+        let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
         let default = algorithm.ports().map_or(CONSUMPTION_PORTS, |ports| ports.consumption);
         let ports = arguments.consumption_ports.unwrap_or(default);
         let bound = dependencies.bound_channels();

@@ -1,11 +1,13 @@
 //! `wormcast simulate`: one run.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use wormcast::lab::{check_file, write_file};
+use serde_json::{Value as Json, json};
+use wormcast::lab::{PointSpec, check_file, write_file};
 use wormcast::network::ChannelSpace;
 use wormcast::routing::Resource;
 use wormcast::simulation::{
@@ -90,13 +92,34 @@ impl StaticCheck {
             Resource::Channel(channel) => Some([network.from(channel).raw(), network.to(channel).raw()]),
             Resource::Consumption(_) => None,
         };
-        let dependencies = scenario.algorithm().dependencies(network).with_virtual_channels(config.virtual_channels);
+        let dependencies = scenario.algorithm().dependencies_with(network, config.branching());
+        let dependencies = dependencies.with_virtual_channels(config.virtual_channels);
         let found = dependencies.deadlock(config.ports.consumption);
         Some(Self {
             deadlock_free: found.is_none(),
             cycle: found.map(|cycle| cycle.into_iter().filter_map(link).collect()),
         })
     }
+}
+
+/// Says that there may be a deadlock, and which command explains it.
+fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
+    let config = scenario.engine_config();
+    let mut options = spec.routing.as_ref().map_or_else(String::new, |name| format!(" --routing {name}"));
+    if config.virtual_channels > 1 {
+        let _ = write!(options, " --virtual-channels {}", config.virtual_channels);
+    }
+    if config.branching() != scenario.algorithm().branching() {
+        let buffer = if config.branching().whole_worms { "message".to_owned() } else { config.buffer.to_string() };
+        let spelled = |value: Json| value.as_str().unwrap_or_default().to_owned();
+        let (replication, reservation) = (json!(config.replication), json!(config.reservation));
+        let _ = write!(options, " --buffer {buffer} --replication {}", spelled(replication));
+        let _ = write!(options, " --reservation {}", spelled(reservation));
+    }
+    Failure::warn(&format!(
+        "the static analysis finds that worms of `{0}` can deadlock here: see `wormcast routing --topology {1} --algorithm {0} --consumption-ports {2}{options}`",
+        spec.algorithm, spec.topology, config.ports.consumption
+    ));
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -112,15 +135,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let scenario = experiment.scenario(&point).map_err(Failure::diagnostic)?;
     let check = StaticCheck::new(&scenario);
     if check.as_ref().is_some_and(|check| !check.deadlock_free) {
-        let config = scenario.engine_config();
-        let virtual_channels = match config.virtual_channels {
-            1 => String::new(),
-            count => format!(" --virtual-channels {count}"),
-        };
-        Failure::warn(&format!(
-            "the static analysis finds that worms of `{0}` can deadlock here: see `wormcast routing --topology {1} --algorithm {0} --consumption-ports {2}{virtual_channels}`",
-            point.spec.algorithm, point.spec.topology, config.ports.consumption
-        ));
+        warn_of_deadlock(&point.spec, &scenario);
     }
 
     // Said before the run, which may take long.

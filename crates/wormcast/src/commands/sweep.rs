@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let experiment = arguments.experiment.read(&[])?;
     // What makes no sense is said before anything is made.
     let points = experiment.points().map_err(Failure::diagnostic)?;
-    experiment.scenarios(&points).map_err(Failure::diagnostic)?;
+    experiment.jobs(&points).map_err(Failure::diagnostic)?;
     let places = &arguments.places;
     places.make()?;
     let mut store = Store::open(&places.store()).map_err(unusable)?;
@@ -193,6 +193,14 @@ fn describe(summary: &PointSummary) -> String {
             short(plan.channels.mean),
             plan.mean_startups.mean,
             short(plan.startups.mean)
+        );
+    }
+    if let Some(trees) = &summary.trees {
+        return format!(
+            "combined diameter {}, at least {}; average distance {:.3} ({replications} replications)",
+            short(trees.diameter.mean),
+            short(trees.least_diameter.mean),
+            trees.average_distance.mean
         );
     }
     match (&summary.latency, summary.outcome) {

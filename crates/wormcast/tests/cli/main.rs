@@ -10,6 +10,7 @@ mod schema;
 mod simulate;
 mod sweep;
 mod topology;
+mod trees;
 mod usage;
 
 use std::io::Write;

@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::folder::Folder;
 use crate::wormcast;
 
-const SUBCOMMANDS: [&str; 8] = ["topology", "routing", "plan", "simulate", "sweep", "plot", "schema", "completions"];
+const SUBCOMMANDS: [&str; 9] =
+    ["topology", "routing", "trees", "plan", "simulate", "sweep", "plot", "schema", "completions"];
 
 const SHORT: [&str; 7] = [
     "--set=algorithm=dual-path",

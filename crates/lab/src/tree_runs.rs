@@ -1,0 +1,140 @@
+//! Runs that send nothing: what sets of edge-disjoint spanning trees are like.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_routing::{
+    SpanningTree, TorusMethod, TreeError, TreeOptions, combined_distance, tree_construction_by_name,
+};
+use wormcast_simulation::{Messages, RunResult, TreeFigures};
+
+use crate::seed::replication_seed;
+
+/// Sets of trees of a network, checked and ready.
+pub(crate) struct TreeRuns {
+    network: Arc<Network>,
+    construction: String,
+    sets: u32,
+}
+
+impl TreeRuns {
+    /// So many sets of trees by this construction.
+    ///
+    /// `dstm` takes starting nodes and methods at random, `dstm-tarjan` orders of the links; nothing about the others is random,
+    /// and one set is enough.
+    ///
+    /// # Errors
+    /// If there is no such construction, or it is not defined on the network.
+    pub(crate) fn new(network: Arc<Network>, construction: &str, sets: u32) -> Result<Self, TreeError> {
+        let random = ["dstm", "dstm-tarjan"].contains(&construction);
+        let runs = Self { network, construction: construction.to_owned(), sets: if random { sets.max(1) } else { 1 } };
+        // What fails for one set fails for all.
+        runs.build(0)?;
+        Ok(runs)
+    }
+
+    fn build(&self, seed: u64) -> Result<Vec<SpanningTree>, TreeError> {
+        let mut options = TreeOptions { seed, ..TreeOptions::default() };
+        if self.construction == "dstm" {
+            let routers = self.network.routers() as u64;
+            let router = |salt| RouterId::new((replication_seed(seed, salt) % routers) as u32);
+            options.first = Some(router(0));
+            options.second = Some(router(1));
+            options.method = TorusMethod::all().nth((replication_seed(seed, 2) % 16) as usize);
+        }
+        tree_construction_by_name(&self.construction, &self.network, &options)
+    }
+
+    /// Builds the sets, each from its own seed, and measures them: a function of the seed alone.
+    pub(crate) fn run(&self, seed: u64) -> Result<RunResult, TreeError> {
+        let mut figures = TreeFigures { least_diameter: f64::INFINITY, ..TreeFigures::default() };
+        for set in 0..self.sets {
+            let trees = self.build(replication_seed(seed, set))?;
+            figures = self.with(figures, &trees);
+        }
+        let sets = f64::from(self.sets);
+        let grid = self.network.shape().grid();
+        let figures = TreeFigures {
+            side: grid.map_or(self.network.routers() as f64, |grid| f64::from(grid.extents()[0])),
+            trees: figures.trees / sets,
+            diameter: figures.diameter / sets,
+            average_distance: figures.average_distance / sets,
+            unused: figures.unused / sets,
+            disjoint: figures.disjoint / sets,
+            binary: figures.binary / sets,
+            ..figures
+        };
+        Ok(RunResult {
+            messages: Messages { measured: u64::from(self.sets), ..Messages::default() },
+            trees: Some(figures),
+            ..RunResult::without_time(seed, "trees")
+        })
+    }
+
+    /// The sums with those of one more set.
+    fn with(&self, sums: TreeFigures, trees: &[SpanningTree]) -> TreeFigures {
+        let network = &self.network;
+        let spanning = trees.iter().all(|tree| tree.is_spanning(network));
+        let link = |channel: ChannelId| channel.min(network.reverse(channel));
+        let used: HashSet<ChannelId> = trees.iter().flat_map(SpanningTree::links).map(link).collect();
+        let disjoint = used.len() == trees.iter().map(|tree| tree.links().count()).sum::<usize>();
+        // Trees that span the network reach everyone.
+        let (diameter, average) = combined_distance(network, trees, &[])
+            .map_or((f64::NAN, f64::NAN), |distance| (f64::from(distance.diameter), distance.average));
+        let one = |holds: bool| f64::from(u8::from(holds));
+        TreeFigures {
+            side: 0.0,
+            trees: sums.trees + trees.len() as f64,
+            diameter: sums.diameter + diameter,
+            least_diameter: sums.least_diameter.min(diameter),
+            largest_diameter: sums.largest_diameter.max(diameter),
+            average_distance: sums.average_distance + average,
+            unused: sums.unused + (network.links() - used.len()) as f64,
+            disjoint: sums.disjoint + one(spanning && disjoint),
+            binary: sums.binary + one(trees.iter().all(SpanningTree::is_binary)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::TopologySpec;
+
+    fn runs(spec: &str, construction: &str, sets: u32) -> Result<TreeRuns, TreeError> {
+        let network = Arc::new(spec.parse::<TopologySpec>().unwrap().build().unwrap());
+        TreeRuns::new(network, construction, sets)
+    }
+
+    #[test]
+    fn figures_of_dstm_1() {
+        let run = runs("torus:5x5", "dstm-1", 500).unwrap().run(1).unwrap();
+        let figures = run.trees.unwrap();
+        assert_eq!(run.messages.measured, 1);
+        assert_eq!((figures.side, figures.trees, figures.unused), (5.0, 2.0, 2.0));
+        assert_eq!((figures.diameter, figures.least_diameter, figures.largest_diameter), (9.0, 9.0, 9.0));
+        assert!((figures.average_distance - 3.766_666_666_666_666_6).abs() < 1e-12);
+        assert_eq!((figures.disjoint, figures.binary), (1.0, 1.0));
+    }
+
+    #[test]
+    fn random_sets_are_a_function_of_the_seed() {
+        for construction in ["dstm", "dstm-tarjan"] {
+            let runs = runs("torus:6x6", construction, 20).unwrap();
+            assert_eq!(runs.run(3).unwrap(), runs.run(3).unwrap());
+            let figures = [1, 2].map(|seed| runs.run(seed).unwrap().trees.unwrap());
+            assert_ne!(figures[0], figures[1]);
+            for figures in figures {
+                assert!(figures.least_diameter < figures.diameter && figures.diameter < figures.largest_diameter);
+                assert_eq!((figures.trees, figures.unused, figures.disjoint), (2.0, 2.0, 1.0));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_defined_is_refused_before_anything_runs() {
+        assert!(runs("mesh:4x4", "dstm-1", 1).is_err());
+        assert!(runs("torus:4x4", "dstm-3", 1).is_err());
+    }
+}

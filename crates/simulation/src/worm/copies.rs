@@ -1,0 +1,96 @@
+//! The closed form for tree worms whose branches copy flits independently, where every buffer takes a worm as a whole.
+//!
+//! Nothing ahead ever holds a flit back, and flits come without gaps: the j-th crosses a channel j - 1 cycles after the first, which
+//! crosses it when it is granted. A router's buffer is empty once the branch that was granted last has taken all.
+
+use crate::core::arbiter::NONE;
+use crate::core::worm::{TreeRoute, UNKNOWN};
+use crate::observer::Cycle;
+
+/// When a tree worm's channels were granted, and what follows from it.
+pub(super) struct CopyTimes {
+    vertices: Vec<VertexTimes>,
+    flits: u32,
+    /// The last departure that is known.
+    last_departure: Cycle,
+    /// Deliveries to come. Every leaf delivers, so the last of them is the worm's end.
+    undelivered: usize,
+}
+
+#[derive(Clone, Copy)]
+struct VertexTimes {
+    /// When the first flit enters.
+    enters: Option<Cycle>,
+    /// Branches and deliveries that are still to be granted.
+    waiting: u32,
+}
+
+/// What was granted at a vertex.
+#[derive(Default)]
+pub(super) struct Granted {
+    /// Vertices that the header enters.
+    pub(super) children: Vec<u32>,
+    /// Deliveries.
+    pub(super) deliveries: Vec<u32>,
+    /// Whether that was all that the vertex waited for.
+    pub(super) all: bool,
+    /// When the last flit crosses what was granted.
+    pub(super) last: Cycle,
+}
+
+impl CopyTimes {
+    pub(super) fn new(route: &TreeRoute, flits: u32) -> Self {
+        let times = (0..route.vertices.len()).map(|v| {
+            let (first, end) = route.vertices[v].deliveries;
+            VertexTimes { enters: None, waiting: route.children(v).count() as u32 + (end - first) }
+        });
+        Self { vertices: times.collect(), flits, last_departure: 0, undelivered: route.deliveries.len() }
+    }
+
+    /// The worm was granted something at a vertex: fills in what. Once called, nothing is left for another grant of the same cycle.
+    pub(super) fn granted(&mut self, route: &TreeRoute, vertex: u32, now: Cycle, granted: &mut Granted) {
+        granted.children.clear();
+        granted.deliveries.clear();
+        granted.last = now + Cycle::from(self.flits - 1);
+        let at = &route.vertices[vertex as usize];
+        let mut child = at.first_child;
+        while child != NONE {
+            let enters = &mut self.vertices[child as usize].enters;
+            if route.vertices[child as usize].reserved && enters.is_none() {
+                *enters = Some(now);
+                granted.children.push(child);
+            }
+            child = route.vertices[child as usize].sibling;
+        }
+        let (first, end) = at.deliveries;
+        let is_new = |&delivery: &u32| {
+            let delivery = &route.deliveries[delivery as usize];
+            delivery.channel.raw() != NONE && delivery.departs == UNKNOWN
+        };
+        granted.deliveries.extend((first..end).filter(is_new));
+        let new = (granted.children.len() + granted.deliveries.len()) as u32;
+        let waiting = &mut self.vertices[vertex as usize].waiting;
+        *waiting -= new;
+        granted.all = new > 0 && *waiting == 0;
+        if new > 0 {
+            self.last_departure = granted.last;
+        }
+    }
+
+    /// A delivery has happened; returns whether it was the last.
+    pub(super) fn delivered(&mut self) -> bool {
+        self.undelivered -= 1;
+        self.undelivered == 0
+    }
+
+    /// The last departure that is known. Until a header gets on, there is no later one.
+    pub(super) fn last_departure(&self) -> Cycle {
+        self.last_departure
+    }
+
+    /// Flits that have entered a vertex in cycles before `now`.
+    pub(super) fn entered(&self, vertex: usize, now: Cycle) -> u32 {
+        let since = self.vertices[vertex].enters.map_or(0, |enters| now - enters);
+        since.min(Cycle::from(self.flits)) as u32
+    }
+}

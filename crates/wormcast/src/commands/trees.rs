@@ -1,0 +1,339 @@
+//! `wormcast trees`: edge-disjoint spanning trees.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use wormcast::multicast::{router_name, trees_svg};
+use wormcast::network::{ChannelId, Network, RouterId, parse_node};
+use wormcast::routing::{
+    BALANCES, Balance, CombinedDistance, EdgeDisjointTrees, Partition, SpanningTree, TREE_CONSTRUCTIONS, TorusMethod,
+    TreeOptions, build_trees, combined_distance, working_links,
+};
+
+use super::{network, one_of, topology_help, write_figure, write_json, yes_or_no};
+use crate::failure::Failure;
+
+/// Build edge-disjoint spanning trees, for multicast over several trees.
+#[derive(Args)]
+#[command(after_help = "Example:\n  wormcast trees --topology torus:8x8 --construction dstm-1")]
+pub(crate) struct Arguments {
+    #[arg(long, value_name = "SPEC", help = topology_help())]
+    topology: String,
+    /// How the trees are built: the two of a torus (`dstm` leaves everything open), or, with `dstm-tarjan`, as many as any network has.
+    #[arg(long, value_name = "NAME", value_parser = one_of(&TREE_CONSTRUCTIONS))]
+    construction: String,
+    /// The starting node of the first tree of a torus; for the others, the root. Default of a torus: 0.
+    #[arg(long, value_name = "NODE")]
+    first: Option<String>,
+    /// The starting node of the second tree of a torus, for `dstm`.
+    #[arg(long, value_name = "NODE")]
+    second: Option<String>,
+    /// The directions in which trees of a torus are grown, for `dstm`: as `(+x,-y)(-y,+x)`.
+    #[arg(long, value_name = "METHOD", allow_hyphen_values = true)]
+    method: Option<TorusMethod>,
+    /// Where roots are: `none` at the starting nodes, `root` where the trees are balanced best without moving links, `branch` at the
+    /// starting nodes, with half of a single branch moved to its other side.
+    #[arg(long, value_name = "NAME", value_parser = one_of(&BALANCES))]
+    balance: Option<String>,
+    /// How many trees, for `dstm-tarjan`. Default: as many as there are.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    trees: Option<u32>,
+    /// Of how many random orders of the links the best is taken, for `dstm-tarjan`: the smallest combined diameter, then the smallest average
+    /// distance.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    best: Option<u32>,
+    /// The seed of `dstm-tarjan`'s orders of links.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// A link that has failed, as `0-1` or `0,0-1,0`; may be given again. Of parallel links, the first one.
+    #[arg(long, value_name = "U-V")]
+    failed_link: Vec<String>,
+    /// Build trees anew where links have failed, rather than say which are left. (`dstm-tarjan` goes around them in any case.)
+    #[arg(long)]
+    repair: bool,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t)]
+    format: Output,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Output {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one line.
+    Json,
+    /// A picture.
+    Svg,
+}
+
+/// Trees as they are printed.
+#[derive(Serialize)]
+struct Answer<'a> {
+    topology: &'a str,
+    construction: &'a str,
+    /// Trees without failed links.
+    trees: Vec<Tree>,
+    /// Links of none of these trees that have not failed.
+    unused: Vec<[u32; 2]>,
+    /// Over the trees above; null without any.
+    combined_diameter: Option<u32>,
+    average_distance: Option<f64>,
+    failed: Vec<[u32; 2]>,
+    /// Trees that failed links cut, without those links.
+    cut: Vec<Tree>,
+    /// The same distances if worms use what is left of cut trees, too; null if no tree is cut, or some routers are then apart in all.
+    with_cut: Option<Distance>,
+    /// Why there are no more trees, if that was asked.
+    limit: Option<Limit>,
+}
+
+#[derive(Serialize)]
+struct Tree {
+    root: u32,
+    /// Links from parent to child.
+    edges: Vec<[u32; 2]>,
+    height: u32,
+    binary: bool,
+}
+
+#[derive(Serialize)]
+struct Distance {
+    combined_diameter: u32,
+    average_distance: f64,
+}
+
+impl From<CombinedDistance> for Distance {
+    fn from(CombinedDistance { diameter, average }: CombinedDistance) -> Self {
+        Self { combined_diameter: diameter, average_distance: average }
+    }
+}
+
+/// A partition of the routers with so few links between its parts that they allow no more trees.
+#[derive(Serialize)]
+struct Limit {
+    allows: usize,
+    crossing: usize,
+    parts: Vec<Vec<u32>>,
+}
+
+/// Trees, and what has become of them.
+struct Found<'n> {
+    network: &'n Network,
+    failed: Vec<ChannelId>,
+    whole: Vec<SpanningTree>,
+    cut: Vec<SpanningTree>,
+    limit: Option<Partition>,
+}
+
+impl Found<'_> {
+    fn ends(&self, channel: ChannelId) -> [u32; 2] {
+        [self.network.from(channel).raw(), self.network.to(channel).raw()]
+    }
+
+    fn has_failed(&self, link: ChannelId) -> bool {
+        self.failed.iter().any(|&failed| failed == link || self.network.reverse(failed) == link)
+    }
+
+    fn tree(&self, tree: &SpanningTree) -> Tree {
+        let links = tree.links().filter(|&link| !self.has_failed(link));
+        Tree {
+            root: tree.root().raw(),
+            edges: links.map(|link| self.ends(link)).collect(),
+            height: tree.height(),
+            binary: tree.is_binary(),
+        }
+    }
+
+    /// Links that work and are in no whole tree.
+    fn unused(&self) -> Vec<ChannelId> {
+        let mut links = working_links(self.network, &self.failed);
+        links.retain(|&link| !self.whole.iter().any(|tree| tree.contains(self.network, link)));
+        links
+    }
+
+    fn distance(&self) -> Option<CombinedDistance> {
+        combined_distance(self.network, &self.whole, &self.failed)
+    }
+
+    fn distance_with_cut(&self) -> Option<CombinedDistance> {
+        if self.cut.is_empty() {
+            return None;
+        }
+        let all: Vec<SpanningTree> = self.whole.iter().chain(&self.cut).cloned().collect();
+        combined_distance(self.network, &all, &self.failed)
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        let limit = self.limit.as_ref()?;
+        let ids = |routers: Vec<RouterId>| routers.into_iter().map(RouterId::raw).collect();
+        Some(Limit {
+            allows: limit.allows(self.network, &self.failed)?,
+            crossing: limit.crossing(self.network, &self.failed),
+            parts: limit.members().into_iter().map(ids).collect(),
+        })
+    }
+}
+
+/// The router that a user names by its number, its coordinates or one of its nodes.
+fn router(network: &Network, text: &str) -> Result<RouterId, Failure> {
+    parse_node(network, text).map(|node| network.router_of(node)).map_err(Failure::bad_input)
+}
+
+/// The links that a user says have failed.
+fn failed_links(network: &Network, given: &[String]) -> Result<Vec<ChannelId>, Failure> {
+    let mut failed: Vec<ChannelId> = Vec::new();
+    for text in given {
+        // Names may have hyphens.
+        let ends = text.match_indices('-').find_map(|(at, _)| {
+            let end = |text: &str| parse_node(network, text).ok().map(|node| network.router_of(node));
+            Some([end(&text[..at])?, end(&text[at + 1..])?])
+        });
+        let Some([from, to]) = ends else {
+            if let Some((from, to)) = text.split_once('-') {
+                router(network, from)?;
+                router(network, to)?;
+            }
+            return Err(Failure::bad_input(format!("`{text}` is not a link: expected two nodes, as in `0-1`")));
+        };
+        let works = |link: &ChannelId| !failed.iter().any(|&other| other == *link || network.reverse(other) == *link);
+        let link = network.outputs(from).filter(|&link| network.to(link) == to).find(works);
+        let Some(link) = link else {
+            let mut neighbours: Vec<RouterId> = network.outputs(from).map(|link| network.to(link)).collect();
+            neighbours.sort_unstable();
+            neighbours.dedup();
+            let names: Vec<String> = neighbours.iter().map(|&next| router_name(network, next)).collect();
+            let more = if neighbours.contains(&to) { "other " } else { "" };
+            return Err(Failure::bad_input(format!(
+                "failed link `{text}`: `{}` has no {more}link between these; {} is joined to {}",
+                network.name(),
+                router_name(network, from),
+                names.join("; ")
+            )));
+        };
+        failed.push(link);
+    }
+    Ok(failed)
+}
+
+fn find<'n>(arguments: &Arguments, network: &'n Network) -> Result<Found<'n>, Failure> {
+    let failed = failed_links(network, &arguments.failed_link)?;
+    let named = |node: &Option<String>| node.as_deref().map(|text| router(network, text)).transpose();
+    let options = TreeOptions {
+        seed: arguments.seed,
+        first: named(&arguments.first)?,
+        second: named(&arguments.second)?,
+        method: arguments.method,
+        balance: arguments.balance.as_deref().and_then(Balance::by_name),
+        trees: arguments.trees.map(|trees| trees as usize),
+        best_of: arguments.best.map(|best| best as usize),
+        failed: failed.clone(),
+    };
+    let build = |options: &TreeOptions| build_trees(&arguments.construction, network, options);
+    // Whatever is left of trees: routers that nothing joins are an error.
+    let EdgeDisjointTrees { trees, limit } = match build(&options) {
+        Ok(rebuilt) if failed.is_empty() || arguments.repair || arguments.construction == "dstm-tarjan" => rebuilt,
+        Ok(_) => build(&TreeOptions { failed: Vec::new(), ..options }).map_err(Failure::bad_input)?,
+        Err(error) => return Err(Failure::bad_input(error)),
+    };
+    let (cut, whole) = trees.into_iter().partition(|tree| failed.iter().any(|&link| tree.contains(network, link)));
+    Ok(Found { network, failed, whole, cut, limit })
+}
+
+fn write_text(out: &mut dyn Write, construction: &str, found: &Found) -> Result<(), Failure> {
+    const SHOWN: usize = 12;
+    let network = found.network;
+    let list = |links: &[ChannelId]| {
+        let name = |link: &ChannelId| {
+            format!("{} - {}", router_name(network, network.from(*link)), router_name(network, network.to(*link)))
+        };
+        let shown: Vec<String> = links.iter().take(SHOWN).map(name).collect();
+        let more = if links.len() > SHOWN { format!("; and {} more", links.len() - SHOWN) } else { String::new() };
+        if links.is_empty() { "none".to_owned() } else { format!("{}{more}", shown.join("; ")) }
+    };
+    writeln!(out, "{construction} on {}", network.name())?;
+    if !found.failed.is_empty() {
+        write_figure(out, "failed links", list(&found.failed))?;
+    }
+    write_figure(out, "trees", found.whole.len())?;
+    if !found.cut.is_empty() {
+        write_figure(out, "cut by failures", found.cut.len())?;
+    }
+    let unused = found.unused();
+    write_figure(out, "unused links", format_args!("{}: {}", unused.len(), list(&unused)))?;
+    write_distance(out, "", found.distance())?;
+    if !found.cut.is_empty() {
+        write_distance(out, ", cut trees as well", found.distance_with_cut())?;
+    }
+    if let Some(limit) = found.limit() {
+        let (parts, next) = (limit.parts.len(), limit.allows + 1);
+        write_figure(
+            out,
+            "no more trees",
+            format_args!(
+                "{} links between {parts} groups of routers, and {next} trees need {}",
+                limit.crossing,
+                next * (parts - 1)
+            ),
+        )?;
+    }
+    writeln!(out, "\ntree  root     height  binary  branches at the root")?;
+    for (number, tree) in found.whole.iter().chain(&found.cut).enumerate() {
+        let branches: Vec<String> = tree
+            .children(tree.root())
+            .iter()
+            .map(|&channel| tree.subtree(network.to(channel)).len().to_string())
+            .collect();
+        let cut = if number >= found.whole.len() { " routers, cut" } else { " routers" };
+        writeln!(
+            out,
+            "{number:<4}  {:<7}  {:<6}  {:<6}  {}{cut}",
+            router_name(network, tree.root()),
+            tree.height(),
+            yes_or_no(tree.is_binary()),
+            branches.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+fn write_distance(out: &mut dyn Write, what: &str, distance: Option<CombinedDistance>) -> Result<(), Failure> {
+    match distance {
+        Some(CombinedDistance { diameter, average }) => {
+            write_figure(out, "combined diameter", format_args!("{diameter}{what}"))?;
+            write_figure(out, "average distance", format_args!("{average:.3}{what}"))?;
+        }
+        None => write_figure(out, "combined diameter", format_args!("none: some routers are apart{what}"))?,
+    }
+    Ok(())
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let network = network(&arguments.topology)?;
+    let found = find(arguments, &network)?;
+    match arguments.format {
+        Output::Text => write_text(out, &arguments.construction, &found),
+        Output::Json => {
+            let distance = found.distance();
+            let answer = Answer {
+                topology: network.name(),
+                construction: &arguments.construction,
+                trees: found.whole.iter().map(|tree| found.tree(tree)).collect(),
+                unused: found.unused().into_iter().map(|link| found.ends(link)).collect(),
+                combined_diameter: distance.map(|distance| distance.diameter),
+                average_distance: distance.map(|distance| distance.average),
+                failed: found.failed.iter().map(|&link| found.ends(link)).collect(),
+                cut: found.cut.iter().map(|tree| found.tree(tree)).collect(),
+                with_cut: found.distance_with_cut().map(Into::into),
+                limit: found.limit(),
+            };
+            write_json(out, &answer)
+        }
+        Output::Svg => {
+            let title = format!("{} on {}", arguments.construction, network.name());
+            let trees: Vec<SpanningTree> = found.whole.iter().chain(&found.cut).cloned().collect();
+            Ok(out.write_all(trees_svg(&network, &title, &trees, &found.failed).as_bytes())?)
+        }
+    }
+}
