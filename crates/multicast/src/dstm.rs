@@ -112,7 +112,10 @@ impl Dstm {
             &[node] => {
                 let to = network.router_of(node);
                 let stops = vec![node];
-                Worm { itinerary: Itinerary::Path(Path { exit: exit(to).filter(|_| to != source), stops }), ..unicast(from, node) }
+                Worm {
+                    itinerary: Itinerary::Path(Path { exit: exit(to).filter(|_| to != source), stops }),
+                    ..unicast(from, node)
+                }
             }
             several => tree_worm(network, &self.trees()[tree], from, several, exit),
         };
@@ -121,7 +124,14 @@ impl Dstm {
 
     /// The worms of a multicast on a tree whose failed links only their neighbours know of: the first as far as it comes, and
     /// those that are sent on, on a whole tree.
-    fn around_faults(&self, network: &Network, from: NodeId, tree: usize, whole: usize, destinations: &[NodeId]) -> Plan {
+    fn around_faults(
+        &self,
+        network: &Network,
+        from: NodeId,
+        tree: usize,
+        whole: usize,
+        destinations: &[NodeId],
+    ) -> Plan {
         let source = network.router_of(from);
         let spanning = &self.trees()[tree];
         let failed = |channel| self.hidden.has_failed(network, channel);
@@ -229,7 +239,13 @@ impl Algorithm for Dstm {
             several => (self.choice(multicast, self.trees().len()), several),
         };
         if !self.hidden.links.is_empty() {
-            return self.around_faults(network, multicast.source(), tree, self.whole[self.choice(multicast, self.whole.len())], destinations);
+            return self.around_faults(
+                network,
+                multicast.source(),
+                tree,
+                self.whole[self.choice(multicast, self.whole.len())],
+                destinations,
+            );
         }
         Plan { worms: vec![self.worm(network, tree, multicast.source(), destinations)] }
     }

@@ -1,7 +1,9 @@
 //! DSTM on as many edge-disjoint spanning trees as a network has, found by the algorithm of Roskind and Tarjan.
 
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{CombinedDistance, SpanningTree, TreeError, TreeOptions, combined_distance, tree_construction_by_name};
+use wormcast_routing::{
+    CombinedDistance, SpanningTree, TreeError, TreeOptions, combined_distance, tree_construction_by_name,
+};
 
 use crate::algorithm::{AlgorithmError, Options};
 use crate::dstm::Dstm;
@@ -51,11 +53,7 @@ pub(crate) fn average(network: &Network, options: &Options) -> Result<Dstm, Algo
     Dstm::by_construction("dstm-tarjan-average", network, options, |failed| most_average(network, options, &failed))
 }
 
-fn most_average(
-    network: &Network,
-    options: &Options,
-    failed: &[ChannelId],
-) -> Result<Vec<SpanningTree>, TreeError> {
+fn most_average(network: &Network, options: &Options, failed: &[ChannelId]) -> Result<Vec<SpanningTree>, TreeError> {
     let mut drawn: Vec<(CombinedDistance, Vec<SpanningTree>)> = Vec::with_capacity(ORDERS);
     for order in 0..ORDERS as u64 {
         let seed = options.seed.wrapping_add(order);

@@ -30,7 +30,9 @@ pub enum FaultError {
     #[error("`{0}` is not a link: expected two nodes that are joined, as in `0-1` or `0,0-1,0`")]
     Form(String),
     /// Two nodes that no further link joins.
-    #[error("`{text}`: `{network}` has no {further}link between routers {from} and {to}; router {from} is joined to {neighbours}")]
+    #[error(
+        "`{text}`: `{network}` has no {further}link between routers {from} and {to}; router {from} is joined to {neighbours}"
+    )]
     NoLink {
         /// The text.
         text: String,

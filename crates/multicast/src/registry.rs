@@ -78,7 +78,9 @@ pub fn algorithm_by_name(
     options: &Options,
 ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
     match ALGORITHMS.iter().position(|&known| known == name) {
-        Some(position) if !options.faults.links.is_empty() && !WITH_FAULTS.iter().any(|prefix| name.starts_with(prefix)) => {
+        Some(position)
+            if !options.faults.links.is_empty() && !WITH_FAULTS.iter().any(|prefix| name.starts_with(prefix)) =>
+        {
             Err(AlgorithmError::NeedsAllLinks { algorithm: ALGORITHMS[position] })
         }
         Some(position) => MAKERS[position](network, options),

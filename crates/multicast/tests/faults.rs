@@ -85,7 +85,11 @@ fn many_links_may_fail() {
                     together += 1;
                 }
                 Err(error) => {
-                    assert!(error.to_string().contains("not connected") || error.to_string().contains("a connected network"), "{error}");
+                    assert!(
+                        error.to_string().contains("not connected")
+                            || error.to_string().contains("a connected network"),
+                        "{error}"
+                    );
                     apart += 1;
                 }
             }
@@ -99,7 +103,9 @@ fn what_does_not_go_with_faults() {
     let message = |topology: &str, algorithm: &str, links: &[&str], information| {
         let network = build(topology);
         let mut faults = Faults { information, ..Faults::default() };
-        links.iter().for_each(|link| faults.fail(&network, link).unwrap());
+        for link in links {
+            faults.fail(&network, link).unwrap();
+        }
         let options = Options { faults, ..Options::default() };
         algorithm_by_name(algorithm, &network, &options).err().map(|error| error.to_string())
     };

@@ -16,7 +16,8 @@ fn build(spec: &str) -> Network {
 }
 
 fn make(name: &str, network: &Network, routing: &str) -> Box<dyn Algorithm> {
-    algorithm_by_name(name, network, &Options { routing: Some(routing.to_owned()), seed: 0, ..Options::default() }).unwrap()
+    algorithm_by_name(name, network, &Options { routing: Some(routing.to_owned()), seed: 0, ..Options::default() })
+        .unwrap()
 }
 
 fn turns(algorithm: &dyn Algorithm) -> &TurnSet {

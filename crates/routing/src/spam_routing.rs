@@ -121,7 +121,11 @@ fn place(router: RouterId, phase: Kind) -> usize {
 }
 
 /// The breadth-first tree of a connected network; children are found in the order of channels.
-fn breadth_first(network: &Network, root: Root, has_failed: impl Fn(ChannelId) -> bool) -> Result<SpanningTree, Unsupported> {
+fn breadth_first(
+    network: &Network,
+    root: Root,
+    has_failed: impl Fn(ChannelId) -> bool,
+) -> Result<SpanningTree, Unsupported> {
     let routers = (0..network.routers() as u32).map(RouterId::new);
     let start = match root {
         Root::SmallestId => RouterId::new(0),

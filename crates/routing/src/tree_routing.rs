@@ -145,9 +145,8 @@ impl TreeRouting {
 
     /// The tree with the shortest whole way between two routers, the first of several: O(depth). One tree at least is whole.
     pub fn shortest(&self, from: RouterId, to: RouterId) -> usize {
-        let joins = |&tree: &usize| {
-            self.parts[tree].as_ref().is_none_or(|parts| parts[from.index()] == parts[to.index()])
-        };
+        let joins =
+            |&tree: &usize| self.parts[tree].as_ref().is_none_or(|parts| parts[from.index()] == parts[to.index()]);
         let distance = |&tree: &usize| self.trees[tree].distance(from, to);
         (0..self.trees.len()).filter(joins).min_by_key(distance).unwrap_or(0)
     }

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wormcast::multicast::{
-    ALGORITHMS, Contention, FaultInformation, Faults, Multicast, Options, PlanSummary, PortModel, algorithm_by_name, node_name, plan_dot,
-    plan_svg, router_name,
+    ALGORITHMS, Contention, FaultInformation, Faults, Multicast, Options, PlanSummary, PortModel, algorithm_by_name,
+    node_name, plan_dot, plan_svg, router_name,
 };
 use wormcast::network::{Network, parse_node, parse_node_list};
 use wormcast::routing::ROUTINGS;

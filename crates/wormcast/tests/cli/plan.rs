@@ -172,7 +172,8 @@ worm  from  after  step  channels  visits
 #[test]
 fn failed_links() {
     let arguments = |more: &[&'static str]| -> Vec<String> {
-        let base = ["plan", "--topology", "torus:4x4", "--algorithm", "dstm-1", "--source", "0", "--destinations", "all"];
+        let base =
+            ["plan", "--topology", "torus:4x4", "--algorithm", "dstm-1", "--source", "0", "--destinations", "all"];
         base.iter().chain(&["--format", "json"]).chain(more).map(ToString::to_string).collect()
     };
     let json = |arguments: &[String]| -> serde_json::Value {

@@ -143,8 +143,11 @@ impl Made {
             self.networks.insert(request.topology.clone().into_owned(), Rc::clone(&network));
             network
         };
-        let options =
-            Options { routing: request.routing.clone().map(std::borrow::Cow::into_owned), seed: request.seed, ..Options::default() };
+        let options = Options {
+            routing: request.routing.clone().map(std::borrow::Cow::into_owned),
+            seed: request.seed,
+            ..Options::default()
+        };
         let algorithm = algorithm_by_name(&request.algorithm, &network, &options).map_err(Failure::bad_input)?;
         self.algorithms.push(Entry {
             topology: request.topology.clone().into_owned(),
