@@ -110,7 +110,14 @@ impl Workshop {
             return error("run.messages", format!("`run.messages`: expected 1 to {} sets of trees", u32::MAX));
         };
         let network = self.network(experiment, point)?;
-        match TreeRuns::new(network, &spec.algorithm, sets) {
+        if !spec.faults.links.is_empty() || spec.faults.random > 1 {
+            return error(
+                "faults",
+                "`faults`: `mode = \"trees\"` draws one failed link for each set, `random = 1`, or none".to_owned(),
+            );
+        }
+        let fault = (spec.faults.random == 1).then_some(spec.faults.information);
+        match TreeRuns::new(network, &spec.algorithm, sets, fault) {
             Ok(runs) => Ok(Job(Work::Trees(runs))),
             Err(problem) => error("algorithm", problem.to_string()),
         }

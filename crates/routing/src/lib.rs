@@ -20,6 +20,7 @@
 mod dependency;
 mod e_cube;
 mod edge_disjoint;
+mod fault_distance;
 mod hamiltonian;
 mod irreducible;
 mod link_forests;
@@ -45,6 +46,7 @@ mod up_down;
 pub use dependency::{Branching, Dependencies, Resource, WormRule};
 pub use e_cube::ECube;
 pub use edge_disjoint::{EdgeDisjointTrees, Partition, edge_disjoint_trees, repair_trees, working_links};
+pub use fault_distance::local_fault_distance;
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};
 pub use negative_first::NegativeFirst;
 pub use numbering::{ChannelNumbering, NotAProof};
