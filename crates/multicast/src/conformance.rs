@@ -249,6 +249,7 @@ fn check_all(
                     check_spanning(network, algorithm.routing(), worm, tree)?;
                     continue;
                 }
+                Itinerary::Encoded(_) => unreachable!("no mesh and no hypercube has switches"),
                 Itinerary::Tree(tree) => {
                     let turns = algorithm.routing().turn_routing().expect("trees are made over turns").turns();
                     for branch in &tree.branches {

@@ -5,6 +5,7 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{NoRoute, RoutingRelation, append_route};
 
 use crate::algorithm::Multicast;
+use crate::encoded::Encoded;
 use crate::tree_header::HeaderFlit;
 
 /// The worms of one multicast, in the order in which their senders start them.
@@ -35,6 +36,8 @@ pub enum Itinerary {
     Path(Path),
     /// A worm that is replicated where its branches part.
     Tree(Tree),
+    /// A worm whose header encodes its destinations, which switches route and replicate.
+    Encoded(Encoded),
 }
 
 /// A path from stop to stop, each leg routed by the algorithm's relation.
@@ -93,13 +96,19 @@ impl Worm {
         Self { from, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None }
     }
 
+    /// A worm that the source sends with its destinations encoded in the header.
+    pub fn encoded(from: NodeId, encoded: Encoded) -> Self {
+        Self { from, after: None, itinerary: Itinerary::Encoded(encoded), consumption_class: None }
+    }
+
     /// The same worm, sent once worm `trigger` of the plan has delivered at its sender.
     #[must_use]
     pub fn after(self, trigger: u32) -> Self {
         Self { after: Some(trigger), ..self }
     }
 
-    /// The nodes that it delivers to: in order for a path, parents first for a tree.
+    /// The nodes that it delivers to: in order for a path, parents first for a tree, as listed for an encoded
+    /// worm.
     pub fn visits(&self) -> Vec<NodeId> {
         self.visited().collect()
     }
@@ -108,6 +117,7 @@ impl Worm {
         let (stops, branches): (&[NodeId], &[Branch]) = match &self.itinerary {
             Itinerary::Path(path) => (&path.stops, &[]),
             Itinerary::Tree(tree) => (&tree.delivers, &tree.branches),
+            Itinerary::Encoded(encoded) => (&encoded.destinations, &[]),
         };
         stops.iter().chain(branches.iter().flat_map(|branch| &branch.delivers)).copied()
     }
@@ -115,7 +125,7 @@ impl Worm {
     /// The channels that it takes in an idle network, parents first.
     ///
     /// # Errors
-    /// If the relation does not lead from a stop to the next.
+    /// If the relation does not lead from a stop to the next, or to all destinations of an encoded worm.
     pub fn channels(&self, network: &Network, routing: &dyn RoutingRelation) -> Result<Vec<ChannelId>, NoRoute> {
         match &self.itinerary {
             Itinerary::Path(path) => {
@@ -136,6 +146,10 @@ impl Worm {
                 }
                 channels.extend(tree.branches.iter().map(|branch| branch.channel));
                 Ok(channels)
+            }
+            Itinerary::Encoded(encoded) => {
+                let route = encoded.route(network, routing, self.from, |_| 0)?;
+                Ok(route.channels.into_iter().map(|(channel, _)| channel).collect())
             }
         }
     }
@@ -168,7 +182,7 @@ pub enum PlanError {
         /// What is wrong with that.
         why: &'static str,
     },
-    /// A worm without stops, or a tree whose branches do not hang together.
+    /// A worm without stops, a tree whose branches do not hang together, or destinations that a header cannot tell.
     #[error("worm {worm} {problem}")]
     Shape {
         /// The worm.
@@ -247,6 +261,7 @@ impl Plan {
                 }
                 Ok(())
             }
+            Itinerary::Encoded(encoded) => encoded.problem(network).map_or(Ok(()), problem),
             Itinerary::Tree(tree) => {
                 let top = tree.trunk.map_or(source, |trunk| trunk.to);
                 if tree.trunk.is_some_and(|trunk| trunk.to == source) {

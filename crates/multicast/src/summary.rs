@@ -91,6 +91,7 @@ impl Plan {
                     }
                     depths.into_iter().max().unwrap_or(trunk)
                 }
+                Itinerary::Encoded(encoded) => encoded.route(network, routing, worm.from, |_| 0)?.longest(),
             };
             let visits = worm.visits();
             worms.push(WormSummary {
@@ -102,8 +103,8 @@ impl Plan {
                 channels,
                 longest,
                 header: match &worm.itinerary {
-                    Itinerary::Path(_) => Vec::new(),
                     Itinerary::Tree(tree) => tree.header.clone(),
+                    Itinerary::Path(_) | Itinerary::Encoded(_) => Vec::new(),
                 },
             });
         }

@@ -29,7 +29,7 @@ fn branches(plan: &Plan) -> &[Branch] {
         [] => &[],
         [worm] => match &worm.itinerary {
             Itinerary::Tree(tree) => &tree.branches,
-            Itinerary::Path(_) => panic!("a path"),
+            other => panic!("no tree: {other:?}"),
         },
         _ => panic!("several worms"),
     }

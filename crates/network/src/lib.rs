@@ -37,6 +37,7 @@
 //! # Ok::<(), wormcast_network::TopologyError>(())
 //! ```
 
+mod bmin;
 mod builder;
 mod decimal;
 mod drawing;
@@ -51,6 +52,7 @@ mod network;
 mod node_list;
 mod ports;
 mod spec;
+mod stages;
 
 pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT, NetworkBuilder, NodeDetails};
 pub use decimal::Decimal;
@@ -67,3 +69,4 @@ pub use network::{AdapterPort, Network, Shape};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
 pub use spec::{MAX_ROUTERS, TOPOLOGY_FORMS, TopologySpec};
+pub use stages::Stages;

@@ -88,7 +88,7 @@ impl Network {
                 let average = if pairs == 0 { 0.0 } else { total as f64 / pairs as f64 };
                 Distances { connected: true, diameter: Some(diameter), average: Some(average) }
             }
-            Shape::Irregular => self.searched_distances(),
+            Shape::Bmin(_) | Shape::Irregular => self.searched_distances(),
         }
     }
 

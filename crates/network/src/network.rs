@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::grid::{Axis, Direction, Grid};
 use crate::ids::{ChannelId, NodeId, RouterId};
+use crate::stages::Stages;
 
 /// What an algorithm may know of a network's regularity.
 ///
@@ -17,6 +18,8 @@ pub enum Shape {
     Torus(Grid),
     /// A binary hypercube, as a grid of extent 2 in each dimension; a router's index is its address.
     Hypercube(Grid),
+    /// A bidirectional multistage network: a K-ary L-tree.
+    Bmin(Stages),
     /// No regularity is known.
     Irregular,
 }
@@ -34,7 +37,23 @@ impl Shape {
     pub fn grid(&self) -> Option<&Grid> {
         match self {
             Self::Mesh(grid) | Self::Torus(grid) | Self::Hypercube(grid) => Some(grid),
-            Self::Irregular => None,
+            Self::Bmin(_) | Self::Irregular => None,
+        }
+    }
+
+    /// The stages, if this is a multistage network.
+    pub fn stages(&self) -> Option<&Stages> {
+        match self {
+            Self::Bmin(stages) => Some(stages),
+            _ => None,
+        }
+    }
+
+    /// The stages, if this is a bidirectional multistage network.
+    pub fn bmin(&self) -> Option<&Stages> {
+        match self {
+            Self::Bmin(stages) => Some(stages),
+            _ => None,
         }
     }
 
@@ -49,6 +68,7 @@ impl Shape {
             Self::Mesh(_) => "a mesh",
             Self::Torus(_) => "a torus",
             Self::Hypercube(_) => "a hypercube",
+            Self::Bmin(_) => "a bidirectional multistage network",
             Self::Irregular => "an irregular network",
         }
     }
@@ -197,6 +217,11 @@ impl Network {
     pub(crate) fn with_nodes(mut self, router_of: Vec<u32>) -> Self {
         self.attachment = Attachment::new(self.routers(), router_of);
         self
+    }
+
+    /// The same network, whose wiring has this shape.
+    pub(crate) fn with_shape(self, shape: Shape) -> Self {
+        Self { shape, ..self }
     }
 
     /// The same network with what else is known of it; numbers of channels' ports stay.

@@ -4,23 +4,27 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use crate::bmin::bmin;
+use crate::builder::{MAX_LINKS, MAX_NODES, MAX_PORT};
 use crate::error::TopologyError;
 use crate::graph_spec::{GRAPHS, GraphSpec};
 use crate::grid::Grid;
 use crate::network::{Network, Shape};
+use crate::stages::Stages;
 
 /// The most routers that a network may have: 16 times a 1024x1024 mesh.
 pub const MAX_ROUTERS: usize = 1 << 24;
 
 /// The forms of a topology specification, for messages and help.
-pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, `random:nodes=N,degree=D,seed=S`, \
+pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, `bmin:KxL`, `random:nodes=N,degree=D,seed=S`, \
     `regular:nodes=N,degree=D,seed=S`, `small-world:nodes=N,degree=D,rewire=P,seed=S`, `tree:nodes=N,seed=S`, `ring:N`, \
     `complete:N`, `petersen`, or the path of a file (edge list, GraphML, node-link JSON, anynet, ibsim, ibnetdiscover)";
 const GRIDS: [(&str, &str); 3] = [("mesh", "mesh:16x16"), ("torus", "torus:16x16"), ("hypercube", "hypercube:10")];
+const MULTISTAGE: [(&str, &str); 1] = [("bmin", "bmin:4x3")];
 
 /// The families of topologies, each with an example.
 fn families() -> impl Iterator<Item = (&'static str, &'static str)> {
-    GRIDS.into_iter().chain(GRAPHS)
+    GRIDS.into_iter().chain(MULTISTAGE).chain(GRAPHS)
 }
 
 /// A recipe for a network, as text: `mesh:16x16`, `torus:8x8x8`, `hypercube:10`, `random:nodes=256,degree=4,seed=7`, or a file's
@@ -48,6 +52,8 @@ pub enum TopologySpec {
     Torus(Vec<u32>),
     /// `hypercube:N`.
     Hypercube(u32),
+    /// `bmin:KxL`: a bidirectional multistage network of switches with K ports on each side in L stages, for K^L nodes.
+    Bmin(u32, u32),
     /// A graph that is generated.
     Graph(GraphSpec),
     /// The path of a file, in any of the formats of [`FileFormat`](crate::FileFormat).
@@ -96,6 +102,7 @@ impl FromStr for TopologySpec {
                     }),
                 }
             }
+            "bmin" => multistage(given, rest, "bmin").map(|(radix, stages)| Self::Bmin(radix, stages)),
             _ if Path::new(given).exists() => Ok(Self::File(given.to_owned())),
             _ => Err(unknown(nearest(family))),
         }
@@ -133,6 +140,39 @@ fn extents(given: &str, rest: &str, expected: &'static str) -> Result<Vec<u32>, 
     }
 }
 
+/// The radix and the number of stages of a multistage network.
+fn multistage(given: &str, rest: &str, family: &str) -> Result<(u32, u32), TopologyError> {
+    let malformed = |problem| TopologyError::Malformed {
+        given: given.to_owned(),
+        problem,
+        expected: format!("the radix of switches and the number of stages, as in `{family}:4x3`"),
+    };
+    let numbers =
+        rest.split('x').map(|part| part.parse::<u32>().map_err(|_| malformed(format!("`{part}` is not a number"))));
+    let [radix, stages] = numbers.collect::<Result<Vec<u32>, _>>()?[..] else {
+        return Err(malformed(format!("`{rest}` is not two numbers")));
+    };
+    if radix < 2 || stages == 0 {
+        return Err(malformed("switches have at least 2 ports on each side, and there is at least 1 stage".to_owned()));
+    }
+    let most_ports = MAX_PORT.div_ceil(2);
+    if radix > most_ports {
+        return Err(malformed(format!("switches have at most {most_ports} ports on each side")));
+    }
+    let nodes = u128::from(radix).checked_pow(stages).unwrap_or(u128::MAX);
+    let routers = (nodes / u128::from(radix)).saturating_mul(u128::from(stages));
+    if routers > MAX_ROUTERS as u128 {
+        return Err(TopologyError::TooLarge { given: given.to_owned(), routers, limit: MAX_ROUTERS });
+    }
+    let links = nodes * u128::from(stages - 1);
+    if nodes > MAX_NODES as u128 || links > MAX_LINKS as u128 {
+        return Err(malformed(format!(
+            "it has {nodes} nodes and {links} links, and at most {MAX_NODES} and {MAX_LINKS} are supported"
+        )));
+    }
+    Ok((radix, stages))
+}
+
 impl fmt::Display for TopologySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let join = |extents: &[u32]| extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
@@ -140,6 +180,7 @@ impl fmt::Display for TopologySpec {
             Self::Mesh(extents) => write!(f, "mesh:{}", join(extents)),
             Self::Torus(extents) => write!(f, "torus:{}", join(extents)),
             Self::Hypercube(n) => write!(f, "hypercube:{n}"),
+            Self::Bmin(radix, stages) => write!(f, "bmin:{radix}x{stages}"),
             Self::Graph(graph) => graph.fmt(f),
             Self::File(path) => f.write_str(path),
         }
@@ -157,6 +198,7 @@ impl TopologySpec {
             Self::Mesh(extents) => Shape::Mesh(Grid::new(extents)),
             Self::Torus(extents) => Shape::Torus(Grid::new(extents)),
             Self::Hypercube(n) => Shape::Hypercube(Grid::new(&vec![2; *n as usize])),
+            Self::Bmin(radix, stages) => return Ok(bmin(name, Stages::new(*radix, *stages))),
             Self::Graph(graph) => return graph.build(),
             Self::File(path) => return crate::files::read(path),
         };
@@ -181,6 +223,17 @@ mod tests {
         assert!(message("mesh:99999x99999").contains("has 9999800001 routers"));
         assert!(message("hypercube:500").contains("routers; at most"));
         assert!(message("hypercube:0").contains("at least one dimension"));
+        assert!(message("bmin").contains("needs its size, as in `bmin:4x3`"));
+        assert!(message("bmni:4x2").ends_with("did you mean `bmin`?"));
+        assert!(message("bmin:4").contains("`4` is not two numbers; expected the radix"));
+        assert!(message("bmin:4x2x2").contains("is not two numbers"));
+        assert!(message("bmin:1x3").contains("at least 2 ports on each side"));
+        assert!(message("bmin:4x0").contains("at least 1 stage"));
+        assert!(message("bmin:4xy").contains("`y` is not a number"));
+        assert!(message("bmin:40000x1").contains("at most 32768 ports on each side"));
+        assert!(message("bmin:2x400").contains("routers; at most"));
+        assert!(message("bmin:256x4").contains("routers; at most"));
+        assert!(message("bmin:5000x2").contains("it has 25000000 nodes"));
         assert!(message("no/such/file").contains("there is no such file"));
     }
 }

@@ -13,13 +13,16 @@ use crate::tree_registry::{TreeOptions, tree_construction_by_name};
 use crate::tree_routing::{TreeRouting, TreesError};
 use crate::turn_prohibition::turn_prohibition;
 use crate::turn_routing::{Choice, TurnRouting};
+use crate::turnaround::Turnaround;
 use crate::up_down::{Root, up_down};
 
 /// The names that [`routing_by_name`] knows.
-pub const ROUTINGS: [&str; 9] = [
+pub const ROUTINGS: [&str; 11] = [
     "e-cube",
     "negative-first",
     "hamiltonian",
+    "turnaround",
+    "turnaround-deterministic",
     "up-down",
     "turn-prohibition",
     "up-down-deterministic",
@@ -104,7 +107,7 @@ fn unknown(name: &str) -> UnknownName {
 
 /// The routing relation of this name, made for `network`.
 ///
-/// The first three need nothing but the network's shape; the others search it, in O(channels) or a little more, and keep
+/// Those that need nothing but the network's shape keep nothing; the others search it, in O(channels) or a little more, and keep
 /// tables ([`TurnRouting`]).
 ///
 /// # Errors
@@ -126,6 +129,8 @@ pub fn routing_by_name(
         "e-cube" => stateless(Box::new(ECube)),
         "negative-first" => stateless(Box::new(NegativeFirst)),
         "hamiltonian" => stateless(Box::new(Hamiltonian)),
+        "turnaround" => stateless(Box::new(Turnaround::new(Choice::Adaptive))),
+        "turnaround-deterministic" => stateless(Box::new(Turnaround::new(Choice::First))),
         "up-down" => over_turns("up-down", up_down()?, Choice::Adaptive),
         "turn-prohibition" => over_turns("turn-prohibition", turn_prohibition(network), Choice::Adaptive),
         "up-down-deterministic" => over_turns("up-down-deterministic", up_down()?, Choice::First),
@@ -160,7 +165,8 @@ mod tests {
     #[test]
     fn every_listed_routing_exists_under_its_own_name() {
         for name in ROUTINGS {
-            assert_eq!(by_name(name, "mesh:3x3").unwrap().name(), name);
+            let network = if name.starts_with("turnaround") { "bmin:3x3" } else { "mesh:3x3" };
+            assert_eq!(by_name(name, network).unwrap().name(), name);
         }
     }
 

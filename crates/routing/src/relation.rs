@@ -3,6 +3,7 @@
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::multidestination::MultidestinationRouting;
 use crate::turn_routing::TurnRouting;
 
 /// Which output channels a header may take.
@@ -42,6 +43,12 @@ pub trait RoutingRelation: Send + Sync {
 
     /// This relation as routing over a set of turns, if that is what it is.
     fn turn_routing(&self) -> Option<&TurnRouting> {
+        None
+    }
+
+    /// How switches route worms whose headers encode several destinations, if this relation says so. What goes to one
+    /// destination then goes as a unicast does.
+    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
         None
     }
 }

@@ -7,7 +7,7 @@ use crate::relation::RoutingRelation;
 /// Reach and route lengths of a routing relation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Survey {
-    /// Whether every router has a route to every other.
+    /// Whether every router that worms start at or go to has a route to every other of them.
     pub connected: bool,
     /// The mean length in hops of the shortest permitted routes, over ordered pairs of different routers; `None` if some
     /// pair has no route.
@@ -16,16 +16,16 @@ pub struct Survey {
     pub diameter: Option<u32>,
 }
 
-/// Measures the shortest permitted routes between all pairs of routers.
+/// Measures the shortest permitted routes between all pairs of routers with nodes: switches without are no ends of worms.
 ///
 /// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels).
 pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
-    let routers = network.routers();
+    let ends = || (0..network.routers() as u32).map(RouterId::new).filter(|&router| network.nodes_of(router).len() > 0);
     let (mut total, mut diameter, mut connected) = (0u64, 0, true);
     let mut hops = vec![u32::MAX; network.channels()];
     let mut candidates = Vec::new();
     let (mut frontier, mut next) = (Vec::new(), Vec::new());
-    for target in (0..routers as u32).map(RouterId::new) {
+    for target in ends() {
         // hops[c]: from the start of channel c to the target.
         hops.fill(u32::MAX);
         frontier.clear();
@@ -55,7 +55,7 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
             }
             std::mem::swap(&mut frontier, &mut next);
         }
-        for source in (0..routers as u32).map(RouterId::new).filter(|&s| s != target) {
+        for source in ends().filter(|&source| source != target) {
             relation.candidates(network, source, None, target, &mut candidates);
             let shortest = candidates.iter().map(|c: &ChannelId| hops[c.index()]).min();
             match shortest {
@@ -67,7 +67,8 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
             }
         }
     }
-    let pairs = (routers * routers.saturating_sub(1)).max(1);
+    let ends = ends().count();
+    let pairs = (ends * ends.saturating_sub(1)).max(1);
     Survey {
         connected,
         average_distance: connected.then_some(total as f64 / pairs as f64),
@@ -93,6 +94,15 @@ mod tests {
                 assert!((survey.average_distance.unwrap() - distances.average.unwrap()).abs() < 1e-12);
             }
         }
+    }
+
+    /// Switches that no node is at do not count.
+    #[test]
+    fn turnaround_routes_are_as_long_as_common_ancestors_are_high() {
+        let network = "bmin:2x3".parse::<TopologySpec>().unwrap().build().unwrap();
+        let found = survey(&network, &crate::Turnaround::new(crate::Choice::Adaptive));
+        // From each of four switches one other is 2 hops away, and two are 4.
+        assert_eq!(found, Survey { connected: true, average_distance: Some(10.0 / 3.0), diameter: Some(4) });
     }
 
     /// In two dimensions the Hamiltonian routing function takes shortest paths (Lin, McKinley and Ni 1994, Lemma 1).

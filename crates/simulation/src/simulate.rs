@@ -55,7 +55,7 @@ pub enum SimulationError {
         setting: &'static str,
         /// The algorithm.
         algorithm: &'static str,
-        /// What it sends: `paths` or `trees`.
+        /// What it sends, such as `paths` or `trees`.
         worms: &'static str,
         /// What does not fit, and what would.
         problem: &'static str,
@@ -279,6 +279,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
             let stops = match &worm.itinerary {
                 Itinerary::Path(path) => path.stops.len(),
                 Itinerary::Tree(tree) => tree.branches.len(),
+                Itinerary::Encoded(encoded) => encoded.destinations.len(),
             };
             let hops = (stops * across + 1) as Cycle * Cycle::from(config.routing_delay + 1);
             let headers = stops as Cycle * Cycle::from(config.strip_delay + 1) + Cycle::from(config.header_flits);
@@ -321,6 +322,13 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
                 );
             }
             match (&worm.itinerary, config.header) {
+                (Itinerary::Encoded(_), _) => {
+                    return fail(
+                        "switching.model",
+                        "worms with encoded destinations",
+                        "are replicated by buffered switches, which this model has not",
+                    );
+                }
                 (Itinerary::Path(path), Header::Tree) if path.stops.len() > 1 => {
                     return fail(
                         "switching.header",

@@ -128,7 +128,7 @@ impl<'n> Layout<'n> {
                     vec![vec![a, b]]
                 }
             }
-            Shape::Irregular => {
+            Shape::Bmin(_) | Shape::Irregular => {
                 let link = channel.min(network.reverse(channel));
                 let low = network.from(link);
                 let parallel = network.outputs(low).filter(|&c| c < link && network.to(c) == network.to(link)).count();

@@ -151,7 +151,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 (Header::AllDestinations, Itinerary::Path(path)) => path.stops.len() as u32,
                 (Header::Tree, Itinerary::Tree(tree)) => tree_route::header_flits(tree),
                 (Header::Tree, Itinerary::Path(_)) => 1,
-                (Header::None, _) | (Header::AllDestinations, Itinerary::Tree(_)) => 0,
+                _ => 0,
             };
             worm.flits = worm.header + length;
             match planned.itinerary {
@@ -163,6 +163,7 @@ impl<'a, O: Observer> Core<'a, O> {
                         route.reset(path.stops, path.exit, self.network);
                     }
                 }
+                Itinerary::Encoded(_) => unreachable!("`simulate` refuses them: they need buffered switches"),
                 Itinerary::Tree(tree) => {
                     let source = self.network.router_of(planned.from);
                     let route = tree_route::route(self.network, source, tree, worm, length, self.config.header);

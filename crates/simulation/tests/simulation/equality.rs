@@ -92,6 +92,7 @@ impl fmt::Debug for Case {
                 write!(f, "worm {id}: cycle {at}, {length} flits, from {}, after {:?}, ", worm.from, worm.after)?;
                 match &worm.itinerary {
                     Itinerary::Path(path) => write!(f, "exit {:?} stops {:?}", path.exit, path.stops)?,
+                    Itinerary::Encoded(encoded) => write!(f, "{encoded:?}")?,
                     Itinerary::Tree(tree) => {
                         write!(f, "here {:?}; ", tree.delivers)?;
                         write!(f, "trunk {:?} delivers {:?}; ", tree.trunk, tree.delivers)?;

@@ -198,7 +198,7 @@ impl Oracle<'_> {
             let source = self.network.router_of(plan.from);
             let stops_here = match &plan.itinerary {
                 Itinerary::Path(path) => next_stops(self.network, &path.stops, source),
-                Itinerary::Tree(_) => Vec::new(),
+                Itinerary::Tree(_) | Itinerary::Encoded(_) => Vec::new(),
             };
             let stops = stops_here.len();
             let vertices = vec![Vertex::new(source, stops_here, stops)];
@@ -380,6 +380,7 @@ impl Oracle<'_> {
                 let candidates = candidates.into_iter().map(ChannelId::raw).collect();
                 outputs.push(output(Part::Link(candidates), Some(vertex + 1), None));
             }
+            Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
             Itinerary::Tree(tree) => {
                 for (branch, &child) in tree.branches.iter().zip(&worm.places[1..]) {
                     if worm.parents[child] == Some(vertex) {

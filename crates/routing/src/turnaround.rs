@@ -1,0 +1,153 @@
+//! Turnaround routing on bidirectional multistage networks.
+
+use wormcast_network::{ChannelId, Network, RouterId, Stages};
+
+use crate::multidestination::{Decision, MultidestinationRouting, node_set};
+use crate::relation::{RoutingRelation, Unsupported};
+use crate::turn_routing::Choice;
+
+/// Turnaround routing: up to the stage of the least common ancestors of source and destination, then down.
+///
+/// Source: paper 4, sections 2 and 3.3; Scherson and Chien, Least common ancestor networks, 1993. Every switch of that stage that a worm can
+/// reach leads down to the destination, so on the way up any right port will do; on the way down the left port at stage s is digit s of
+/// the destination.
+///
+/// The preferred way up keeps straight on: a worm that came by left port j leaves by right port K + j. If its source's router starts it by
+/// the port of the source's digit 0, that is the port of the source's digit at each stage, and no two sources ever prefer the same
+/// channel (paper 4's software multicast relies on it). Left alone, that router does not know which of its nodes sends; it prefers the port of
+/// digit 1 of the destination, the lowest one of several. The other ports follow cyclically. With [`Choice::First`] the preferred way is the only one: deterministic routing.
+///
+/// Needs a bidirectional multistage network (`bmin:KxL`). No tables; O(K) a hop.
+///
+/// ```
+/// use wormcast_network::{RouterId, TopologySpec};
+/// use wormcast_routing::{Choice, Turnaround, append_route};
+///
+/// let network = "bmin:2x3".parse::<TopologySpec>()?.build()?;
+/// let mut route = Vec::new();
+/// // From the switch of nodes 0 and 1 to that of nodes 6 and 7: up two stages and down again.
+/// append_route(&network, &Turnaround::new(Choice::Adaptive), RouterId::new(0), None, RouterId::new(3), &mut route)?;
+/// let visited: Vec<u32> = route.iter().map(|&c| network.to(c).raw()).collect();
+/// assert_eq!(visited, [5, 9, 7, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turnaround {
+    choice: Choice,
+}
+
+impl Turnaround {
+    /// With all ways up, or the preferred one only.
+    pub fn new(choice: Choice) -> Self {
+        Self { choice }
+    }
+
+    /// Replaces `out` by the channels to the right, the preferred one first; `towards` is the position of the destination's switch.
+    fn up(
+        self,
+        network: &Network,
+        stages: &Stages,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        towards: u32,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        let radix = stages.radix();
+        // Channels are in the order of ports; those to the right are the last.
+        let outputs = network.outputs(at);
+        let lefts = outputs.len().saturating_sub(radix as usize);
+        let came_by = arrived.and_then(|channel| network.port_of(network.reverse(channel)));
+        let start = || stages.digit(towards, stages.stage(at));
+        let straight = came_by.filter(|&port| port < radix).unwrap_or_else(start) as usize;
+        let rights = outputs.skip(lefts);
+        let count = if self.choice == Choice::First { 1 } else { radix as usize };
+        out.extend(rights.clone().skip(straight).chain(rights.take(straight)).take(count));
+    }
+}
+
+/// The nodes below a switch: the first of them and their number.
+fn below(stages: &Stages, at: RouterId) -> (u32, u32) {
+    let stage = stages.stage(at);
+    let nodes = stages.weight(stage) * stages.radix();
+    (stages.position(at) / stages.weight(stage) * nodes, nodes)
+}
+
+impl RoutingRelation for Turnaround {
+    fn name(&self) -> &'static str {
+        match self.choice {
+            Choice::Adaptive => "turnaround",
+            Choice::First => "turnaround-deterministic",
+        }
+    }
+
+    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
+        match network.shape().bmin() {
+            Some(_) => Ok(()),
+            None => Err(Unsupported::new(self.name(), "a bidirectional multistage network", network)
+                .with_hint("`bmin:KxL` is one, and `up-down` does the same on other networks")),
+        }
+    }
+
+    fn candidates(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        let Some(stages) = network.shape().bmin() else { return };
+        if at == target {
+            return;
+        }
+        let (stage, position) = (stages.stage(at), stages.position(target));
+        if stages.stage(target) > 0 {
+            // No node is there.
+            return;
+        }
+        let weight = stages.weight(stage);
+        if stages.position(at) / weight == position / weight {
+            let digit = if stage == 0 { return } else { stages.digit(position, stage - 1) };
+            out.extend(network.outputs(at).nth(digit as usize));
+        } else {
+            self.up(network, stages, at, arrived, position, out);
+        }
+    }
+
+    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
+        Some(self)
+    }
+}
+
+impl MultidestinationRouting for Turnaround {
+    fn decide(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        destinations: &[u64],
+        decision: &mut Decision,
+    ) {
+        decision.reset(destinations.len(), false);
+        let Some(stages) = network.shape().bmin() else { return };
+        let (first, count) = below(stages, at);
+        let outside = |(place, &word): (usize, &u64)| word & !node_set::mask(place, first, first + count) != 0;
+        if destinations.iter().enumerate().any(outside) {
+            let lowest = node_set::members(destinations).next().map_or(0, |node| node.raw() / stages.radix());
+            self.up(network, stages, at, arrived, lowest, &mut decision.channels);
+            return;
+        }
+        decision.reset(destinations.len(), true);
+        if stages.stage(at) == 0 {
+            decision.deliveries.extend(node_set::members(destinations));
+            return;
+        }
+        // Left port j leads to the j-th part of the nodes below.
+        let part = count / stages.radix();
+        for (start, channel) in (first..first + count).step_by(part as usize).zip(network.outputs(at)) {
+            decision.branch(channel, destinations, |place| node_set::mask(place, start, start + part));
+        }
+    }
+}
