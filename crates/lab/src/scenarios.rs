@@ -55,7 +55,7 @@ impl Job {
     pub(crate) fn run(&self, engine: EngineChoice, seed: u64) -> Result<RunResult, JobError> {
         match &self.0 {
             Work::Simulate(scenario) => Ok(simulate(scenario, engine, seed)?),
-            Work::Trees(runs) => Ok(runs.run(seed)?),
+            Work::Trees(runs) => Ok(runs.run(seed).map_err(Box::new)?),
         }
     }
 }
@@ -69,13 +69,7 @@ pub enum JobError {
     Simulation(#[from] SimulationError),
     /// There are no such trees.
     #[error(transparent)]
-    Trees(Box<TreeError>),
-}
-
-impl From<TreeError> for JobError {
-    fn from(error: TreeError) -> Self {
-        Self::Trees(Box::new(error))
-    }
+    Trees(#[from] Box<TreeError>),
 }
 
 /// What is made already.
