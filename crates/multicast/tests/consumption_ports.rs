@@ -2,6 +2,7 @@
 
 use wormcast_multicast::{ALGORITHMS, Options, algorithm_by_name};
 use wormcast_network::TopologySpec;
+use wormcast_routing::Branching;
 
 /// The fewest consumption channels with which no worms of this algorithm, whatever their destinations, can block each other.
 fn fewest(algorithm: &str, topology: &str) -> Option<u32> {
@@ -28,7 +29,12 @@ fn as_documented() {
             "column-path" => (2, None),
             "tree-zero" | "tree-one" | "tree-infinity" => {
                 for topology in ["mesh:4x4", "mesh:4x4x4", "hypercube:4", "random:nodes=16,degree=3,seed=1"] {
-                    assert_eq!(fewest(algorithm, topology), None, "{algorithm} on {topology}");
+                    assert_eq!(fewest(algorithm, topology), Some(1), "{algorithm} on {topology}");
+                    // In lockstep there is no number.
+                    let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+                    let made = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
+                    let lockstep = made.dependencies_with(&network, Branching::LOCKSTEP);
+                    assert!(lockstep.deadlock(8).is_some(), "{algorithm} on {topology}");
                 }
                 continue;
             }

@@ -277,7 +277,7 @@ fn points_are_in_the_order_of_the_file_and_have_their_own_hashes() {
     assert_eq!(original.iter().collect::<std::collections::HashSet<_>>().len(), 4);
     assert!(original.iter().all(|hash| hash.len() == 64));
     // Titles, plots and stopping do not change what is simulated; spelled-out defaults neither.
-    let same = "title = \"u\"\nplot.title = 'v'\nstop.confidence = 0.9\nswitching.buffer = 1";
+    let same = "title = \"u\"\nplot.title = 'v'\nstop.confidence = 0.9\nswitching.virtual_channels = 1";
     assert_eq!(hashes(&GOOD.replace("title = \"t\"", same)), original);
     assert_ne!(hashes(&GOOD.replace("seed = 3", "seed = 4"))[0], original[0]);
     assert_ne!(hashes(&GOOD.replace("seed = 3", "seed = 3\nswitching.buffer = 2"))[0], original[0]);
