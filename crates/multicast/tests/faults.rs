@@ -67,7 +67,7 @@ fn any_one_link_may_fail() {
             }
         }
     }
-    assert!(relayed > 1_000, "{relayed} worms are sent on");
+    assert!(relayed > 500, "{relayed} worms are sent on");
 }
 
 /// With global information, everything works until the network falls apart, and that is an error.
