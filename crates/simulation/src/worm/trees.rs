@@ -120,32 +120,37 @@ impl TreeTimes {
         self.last_departure
     }
 
-    /// Flits that have entered a vertex in cycles before `now`.
-    pub(super) fn entered(&self, route: &TreeRoute, vertex: usize, now: Cycle, flits: u32, buffer: u32) -> u32 {
-        // A flit enters when it leaves the parent: after it has left all ancestors, each held back by all below it.
-        let mut count = u64::from(flits);
-        let mut ancestor = route.vertices[vertex].parent;
-        let mut distance = 0;
-        while ancestor != NONE {
-            count = count.min(self.passed(route, ancestor as usize, (now - 1).checked_sub(distance), buffer));
-            ancestor = route.vertices[ancestor as usize].parent;
-            distance += 1;
+    /// Flits that have entered each vertex in cycles before `now`: O(vertices x height).
+    ///
+    /// A flit enters a vertex when it leaves the parent: after it has left all ancestors, each a cycle earlier, and each held back
+    /// by all below it.
+    pub(super) fn entered(&self, route: &TreeRoute, now: Cycle) -> Vec<u32> {
+        let vertices = route.vertices.len();
+        let mut count = vec![u64::from(self.flits); vertices];
+        let mut ancestor: Vec<u32> = route.vertices.iter().map(|vertex| vertex.parent).collect();
+        let mut passed = vec![0; vertices];
+        let mut until = now.checked_sub(1);
+        while ancestor.iter().any(|&ancestor| ancestor != NONE) {
+            self.passed(route, until, &mut passed);
+            for (count, ancestor) in count.iter_mut().zip(&mut ancestor).filter(|(_, ancestor)| **ancestor != NONE) {
+                *count = (*count).min(passed[*ancestor as usize]);
+                *ancestor = route.vertices[*ancestor as usize].parent;
+            }
+            until = until.and_then(|until| until.checked_sub(1));
         }
-        count as u32
+        count.into_iter().map(|count| count as u32).collect()
     }
 
-    /// The flits that the vertices below `v`, and `v` itself, have let leave `v` up to and including a cycle.
-    fn passed(&self, route: &TreeRoute, v: usize, until: Option<Cycle>, buffer: u32) -> u64 {
-        let mut count = u64::MAX;
-        let mut work = vec![(v, 0u64)];
-        while let Some((m, room)) = work.pop() {
-            let own = match (self.vertices.get(m).and_then(|vertex| vertex.leaves), until) {
+    /// The flits that the vertices below each one, and itself, have let leave it up to and including a cycle.
+    fn passed(&self, route: &TreeRoute, until: Option<Cycle>, passed: &mut [u64]) {
+        // Children after their parents.
+        for v in (0..route.vertices.len()).rev() {
+            let own = match (self.vertices.get(v).and_then(|vertex| vertex.leaves), until) {
                 (Some(leaves), Some(until)) if leaves <= until => until - leaves + 1,
                 _ => 0,
             };
-            count = count.min(own + room);
-            work.extend(route.children(m).map(|child| (child, room + u64::from(buffer))));
+            let below = route.children(v).map(|child| passed[child] + u64::from(self.buffer)).min();
+            passed[v] = below.map_or(own, |below| own.min(below));
         }
-        count
     }
 }
