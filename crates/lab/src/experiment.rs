@@ -15,6 +15,7 @@ use crate::document::{Document, Override, Tree};
 use crate::figure::Figure;
 use crate::file::{ExperimentFile, PlotSettings, Quantity, Stop, TimeUnit};
 use crate::point::{Coordinate, Point, PointSpec, sha256};
+use crate::scenarios::drawn_with;
 
 const BUILT_IN: &str = include_str!("../../../experiments/mesh-latency-10.toml");
 
@@ -316,7 +317,13 @@ impl Experiment {
             files.insert(key.to_owned(), digest);
         }
         Ok(PointSpec {
-            topology: if files.contains_key("topology") { topology } else { resolved.to_string() },
+            topology: if files.contains_key("topology") {
+                topology
+            } else if drawn_with(&topology, 0).is_some() {
+                topology.trim().to_owned()
+            } else {
+                resolved.to_string()
+            },
             algorithm,
             routing: file.routing,
             seed: file.seed,

@@ -18,8 +18,11 @@ pub(crate) struct ExperimentFile {
     /// What the experiment shows; the title of its plot.
     #[serde(default)]
     pub(crate) title: String,
-    /// The network, as `mesh:16x16`, or the path of a topology file, relative to this file.
-    #[serde(default)]
+    /// The network, as `mesh:16x16`, or the path of a topology file, relative to this file; or a family with its parameters as
+    /// settings of their own, as `random = { nodes = 256, degree = 4 }`, which can be swept. A graph that is drawn at random without
+    /// a seed is drawn anew for each replication.
+    #[serde(default, deserialize_with = "topology")]
+    #[schemars(with = "Option<TopologyForm>")]
     pub(crate) topology: Option<String>,
     /// The multicast algorithm, such as `dual-path`; in mode `trees` a construction of trees, such as `dstm-1`.
     #[serde(default)]
@@ -103,6 +106,66 @@ pub enum FaultInformation {
     Global,
     /// The nodes at both ends: a worm that comes to a failed link is absorbed there and sent on from there.
     Local,
+}
+
+/// A topology in a file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum TopologyForm {
+    /// Its text.
+    Text(String),
+    /// Its family and parameters.
+    Family(Family),
+}
+
+/// A family of graphs that are drawn at random, with its parameters.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Family {
+    /// Connected random graphs of given average degree.
+    Random(Parameters),
+    /// Connected random graphs in which every router has this degree.
+    Regular(Parameters),
+    /// Small worlds.
+    SmallWorld(Parameters),
+    /// Random trees.
+    Tree(Parameters),
+}
+
+/// The parameters of a family, as in its text.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Routers.
+    nodes: Option<u32>,
+    /// Links a router.
+    degree: Option<f64>,
+    /// The probability that a link of a small world is moved.
+    rewire: Option<f64>,
+    /// The seed; without one, each replication draws a graph of its own.
+    seed: Option<u64>,
+}
+
+/// A topology as its text, whichever way it is given.
+fn topology<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    const EXPECTED: &str = "expected a topology as text, such as \"mesh:16x16\", or a family of random graphs with its parameters, \
+                            such as `random = { nodes = 256, degree = 4 }`";
+    let form = TopologyForm::deserialize(deserializer).map_err(|_| de::Error::custom(EXPECTED))?;
+    let (family, given) = match form {
+        TopologyForm::Text(text) => return Ok(Some(text)),
+        TopologyForm::Family(Family::Random(given)) => ("random", given),
+        TopologyForm::Family(Family::Regular(given)) => ("regular", given),
+        TopologyForm::Family(Family::SmallWorld(given)) => ("small-world", given),
+        TopologyForm::Family(Family::Tree(given)) => ("tree", given),
+    };
+    let text = |name, value: Option<String>| value.map(|value| format!("{name}={value}"));
+    let parameters = [
+        text("nodes", given.nodes.map(|nodes| nodes.to_string())),
+        text("degree", given.degree.map(|degree| degree.to_string())),
+        text("rewire", given.rewire.map(|rewire| rewire.to_string())),
+        text("seed", given.seed.map(|seed| seed.to_string())),
+    ];
+    Ok(Some(format!("{family}:{}", parameters.into_iter().flatten().collect::<Vec<_>>().join(","))))
 }
 
 /// The engine that simulates.
@@ -323,6 +386,9 @@ pub enum Quantity {
     /// The share of plans that are not contention-free.
     #[serde(rename = "plan.contention")]
     PlanContention,
+    /// The share of turns that the routing prohibits.
+    #[serde(rename = "plan.prohibited")]
+    PlanProhibited,
     /// The routers along the first dimension of the network; as all `trees.…`, of runs in `mode = "trees"`.
     #[serde(rename = "trees.side")]
     TreesSide,
@@ -351,7 +417,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// All quantities, by name.
-    pub(crate) const ALL: [(&'static str, Self); 22] = [
+    pub(crate) const ALL: [(&'static str, Self); 23] = [
         ("latency.last", Self::LatencyLast),
         ("latency.mean", Self::LatencyMean),
         ("latency.p50", Self::LatencyP50),
@@ -366,6 +432,7 @@ impl Quantity {
         ("plan.mean_startups", Self::PlanMeanStartups),
         ("plan.channels", Self::PlanChannels),
         ("plan.contention", Self::PlanContention),
+        ("plan.prohibited", Self::PlanProhibited),
         ("trees.side", Self::TreesSide),
         ("trees.diameter", Self::TreesDiameter),
         ("trees.least_diameter", Self::TreesLeastDiameter),
@@ -413,6 +480,7 @@ impl Quantity {
             Self::PlanMeanStartups => plan.map(|plan| plan.mean_startups),
             Self::PlanChannels => plan.map(|plan| plan.channels),
             Self::PlanContention => plan.map(|plan| plan.contention),
+            Self::PlanProhibited => plan.and_then(|plan| plan.prohibited),
             Self::TreesSide => trees.map(|trees| trees.side),
             Self::TreesDiameter => trees.map(|trees| trees.diameter),
             Self::TreesLeastDiameter => trees.map(|trees| trees.least_diameter),

@@ -58,7 +58,7 @@ pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
 pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
-pub use scenarios::{Job, JobError};
+pub use scenarios::Job;
 pub use seed::replication_seed;
 pub use statistics::Estimate;
 pub use stopping::Outcome;

@@ -88,7 +88,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [&str; 38] = [
+const COLUMNS: [&str; 39] = [
     "outcome",
     "replications",
     "latency_last_cycles",
@@ -115,6 +115,7 @@ const COLUMNS: [&str; 38] = [
     "plan_mean_startups",
     "plan_channels",
     "plan_contention",
+    "plan_prohibited",
     "trees_diameter",
     "trees_least_diameter",
     "trees_average_distance",
@@ -179,6 +180,7 @@ fn record(summary: &PointSummary) -> Vec<String> {
         number(plan.map(|plan| plan.mean_startups.mean)),
         number(plan.map(|plan| plan.channels.mean)),
         number(plan.map(|plan| plan.contention.mean)),
+        number(plan.and_then(|plan| plan.prohibited).map(|share| share.mean)),
         number(trees.map(|trees| trees.diameter.mean)),
         number(trees.map(|trees| trees.least_diameter.mean)),
         number(trees.map(|trees| trees.average_distance.mean)),

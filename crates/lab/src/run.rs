@@ -8,7 +8,7 @@ use wormcast_simulation::{RunResult, SimulationError, simulate};
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
 use crate::point::Point;
-use crate::scenarios::JobError;
+use crate::scenarios::drawn_with;
 use crate::seed::replication_seed;
 use crate::store::{Store, StoreError};
 use crate::summary::{PointSummary, summarise};
@@ -36,7 +36,7 @@ pub enum RunError {
     Simulation(#[from] SimulationError),
     /// A sweep failed.
     #[error(transparent)]
-    Sweep(#[from] SweepError<JobError>),
+    Sweep(#[from] SweepError<SimulationError>),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -79,7 +79,12 @@ pub fn run_sweep(
     }
     let runs = sweep(&points, experiment.stop(), jobs, store, observer, |point, replication| {
         let seed = replication_seed(point.spec.seed, replication);
-        jobs_of_points[point.index].run(point.spec.engine.into(), seed)
+        let engine = point.spec.engine.into();
+        if drawn_with(&point.spec.topology, seed).is_none() {
+            return jobs_of_points[point.index].run(engine, seed);
+        }
+        let job = experiment.job_of(point, seed);
+        job.map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })?.run(engine, seed)
     })?;
     Ok(findings(experiment, &points, &runs))
 }

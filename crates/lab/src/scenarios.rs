@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use thiserror::Error;
 use wormcast_multicast::{Algorithm, AlgorithmError, FaultError, Faults, Options, algorithm_by_name};
-use wormcast_network::Network;
-use wormcast_routing::TreeError;
+use wormcast_network::{Network, TopologySpec};
 use wormcast_simulation::{EngineChoice, Mode, RunResult, Scenario, SimulationError, Traffic, Warmup, simulate};
 
 use crate::diagnostic::Diagnostic;
@@ -22,7 +20,20 @@ impl Experiment {
     /// If the topology cannot be built, the algorithm is unknown or not defined for it, settings contradict each other, or the
     /// engine asked for cannot run this.
     pub fn scenario(&self, point: &Point) -> Result<Scenario, Diagnostic> {
-        Workshop::default().scenario(self, point)
+        self.scenario_of(point, point.spec.seed)
+    }
+
+    /// The same in a run with this seed: a graph that is drawn at random and has no seed of its own is drawn with it.
+    ///
+    /// # Errors
+    /// As [`scenario`](Self::scenario).
+    pub fn scenario_of(&self, point: &Point, seed: u64) -> Result<Scenario, Diagnostic> {
+        Workshop { seed: Some(seed), ..Workshop::default() }.scenario(self, point)
+    }
+
+    /// What to do at a point in a run with this seed.
+    pub(crate) fn job_of(&self, point: &Point, seed: u64) -> Result<Job, Diagnostic> {
+        Workshop { seed: Some(seed), ..Workshop::default() }.job(self, point)
     }
 
     /// Why a point's run failed, with the place of the setting that is to blame; `None` if none is.
@@ -52,29 +63,29 @@ enum Work {
 
 impl Job {
     /// Does it once, with this seed.
-    pub(crate) fn run(&self, engine: EngineChoice, seed: u64) -> Result<RunResult, JobError> {
+    pub(crate) fn run(&self, engine: EngineChoice, seed: u64) -> Result<RunResult, SimulationError> {
         match &self.0 {
-            Work::Simulate(scenario) => Ok(simulate(scenario, engine, seed)?),
-            Work::Trees(runs) => Ok(runs.run(seed).map_err(Box::new)?),
+            Work::Simulate(scenario) => simulate(scenario, engine, seed),
+            Work::Trees(runs) => {
+                runs.run(seed).map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })
+            }
         }
     }
 }
 
-/// Why a replication has no result.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum JobError {
-    /// The simulation failed.
-    #[error(transparent)]
-    Simulation(#[from] SimulationError),
-    /// There are no such trees.
-    #[error(transparent)]
-    Trees(#[from] Box<TreeError>),
+/// A graph with this seed, if it is one that is drawn at random and its text has no seed.
+pub(crate) fn drawn_with(topology: &str, seed: u64) -> Option<TopologySpec> {
+    match topology.parse() {
+        Ok(TopologySpec::Graph(graph)) if !topology.contains("seed=") => graph.with_seed(seed).map(TopologySpec::Graph),
+        _ => None,
+    }
 }
 
 /// What is made already.
 #[derive(Default)]
 struct Workshop {
+    /// The seed of graphs that have none; 0 where it does not matter yet.
+    seed: Option<u64>,
     networks: HashMap<String, Arc<Network>>,
     algorithms: HashMap<AlgorithmKey, Arc<dyn Algorithm>>,
 }
@@ -138,10 +149,12 @@ impl Workshop {
         if let Some(network) = self.networks.get(text) {
             return Ok(Arc::clone(network));
         }
-        let network = experiment
-            .topology(&point.choice, text)?
-            .build()
-            .map_err(|problem| experiment.error_at(&point.choice, "topology", problem.to_string()))?;
+        let spec = match drawn_with(text, self.seed.unwrap_or(0)) {
+            Some(drawn) => drawn,
+            None => experiment.topology(&point.choice, text)?,
+        };
+        let network =
+            spec.build().map_err(|problem| experiment.error_at(&point.choice, "topology", problem.to_string()))?;
         let network = Arc::new(network);
         self.networks.insert(text.clone(), Arc::clone(&network));
         Ok(network)

@@ -86,6 +86,9 @@ pub struct PlanSummary {
     pub channels: Estimate,
     /// The share of plans that are not contention-free.
     pub contention: Estimate,
+    /// The share of turns that the routing prohibits, if it is one over permitted turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prohibited: Option<Estimate>,
 }
 
 /// What the sets of edge-disjoint spanning trees of a point are like.
@@ -143,6 +146,7 @@ impl PointSummary {
             Quantity::PlanMeanStartups => plan.map(|p| interval(p.mean_startups)),
             Quantity::PlanChannels => plan.map(|p| interval(p.channels)),
             Quantity::PlanContention => plan.map(|p| interval(p.contention)),
+            Quantity::PlanProhibited => plan.and_then(|p| p.prohibited).map(interval),
             Quantity::TreesSide => trees.map(|t| interval(t.side)),
             Quantity::TreesDiameter => trees.map(|t| interval(t.diameter)),
             Quantity::TreesLeastDiameter => trees.map(|t| interval(t.least_diameter)),
@@ -236,6 +240,7 @@ fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanSummary> {
         mean_startups: estimate(Quantity::PlanMeanStartups)?,
         channels: estimate(Quantity::PlanChannels)?,
         contention: estimate(Quantity::PlanContention)?,
+        prohibited: estimate(Quantity::PlanProhibited),
     })
 }
 

@@ -8,6 +8,7 @@ use wormcast_routing::{
     Branching, Dependencies, RoutingError, RoutingRelation, TreeError, TreesError, UnknownName, Unsupported,
 };
 
+use crate::covering_matrix::CoveringMatrix;
 use crate::faults::Faults;
 use crate::plan::Plan;
 
@@ -73,6 +74,12 @@ pub trait Algorithm: Send + Sync {
     /// numbers. A plan may bind worms to any of these consumption channels.
     fn ports(&self) -> Option<Ports> {
         None
+    }
+
+    /// For an algorithm that covers destinations by as few next routers as possible: what it had to choose from at each router of
+    /// this multicast's plan. Empty for all others.
+    fn covering_matrices(&self, _network: &Network, _multicast: &Multicast) -> Vec<CoveringMatrix> {
+        Vec::new()
     }
 
     /// What worms of any plan may hold while they wait for what: the input of the static deadlock check. For trees, with the

@@ -4,6 +4,7 @@ use wormcast_network::{ChannelId, Network};
 use wormcast_routing::{Branching, Dependencies, RoutingRelation};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+use crate::covering_matrix::CoveringMatrix;
 use crate::plan::{Branch, Plan};
 use crate::turn_trees::{TurnTrees, Wanted};
 
@@ -230,6 +231,11 @@ impl Algorithm for TreeOne {
 
     fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
         self.trees.plan(network, multicast, grow)
+    }
+
+    fn covering_matrices(&self, network: &Network, multicast: &Multicast) -> Vec<CoveringMatrix> {
+        let (_, wanted) = self.trees.wanted(network, multicast);
+        if wanted.ends.is_empty() { Vec::new() } else { CoveringMatrix::of_tree(&wanted, &grow(&wanted)) }
     }
 
     fn branching(&self) -> Branching {

@@ -51,25 +51,29 @@ impl TurnTrees {
         multicast: &Multicast,
         grow: impl Fn(&Wanted<'_>) -> Vec<Branch>,
     ) -> Plan {
-        let source = multicast.source();
-        let home = network.router_of(source);
-        let mut nodes: Vec<_> = multicast.destinations().iter().map(|&node| (network.router_of(node), node)).collect();
-        if nodes.is_empty() {
+        if multicast.destinations().is_empty() {
             return Plan::default();
         }
+        let (delivers, wanted) = self.wanted(network, multicast);
+        let branches = if wanted.ends.is_empty() { Vec::new() } else { grow(&wanted) };
+        let itinerary = Itinerary::Tree(Tree { delivers, branches, ..Tree::default() });
+        Plan { worms: vec![Worm { from: multicast.source(), after: None, itinerary, consumption_class: None }] }
+    }
+
+    /// The destinations at the source's router, and what the tree has to reach.
+    pub(crate) fn wanted<'a>(&'a self, network: &'a Network, multicast: &Multicast) -> (Vec<NodeId>, Wanted<'a>) {
+        let home = network.router_of(multicast.source());
+        let mut nodes: Vec<_> = multicast.destinations().iter().map(|&node| (network.router_of(node), node)).collect();
         nodes.sort_unstable();
-        let (mut delivers, mut ends) = (Vec::new(), Vec::new());
+        let (mut here, mut ends) = (Vec::new(), Vec::new());
         for of_router in nodes.chunk_by(|a, b| a.0 == b.0) {
             let wanted = of_router.iter().map(|&(_, node)| node).collect();
             match of_router[0].0 {
-                router if router == home => delivers = wanted,
+                router if router == home => here = wanted,
                 router => ends.push((router, wanted)),
             }
         }
-        let wanted = Wanted { network, turns: self.turns(), home, ends };
-        let branches = if wanted.ends.is_empty() { Vec::new() } else { grow(&wanted) };
-        let itinerary = Itinerary::Tree(Tree { delivers, branches, ..Tree::default() });
-        Plan { worms: vec![Worm { from: source, after: None, itinerary, consumption_class: None }] }
+        (here, Wanted { network, turns: self.turns(), home, ends })
     }
 
     /// How many routers the tree of a plan has to reach: those with destinations, but for the source's.

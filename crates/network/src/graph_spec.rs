@@ -252,6 +252,17 @@ impl GraphSpec {
         Ok(Self::SmallWorld { nodes, degree, rewire, seed: given.seed()? })
     }
 
+    /// The same graph family, drawn with another seed; `None` if nothing is random about it.
+    pub fn with_seed(&self, seed: u64) -> Option<Self> {
+        match *self {
+            Self::Random { nodes, degree, .. } => Some(Self::Random { nodes, degree, seed }),
+            Self::Regular { nodes, degree, .. } => Some(Self::Regular { nodes, degree, seed }),
+            Self::SmallWorld { nodes, degree, rewire, .. } => Some(Self::SmallWorld { nodes, degree, rewire, seed }),
+            Self::Tree { nodes, .. } => Some(Self::Tree { nodes, seed }),
+            Self::Ring(_) | Self::Complete(_) | Self::Petersen => None,
+        }
+    }
+
     /// Draws the graph.
     ///
     /// # Errors

@@ -187,7 +187,7 @@ fn other_networks_are_refused() {
         let options = TreeOptions { first: Some(RouterId::new(first)), ..TreeOptions::default() };
         tree_construction_by_name(name, &build(spec), &options).unwrap_err().to_string()
     };
-    assert!(message("torus:4x4", "dstm1", 0).ends_with("; did you mean `dstm-1`?"));
+    assert!(message("torus:4x4", "dstm-tarjn", 0).ends_with("; did you mean `dstm-tarjan`?"));
     for spec in ["torus:4", "torus:1x4", "torus:4x4x4", "mesh:4x4", "hypercube:4", "petersen"] {
         let message = message(spec, "dstm-1", 0);
         assert!(

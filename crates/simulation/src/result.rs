@@ -120,6 +120,9 @@ pub struct PlanCosts {
     pub channels: f64,
     /// The share of plans that are not contention-free (paper 2, Definition 4).
     pub contention: f64,
+    /// The share of turns that the routing prohibits; `None` for a routing that is not one over permitted turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prohibited: Option<f64>,
 }
 
 /// Messages by fate.

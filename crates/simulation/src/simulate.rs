@@ -68,6 +68,14 @@ pub enum SimulationError {
         /// What is wrong.
         error: PlanError,
     },
+    /// A network that is drawn anew for each replication makes no sense with the other settings.
+    #[error("with seed {seed}: {problem}")]
+    Scenario {
+        /// The replication's seed.
+        seed: u64,
+        /// What is wrong.
+        problem: String,
+    },
     /// A worm got to where its routing leads no further.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
@@ -79,6 +87,7 @@ impl SimulationError {
         match self {
             Self::Engine { .. } | Self::NoEngine => Some("engine"),
             Self::Switching { setting, .. } => Some(setting),
+            Self::Scenario { .. } => Some("topology"),
             Self::Plan { .. } | Self::NoRoute(_) => None,
         }
     }

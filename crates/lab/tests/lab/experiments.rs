@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use wormcast_lab::{Diagnostic, Experiment, Override, schema};
+use wormcast_network::ChannelId;
 
 fn shipped() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -62,6 +63,36 @@ fn the_schema_covers_every_key_of_the_shipped_experiments() {
     {
         assert!(text.contains(description), "{description}");
     }
+}
+
+/// A graph without a seed is drawn with that of the run, from text or from a table whose parameters can be swept.
+#[test]
+fn graphs_without_a_seed_are_drawn_anew() {
+    let read = |topology: &str, sweep: &str| {
+        let text = format!(
+            "topology = {topology}\nalgorithm = \"separate\"\n[traffic]\narrivals = {{ process = \"poisson\", rate = 0.1 }}\n\
+             [sweep]\n{sweep}\nrouting = [\"up-down\", \"turn-prohibition\"]\n"
+        );
+        Experiment::parse("test.toml", &text, &[]).unwrap_or_else(|error| panic!("{}", error.render(false)))
+    };
+    let links = |experiment: &Experiment, point: usize, seed| {
+        let points = experiment.points().unwrap();
+        let scenario = experiment.scenario_of(&points[point], seed).unwrap();
+        let network = scenario.network();
+        let ends = (0..network.channels() as u32).map(ChannelId::new).map(|c| (network.from(c), network.to(c)));
+        ends.collect::<Vec<_>>()
+    };
+    let text = read("\"random:nodes=12,degree=3\"", "");
+    let table = read("{ random = { nodes = 12, degree = 4 } }", "topology.random.degree = [3, 4]");
+    for experiment in [&text, &table] {
+        assert_ne!(links(experiment, 0, 1), links(experiment, 0, 2));
+        assert_eq!(links(experiment, 0, 1), links(experiment, 1, 1), "routings meet the same graph");
+    }
+    assert_eq!(links(&text, 0, 7), links(&table, 0, 7));
+    assert_eq!(links(&table, 2, 7).len(), 48);
+    assert_eq!(table.points().unwrap()[2].spec.topology, "random:nodes=12,degree=4");
+    let fixed = read("\"random:nodes=12,degree=3,seed=5\"", "");
+    assert_eq!(links(&fixed, 0, 1), links(&fixed, 0, 2));
 }
 
 const GOOD: &str = r#"title = "t"
@@ -319,7 +350,7 @@ fn trees_are_measured_without_traffic() {
         error.to_string()
     };
     for (set, expected) in [
-        ("algorithm=dstm1", "did you mean `dstm-1`?"),
+        ("algorithm=dstm-tarjn", "did you mean `dstm-tarjan`?"),
         ("topology=mesh:4x4", "`dstm-1` needs a torus of two dimensions"),
         ("run.messages=0", "`run.messages`: expected 1 to"),
         ("run.max_cycles=9", "`run.max_cycles`: `mode = \"trees\"` sends nothing: leave it out"),

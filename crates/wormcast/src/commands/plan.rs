@@ -4,8 +4,8 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wormcast::multicast::{
-    ALGORITHMS, Contention, FaultInformation, Faults, Multicast, Options, PlanSummary, PortModel, algorithm_by_name,
-    node_name, plan_dot, plan_svg, router_name,
+    ALGORITHMS, Contention, CoveringMatrix, FaultInformation, Faults, Multicast, Options, PlanSummary, PortModel,
+    algorithm_by_name, node_name, plan_dot, plan_svg, router_name,
 };
 use wormcast::network::{Network, parse_node, parse_node_list};
 use wormcast::routing::ROUTINGS;
@@ -120,7 +120,11 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let summary = plan.summary(&network, algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
     let exact = algorithm.exact(&network, &multicast);
     match arguments.format {
-        Output::Text => write_text(out, &network, algorithm.name(), &multicast, &summary, exact),
+        Output::Text => {
+            write_text(out, &network, algorithm.name(), &multicast, &summary, exact)?;
+            let matrices = algorithm.covering_matrices(&network, &multicast);
+            matrices.iter().try_for_each(|matrix| write_matrix(out, &network, matrix))
+        }
         Output::Json => {
             let answer = Answer {
                 network: &network,
@@ -134,6 +138,27 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
         Output::Svg => Ok(out.write_all(plan_svg(&network, &summary, &multicast).as_bytes())?),
         Output::Dot => Ok(out.write_all(plan_dot(&network, &summary, &multicast).as_bytes())?),
     }
+}
+
+/// What the One algorithm had to choose from at a router: Table 1 of paper 3.
+fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix) -> Result<(), Failure> {
+    let name = |router| router_name(network, router);
+    let came = matrix.arrived.map_or_else(|| "the source".to_owned(), |c| format!("from {}", name(network.from(c))));
+    writeln!(out, "\ncovering matrix at {} ({came}): hops from next routers, X: no way, *: taken", name(matrix.at))?;
+    let heads: Vec<String> = matrix.destinations.iter().map(|&to| name(to)).collect();
+    let nexts: Vec<String> = matrix.rows.iter().map(|row| name(network.to(row.channel))).collect();
+    let first = nexts.iter().map(String::len).max().unwrap_or(0).max(4);
+    let cell = |width: usize, text: &str, mark: &str| format!("  {text:>width$}{mark}", width = width.max(2));
+    let line = |out: &mut dyn Write, next: &str, cells: String| writeln!(out, "{next:<first$}{}", cells.trim_end());
+    line(out, "next", heads.iter().map(|head| cell(head.len(), head, " ")).collect())?;
+    for (row, next) in matrix.rows.iter().zip(&nexts) {
+        let cells = heads.iter().zip(row.hops.iter().zip(&row.taken)).map(|(head, (hops, &taken))| {
+            let hops = hops.map_or_else(|| "X".to_owned(), |hops| hops.to_string());
+            cell(head.len(), &hops, if taken { "*" } else { " " })
+        });
+        line(out, next, cells.collect())?;
+    }
+    Ok(())
 }
 
 fn write_text(

@@ -113,6 +113,19 @@ fn an_algorithm_may_be_given_its_routing() {
 }
 
 #[test]
+fn trees_are_safe_with_the_buffers_that_they_are_meant_for() {
+    let safe = |options: &[&str]| {
+        let fixed = ["mesh:4x4", "--algorithm", "tree-one", "--routing", "up-down"];
+        analyse(&[&fixed[..], options].concat())["deadlock_free"].clone()
+    };
+    assert_eq!(safe(&[]), true);
+    assert_eq!(safe(&["--buffer", "message", "--replication", "independent", "--reservation", "separate"]), true);
+    for unsafe_ in [["--buffer", "64"], ["--replication", "lockstep"], ["--reservation", "atomic"]] {
+        assert_eq!(safe(&unsafe_), false, "{unsafe_:?}");
+    }
+}
+
+#[test]
 fn bad_input_is_explained() {
     let message = |arguments: &[&str]| wormcast(&[&["routing", "--topology"], arguments].concat()).bad_input();
     assert!(message(&["mesh:4x4", "--routing", "ecube"]).contains("tip: a similar value exists: 'e-cube'"));
@@ -122,6 +135,10 @@ fn bad_input_is_explained() {
         "error: `hamiltonian` needs a mesh, but `torus:4x4` is a torus\n"
     );
     assert!(message(&["mesh:4x4"]).contains("required"));
+    let trees = |option, value| message(&["mesh:4x4", "--algorithm", "tree-one", option, value]);
+    assert!(trees("--buffer", "deep").contains("expected `message`, or a number of flits"));
+    assert!(trees("--replication", "some").contains("expected `lockstep` or `independent`"));
+    assert!(trees("--reservation", "some").contains("expected `atomic` or `separate`"));
     assert!(message(&["mesh:4x4", "--routing", "up-down", "--root", "top"]).contains("`top` is not a root"));
     assert_eq!(
         message(&["mesh:4x4", "--routing", "up-down", "--root", "16"]),
