@@ -36,7 +36,7 @@ impl Figure {
             "traffic.multicast.destinations" => "Destinations per message",
             "traffic.multicast.fraction" => "Share of multicasts",
             degree if degree.starts_with("topology.") && degree.ends_with(".degree") => "Average degree",
-            nodes if nodes.starts_with("topology.") && nodes.ends_with(".nodes") => "Nodes",
+            nodes if nodes.starts_with("topology.") && nodes.strip_suffix(".nodes").is_some() => "Nodes",
             "switching.buffer" => "Buffer depth (flits)",
             "switching.virtual_channels" => "Virtual channels",
             "switching.injection_ports" => "Injection ports",
