@@ -100,6 +100,7 @@ fn traffic(rate: f64) -> Traffic {
         arrivals: Some(Arrivals {
             process: Process::Poisson,
             rate: Some(rate),
+            load: None,
             successes: None,
             sources: None,
             interval: None,

@@ -215,8 +215,10 @@ impl Experiment {
     pub(crate) fn claim_axis(&self) -> Option<String> {
         let series = self.series_key();
         let all = || self.axes.iter().chain(&self.fixed);
-        let plotted = self.figure().and_then(|figure| figure.along);
-        plotted.or_else(|| all().map(|axis| &axis.key).find(|key| **key != series).cloned())
+        // Also where an override has taken it out of the sweep.
+        let named = self.plot.x.clone().filter(|x| all().any(|axis| axis.key == *x));
+        let plotted = || self.figure().and_then(|figure| figure.along);
+        named.or_else(plotted).or_else(|| all().map(|axis| &axis.key).find(|key| **key != series).cloned())
     }
 
     /// The sweep's plots, one for each quantity; none if there are no numbers to plot against.

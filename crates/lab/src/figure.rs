@@ -30,13 +30,17 @@ impl Figure {
     pub(crate) fn x_label(&self) -> String {
         let label = match self.x.as_str() {
             "traffic.arrivals.rate" => "Arrival rate (messages per node per µs)",
+            "traffic.arrivals.load" => "Effective applied load (flits per node per cycle)",
             "traffic.arrivals.sources" => "Source nodes",
             "traffic.arrivals.interval" => "Cycles between bursts",
             "traffic.length" => "Message length (data flits)",
             "traffic.multicast.destinations" => "Destinations per message",
             "traffic.multicast.fraction" => "Share of multicasts",
-            degree if degree.starts_with("topology.") && degree.ends_with(".degree") => "Average degree",
-            nodes if nodes.starts_with("topology.") && nodes.strip_suffix(".nodes").is_some() => "Nodes",
+            "topology.random.degree" | "topology.regular.degree" | "topology.small-world.degree" => "Average degree",
+            "topology.random.nodes"
+            | "topology.regular.nodes"
+            | "topology.small-world.nodes"
+            | "topology.tree.nodes" => "Nodes",
             "switching.buffer" => "Buffer depth (flits)",
             "switching.virtual_channels" => "Virtual channels",
             "switching.injection_ports" => "Injection ports",
@@ -64,10 +68,13 @@ impl Figure {
             Quantity::LatencyP50 => format!("Median latency to the last destination ({unit})"),
             Quantity::LatencyP95 => format!("95th percentile of latency ({unit})"),
             Quantity::LatencyP99 => format!("99th percentile of latency ({unit})"),
+            Quantity::LatencyUnicast => format!("Latency of unicasts ({unit})"),
+            Quantity::LatencyMulticast => format!("Latency of multicasts to the last destination ({unit})"),
             Quantity::OfferedLoad => "Offered load (flits per node per cycle)".to_owned(),
             Quantity::AcceptedLoad => "Accepted load (flits per node per cycle)".to_owned(),
             Quantity::DeliveredLoad => "Delivered load (flits per node per cycle)".to_owned(),
             Quantity::LinkUtilisation => "Mean link utilisation".to_owned(),
+            Quantity::BufferOccupancy => "Mean share of buffers taken".to_owned(),
             Quantity::PlanSteps => "Steps".to_owned(),
             Quantity::PlanStartups => "Startups of the busiest node".to_owned(),
             Quantity::PlanMeanStartups => "Startups per node".to_owned(),

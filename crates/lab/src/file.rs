@@ -359,6 +359,12 @@ pub enum Quantity {
     /// 99th percentile of the latency to the last destination.
     #[serde(rename = "latency.p99")]
     LatencyP99,
+    /// Mean latency of messages to one destination, where there are others too.
+    #[serde(rename = "latency.unicast")]
+    LatencyUnicast,
+    /// Mean latency of messages to several destinations, to the last of them, where there are others too.
+    #[serde(rename = "latency.multicast")]
+    LatencyMulticast,
     /// Flits that messages ask to be delivered, per node per cycle.
     #[serde(rename = "offered_load")]
     OfferedLoad,
@@ -371,6 +377,9 @@ pub enum Quantity {
     /// The mean share of cycles in which a link is busy.
     #[serde(rename = "link_utilisation")]
     LinkUtilisation,
+    /// The mean share of the buffers of buffered switches that is taken.
+    #[serde(rename = "buffer_occupancy")]
+    BufferOccupancy,
     /// Steps of a message's plan; as all `plan.…`, of runs in `mode = "plan"`.
     #[serde(rename = "plan.steps")]
     PlanSteps,
@@ -417,16 +426,19 @@ pub enum Quantity {
 
 impl Quantity {
     /// All quantities, by name.
-    pub(crate) const ALL: [(&'static str, Self); 23] = [
+    pub(crate) const ALL: [(&'static str, Self); 26] = [
         ("latency.last", Self::LatencyLast),
         ("latency.mean", Self::LatencyMean),
         ("latency.p50", Self::LatencyP50),
         ("latency.p95", Self::LatencyP95),
         ("latency.p99", Self::LatencyP99),
+        ("latency.unicast", Self::LatencyUnicast),
+        ("latency.multicast", Self::LatencyMulticast),
         ("offered_load", Self::OfferedLoad),
         ("accepted_load", Self::AcceptedLoad),
         ("delivered_load", Self::DeliveredLoad),
         ("link_utilisation", Self::LinkUtilisation),
+        ("buffer_occupancy", Self::BufferOccupancy),
         ("plan.steps", Self::PlanSteps),
         ("plan.startups", Self::PlanStartups),
         ("plan.mean_startups", Self::PlanMeanStartups),
@@ -471,10 +483,13 @@ impl Quantity {
             Self::LatencyP50 => run.latency.last.p50,
             Self::LatencyP95 => run.latency.last.p95,
             Self::LatencyP99 => run.latency.last.p99,
+            Self::LatencyUnicast => run.latency.unicast.as_ref()?.last.mean,
+            Self::LatencyMulticast => run.latency.multicast.as_ref()?.last.mean,
             Self::OfferedLoad => Some(run.offered_load),
             Self::AcceptedLoad => Some(run.accepted_load),
             Self::DeliveredLoad => Some(run.delivered_load),
             Self::LinkUtilisation => Some(run.links.busy),
+            Self::BufferOccupancy => run.buffers.map(|buffers| buffers.share),
             Self::PlanSteps => plan.map(|plan| plan.steps),
             Self::PlanStartups => plan.map(|plan| plan.startups as f64),
             Self::PlanMeanStartups => plan.map(|plan| plan.mean_startups),
@@ -494,7 +509,16 @@ impl Quantity {
 
     /// Whether it is a time, in cycles, which a saturated point does not have.
     pub fn is_latency(self) -> bool {
-        matches!(self, Self::LatencyLast | Self::LatencyMean | Self::LatencyP50 | Self::LatencyP95 | Self::LatencyP99)
+        matches!(
+            self,
+            Self::LatencyLast
+                | Self::LatencyMean
+                | Self::LatencyP50
+                | Self::LatencyP95
+                | Self::LatencyP99
+                | Self::LatencyUnicast
+                | Self::LatencyMulticast
+        )
     }
 }
 

@@ -88,7 +88,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [&str; 39] = [
+const COLUMNS: [&str; 45] = [
     "outcome",
     "replications",
     "latency_last_cycles",
@@ -99,6 +99,10 @@ const COLUMNS: [&str; 39] = [
     "latency_p50_cycles",
     "latency_p95_cycles",
     "latency_p99_cycles",
+    "latency_unicast_cycles",
+    "latency_unicast_half_width_cycles",
+    "latency_multicast_cycles",
+    "latency_multicast_half_width_cycles",
     "queueing_cycles",
     "startup_cycles",
     "network_cycles",
@@ -107,8 +111,10 @@ const COLUMNS: [&str; 39] = [
     "injected_load",
     "accepted_load",
     "delivered_load",
+    "delivered_load_half_width",
     "link_utilisation",
     "link_utilisation_busiest",
+    "buffer_occupancy",
     "plan_steps",
     "plan_steps_half_width",
     "plan_startups",
@@ -152,6 +158,8 @@ fn record(summary: &PointSummary) -> Vec<String> {
     let trees = summary.trees.as_ref();
     let last = latency.map(|latency| latency.last);
     let mean = latency.and_then(|latency| latency.mean);
+    let unicast = latency.and_then(|latency| latency.unicast);
+    let multicast = latency.and_then(|latency| latency.multicast);
     let mut record: Vec<String> = summary.coordinates.iter().map(crate::point::Coordinate::text).collect();
     record.extend([
         summary.outcome.name().to_owned(),
@@ -164,6 +172,10 @@ fn record(summary: &PointSummary) -> Vec<String> {
         number(latency.and_then(|latency| latency.p50)),
         number(latency.and_then(|latency| latency.p95)),
         number(latency.and_then(|latency| latency.p99)),
+        number(unicast.map(|latency| latency.mean)),
+        number(unicast.and_then(|latency| latency.half_width)),
+        number(multicast.map(|latency| latency.mean)),
+        number(multicast.and_then(|latency| latency.half_width)),
         number(latency.map(|latency| latency.parts.queueing)),
         number(latency.map(|latency| latency.parts.startup)),
         number(latency.map(|latency| latency.parts.network)),
@@ -172,8 +184,10 @@ fn record(summary: &PointSummary) -> Vec<String> {
         number(load.map(|load| load.injected)),
         number(load.map(|load| load.accepted)),
         number(load.map(|load| load.delivered)),
+        number(load.and_then(|load| load.delivered_half_width)),
         number(load.map(|load| load.link_busy)),
         number(load.map(|load| load.link_busiest)),
+        number(load.and_then(|load| load.buffers)),
         number(plan.map(|plan| plan.steps.mean)),
         number(plan.and_then(|plan| plan.steps.half_width)),
         number(plan.map(|plan| plan.startups.mean)),

@@ -8,7 +8,7 @@ use wormcast_simulation::{RunResult, SimulationError, simulate};
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
 use crate::point::Point;
-use crate::scenarios::drawn_with;
+use crate::scenarios::{JobError, drawn_with};
 use crate::seed::replication_seed;
 use crate::store::{Store, StoreError};
 use crate::summary::{PointSummary, summarise};
@@ -36,7 +36,7 @@ pub enum RunError {
     Simulation(#[from] SimulationError),
     /// A sweep failed.
     #[error(transparent)]
-    Sweep(#[from] SweepError<SimulationError>),
+    Sweep(#[from] SweepError<JobError>),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -84,7 +84,8 @@ pub fn run_sweep(
             return jobs_of_points[point.index].run(engine, seed);
         }
         let job = experiment.job_of(point, seed);
-        job.map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })?.run(engine, seed)
+        let job = job.map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })?;
+        job.run(engine, seed)
     })?;
     Ok(findings(experiment, &points, &runs))
 }

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use thiserror::Error;
 use wormcast_multicast::{Algorithm, AlgorithmError, FaultError, Faults, Options, algorithm_by_name};
 use wormcast_network::{Network, TopologySpec};
+use wormcast_routing::TreeError;
 use wormcast_simulation::{EngineChoice, Mode, RunResult, Scenario, SimulationError, Traffic, Warmup, simulate};
 
 use crate::diagnostic::Diagnostic;
@@ -31,11 +33,6 @@ impl Experiment {
         Workshop { seed: Some(seed), ..Workshop::default() }.scenario(self, point)
     }
 
-    /// What to do at a point in a run with this seed.
-    pub(crate) fn job_of(&self, point: &Point, seed: u64) -> Result<Job, Diagnostic> {
-        Workshop { seed: Some(seed), ..Workshop::default() }.job(self, point)
-    }
-
     /// Why a point's run failed, with the place of the setting that is to blame; `None` if none is.
     pub fn explain(&self, point: &Point, error: &SimulationError) -> Option<Diagnostic> {
         error.setting().map(|key| self.error_at(&point.choice, key, error.to_string()))
@@ -48,6 +45,19 @@ impl Experiment {
     pub fn jobs(&self, points: &[Point]) -> Result<Vec<Job>, Diagnostic> {
         let mut workshop = Workshop::default();
         points.iter().map(|point| workshop.job(self, point)).collect()
+    }
+
+    /// What to do at a point in a run with this seed, as [`scenario_of`](Self::scenario_of).
+    pub(crate) fn job_of(&self, point: &Point, seed: u64) -> Result<Job, Diagnostic> {
+        Workshop { seed: Some(seed), ..Workshop::default() }.job(self, point)
+    }
+}
+
+/// A graph with this seed, if it is one that is drawn at random and its text has no seed.
+pub(crate) fn drawn_with(topology: &str, seed: u64) -> Option<TopologySpec> {
+    match topology.parse() {
+        Ok(TopologySpec::Graph(graph)) if !topology.contains("seed=") => graph.with_seed(seed).map(TopologySpec::Graph),
+        _ => None,
     }
 }
 
@@ -63,22 +73,24 @@ enum Work {
 
 impl Job {
     /// Does it once, with this seed.
-    pub(crate) fn run(&self, engine: EngineChoice, seed: u64) -> Result<RunResult, SimulationError> {
+    pub(crate) fn run(&self, engine: EngineChoice, seed: u64) -> Result<RunResult, JobError> {
         match &self.0 {
-            Work::Simulate(scenario) => simulate(scenario, engine, seed),
-            Work::Trees(runs) => {
-                runs.run(seed).map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })
-            }
+            Work::Simulate(scenario) => Ok(simulate(scenario, engine, seed)?),
+            Work::Trees(runs) => Ok(runs.run(seed).map_err(Box::new)?),
         }
     }
 }
 
-/// A graph with this seed, if it is one that is drawn at random and its text has no seed.
-pub(crate) fn drawn_with(topology: &str, seed: u64) -> Option<TopologySpec> {
-    match topology.parse() {
-        Ok(TopologySpec::Graph(graph)) if !topology.contains("seed=") => graph.with_seed(seed).map(TopologySpec::Graph),
-        _ => None,
-    }
+/// Why a replication has no result.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The simulation failed.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// There are no such trees.
+    #[error(transparent)]
+    Trees(#[from] Box<TreeError>),
 }
 
 /// What is made already.
@@ -186,10 +198,10 @@ impl Workshop {
         };
         for link in &spec.faults.links {
             let wrong = |problem: FaultError| experiment.error_at(&point.choice, "faults.links", problem.to_string());
-            faults.fail(network, link).map_err(wrong)?;
+            faults.fail(&network, link).map_err(wrong)?;
         }
         faults
-            .fail_at_random(network, spec.faults.random as usize, spec.seed)
+            .fail_at_random(&network, spec.faults.random as usize, spec.seed)
             .map_err(|problem| experiment.error_at(&point.choice, "faults.random", problem.to_string()))?;
         let options = Options { routing: spec.routing.clone(), seed: spec.seed, faults };
         let made = algorithm_by_name(&spec.algorithm, network, &options).map_err(|problem| {

@@ -54,6 +54,10 @@ pub struct LatencySummary {
     pub p99: Option<f64>,
     /// What the latency to the last destination consists of.
     pub parts: Parts,
+    /// Of messages to one destination, where there are others too.
+    pub unicast: Option<Estimate>,
+    /// Of messages to several destinations, to the last of them, where there are others too.
+    pub multicast: Option<Estimate>,
 }
 
 /// Loads of a point, in data flits per node per cycle, and what they make of the links.
@@ -67,10 +71,14 @@ pub struct LoadSummary {
     pub accepted: f64,
     /// What is delivered.
     pub delivered: f64,
+    /// Half the width of its interval.
+    pub delivered_half_width: Option<f64>,
     /// The mean share of cycles in which a link is busy.
     pub link_busy: f64,
     /// The same for the busiest link.
     pub link_busiest: f64,
+    /// The mean share of the buffers of buffered switches that is taken.
+    pub buffers: Option<f64>,
 }
 
 /// What the messages of a point cost apart from time.
@@ -137,10 +145,13 @@ impl PointSummary {
             Quantity::LatencyP50 => latency.and_then(|l| l.p50).map(plain),
             Quantity::LatencyP95 => latency.and_then(|l| l.p95).map(plain),
             Quantity::LatencyP99 => latency.and_then(|l| l.p99).map(plain),
+            Quantity::LatencyUnicast => latency.and_then(|l| l.unicast).map(interval),
+            Quantity::LatencyMulticast => latency.and_then(|l| l.multicast).map(interval),
             Quantity::OfferedLoad => load.map(|l| plain(l.offered)),
             Quantity::AcceptedLoad => load.map(|l| plain(l.accepted)),
-            Quantity::DeliveredLoad => load.map(|l| plain(l.delivered)),
+            Quantity::DeliveredLoad => load.map(|l| (l.delivered, l.delivered_half_width)),
             Quantity::LinkUtilisation => load.map(|l| plain(l.link_busy)),
+            Quantity::BufferOccupancy => load.and_then(|l| l.buffers).map(plain),
             Quantity::PlanSteps => plan.map(|p| interval(p.steps)),
             Quantity::PlanStartups => plan.map(|p| interval(p.startups)),
             Quantity::PlanMeanStartups => plan.map(|p| interval(p.mean_startups)),
@@ -200,7 +211,7 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
         replications: runs.len() as u32,
         cycle_ns: point.spec.timing.cycle_ns,
         latency: if hidden { None } else { latency_of(runs, confidence) },
-        load: if deadlock.is_some() || plan.is_some() || trees.is_some() { None } else { load_of(runs) },
+        load: if deadlock.is_some() || plan.is_some() || trees.is_some() { None } else { load_of(runs, confidence) },
         plan,
         trees,
         difference: None,
@@ -221,6 +232,8 @@ fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
         p50: mean(&values(|run| run.latency.last.p50)),
         p95: mean(&values(|run| run.latency.last.p95)),
         p99: mean(&values(|run| run.latency.last.p99)),
+        unicast: Estimate::of(&values(|run| Quantity::LatencyUnicast.of(run)), confidence),
+        multicast: Estimate::of(&values(|run| Quantity::LatencyMulticast.of(run)), confidence),
         parts: Parts {
             queueing: part(|parts| parts.queueing),
             startup: part(|parts| parts.startup),
@@ -260,14 +273,20 @@ fn trees_of(runs: &[RunResult], confidence: f64) -> Option<TreeSummary> {
     })
 }
 
-fn load_of(runs: &[RunResult]) -> Option<LoadSummary> {
+fn load_of(runs: &[RunResult], confidence: f64) -> Option<LoadSummary> {
     let value = |value: fn(&RunResult) -> f64| mean(&runs.iter().map(value).collect::<Vec<f64>>());
     Some(LoadSummary {
         offered: value(|run| run.offered_load)?,
         injected: value(|run| run.injected_load)?,
         accepted: value(|run| run.accepted_load)?,
         delivered: value(|run| run.delivered_load)?,
+        delivered_half_width: Estimate::of(
+            &runs.iter().map(|run| run.delivered_load).collect::<Vec<f64>>(),
+            confidence,
+        )
+        .and_then(|estimate| estimate.half_width),
         link_busy: value(|run| run.links.busy)?,
         link_busiest: value(|run| run.links.busiest)?,
+        buffers: mean(&runs.iter().filter_map(|run| run.buffers).map(|buffers| buffers.share).collect::<Vec<f64>>()),
     })
 }

@@ -1,6 +1,6 @@
 //! Made-up results for tests.
 
-use wormcast_simulation::{Distribution, Latency, LinkUse, Messages, Parts, RunResult, Window};
+use wormcast_simulation::{Distribution, Latency, LinkUse, Messages, RunResult, Window};
 
 /// A run with this mean latency.
 pub(crate) fn run(latency: f64) -> RunResult {
@@ -22,7 +22,7 @@ pub(crate) fn run(latency: f64) -> RunResult {
         deliveries: 1000,
         duplicates: 0,
         forwarded: 0,
-        latency: Latency { last, mean, parts: Parts::default() },
+        latency: Latency { last, mean, ..Latency::default() },
         offered_load: 0.5,
         injected_load: 0.05,
         accepted_load: 0.05,
@@ -32,6 +32,7 @@ pub(crate) fn run(latency: f64) -> RunResult {
         links: LinkUse::default(),
         flit_hops: 1,
         deadlock: None,
+        buffers: None,
         plan: None,
         trees: None,
     }

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use thiserror::Error;
 use wormcast_network::{Network, NodeId, Ports};
 use wormcast_routing::{
-    Branching, Dependencies, RoutingError, RoutingRelation, TreeError, TreesError, UnknownName, Unsupported,
+    Branching, Dependencies, MultidestinationRouting, RoutingError, RoutingRelation, TreeError, TreesError,
+    UnknownName, Unsupported,
 };
 
 use crate::covering_matrix::CoveringMatrix;
@@ -84,7 +85,15 @@ pub trait Algorithm: Send + Sync {
 
     /// What worms of any plan may hold while they wait for what: the input of the static deadlock check. For trees, with the
     /// switches that [`branching`](Self::branching) asks for.
+    ///
+    /// Where switches replicate worms by themselves, they do it asynchronously, with room for whole packets: what else they might
+    /// do is [`synchronous_deadlock`](wormcast_routing::synchronous_deadlock)'s affair.
     fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n>;
+
+    /// For an algorithm whose worms switches replicate: how they route them. `None` for all others.
+    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
+        None
+    }
 
     /// The same with other switches, which make a difference to algorithms that send trees.
     fn dependencies_with<'n>(&self, network: &'n Network, _branching: Branching) -> Dependencies<'n> {

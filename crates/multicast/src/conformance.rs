@@ -44,6 +44,8 @@ fn promise(algorithm: &str) -> Promise {
         | "dstm-tarjan-best"
         | "dstm-tarjan-average"
         | "dstm-tarjan-path" => (None, false, |_, _, _| true),
+        "bit-string" => (None, false, |_, _, _| unreachable!("switches route its worms")),
+        "multiport" | "u-min" => unreachable!("no mesh and no hypercube has stages"),
         "schl" => (Some(Box::new(StraightStops) as Box<dyn WormRule>), true, e_cube_legal),
         other => panic!("say here what `{other}` promises"),
     };
@@ -216,6 +218,8 @@ const IN_TORI: [&str; 2] = ["dstm-1", "dstm-2"];
 
 /// Those that draw many sets of trees before they plan anything, or have one network that few others are like.
 const SLOW_TO_MAKE: [&str; 3] = ["dstm-tarjan-best", "dstm-tarjan-average", "dstm-tarjan-path"];
+/// Those that need stages: `multicast/tests/switches.rs` tests them.
+const WITH_STAGES: [&str; 2] = ["multiport", "u-min"];
 
 /// Checks every algorithm's plan of one multicast; `defined` says which there should be.
 fn check_all(
@@ -249,7 +253,16 @@ fn check_all(
                     check_spanning(network, algorithm.routing(), worm, tree)?;
                     continue;
                 }
-                Itinerary::Encoded(_) => unreachable!("no mesh and no hypercube has switches"),
+                Itinerary::Encoded(encoded) => {
+                    let mut choice = choices.iter().cycle();
+                    let route = encoded.route(network, algorithm.routing(), worm.from, |_| *choice.next().unwrap());
+                    let mut reached: Vec<NodeId> = route.unwrap().deliveries.iter().map(|&(node, _)| node).collect();
+                    let mut wanted = encoded.destinations.clone();
+                    reached.sort_unstable();
+                    wanted.sort_unstable();
+                    prop_assert_eq!(reached, wanted);
+                    continue;
+                }
                 Itinerary::Tree(tree) => {
                     let turns = algorithm.routing().turn_routing().expect("trees are made over turns").turns();
                     for branch in &tree.branches {
@@ -286,8 +299,11 @@ proptest! {
         check_all(&mesh, source, &destinations, &choices, |name| match extents.len() {
             // Some are defined in two dimensions only.
             _ if IN_TORI.contains(&name) => false,
-            2 => !IN_HYPERCUBES.contains(&name),
-            _ => !IN_HYPERCUBES.contains(&name) && !["multi-path", "column-path", "schl"].contains(&name),
+            2 => !IN_HYPERCUBES.contains(&name) && !WITH_STAGES.contains(&name),
+            _ => {
+                let elsewhere = [&IN_HYPERCUBES[..], &WITH_STAGES, &["multi-path", "column-path", "schl"]].concat();
+                !elsewhere.contains(&name)
+            }
         })?;
     }
 
@@ -299,7 +315,7 @@ proptest! {
     ) {
         let cube = format!("hypercube:{dimensions}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&cube, source, &destinations, &[0], |name| {
-            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || ["spam", "dstm-tarjan"].contains(&name)
+            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || ["spam", "dstm-tarjan", "bit-string"].contains(&name)
         })?;
     }
 }
@@ -316,7 +332,7 @@ proptest! {
     ) {
         let torus = format!("torus:{columns}x{rows}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&torus, source, &destinations, &choices, |name| {
-            IN_TORI.contains(&name) || name.starts_with("tree-") || ["spam", "separate", "dstm-tarjan"].contains(&name)
+            IN_TORI.contains(&name) || name.starts_with("tree-") || ["spam", "separate", "dstm-tarjan", "bit-string"].contains(&name)
         })?;
     }
 }

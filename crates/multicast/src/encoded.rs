@@ -23,6 +23,16 @@ pub enum Encoding {
     Multiport,
 }
 
+impl Encoding {
+    /// Its name, which is that of the algorithm.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BitString => "bit-string",
+            Self::Multiport => "multiport",
+        }
+    }
+}
+
 /// The channels that an encoded worm takes, each after the one that leads to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EncodedRoute {
@@ -68,7 +78,7 @@ impl Encoded {
         mut choose: impl FnMut(usize) -> usize,
     ) -> Result<EncodedRoute, NoRoute> {
         let target = self.destinations.first().map_or(from, |&first| first);
-        let ends = (network.router_of(from), network.router_of(target));
+        let ends = (network.entry_of(from), network.router_of(target));
         let no_route = NoRoute { routing: routing.name(), from: ends.0, to: ends.1 };
         let switches = routing.multidestination().ok_or_else(|| no_route.clone())?;
         let mut route = EncodedRoute::default();
@@ -115,6 +125,7 @@ impl Encoded {
     /// tell as much.
     pub fn header_bits(&self, network: &Network, from: NodeId) -> u32 {
         match (self.encoding, network.shape().stages()) {
+            (Encoding::Multiport, Some(stages)) if network.is_one_way() => stages.stages() * stages.radix(),
             (Encoding::Multiport, Some(stages)) => {
                 let top = self.destinations.iter().map(|&node| stages.common_stage(from, node)).max().unwrap_or(0);
                 (top + 1) * stages.radix() + stages.stages().next_power_of_two().trailing_zeros()

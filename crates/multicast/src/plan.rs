@@ -132,7 +132,7 @@ impl Worm {
                 let mut channels: Vec<ChannelId> = path.exit.into_iter().collect();
                 for &stop in &path.stops {
                     let arrived = channels.last().copied();
-                    let at = arrived.map_or(network.router_of(self.from), |channel| network.to(channel));
+                    let at = arrived.map_or(network.entry_of(self.from), |channel| network.to(channel));
                     append_route(network, routing, at, arrived, network.router_of(stop), &mut channels)?;
                 }
                 Ok(channels)
@@ -249,7 +249,7 @@ impl Plan {
     fn check_shape(&self, network: &Network, id: usize) -> Result<(), PlanError> {
         let worm = &self.worms[id];
         let problem = |problem| Err(PlanError::Shape { worm: id, problem });
-        let source = network.router_of(worm.from);
+        let source = network.entry_of(worm.from);
         match &worm.itinerary {
             Itinerary::Path(path) if path.stops.is_empty() => problem("has no stop"),
             Itinerary::Path(path) if path.exit.is_some_and(|exit| network.from(exit) != source) => {

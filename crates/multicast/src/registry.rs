@@ -4,6 +4,7 @@ use wormcast_network::Network;
 use wormcast_routing::UnknownName;
 
 use crate::algorithm::{Algorithm, AlgorithmError, Options};
+use crate::bit_string::BitString;
 use crate::column_path::ColumnPath;
 use crate::combine::Combine;
 use crate::dstm_tarjan;
@@ -13,6 +14,7 @@ use crate::maxport::Maxport;
 use crate::minimal_negative_first::MinimalNegativeFirst;
 use crate::minimal_negative_first_optimal::MinimalNegativeFirstOptimal;
 use crate::multi_path::MultiPath;
+use crate::multiport::Multiport;
 use crate::pure_negative_first::PureNegativeFirst;
 use crate::schl::Schl;
 use crate::separate::Separate;
@@ -22,6 +24,7 @@ use crate::tree_one::TreeOne;
 use crate::tree_zero::TreeZero;
 use crate::u_cube::UCube;
 use crate::u_mesh::UMesh;
+use crate::u_min::UMin;
 use crate::w_sort::WSort;
 
 type Make = fn(&Network, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
@@ -63,6 +66,9 @@ registry! {
     "dstm-tarjan-best" => dstm_tarjan::best,
     "dstm-tarjan-average" => dstm_tarjan::average,
     "dstm-tarjan-path" => dstm_tarjan::path,
+    "bit-string" => BitString,
+    "multiport" => Multiport,
+    "u-min" => UMin,
 }
 
 /// What the names of algorithms begin with that can do without some links.
@@ -95,8 +101,8 @@ mod tests {
 
     #[test]
     fn every_listed_algorithm_exists_under_its_own_name() {
-        let networks =
-            ["mesh:4x4", "hypercube:4", "torus:4x4"].map(|spec| spec.parse::<TopologySpec>().unwrap().build().unwrap());
+        let build = |spec: &str| spec.parse::<TopologySpec>().unwrap().build().unwrap();
+        let networks = ["mesh:4x4", "hypercube:4", "bmin:4x2", "torus:4x4"].map(build);
         for name in ALGORITHMS {
             let mut made =
                 networks.iter().filter_map(|network| algorithm_by_name(name, network, &Options::default()).ok());
@@ -134,6 +140,27 @@ mod tests {
         assert_eq!(
             message("tree-one", "mesh:4x4", Some("e-cube")),
             "`tree-one` needs a routing over permitted turns, such as `turn-prohibition` or `up-down`; `e-cube` is none"
+        );
+        assert_eq!(
+            message("u-min", "mesh:4x4", None),
+            "`u-min` needs a bidirectional multistage network, such as `bmin:4x3`, but `mesh:4x4` is a 2-D mesh"
+        );
+        assert_eq!(
+            message("multiport", "ring:4", None),
+            "`multiport` needs a multistage network, such as `bmin:4x3`, but `ring:4` is an irregular network"
+        );
+        assert_eq!(
+            message("multiport", "bmin:4x2", Some("up-down")),
+            "`multiport` is defined with `turnaround` routing and cannot use `up-down`; leave the routing out"
+        );
+        assert_eq!(
+            message("bit-string", "mesh:4x4", Some("e-cube")),
+            "`bit-string` is defined with `up-down` routing and cannot use `e-cube`; leave the routing out"
+        );
+        assert_eq!(
+            message("bit-string", "mesh:4x4", Some("turnaround")),
+            "`turnaround` needs a bidirectional multistage network, but `mesh:4x4` is a 2-D mesh; `bmin:KxL` is one, and \
+             `up-down` does the same on other networks"
         );
         assert!(message("separate", "mesh:4x4", Some("negativefirst")).ends_with("did you mean `negative-first`?"));
     }

@@ -1,6 +1,6 @@
 //! Separate addressing: one unicast for each destination.
 
-use wormcast_network::Network;
+use wormcast_network::{Network, Shape};
 use wormcast_routing::{Dependencies, RoutingOptions, RoutingRelation, routing_by_name};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
@@ -8,7 +8,7 @@ use crate::plan::{Plan, Worm};
 
 /// Separate addressing: the source sends one unicast to each destination, in the order given.
 ///
-/// The baseline that every other scheme has to beat. Any routing will do; e-cube is the default. As many startups as
+/// The baseline that every other scheme has to beat. Any routing will do; the default is e-cube, in multistage networks `turnaround`. As many startups as
 /// destinations; O(destinations).
 ///
 /// ```
@@ -26,12 +26,16 @@ pub struct Separate {
 }
 
 impl Separate {
-    /// With the routing of the options, or e-cube.
+    /// With the routing of the options, or that of the network's kind.
     ///
     /// # Errors
     /// If the routing is unknown or not defined on the network.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        let name = options.routing.as_deref().unwrap_or("e-cube");
+        let name = options.routing.as_deref().unwrap_or(match network.shape() {
+            Shape::Bmin(_) => "turnaround",
+            Shape::Butterfly(_) | Shape::Omega(_) => "destination-tag",
+            _ => "e-cube",
+        });
         let routing_options = RoutingOptions { seed: options.seed, ..RoutingOptions::default() };
         Ok(Self { routing: routing_by_name(name, network, &routing_options)? })
     }

@@ -3,6 +3,7 @@
 use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{NoRoute, RoutingRelation};
 
+use crate::encoded::Encoding;
 use crate::ids::IdMap;
 use crate::plan::{Itinerary, Plan};
 use crate::tree_header::HeaderFlit;
@@ -35,8 +36,19 @@ pub struct WormSummary {
     pub channels: Vec<ChannelId>,
     /// The longest way in hops from its sender to a node that it delivers to.
     pub longest: u32,
-    /// Its header flits, if its algorithm encodes them.
-    pub header: Vec<HeaderFlit>,
+    /// Its header flits, if its algorithm plans them one by one.
+    pub header_flits: Vec<HeaderFlit>,
+    /// The header of a worm that switches replicate.
+    pub header: Option<EncodedHeader>,
+}
+
+/// The header of an encoded worm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EncodedHeader {
+    /// What it consists of.
+    pub encoding: Encoding,
+    /// Its length in bits ([`Encoded::header_bits`](crate::Encoded::header_bits)).
+    pub bits: u32,
 }
 
 /// A plan as users see it.
@@ -93,6 +105,12 @@ impl Plan {
                 }
                 Itinerary::Encoded(encoded) => encoded.route(network, routing, worm.from, |_| 0)?.longest(),
             };
+            let header = match &worm.itinerary {
+                Itinerary::Encoded(encoded) => {
+                    Some(EncodedHeader { encoding: encoded.encoding, bits: encoded.header_bits(network, worm.from) })
+                }
+                _ => None,
+            };
             let visits = worm.visits();
             worms.push(WormSummary {
                 id: id as u32,
@@ -102,10 +120,11 @@ impl Plan {
                 visits,
                 channels,
                 longest,
-                header: match &worm.itinerary {
+                header_flits: match &worm.itinerary {
                     Itinerary::Tree(tree) => tree.header.clone(),
                     Itinerary::Path(_) | Itinerary::Encoded(_) => Vec::new(),
                 },
+                header,
             });
         }
         Ok(PlanSummary {

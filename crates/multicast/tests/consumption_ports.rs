@@ -17,9 +17,14 @@ fn fewest(algorithm: &str, topology: &str) -> Option<u32> {
 fn as_documented() {
     for &algorithm in ALGORITHMS {
         let (in_2d, in_3d) = match algorithm {
-            "separate" | "u-mesh" => (1, Some(1)),
+            "separate" | "u-mesh" | "bit-string" => (1, Some(1)),
             "u-cube" | "maxport" | "combine" | "w-sort" => {
                 assert_eq!(fewest(algorithm, "hypercube:5"), Some(1), "{algorithm}");
+                continue;
+            }
+            "multiport" | "u-min" => {
+                assert_eq!(fewest(algorithm, "bmin:4x2"), Some(1), "{algorithm}");
+                assert_eq!(fewest(algorithm, "bmin:2x4"), Some(1), "{algorithm}");
                 continue;
             }
             "pure-negative-first" | "minimal-negative-first" | "minimal-negative-first-optimal" | "dual-path" => {

@@ -1,7 +1,8 @@
 //! Bidirectional multistage networks: K-ary L-trees.
 
 use crate::ids::RouterId;
-use crate::network::{Details, Network, Shape};
+use crate::network::{Details, Network};
+use crate::shape::Shape;
 use crate::stages::Stages;
 
 /// A bidirectional multistage network (paper 4, Figure 1(b)), a K-ary L-tree.

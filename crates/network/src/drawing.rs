@@ -6,6 +6,7 @@
 mod dot;
 mod escape;
 mod graphml;
+mod layered;
 mod layout;
 mod svg;
 

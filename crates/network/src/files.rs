@@ -105,6 +105,7 @@ impl FileFormat {
     /// If it has none; the error says for what.
     pub fn check_expresses(self, network: &Network) -> Result<(), TopologyError> {
         let problem = match self {
+            _ if network.is_one_way() => Some(("channels that run one way".to_owned(), "`dot` or `svg`")),
             Self::EdgeList => edge_list::inexpressible(network),
             Self::Fabric => fabric::inexpressible(network),
             Self::Graphml | Self::NodeLink | Self::Anynet => None,

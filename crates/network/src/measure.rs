@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::ids::RouterId;
-use crate::network::{Network, Shape};
+use crate::network::Network;
+use crate::shape::Shape;
 
 /// How many of something routers have, such as channels that leave them.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -66,7 +67,7 @@ impl Network {
         }
     }
 
-    /// Distances between routers.
+    /// Distances between routers; in unidirectional multistage networks from those at which nodes inject to those at which they consume.
     ///
     /// Grids have closed forms, O(sum of extents); other networks take a breadth-first search from every router,
     /// O(routers x channels); from a product of 2^36 on, only whether they are connected, O(channels).
@@ -87,6 +88,10 @@ impl Network {
                 let pairs = routers * (routers - 1);
                 let average = if pairs == 0 { 0.0 } else { total as f64 / pairs as f64 };
                 Distances { connected: true, diameter: Some(diameter), average: Some(average) }
+            }
+            Shape::Butterfly(stages) | Shape::Omega(stages) => {
+                let hops = stages.stages() - 1;
+                Distances { connected: true, diameter: Some(hops), average: Some(f64::from(hops)) }
             }
             Shape::Bmin(_) | Shape::Irregular => self.searched_distances(),
         }

@@ -2,77 +2,9 @@
 
 use std::ops::Range;
 
-use crate::grid::{Axis, Direction, Grid};
+use crate::grid::{Axis, Direction};
 use crate::ids::{ChannelId, NodeId, RouterId};
-use crate::stages::Stages;
-
-/// What an algorithm may know of a network's regularity.
-///
-/// Nothing asks for it unless it is defined for that kind of network alone.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Shape {
-    /// An n-dimensional mesh.
-    Mesh(Grid),
-    /// An n-dimensional torus: a mesh whose dimensions wrap around.
-    Torus(Grid),
-    /// A binary hypercube, as a grid of extent 2 in each dimension; a router's index is its address.
-    Hypercube(Grid),
-    /// A bidirectional multistage network: a K-ary L-tree.
-    Bmin(Stages),
-    /// No regularity is known.
-    Irregular,
-}
-
-impl Shape {
-    /// The grid, if this is a mesh.
-    pub fn mesh(&self) -> Option<&Grid> {
-        match self {
-            Self::Mesh(grid) => Some(grid),
-            _ => None,
-        }
-    }
-
-    /// The grid, if routers have coordinates at all.
-    pub fn grid(&self) -> Option<&Grid> {
-        match self {
-            Self::Mesh(grid) | Self::Torus(grid) | Self::Hypercube(grid) => Some(grid),
-            Self::Bmin(_) | Self::Irregular => None,
-        }
-    }
-
-    /// The stages, if this is a multistage network.
-    pub fn stages(&self) -> Option<&Stages> {
-        match self {
-            Self::Bmin(stages) => Some(stages),
-            _ => None,
-        }
-    }
-
-    /// The stages, if this is a bidirectional multistage network.
-    pub fn bmin(&self) -> Option<&Stages> {
-        match self {
-            Self::Bmin(stages) => Some(stages),
-            _ => None,
-        }
-    }
-
-    /// Whether dimensions wrap around.
-    pub fn wraps(&self) -> bool {
-        matches!(self, Self::Torus(_))
-    }
-
-    /// The kind's name, with an article, for messages.
-    pub fn describe(&self) -> &'static str {
-        match self {
-            Self::Mesh(_) => "a mesh",
-            Self::Torus(_) => "a torus",
-            Self::Hypercube(_) => "a hypercube",
-            Self::Bmin(_) => "a bidirectional multistage network",
-            Self::Irregular => "an irregular network",
-        }
-    }
-}
+use crate::shape::Shape;
 
 /// An immutable interconnection network.
 ///
@@ -92,12 +24,24 @@ pub struct Network {
     first_out: Box<[u32]>,
     from: Box<[u32]>,
     to: Box<[u32]>,
-    /// The channel that runs the other way along the same link.
+    /// The channel that runs the other way along the same link; itself if there is none.
     reverse: Box<[u32]>,
+    /// Where channels run one way only.
+    one_way: Option<Box<OneWay>>,
     /// Who is attached where; `None`: node `i` to router `i`.
     attachment: Option<Attachment>,
     /// What a file says beyond the wiring.
     details: Option<Box<Details>>,
+}
+
+/// What cannot be read off the channels that leave a router where no channel has a way back.
+#[derive(Clone, Debug, Default)]
+struct OneWay {
+    /// Channels by the router that they enter, and where those of each router start.
+    entering: Box<[u32]>,
+    first_in: Box<[u32]>,
+    /// The router at which each node's worms start.
+    entries: Box<[u32]>,
 }
 
 /// Which nodes are attached to which routers, where that is not the identity.
@@ -208,9 +152,50 @@ impl Network {
             from: from.into(),
             to: to.into(),
             reverse: reverse.into(),
+            one_way: None,
             attachment: None,
             details: None,
         }
+    }
+
+    /// A network of channels without a way back, sorted by the router that they leave, each numbered from 0 as a port.
+    pub(crate) fn from_channels(name: String, routers: usize, channels: &[(u32, u32)], ports: u32) -> Self {
+        let mut first_out = vec![0u32; routers + 1];
+        let mut first_in = vec![0u32; routers + 1];
+        for &(from, to) in channels {
+            first_out[from as usize + 1] += 1;
+            first_in[to as usize + 1] += 1;
+        }
+        for router in 0..routers {
+            first_out[router + 1] += first_out[router];
+            first_in[router + 1] += first_in[router];
+        }
+        let mut entering: Vec<u32> = (0..channels.len() as u32).collect();
+        entering.sort_by_key(|&channel| channels[channel as usize].1);
+        let channel_ports = (0..channels.len() as u32).map(|channel| channel % ports).collect();
+        Self {
+            name,
+            shape: Shape::Irregular,
+            first_out: first_out.into(),
+            from: channels.iter().map(|&(from, _)| from).collect(),
+            to: channels.iter().map(|&(_, to)| to).collect(),
+            reverse: (0..channels.len() as u32).collect(),
+            one_way: Some(Box::new(OneWay {
+                entering: entering.into(),
+                first_in: first_in.into(),
+                entries: Box::default(),
+            })),
+            attachment: None,
+            details: Some(Box::new(Details { channel_ports, ..Details::default() })),
+        }
+    }
+
+    /// The same network of channels without a way back, whose nodes' worms start at these routers.
+    pub(crate) fn with_entries(mut self, entries: Vec<u32>) -> Self {
+        if let Some(one_way) = &mut self.one_way {
+            one_way.entries = entries.into();
+        }
+        self
     }
 
     /// The same network with these nodes, one for each of these sorted routers.
@@ -302,6 +287,7 @@ impl Network {
             from: from.into(),
             to: to.into(),
             reverse: reverse.into(),
+            one_way: None,
             attachment: None,
             details: None,
         }
@@ -332,20 +318,38 @@ impl Network {
         self.attachment.is_none()
     }
 
-    /// The number of channels between routers, two a link.
+    /// The number of channels between routers, two a link unless links are [one-way](Self::is_one_way).
     pub fn channels(&self) -> usize {
         self.to.len()
     }
 
     /// The number of links between routers.
     pub fn links(&self) -> usize {
-        self.channels() / 2
+        if self.is_one_way() { self.channels() } else { self.channels() / 2 }
+    }
+
+    /// Whether channels have no way back and nodes inject and consume at different routers: in unidirectional multistage networks.
+    #[inline]
+    pub fn is_one_way(&self) -> bool {
+        self.one_way.is_some()
     }
 
     /// The channels that leave a router.
     #[inline]
     pub fn outputs(&self, router: RouterId) -> impl ExactSizeIterator<Item = ChannelId> + Clone + use<> {
         self.output_range(router).map(ChannelId::new)
+    }
+
+    /// The channels that enter a router.
+    pub fn inputs(&self, router: RouterId) -> impl Iterator<Item = ChannelId> + Clone + '_ {
+        let (outputs, entering) = match self.one_way.as_deref() {
+            None => (self.output_range(router), &[][..]),
+            Some(OneWay { entering, first_in, .. }) => {
+                (0..0, &entering[first_in[router.index()] as usize..first_in[router.index() + 1] as usize])
+            }
+        };
+        let back = outputs.map(move |channel| self.reverse(ChannelId::new(channel)));
+        back.chain(entering.iter().copied().map(ChannelId::new))
     }
 
     #[inline]
@@ -365,7 +369,7 @@ impl Network {
         RouterId::new(self.to[channel.index()])
     }
 
-    /// The channel that runs the other way along the same link.
+    /// The channel that runs the other way along the same link; the channel itself if links are [one-way](Self::is_one_way).
     #[inline]
     pub fn reverse(&self, channel: ChannelId) -> ChannelId {
         ChannelId::new(self.reverse[channel.index()])
@@ -407,7 +411,26 @@ impl Network {
         self.has_one_node_each() && self.details.as_deref().is_none_or(plain)
     }
 
-    /// The router that a node is attached to.
+    /// The router at which worms of a node start: the one that it is attached to, unless links are
+    /// [one-way](Self::is_one_way).
+    #[inline]
+    pub fn entry_of(&self, node: NodeId) -> RouterId {
+        match &self.one_way {
+            None => self.router_of(node),
+            Some(one_way) => RouterId::new(one_way.entries[node.index()]),
+        }
+    }
+
+    /// By router: whether any node's worms start there.
+    pub fn entries(&self) -> Vec<bool> {
+        let mut entries = vec![false; self.routers()];
+        for node in (0..self.nodes() as u32).map(NodeId::new) {
+            entries[self.entry_of(node).index()] = true;
+        }
+        entries
+    }
+
+    /// The router that a node is attached to: where worms are delivered to it.
     #[inline]
     pub fn router_of(&self, node: NodeId) -> RouterId {
         match &self.attachment {

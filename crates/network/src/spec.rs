@@ -9,18 +9,20 @@ use crate::builder::{MAX_LINKS, MAX_NODES, MAX_PORT};
 use crate::error::TopologyError;
 use crate::graph_spec::{GRAPHS, GraphSpec};
 use crate::grid::Grid;
-use crate::network::{Network, Shape};
+use crate::network::Network;
+use crate::one_way::{Wiring, one_way};
+use crate::shape::Shape;
 use crate::stages::Stages;
 
 /// The most routers that a network may have: 16 times a 1024x1024 mesh.
 pub const MAX_ROUTERS: usize = 1 << 24;
 
 /// The forms of a topology specification, for messages and help.
-pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, `bmin:KxL`, `random:nodes=N,degree=D,seed=S`, \
+pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, `bmin:KxL`, `butterfly:KxL`, `omega:KxL`, `random:nodes=N,degree=D,seed=S`, \
     `regular:nodes=N,degree=D,seed=S`, `small-world:nodes=N,degree=D,rewire=P,seed=S`, `tree:nodes=N,seed=S`, `ring:N`, \
     `complete:N`, `petersen`, or the path of a file (edge list, GraphML, node-link JSON, anynet, ibsim, ibnetdiscover)";
 const GRIDS: [(&str, &str); 3] = [("mesh", "mesh:16x16"), ("torus", "torus:16x16"), ("hypercube", "hypercube:10")];
-const MULTISTAGE: [(&str, &str); 1] = [("bmin", "bmin:4x3")];
+const MULTISTAGE: [(&str, &str); 3] = [("bmin", "bmin:4x3"), ("butterfly", "butterfly:4x3"), ("omega", "omega:4x3")];
 
 /// The families of topologies, each with an example.
 fn families() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -54,6 +56,10 @@ pub enum TopologySpec {
     Hypercube(u32),
     /// `bmin:KxL`: a bidirectional multistage network of switches with K ports on each side in L stages, for K^L nodes.
     Bmin(u32, u32),
+    /// `butterfly:KxL`: a unidirectional butterfly of switches with K inputs and K outputs in L stages, for K^L nodes.
+    Butterfly(u32, u32),
+    /// `omega:KxL`: a unidirectional omega network of such switches.
+    Omega(u32, u32),
     /// A graph that is generated.
     Graph(GraphSpec),
     /// The path of a file, in any of the formats of [`FileFormat`](crate::FileFormat).
@@ -103,6 +109,8 @@ impl FromStr for TopologySpec {
                 }
             }
             "bmin" => multistage(given, rest, "bmin").map(|(radix, stages)| Self::Bmin(radix, stages)),
+            "butterfly" => multistage(given, rest, family).map(|(radix, stages)| Self::Butterfly(radix, stages)),
+            "omega" => multistage(given, rest, family).map(|(radix, stages)| Self::Omega(radix, stages)),
             _ if Path::new(given).exists() => Ok(Self::File(given.to_owned())),
             _ => Err(unknown(nearest(family))),
         }
@@ -181,6 +189,8 @@ impl fmt::Display for TopologySpec {
             Self::Torus(extents) => write!(f, "torus:{}", join(extents)),
             Self::Hypercube(n) => write!(f, "hypercube:{n}"),
             Self::Bmin(radix, stages) => write!(f, "bmin:{radix}x{stages}"),
+            Self::Butterfly(radix, stages) => write!(f, "butterfly:{radix}x{stages}"),
+            Self::Omega(radix, stages) => write!(f, "omega:{radix}x{stages}"),
             Self::Graph(graph) => graph.fmt(f),
             Self::File(path) => f.write_str(path),
         }
@@ -199,6 +209,10 @@ impl TopologySpec {
             Self::Torus(extents) => Shape::Torus(Grid::new(extents)),
             Self::Hypercube(n) => Shape::Hypercube(Grid::new(&vec![2; *n as usize])),
             Self::Bmin(radix, stages) => return Ok(bmin(name, Stages::new(*radix, *stages))),
+            Self::Butterfly(radix, stages) => {
+                return Ok(one_way(name, Stages::new(*radix, *stages), Wiring::Butterfly));
+            }
+            Self::Omega(radix, stages) => return Ok(one_way(name, Stages::new(*radix, *stages), Wiring::Omega)),
             Self::Graph(graph) => return graph.build(),
             Self::File(path) => return crate::files::read(path),
         };

@@ -122,9 +122,10 @@ impl<'n> Dependencies<'n> {
         let (mut work, mut candidates) = (Vec::new(), Vec::new());
         // Where no node is, no worm starts or ends.
         let ends = || routers(network).filter(|&router| network.nodes_of(router).len() > 0);
+        let entries = network.entries();
         for target in ends() {
             reached.clear();
-            for source in ends() {
+            for source in routers(network).filter(|router| entries[router.index()]) {
                 relation.candidates(network, source, None, target, &mut candidates);
                 work.extend(candidates.iter().filter(|c| !reached.put(c.index())));
                 while let Some(held) = work.pop() {
@@ -460,7 +461,7 @@ impl<'a> Check<'a> {
             }
             // As a stop, it counted at the router that it leaves (paths) or enters (trees).
             for router in [self.network.from(channel), self.network.to(channel)] {
-                for arriving in self.network.outputs(router).map(|output| self.network.reverse(output)) {
+                for arriving in self.network.inputs(router) {
                     work.push(arriving);
                     work.extend(self.holding_up.row(arriving.index()).iter().map(|&c| ChannelId::new(c)));
                 }

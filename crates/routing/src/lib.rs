@@ -18,6 +18,7 @@
 //! ```
 
 mod dependency;
+mod destination_tag;
 mod e_cube;
 mod edge_disjoint;
 mod fault_distance;
@@ -31,6 +32,7 @@ mod numbering;
 mod reachability;
 mod registry;
 mod relation;
+mod replication;
 mod spam_routing;
 mod spanning_tree;
 mod survey;
@@ -47,6 +49,7 @@ mod turnaround;
 mod up_down;
 
 pub use dependency::{Branching, Dependencies, Resource, WormRule};
+pub use destination_tag::DestinationTag;
 pub use e_cube::ECube;
 pub use edge_disjoint::{EdgeDisjointTrees, Partition, edge_disjoint_trees, repair_trees, working_links};
 pub use fault_distance::local_fault_distance;
@@ -57,6 +60,7 @@ pub use numbering::{ChannelNumbering, NotAProof};
 pub use reachability::ReachabilityRouting;
 pub use registry::{ROUTINGS, RoutingError, RoutingOptions, UnknownName, check_routing_name, routing_by_name};
 pub use relation::{NoRoute, RoutingRelation, Unsupported, append_route};
+pub use replication::synchronous_deadlock;
 pub use spam_routing::SpamRouting;
 pub use spanning_tree::{NotSpanning, SpanningTree};
 pub use survey::{Survey, survey};

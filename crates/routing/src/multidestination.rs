@@ -80,6 +80,9 @@ pub mod node_set {
 /// the part of its destinations that is in the port's string. No two strings of one switch overlap in the worm's destinations, so each
 /// is reached once, whatever way up was taken.
 pub trait MultidestinationRouting: Send + Sync {
+    /// Whether worms go up by this channel; otherwise they go down by it.
+    fn is_up(&self, network: &Network, channel: ChannelId) -> bool;
+
     /// Replaces `decision` by what a worm to `destinations` does at `at`, where it came by `arrived` (`None` in its source's router).
     ///
     /// The set is not empty, has [`node_set::words`] words and, on the way down, only nodes that the worm was sent this way for: the part of the

@@ -42,8 +42,7 @@ impl ChannelNumbering {
         let mut next = 0;
         while let Some(&requested) = done.get(next) {
             next += 1;
-            for output in network.outputs(network.from(requested)) {
-                let held = network.reverse(output);
+            for held in network.inputs(network.from(requested)) {
                 if may_follow(held, requested) {
                     successors[held.index()] -= 1;
                     if successors[held.index()] == 0 {

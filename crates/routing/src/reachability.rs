@@ -129,10 +129,6 @@ impl ReachabilityRouting {
         let start = self.start[channel.index()];
         (start != u32::MAX).then(|| &self.strings[start as usize * self.words..][..self.words])
     }
-
-    fn is_up(&self, channel: ChannelId) -> bool {
-        self.start[channel.index()] == u32::MAX
-    }
 }
 
 /// Routers, each after those that its channels up lead to: channels up have no cycle.
@@ -188,6 +184,10 @@ impl RoutingRelation for ReachabilityRouting {
 }
 
 impl MultidestinationRouting for ReachabilityRouting {
+    fn is_up(&self, _network: &Network, channel: ChannelId) -> bool {
+        self.start[channel.index()] == u32::MAX
+    }
+
     fn decide(
         &self,
         network: &Network,
@@ -211,7 +211,7 @@ impl MultidestinationRouting for ReachabilityRouting {
         let Decision { hops, channels, .. } = decision;
         hops.clear();
         hops.resize(network.routers(), u32::MAX);
-        let ups = |router| network.outputs(router).filter(|&channel| self.is_up(channel));
+        let ups = |router| network.outputs(router).filter(|&channel| self.is_up(network, channel));
         for &router in &self.order {
             let above = |hops: &[u32]| ups(router).map(|c| hops[network.to(c).index()]).min().unwrap_or(u32::MAX - 1);
             let covers = node_set::is_subset(destinations, self.below(router));

@@ -3,6 +3,7 @@
 use thiserror::Error;
 use wormcast_network::Network;
 
+use crate::destination_tag::DestinationTag;
 use crate::e_cube::ECube;
 use crate::hamiltonian::Hamiltonian;
 use crate::negative_first::NegativeFirst;
@@ -14,15 +15,16 @@ use crate::tree_routing::{TreeRouting, TreesError};
 use crate::turn_prohibition::turn_prohibition;
 use crate::turn_routing::{Choice, TurnRouting};
 use crate::turnaround::Turnaround;
-use crate::up_down::{Root, up_down};
+use crate::up_down::{Root, require_ways_back, up_down};
 
 /// The names that [`routing_by_name`] knows.
-pub const ROUTINGS: [&str; 11] = [
+pub const ROUTINGS: [&str; 12] = [
     "e-cube",
     "negative-first",
     "hamiltonian",
     "turnaround",
     "turnaround-deterministic",
+    "destination-tag",
     "up-down",
     "turn-prohibition",
     "up-down-deterministic",
@@ -121,6 +123,10 @@ pub fn routing_by_name(
         relation.supports(network)?;
         Ok(relation)
     };
+    let prohibition = |name| {
+        require_ways_back(name, network)?;
+        Ok::<_, Unsupported>(turn_prohibition(network))
+    };
     let over_turns = |name, turns, choice| -> Result<Box<dyn RoutingRelation>, RoutingError> {
         Ok(Box::new(TurnRouting::new(name, network, turns, choice)))
     };
@@ -131,11 +137,12 @@ pub fn routing_by_name(
         "hamiltonian" => stateless(Box::new(Hamiltonian)),
         "turnaround" => stateless(Box::new(Turnaround::new(Choice::Adaptive))),
         "turnaround-deterministic" => stateless(Box::new(Turnaround::new(Choice::First))),
+        "destination-tag" => stateless(Box::new(DestinationTag)),
         "up-down" => over_turns("up-down", up_down()?, Choice::Adaptive),
-        "turn-prohibition" => over_turns("turn-prohibition", turn_prohibition(network), Choice::Adaptive),
+        "turn-prohibition" => over_turns("turn-prohibition", prohibition(name)?, Choice::Adaptive),
         "up-down-deterministic" => over_turns("up-down-deterministic", up_down()?, Choice::First),
         "turn-prohibition-deterministic" => {
-            over_turns("turn-prohibition-deterministic", turn_prohibition(network), Choice::First)
+            over_turns("turn-prohibition-deterministic", prohibition(name)?, Choice::First)
         }
         "spam" => Ok(Box::new(SpamRouting::new(network, options.root)?)),
         "tree" => Ok(Box::new(trees(network, options)?)),
@@ -165,7 +172,11 @@ mod tests {
     #[test]
     fn every_listed_routing_exists_under_its_own_name() {
         for name in ROUTINGS {
-            let network = if name.starts_with("turnaround") { "bmin:3x3" } else { "mesh:3x3" };
+            let network = match name {
+                "turnaround" | "turnaround-deterministic" => "bmin:3x3",
+                "destination-tag" => "omega:3x3",
+                _ => "mesh:3x3",
+            };
             assert_eq!(by_name(name, network).unwrap().name(), name);
         }
     }
@@ -177,6 +188,16 @@ mod tests {
         assert!(unknown.starts_with("unknown routing `ecube`: expected one of e-cube, negative-first, "), "{unknown}");
         assert!(unknown.ends_with("; did you mean `e-cube`?"));
         assert_eq!(message("hamiltonian", "torus:3x3"), "`hamiltonian` needs a mesh, but `torus:3x3` is a torus");
+        assert_eq!(
+            message("turn-prohibition", "omega:2x3"),
+            "`turn-prohibition` needs links with channels both ways, but `omega:2x3` is a unidirectional omega network; \
+             use `destination-tag`"
+        );
+        assert_eq!(
+            message("destination-tag", "bmin:2x3"),
+            "`destination-tag` needs a unidirectional multistage network, such as `omega:4x3`, but `bmin:2x3` is a \
+             bidirectional multistage network"
+        );
         let network = "torus:3x3".parse::<TopologySpec>().unwrap().build().unwrap();
         let options = RoutingOptions { root: Root::Router(RouterId::new(9)), ..RoutingOptions::default() };
         assert_eq!(

@@ -21,6 +21,9 @@ pub struct Survey {
 /// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels).
 pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
     let ends = || (0..network.routers() as u32).map(RouterId::new).filter(|&router| network.nodes_of(router).len() > 0);
+    let entries = network.entries();
+    let starts = || (0..network.routers() as u32).map(RouterId::new).filter(|router| entries[router.index()]);
+    let mut pairs = 0u64;
     let (mut total, mut diameter, mut connected) = (0u64, 0, true);
     let mut hops = vec![u32::MAX; network.channels()];
     let mut candidates = Vec::new();
@@ -29,7 +32,7 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
         // hops[c]: from the start of channel c to the target.
         hops.fill(u32::MAX);
         frontier.clear();
-        let entering = |router: RouterId| network.outputs(router).map(|out| network.reverse(out));
+        let entering = |router: RouterId| network.inputs(router);
         for channel in entering(target) {
             hops[channel.index()] = 1;
             frontier.push(channel);
@@ -55,7 +58,8 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
             }
             std::mem::swap(&mut frontier, &mut next);
         }
-        for source in ends().filter(|&source| source != target) {
+        for source in starts().filter(|&source| source != target) {
+            pairs += 1;
             relation.candidates(network, source, None, target, &mut candidates);
             let shortest = candidates.iter().map(|c: &ChannelId| hops[c.index()]).min();
             match shortest {
@@ -67,8 +71,7 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
             }
         }
     }
-    let ends = ends().count();
-    let pairs = (ends * ends.saturating_sub(1)).max(1);
+    let pairs = pairs.max(1);
     Survey {
         connected,
         average_distance: connected.then_some(total as f64 / pairs as f64),
@@ -103,6 +106,16 @@ mod tests {
         let found = survey(&network, &crate::Turnaround::new(crate::Choice::Adaptive));
         // From each of four switches one other is 2 hops away, and two are 4.
         assert_eq!(found, Survey { connected: true, average_distance: Some(10.0 / 3.0), diameter: Some(4) });
+    }
+
+    #[test]
+    fn one_way_routes_cross_all_stages() {
+        for spec in ["omega:3x3", "butterfly:2x3"] {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let found = survey(&network, &crate::DestinationTag);
+            assert_eq!(found, Survey { connected: true, average_distance: Some(2.0), diameter: Some(2) });
+            assert_eq!(crate::Dependencies::of_relation(&network, &crate::DestinationTag).deadlock(1), None);
+        }
     }
 
     /// In two dimensions the Hamiltonian routing function takes shortest paths (Lin, McKinley and Ni 1994, Lemma 1).

@@ -38,7 +38,7 @@ pub struct Turnaround {
 
 impl Turnaround {
     /// With all ways up, or the preferred one only.
-    pub fn new(choice: Choice) -> Self {
+    pub const fn new(choice: Choice) -> Self {
         Self { choice }
     }
 
@@ -122,6 +122,10 @@ impl RoutingRelation for Turnaround {
 }
 
 impl MultidestinationRouting for Turnaround {
+    fn is_up(&self, network: &Network, channel: ChannelId) -> bool {
+        network.from(channel) < network.to(channel)
+    }
+
     fn decide(
         &self,
         network: &Network,

@@ -93,6 +93,7 @@ pub fn up_down(network: &Network, root: Root) -> Result<TurnSet, Unsupported> {
         return Err(Unsupported::new("up-down", &format!("router {router} as its root"), network)
             .with_hint(&format!("its routers are 0 to {last}")));
     }
+    require_ways_back("up-down", network)?;
     let level = levels(network, root);
     let rank = |r: RouterId| (level[r.index()], r);
     let mut labels = Vec::with_capacity(network.channels());
@@ -103,6 +104,15 @@ pub fn up_down(network: &Network, root: Root) -> Result<TurnSet, Unsupported> {
         }
     }
     Ok(TurnSet::new(network, labels))
+}
+
+/// Turns are between links that worms take both ways.
+pub(crate) fn require_ways_back(name: &str, network: &Network) -> Result<(), Unsupported> {
+    if network.is_one_way() {
+        let error = Unsupported::new(name, "links with channels both ways", network);
+        return Err(error.with_hint("use `destination-tag`"));
+    }
+    Ok(())
 }
 
 /// The distance of every router from the root of its component.

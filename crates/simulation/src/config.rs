@@ -185,6 +185,10 @@ pub struct Arrivals {
     /// Messages per node per microsecond; for all processes but bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
+    /// In place of the rate: the effective applied load, data flits that messages ask to be delivered per node per cycle. The
+    /// rate is then this over the mean number of destinations and the mean length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
     /// Negative binomial: successes that make up a gap. Default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub successes: Option<u32>,
@@ -545,6 +549,19 @@ impl Length {
             Self::Flits(_) => length,
             Self::Bytes(_) => length.div_ceil(flit_bytes),
         }
+    }
+}
+
+impl Length {
+    /// The mean in flits of so many bytes each, the last one of a message perhaps not full.
+    pub(crate) fn mean_flits(self, flit_bytes: u32) -> f64 {
+        let Self::Bytes(Count { least, most }) = self else { return self.range().mean() };
+        // The flits of 1 to `bytes` bytes together: a flit's worth of each number of full ones, and the rest.
+        let up_to = |bytes: u32| {
+            let (full, rest) = (u64::from(bytes / flit_bytes), u64::from(bytes % flit_bytes));
+            (u64::from(flit_bytes) * full * (full + 1) / 2 + rest * (full + 1)) as f64
+        };
+        (up_to(most) - up_to(least.saturating_sub(1))) / (f64::from(most - least) + 1.0)
     }
 }
 

@@ -31,6 +31,7 @@
 //! ```
 
 mod buffer;
+mod buffer_use;
 mod calendar;
 mod channel_use;
 mod config;
@@ -48,6 +49,7 @@ mod result;
 mod rng;
 mod scenario;
 mod simulate;
+mod switch;
 mod switching;
 mod timeline;
 mod trace;
@@ -56,6 +58,7 @@ mod warmup;
 mod worm;
 
 pub use buffer::Buffer;
+pub use buffer_use::BufferLog;
 pub use channel_use::ChannelUse;
 pub use config::{
     Arrivals, Count, Destinations, Length, Mode, MulticastTraffic, Pattern, Process, Run, StartupMode, StepPorts,
@@ -67,10 +70,12 @@ pub use engine::{Engine, EngineConfig, Progress};
 pub use flit::FlitEngine;
 pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
 pub use result::{
-    DeadWorm, Deadlock, Distribution, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult, TreeFigures, Window,
+    BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult,
+    TreeFigures, Window,
 };
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
+pub use switch::{SwitchConfig, SwitchEngine};
 pub use switching::{
     BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Switching,
     Wormhole,

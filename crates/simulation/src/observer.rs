@@ -1,6 +1,6 @@
 //! Observers: what watches a run.
 
-use wormcast_network::{ChannelId, NodeId};
+use wormcast_network::{ChannelId, NodeId, RouterId};
 
 /// A point in time, in cycles.
 pub type Cycle = u64;
@@ -58,6 +58,9 @@ pub trait Observer {
     /// Whether [`flit`](Self::flit) is called.
     const FLITS: bool = false;
 
+    /// Whether [`buffered`](Self::buffered) is called.
+    const OCCUPANCY: bool = false;
+
     /// A message is generated.
     fn generated(&mut self, message: &Generated<'_>) {
         let _ = message;
@@ -89,6 +92,12 @@ pub trait Observer {
         let _ = delivery;
     }
 
+    /// The flits that the buffers of a buffered switch hold at the end of a cycle, in every 64th cycle: in FIFOs, and in a central buffer
+    /// by whole chunks.
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
+        let _ = (at, switch, flits);
+    }
+
     /// Asked at the end of every simulated cycle: whether the run has seen enough.
     fn done(&self) -> bool {
         false
@@ -99,6 +108,7 @@ impl Observer for () {}
 
 impl<O: Observer> Observer for &mut O {
     const FLITS: bool = O::FLITS;
+    const OCCUPANCY: bool = O::OCCUPANCY;
 
     fn generated(&mut self, message: &Generated<'_>) {
         (**self).generated(message);
@@ -124,6 +134,10 @@ impl<O: Observer> Observer for &mut O {
         (**self).delivered(delivery);
     }
 
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
+        (**self).buffered(at, switch, flits);
+    }
+
     fn done(&self) -> bool {
         (**self).done()
     }
@@ -131,6 +145,7 @@ impl<O: Observer> Observer for &mut O {
 
 impl<O: Observer> Observer for Option<O> {
     const FLITS: bool = O::FLITS;
+    const OCCUPANCY: bool = O::OCCUPANCY;
 
     fn generated(&mut self, message: &Generated<'_>) {
         if let Some(observer) = self {
@@ -168,6 +183,12 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
 
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
+        if let Some(observer) = self {
+            observer.buffered(at, switch, flits);
+        }
+    }
+
     fn done(&self) -> bool {
         self.as_ref().is_some_and(Observer::done)
     }
@@ -175,6 +196,7 @@ impl<O: Observer> Observer for Option<O> {
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const FLITS: bool = A::FLITS || B::FLITS;
+    const OCCUPANCY: bool = A::OCCUPANCY || B::OCCUPANCY;
 
     fn generated(&mut self, message: &Generated<'_>) {
         self.0.generated(message);
@@ -206,6 +228,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn delivered(&mut self, delivery: &Delivery) {
         self.0.delivered(delivery);
         self.1.delivered(delivery);
+    }
+
+    fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
+        self.0.buffered(at, switch, flits);
+        self.1.buffered(at, switch, flits);
     }
 
     fn done(&self) -> bool {

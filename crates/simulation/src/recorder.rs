@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use wormcast_network::{ChannelId, NodeId};
+use wormcast_network::{ChannelId, NodeId, RouterId};
 
+use crate::buffer_use::BufferCounter;
 use crate::link_use::LinkCounter;
 use crate::observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
-use crate::result::{Distribution, Latency, Messages, Parts, Window};
+use crate::result::{Distribution, KindLatency, Latency, Messages, Parts, Window};
 use crate::warmup::mser_5;
 
 /// A message on its way.
@@ -59,6 +60,7 @@ pub(crate) struct Recorder {
     pub(crate) forwarded: u64,
     relays: Vec<(u64, NodeId)>,
     pub(crate) links: LinkCounter,
+    pub(crate) buffers: BufferCounter,
     /// The measured window, while it is open and afterwards.
     pub(crate) window: Window,
     window_open: bool,
@@ -90,6 +92,7 @@ impl Recorder {
             forwarded: 0,
             relays: Vec::new(),
             links: LinkCounter::new(links),
+            buffers: BufferCounter::default(),
             window: Window::default(),
             window_open: false,
             flits: WindowFlits::default(),
@@ -181,7 +184,20 @@ impl Recorder {
         let share = |part: fn(&LatencyParts) -> u64| {
             measured.iter().map(|r| part(&r.parts)).sum::<u64>() as f64 / measured.len().max(1) as f64
         };
+        let kind = |several: bool| -> Option<Box<KindLatency>> {
+            let of_kind = |record: &&&Record| (record.destinations > 1) == several;
+            let some: Vec<&Record> = measured.iter().filter(of_kind).copied().collect();
+            (!some.is_empty() && some.len() < measured.len()).then(|| {
+                Box::new(KindLatency {
+                    measured: some.len() as u64,
+                    last: distribution(some.iter().map(|record| record.latency() as f64).collect(), cycle_ns),
+                    mean: distribution(some.iter().map(|record| record.mean).collect(), cycle_ns),
+                })
+            })
+        };
         let latency = Latency {
+            unicast: kind(false),
+            multicast: kind(true),
             last: distribution(measured.iter().map(|record| record.latency() as f64).collect(), cycle_ns),
             mean: distribution(measured.iter().map(|record| record.mean).collect(), cycle_ns),
             parts: Parts {
@@ -232,6 +248,8 @@ fn distribution(mut values: Vec<f64>, cycle_ns: f64) -> Distribution {
 }
 
 impl Observer for Recorder {
+    const OCCUPANCY: bool = true;
+
     fn generated(&mut self, message: &Generated<'_>) {
         let mut wanted = self.spare.pop().unwrap_or_default();
         wanted.clear();
@@ -262,6 +280,12 @@ impl Observer for Recorder {
     #[inline]
     fn released(&mut self, at: Cycle, _worm: u64, channel: ChannelId, flits: u32) {
         self.links.released(at, channel, flits);
+    }
+
+    fn buffered(&mut self, _at: Cycle, switch: RouterId, flits: u64) {
+        if self.window_open {
+            self.buffers.add(switch, flits);
+        }
     }
 
     fn delivered(&mut self, delivery: &Delivery) {

@@ -39,6 +39,9 @@ pub struct RunResult {
     pub window: Window,
     /// How links were used within the measured window.
     pub links: LinkUse,
+    /// What the buffers held within the measured window; of buffered switches only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffers: Option<BufferUse>,
     /// Flits that crossed channels between routers, in the whole run.
     pub flit_hops: u64,
     /// The deadlock that ended the run.
@@ -73,6 +76,7 @@ impl RunResult {
             links: LinkUse::default(),
             flit_hops: 0,
             deadlock: None,
+            buffers: None,
             plan: None,
             trees: None,
         }
@@ -147,6 +151,34 @@ pub struct Latency {
     pub mean: Distribution,
     /// Means of the parts of the latency to the last destination.
     pub parts: Parts,
+    /// Of messages to one destination, where others are measured too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unicast: Option<Box<KindLatency>>,
+    /// Of messages to several destinations, where others are measured too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multicast: Option<Box<KindLatency>>,
+}
+
+/// Latencies of one kind of messages.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct KindLatency {
+    /// Messages measured.
+    pub measured: u64,
+    /// To the last destination.
+    pub last: Distribution,
+    /// The mean over destinations.
+    pub mean: Distribution,
+}
+
+/// What the buffers of buffered switches held, in flits of one switch, from samples.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct BufferUse {
+    /// The mean over switches and time.
+    pub mean: f64,
+    /// The most in any switch at any sample.
+    pub most: u64,
+    /// The mean as a share of what a switch can hold, averaged over switches.
+    pub share: f64,
 }
 
 /// A summary of measured values; `None` without any.

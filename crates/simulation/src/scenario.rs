@@ -9,7 +9,8 @@ use wormcast_network::{MAX_PORTS, Network};
 use crate::buffer::Buffer;
 use crate::config::{Mode, Run, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
-use crate::switching::{Header, Switching};
+use crate::switch::SwitchConfig;
+use crate::switching::{BufferedSwitch, Header, Switching, Wormhole};
 use crate::traffic::CheckedTraffic;
 
 /// The most data flits of a message.
@@ -30,6 +31,8 @@ pub struct Scenario {
     pub(crate) network: Arc<Network>,
     pub(crate) algorithm: Arc<dyn Algorithm>,
     pub(crate) engine: EngineConfig,
+    /// Of buffered switches.
+    pub(crate) switch: Option<SwitchConfig>,
     pub(crate) cycle_ns: f64,
     pub(crate) traffic: CheckedTraffic,
     pub(crate) run: Run,
@@ -72,19 +75,16 @@ impl Scenario {
         traffic: &Traffic,
         run: &Run,
     ) -> Result<Self, ConfigError> {
-        let within = |key: &str, value: u32, least: u32, most: u32| {
-            if (least..=most).contains(&value) {
-                Ok(())
-            } else {
-                Err(ConfigError {
-                    key: key.to_owned(),
-                    problem: format!("{value} is out of range: expected {least} to {most}"),
-                })
-            }
-        };
-        let Switching::Wormhole(wormhole) = switching else {
-            let problem = "no engine of this version runs buffered switches: expected `wormhole`".to_owned();
-            return Err(ConfigError { key: "switching.model".to_owned(), problem });
+        // What buffered switches have in common with the others, or do not have at all.
+        let wormhole = &match switching {
+            Switching::Wormhole(wormhole) => wormhole.clone(),
+            Switching::Buffered(buffered) => Wormhole {
+                flit_bytes: Some(buffered.flit_bytes),
+                injection_ports: Some(1),
+                consumption_ports: Some(1),
+                startup_mode: buffered.startup_mode,
+                ..Wormhole::default()
+            },
         };
         let wormhole = &wormhole.for_branching(algorithm.branching());
         if let Some(Buffer::Flits(flits)) = wormhole.buffer {
@@ -157,7 +157,23 @@ impl Scenario {
         if u64::from(engine.buffer) >= longest_worm(&engine, &checked, &network) {
             engine.buffer = Buffer::WHOLE;
         }
-        Ok(Self { network, algorithm, engine, cycle_ns: timing.cycle_ns, traffic: checked, run: run.clone(), mode })
+        let switch = match switching {
+            Switching::Wormhole(_) => None,
+            Switching::Buffered(buffered) => {
+                let (longest, _) = checked.most(network.nodes());
+                Some(checked_switch(buffered, timing, &network, longest.max(1))?)
+            }
+        };
+        Ok(Self {
+            network,
+            algorithm,
+            engine,
+            switch,
+            cycle_ns: timing.cycle_ns,
+            traffic: checked,
+            run: run.clone(),
+            mode,
+        })
     }
 
     /// The kind of run.
@@ -175,13 +191,49 @@ impl Scenario {
         self.algorithm.as_ref()
     }
 
-    /// What the engine is told.
+    /// What the engines for wormhole switching are told; of buffered switches, what they have in common with these.
     pub fn engine_config(&self) -> EngineConfig {
         self.engine
+    }
+
+    /// What the switch engine is told, of buffered switches.
+    pub fn switch_config(&self) -> Option<SwitchConfig> {
+        self.switch
     }
 
     /// Nanoseconds a cycle.
     pub fn cycle_ns(&self) -> f64 {
         self.cycle_ns
     }
+}
+
+/// Checks a number against its range.
+fn within(key: &str, value: u32, least: u32, most: u32) -> Result<(), ConfigError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(ConfigError { key: key.to_owned(), problem: format!("{value} is out of range: expected {least} to {most}") })
+}
+
+/// Checks the settings of buffered switches, for messages of at most `longest` data flits.
+fn checked_switch(
+    buffered: &BufferedSwitch,
+    timing: &Timing,
+    network: &Network,
+    longest: u32,
+) -> Result<SwitchConfig, ConfigError> {
+    within("switching.input_fifo", buffered.input_fifo, 1, MAX_LENGTH)?;
+    within("switching.chunk_flits", buffered.chunk_flits, 1, MAX_LENGTH)?;
+    within("switching.crossing_delay", buffered.crossing_delay, 1, MAX_DELAY)?;
+    within("switching.header_flits", buffered.header_flits.unwrap_or(1), 1, MAX_LENGTH)?;
+    within("switching.unicast_header_flits", buffered.unicast_header_flits.unwrap_or(0), 0, MAX_LENGTH)?;
+    if timing.strip_delay.is_some() {
+        let problem = "buffered switches strip no flits: leave it out".to_owned();
+        return Err(ConfigError { key: "timing.strip_delay".to_owned(), problem });
+    }
+    let switch = SwitchConfig::new(buffered, timing, network, longest);
+    let needed = SwitchConfig::new(&BufferedSwitch { max_packet: None, ..buffered.clone() }, timing, network, longest);
+    within("switching.max_packet", switch.max_packet, needed.max_packet, MAX_LENGTH * 2)?;
+    switch.check(network)?;
+    Ok(switch)
 }

@@ -13,6 +13,7 @@ use crate::planning::plan_messages;
 use crate::recorder::{Goal, Recorder};
 use crate::result::{Deadlock, RunResult};
 use crate::scenario::Scenario;
+use crate::switch::{SwitchConfig, SwitchEngine};
 use crate::traffic::MessageSource;
 use crate::worm::WormEngine;
 
@@ -44,6 +45,14 @@ pub enum SimulationError {
         engine: &'static str,
         /// Why.
         reason: String,
+    },
+    /// An engine for wormhole switching was asked for, but the switches are buffered.
+    #[error(
+        "the `{engine}` engine simulates wormhole switching, not the buffered switches that `switching.model` asks for; use `auto`"
+    )]
+    Buffered {
+        /// The engine.
+        engine: &'static str,
     },
     /// An engine was asked for, but the run only plans.
     #[error("a run with `mode = \"plan\"` has no engine: leave `engine` out")]
@@ -85,7 +94,7 @@ impl SimulationError {
     /// The setting of an experiment file that is to blame, if one is.
     pub fn setting(&self) -> Option<&'static str> {
         match self {
-            Self::Engine { .. } | Self::NoEngine => Some("engine"),
+            Self::Engine { .. } | Self::Buffered { .. } | Self::NoEngine => Some("engine"),
             Self::Switching { setting, .. } => Some(setting),
             Self::Scenario { .. } => Some("topology"),
             Self::Plan { .. } | Self::NoRoute(_) => None,
@@ -99,20 +108,34 @@ impl EngineChoice {
     /// # Errors
     /// If it cannot.
     pub fn check(self, scenario: &Scenario) -> Result<(), SimulationError> {
-        self.is_exact::<()>(scenario).map(|_| ())
+        self.made::<()>(scenario).map(|_| ())
     }
 
-    /// Whether the worm engine runs a scenario.
-    fn is_exact<O: Observer>(self, scenario: &Scenario) -> Result<bool, SimulationError> {
+    /// The engine that runs a scenario.
+    fn made<O: Observer>(self, scenario: &Scenario) -> Result<Made, SimulationError> {
         if scenario.mode == Mode::Plan && self != Self::Auto {
             return Err(SimulationError::NoEngine);
         }
+        if let Some(switch) = scenario.switch {
+            return match self {
+                Self::Auto => Ok(Made::Switch(switch)),
+                Self::Flit => Err(SimulationError::Buffered { engine: "flit" }),
+                Self::Worm => Err(SimulationError::Buffered { engine: "worm" }),
+            };
+        }
         match (self, WormEngine::<(Recorder, O)>::objection(&scenario.engine)) {
             (Self::Worm, Some(reason)) => Err(SimulationError::Engine { engine: "worm", reason: reason.to_owned() }),
-            (Self::Flit, _) => Ok(false),
-            (_, objection) => Ok(objection.is_none()),
+            (Self::Worm | Self::Auto, None) => Ok(Made::Worm),
+            (Self::Flit, _) | (Self::Auto, Some(_)) => Ok(Made::Flit),
         }
     }
+}
+
+/// The engine that runs.
+enum Made {
+    Flit,
+    Worm,
+    Switch(SwitchConfig),
 }
 
 /// Runs a scenario; the result is a function of the scenario and the seed alone. A deadlock is a result, not an error.
@@ -133,16 +156,24 @@ pub fn simulate_observed<O: Observer>(
     seed: u64,
     observer: &mut O,
 ) -> Result<RunResult, SimulationError> {
-    let exact = engine.is_exact::<&mut O>(scenario)?;
+    let made = engine.made::<&mut O>(scenario)?;
     if scenario.mode == Mode::Plan {
         return plan_messages(scenario, seed);
     }
     let (network, routing) = (&*scenario.network, scenario.algorithm.routing());
     let observer = (Recorder::new(goal(scenario), network.channels()), observer);
-    if exact {
-        Driver { scenario, engine: WormEngine::new(network, routing, scenario.engine, observer), slowest: 0 }.run(seed)
-    } else {
-        Driver { scenario, engine: FlitEngine::new(network, routing, scenario.engine, observer), slowest: 0 }.run(seed)
+    match made {
+        Made::Worm => {
+            Driver { scenario, engine: WormEngine::new(network, routing, scenario.engine, observer), slowest: 0 }
+                .run(seed)
+        }
+        Made::Flit => {
+            Driver { scenario, engine: FlitEngine::new(network, routing, scenario.engine, observer), slowest: 0 }
+                .run(seed)
+        }
+        Made::Switch(config) => {
+            Driver { scenario, engine: SwitchEngine::new(network, routing, config, observer), slowest: 0 }.run(seed)
+        }
     }
 }
 
@@ -290,7 +321,9 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
                 Itinerary::Tree(tree) => tree.branches.len(),
                 Itinerary::Encoded(encoded) => encoded.destinations.len(),
             };
-            let hops = (stops * across + 1) as Cycle * Cycle::from(config.routing_delay + 1);
+            // A buffered switch takes longer than a router, by what it takes to collect a chunk and to copy its header's.
+            let buffered = self.scenario.switch.map_or(0, |switch| switch.crossing_delay + switch.chunk_flits + 64);
+            let hops = (stops * across + 1) as Cycle * Cycle::from(config.routing_delay + 1 + buffered);
             let headers = stops as Cycle * Cycle::from(config.strip_delay + 1) + Cycle::from(config.header_flits);
             let overheads = Cycle::from(config.startup) + Cycle::from(config.receive_overhead);
             overheads + hops + headers + Cycle::from(length)
@@ -322,6 +355,22 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
         plan.check(&self.scenario.network, multicast).map_err(wrong)?;
         let fail = |setting, worms, problem| Err(SimulationError::Switching { setting, algorithm, worms, problem });
         for worm in &plan.worms {
+            if self.scenario.switch.is_some() {
+                let problem = match &worm.itinerary {
+                    Itinerary::Path(path) if path.stops.len() > 1 => Some((
+                        "paths through several destinations",
+                        "buffered switches do not deliver on the way: use an algorithm such as `bit-string` or `u-min`, or `model = \"wormhole\"`",
+                    )),
+                    Itinerary::Tree(_) => Some((
+                        "trees of fixed channels",
+                        "buffered switches route worms themselves: use an algorithm such as `bit-string` or `u-min`, or `model = \"wormhole\"`",
+                    )),
+                    _ => None,
+                };
+                if let Some((worms, problem)) = problem {
+                    return fail("switching.model", worms, problem);
+                }
+            }
             if worm.consumption_class.is_some_and(|class| u32::from(class) >= config.ports.consumption) {
                 let worms = if matches!(worm.itinerary, Itinerary::Path(_)) { "paths" } else { "trees" };
                 return fail(
@@ -331,6 +380,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
                 );
             }
             match (&worm.itinerary, config.header) {
+                (Itinerary::Encoded(_), _) if self.scenario.switch.is_some() => {}
                 (Itinerary::Encoded(_), _) => {
                     return fail(
                         "switching.model",
@@ -405,6 +455,7 @@ impl<O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'_, E> {
             saturated: piles_up || given_up,
             window,
             links: recorder.links.result(),
+            buffers: scenario.switch.and_then(|switch| recorder.buffers.result(&switch.storage(&scenario.network))),
             flit_hops,
             deadlock,
             plan: None,

@@ -146,8 +146,14 @@ impl CheckedTraffic {
                 Some((multicast.destinations, share("multicast.fraction", multicast.fraction)?))
             }
         };
+        let share = multicast.map_or(0.0, |(_, fraction)| fraction);
+        let several = multicast.map_or(0.0, |(destinations, _)| match destinations {
+            Destinations::All => f64::from(nodes - 1),
+            Destinations::Count(count) => count.mean(),
+        });
+        let asked_for = length.mean_flits(flit_bytes) * (share * several + (1.0 - share));
         Ok(Self::Random(Arc::new(RandomTraffic {
-            arrivals: CheckedArrivals::new(arrivals, timing, nodes)?,
+            arrivals: CheckedArrivals::new(arrivals, timing, nodes, asked_for)?,
             length,
             flit_bytes,
             multicast,
@@ -157,10 +163,17 @@ impl CheckedTraffic {
 }
 
 impl CheckedArrivals {
-    fn new(arrivals: &Arrivals, timing: &Timing, nodes: u32) -> Result<Self, ConfigError> {
+    /// `asked_for` is how many data flits a message asks to be delivered, on average.
+    fn new(arrivals: &Arrivals, timing: &Timing, nodes: u32, asked_for: f64) -> Result<Self, ConfigError> {
         let burst = arrivals.process == Process::Burst;
         let superfluous = [
             ("rate", arrivals.rate.is_some() && burst, "a burst has no rate: set `sources` and `interval`"),
+            ("load", arrivals.load.is_some() && burst, "a burst has no load: set `sources` and `interval`"),
+            (
+                "load",
+                arrivals.load.is_some() && arrivals.rate.is_some(),
+                "says the same as `rate`: give one of the two",
+            ),
             ("sources", arrivals.sources.is_some() && !burst, "only `process = \"burst\"` has sources"),
             ("interval", arrivals.interval.is_some() && !burst, "only `process = \"burst\"` has an interval"),
             (
@@ -182,9 +195,15 @@ impl CheckedArrivals {
             }
             return Ok(Self::Burst { sources, interval: arrivals.interval });
         }
+        let of_load = |load: f64| load / asked_for * 1000.0 / timing.cycle_ns;
         let rate = arrivals
             .rate
+            .or(arrivals.load.map(of_load))
             .ok_or_else(|| error("arrivals.rate", "missing: expected messages per node per microsecond"))?;
+        if let Some(load) = arrivals.load.filter(|load| !(*load > 0.0 && load.is_finite())) {
+            let problem = format!("{load} is not a positive number of data flits per node per cycle");
+            return Err(error("arrivals.load", problem));
+        }
         let per_cycle = rate * timing.cycle_ns / 1000.0;
         if !(rate > 0.0 && per_cycle.is_finite()) {
             return Err(error(
@@ -468,7 +487,14 @@ mod tests {
 
     fn traffic(process: Process, rate: f64) -> Traffic {
         Traffic {
-            arrivals: Some(Arrivals { process, rate: Some(rate), successes: None, sources: None, interval: None }),
+            arrivals: Some(Arrivals {
+                process,
+                rate: Some(rate),
+                load: None,
+                successes: None,
+                sources: None,
+                interval: None,
+            }),
             length: Some(Count { least: 10, most: 100 }.into()),
             ..Traffic::default()
         }
@@ -556,7 +582,14 @@ mod tests {
     #[test]
     fn a_burst_comes_from_different_nodes_at_once() {
         let arrivals = |interval| {
-            Some(Arrivals { process: Process::Burst, rate: None, successes: None, sources: Some(5), interval })
+            Some(Arrivals {
+                process: Process::Burst,
+                rate: None,
+                load: None,
+                successes: None,
+                sources: Some(5),
+                interval,
+            })
         };
         let once: Vec<_> = messages(&Traffic { arrivals: arrivals(None), ..Traffic::default() }, 2).collect();
         assert_eq!(once.len(), 5);

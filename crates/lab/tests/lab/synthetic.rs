@@ -71,6 +71,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
             last,
             mean,
             parts: Parts { queueing: latency - 1500.0, startup: 1000.0, network: 150.0, blocking: 350.0 },
+            ..Latency::default()
         },
         offered_load: rate * 2.0,
         injected_load: rate * 0.2,
@@ -81,6 +82,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         links: LinkUse { busy: share * 0.3, busiest: share * 0.6, held: share * 0.5, blocked: share * 0.2 },
         flit_hops: 1_000_000,
         deadlock: None,
+        buffers: None,
         plan: None,
         trees: None,
     })

@@ -24,7 +24,7 @@ fn write_dot(out: &mut String, network: &Network, summary: &PlanSummary, multica
     writeln!(out, "  node [shape=circle, fontsize=10, width=0.35, fixedsize=true];")?;
     for router in (0..network.routers() as u32).map(RouterId::new) {
         let at = layout.position(router);
-        let fill = if router == network.router_of(multicast.source()) {
+        let fill = if router == network.entry_of(multicast.source()) {
             ", style=filled, fillcolor=black, fontcolor=white"
         } else if network.nodes_of(router).any(|node| multicast.destinations().contains(&node)) {
             ", style=filled, fillcolor=lightgrey"
@@ -35,7 +35,7 @@ fn write_dot(out: &mut String, network: &Network, summary: &PlanSummary, multica
         writeln!(out, "  {router} [label=\"{name}\", pos=\"{:.1},{:.1}!\"{fill}];", at.x, layout.height() - at.y)?;
     }
     for channel in (0..network.channels() as u32).map(ChannelId::new) {
-        if channel < network.reverse(channel) {
+        if channel <= network.reverse(channel) {
             writeln!(out, "  {} -> {} [dir=none, color=lightgrey];", network.from(channel), network.to(channel))?;
         }
     }

@@ -163,6 +163,7 @@ impl Picture<'_> {
         for worm in &self.summary.worms {
             self.write_heads(out, worm)?;
         }
+        self.write_routers(out)?;
         self.write_nodes(out)?;
         self.write_legend(out, &legend)?;
         writeln!(out, "</g>")?;
@@ -205,7 +206,20 @@ impl Picture<'_> {
             }
             end = Some(self.network.to(channel));
         }
+        runs.extend(self.cables(worm).map(|(line, distance)| Run { line: line.to_vec(), distances: vec![distance] }));
         runs
+    }
+
+    /// The ways from the sender to its router and from routers to receivers, where nodes are drawn apart; as far to the right as
+    /// the worm's first channel.
+    fn cables(&self, worm: &WormSummary) -> impl Iterator<Item = ([Point; 2], f64)> {
+        let distance = self.lanes.distances(worm).next().unwrap_or(self.lanes.pitch / 2.0);
+        let at = |node: NodeId| self.layout.position(self.network.router_of(node));
+        let place = |node: NodeId| self.layout.node_position(node);
+        let entry = self.layout.position(self.network.entry_of(worm.from));
+        let sent = self.layout.entry_position(worm.from).map(|start| [start, entry]);
+        let received = worm.visits.iter().filter_map(move |&node| Some([at(node), place(node)?]));
+        sent.into_iter().chain(received).map(move |line| (line, distance))
     }
 
     fn write_lines(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
@@ -222,7 +236,12 @@ impl Picture<'_> {
     fn write_heads(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
         let Style { colour, .. } = self.style(worm);
         writeln!(out, r#"<g stroke="none" fill="{colour}"><title>worm {}</title>"#, worm.id)?;
-        let mut awaited = worm.visits.iter().peekable();
+        for ([from, to], distance) in self.cables(worm).skip(1) {
+            let (tip, along) = arrow(from, to, distance, RADIUS + 1.0);
+            writeln!(out, r#"<polygon points="{}"/>"#, list(&arrow_head(tip, along)))?;
+        }
+        let apart = |node: NodeId| self.layout.node_position(node).is_some();
+        let mut awaited = worm.visits.iter().filter(|&&node| !apart(node)).peekable();
         for (&channel, distance) in worm.channels.iter().zip(self.lanes.distances(worm)) {
             if awaited.next_if(|&&node| self.network.router_of(node) == self.network.to(channel)).is_none() {
                 continue;
@@ -235,41 +254,102 @@ impl Picture<'_> {
         writeln!(out, "</g>")
     }
 
-    fn write_nodes(&self, out: &mut String) -> fmt::Result {
-        let mut delivery: HashMap<NodeId, (&WormSummary, usize)> = HashMap::new();
-        for worm in &self.summary.worms {
-            delivery.extend(worm.visits.iter().enumerate().map(|(order, &node)| (node, (worm, order + 1))));
-        }
+    /// The routers; those with nodes that are not drawn apart are marked for them.
+    fn write_routers(&self, out: &mut String) -> fmt::Result {
+        let delivery = self.deliveries();
         writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
         for router in (0..self.network.routers() as u32).map(RouterId::new) {
-            let Point { x, y } = self.layout.position(router);
-            let name = escape_xml(&router_name(self.network, router));
+            let at = self.layout.position(router);
+            let name = router_name(self.network, router);
+            let here = || self.network.nodes_of(router).filter(|&node| self.layout.node_position(node).is_none());
             // Of several deliveries at one router, the first.
-            let first = self.network.nodes_of(router).filter_map(|node| delivery.get(&node)).min_by_key(|d| d.0.id);
-            if router == self.network.router_of(self.multicast.source()) {
-                let (left, top, side) = (x - RADIUS, y - RADIUS, 2.0 * RADIUS);
-                writeln!(
-                    out,
-                    r##"<rect x="{left:.1}" y="{top:.1}" width="{side}" height="{side}" fill="#000000"><title>source {name}</title></rect>"##
-                )?;
-                writeln!(out, r##"<text x="{x:.1}" y="{:.1}" fill="#ffffff">S</text>"##, y + 3.2)?;
-            } else if let Some(&(worm, order)) = first {
-                let Style { colour, ink, .. } = self.style(worm);
-                let (id, step) = (worm.id, worm.step);
-                writeln!(
-                    out,
-                    r##"<circle cx="{x:.1}" cy="{y:.1}" r="{RADIUS}" fill="{colour}" stroke="#222222"><title>{name}: visit {order} of worm {id}, step {step}</title></circle>"##
-                )?;
-                let number = if self.forwards { step as usize } else { order };
-                writeln!(out, r#"<text x="{x:.1}" y="{:.1}" fill="{ink}">{number}</text>"#, y + 3.2)?;
+            let first = here().filter_map(|node| delivery.get(&node)).min_by_key(|d| d.0.id);
+            let is_source = here().any(|node| node == self.multicast.source());
+            if is_source || first.is_some() {
+                self.write_mark(out, at, &name, is_source, first)?;
             } else {
+                let (x, y) = (at.x, at.y);
                 writeln!(
                     out,
-                    r##"<circle cx="{x:.1}" cy="{y:.1}" r="4" fill="#ffffff" stroke="#888888"><title>{name}</title></circle>"##
+                    r##"<circle cx="{x:.1}" cy="{y:.1}" r="4" fill="#ffffff" stroke="#888888"><title>{}</title></circle>"##,
+                    escape_xml(&name)
                 )?;
             }
         }
         writeln!(out, "</g>")
+    }
+
+    /// The nodes that are drawn apart from their routers, with their numbers below.
+    fn write_nodes(&self, out: &mut String) -> fmt::Result {
+        let delivery = self.deliveries();
+        let places = (0..self.network.nodes() as u32).map(NodeId::new);
+        let places: Vec<_> = places.filter_map(|node| Some((node, self.layout.node_position(node)?))).collect();
+        if places.is_empty() {
+            return Ok(());
+        }
+        let apart = self.network.is_one_way();
+        writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
+        for (node, at) in places {
+            let name = node_name(self.network, node);
+            let (x, y) = (at.x, at.y);
+            let is_source = node == self.multicast.source();
+            let reached = delivery.get(&node);
+            if let Some(Point { x, y }) = self.layout.entry_position(node).filter(|_| apart) {
+                if is_source {
+                    self.write_mark(out, Point { x, y }, &name, true, None)?;
+                }
+                writeln!(
+                    out,
+                    r##"<text x="{:.1}" y="{:.1}" fill="#222222">{}</text>"##,
+                    x - 22.0,
+                    y + 3.2,
+                    escape_xml(&name)
+                )?;
+            }
+            if (is_source && !apart) || reached.is_some() {
+                self.write_mark(out, at, &name, is_source && !apart, reached)?;
+            } else {
+                writeln!(out, r##"<circle cx="{x:.1}" cy="{y:.1}" r="4" fill="#eeeeee" stroke="#888888"/>"##)?;
+            }
+            let (x, y) = if apart { (x + 22.0, y + 3.2) } else { (x, y + 22.0) };
+            writeln!(out, r##"<text x="{x:.1}" y="{y:.1}" fill="#222222">{}</text>"##, escape_xml(&name))?;
+        }
+        writeln!(out, "</g>")
+    }
+
+    /// By node: the worm that delivers to it, and as which of its visits.
+    fn deliveries(&self) -> HashMap<NodeId, (&WormSummary, usize)> {
+        let worms = self.summary.worms.iter();
+        worms.flat_map(|worm| worm.visits.iter().zip(1..).map(move |(&node, order)| (node, (worm, order)))).collect()
+    }
+
+    /// The source's square, or the disc of a node that a worm delivers to.
+    fn write_mark(
+        &self,
+        out: &mut String,
+        Point { x, y }: Point,
+        name: &str,
+        is_source: bool,
+        reached: Option<&(&WormSummary, usize)>,
+    ) -> fmt::Result {
+        let name = escape_xml(name);
+        if is_source {
+            let (left, top, side) = (x - RADIUS, y - RADIUS, 2.0 * RADIUS);
+            writeln!(
+                out,
+                r##"<rect x="{left:.1}" y="{top:.1}" width="{side}" height="{side}" fill="#000000"><title>source {name}</title></rect>"##
+            )?;
+            return writeln!(out, r##"<text x="{x:.1}" y="{:.1}" fill="#ffffff">S</text>"##, y + 3.2);
+        }
+        let Some(&(worm, order)) = reached else { return Ok(()) };
+        let Style { colour, ink, .. } = self.style(worm);
+        let (id, step) = (worm.id, worm.step);
+        writeln!(
+            out,
+            r##"<circle cx="{x:.1}" cy="{y:.1}" r="{RADIUS}" fill="{colour}" stroke="#222222"><title>{name}: visit {order} of worm {id}, step {step}</title></circle>"##
+        )?;
+        let number = if self.forwards { step as usize } else { order };
+        writeln!(out, r#"<text x="{x:.1}" y="{:.1}" fill="{ink}">{number}</text>"#, y + 3.2)
     }
 
     /// The legend's lines; the first of each worm, or of each step, has its style.

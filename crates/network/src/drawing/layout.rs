@@ -2,14 +2,16 @@
 
 use std::f64::consts::TAU;
 
+use super::layered::Layers;
 use crate::grid::{Direction, Grid};
-use crate::ids::{ChannelId, RouterId};
-use crate::network::{Network, Shape};
+use crate::ids::{ChannelId, NodeId, RouterId};
+use crate::network::Network;
+use crate::shape::Shape;
 
 /// The distance between neighbours in a grid, in pixels.
 const UNIT: f64 = 48.0;
 /// The space around a drawing, for captions and for the links that wrap around.
-const MARGIN: f64 = 50.0;
+pub(super) const MARGIN: f64 = 50.0;
 /// The space between planes of a grid of more than two dimensions.
 const GAP: f64 = 40.0;
 /// How far a link that wraps around sticks out.
@@ -38,10 +40,11 @@ pub struct Caption {
 /// A network's plane embedding.
 ///
 /// Grids have x to the right and y upwards with the origin at the bottom left, as in paper 1; those of more dimensions are
-/// tiled plane by plane, the third dimension to the right, the fourth upwards, and so on. Other networks lie on a circle,
-/// clockwise from the top.
+/// tiled plane by plane, the third dimension to the right, the fourth upwards, and so on. Multistage networks lie in layers, the nodes
+/// at the bottom, or left and right if links are one-way. Other networks lie on a circle, clockwise from the top.
 pub struct Layout<'n> {
     network: &'n Network,
+    layers: Option<Layers>,
     /// The distance between neighbours along each dimension of a grid.
     pitches: Vec<f64>,
     width: f64,
@@ -51,9 +54,14 @@ pub struct Layout<'n> {
 impl<'n> Layout<'n> {
     /// The layout of a network.
     pub fn new(network: &'n Network) -> Self {
+        if let Some(&stages) = network.shape().stages() {
+            let layers = Layers::new(stages, network.is_one_way());
+            let (width, height) = (layers.width(), layers.height());
+            return Self { network, layers: Some(layers), pitches: Vec::new(), width, height };
+        }
         let Some(grid) = network.shape().grid() else {
             let side = 2.0 * (radius(network) + MARGIN);
-            return Self { network, pitches: Vec::new(), width: side, height: side };
+            return Self { network, layers: None, pitches: Vec::new(), width: side, height: side };
         };
         let extents: Vec<f64> = grid.extents().iter().map(|&k| f64::from(k)).collect();
         let mut pitches: Vec<f64> = Vec::with_capacity(extents.len());
@@ -67,7 +75,7 @@ impl<'n> Layout<'n> {
             (first..extents.len()).step_by(2).map(|d| (extents[d] - 1.0) * pitches[d]).sum::<f64>() + 2.0 * MARGIN
         };
         let (width, height) = (span(0), span(1));
-        Self { network, pitches, width, height }
+        Self { network, layers: None, pitches, width, height }
     }
 
     /// The network that is laid out.
@@ -87,6 +95,9 @@ impl<'n> Layout<'n> {
 
     /// The centre of a router: O(dimensions).
     pub fn position(&self, router: RouterId) -> Point {
+        if let Some(layers) = self.layers {
+            return layers.router(router);
+        }
         match self.network.shape().grid() {
             Some(grid) => {
                 let along = |first: usize| -> f64 {
@@ -97,6 +108,16 @@ impl<'n> Layout<'n> {
             }
             None => self.on_circle(router, radius(self.network)),
         }
+    }
+
+    /// The centre of a node, where nodes are drawn apart from their routers: in multistage networks.
+    pub fn node_position(&self, node: NodeId) -> Option<Point> {
+        self.layers.map(|layers| layers.node(node))
+    }
+
+    /// The centre of a node where it injects: [`node_position`](Self::node_position), unless links are one-way.
+    pub fn entry_position(&self, node: NodeId) -> Option<Point> {
+        self.layers.map(|layers| layers.entry(node))
     }
 
     fn on_circle(&self, router: RouterId, radius: f64) -> Point {
@@ -128,7 +149,8 @@ impl<'n> Layout<'n> {
                     vec![vec![a, b]]
                 }
             }
-            Shape::Bmin(_) | Shape::Irregular => {
+            Shape::Bmin(_) | Shape::Butterfly(_) | Shape::Omega(_) => vec![vec![a, b]],
+            Shape::Irregular => {
                 let link = channel.min(network.reverse(channel));
                 let low = network.from(link);
                 let parallel = network.outputs(low).filter(|&c| c < link && network.to(c) == network.to(link)).count();
@@ -163,6 +185,7 @@ impl<'n> Layout<'n> {
                     let centre = self.position(router);
                     Point { x: centre.x + 14.0, y: centre.y - 14.0 }
                 }
+                None if self.layers.is_some() => self.position(router),
                 None => self.on_circle(router, radius(network) + 20.0),
             };
             return routers.map(|router| Caption { at: at(router), text: router.to_string() }).collect();
@@ -229,7 +252,7 @@ mod tests {
 
     #[test]
     fn channels_start_and_end_at_their_routers_and_links_are_drawn_once() {
-        for spec in ["mesh:3x2x3", "torus:2x3", "torus:3x3x3", "hypercube:4"] {
+        for spec in ["mesh:3x2x3", "torus:2x3", "torus:3x3x3", "hypercube:4", "bmin:3x3", "omega:2x3"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let layout = Layout::new(&network);
             for channel in (0..network.channels() as u32).map(ChannelId::new) {
@@ -238,6 +261,9 @@ mod tests {
                 assert!(near(lines[0][0], layout.position(network.from(channel))));
                 let last = lines.last().and_then(|line| line.last()).unwrap();
                 assert!(near(*last, layout.position(network.to(channel))));
+                if network.is_one_way() {
+                    continue;
+                }
                 let mut back = layout.lines(network.reverse(channel));
                 back.reverse();
                 for (line, mut other) in lines.into_iter().zip(back) {

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use super::escape::escape_xml;
-use super::layout::Layout;
-use crate::ids::{ChannelId, RouterId};
+use super::layout::{Layout, Point};
+use crate::ids::{ChannelId, NodeId, RouterId};
 use crate::network::Network;
 
-/// A network as an SVG picture: its links, and its routers with their numbers.
+/// A network as an SVG picture: its links, and its routers with their numbers; in multistage networks its nodes too.
 ///
 /// ```
 /// use wormcast_network::{NetworkSvg, TopologySpec};
@@ -42,6 +42,7 @@ impl fmt::Display for NetworkSvg<'_> {
             writeln!(f, r#"<text x="{:.1}" y="{:.1}">{router}</text>"#, at.x, at.y + 3.2)?;
         }
         writeln!(f, "</g>")?;
+        layout.write_nodes(f)?;
         // Elsewhere the captions only repeat the numbers.
         if matches!(network.shape(), crate::Shape::Mesh(_) | crate::Shape::Torus(_)) {
             layout.write_captions(f)?;
@@ -51,7 +52,7 @@ impl fmt::Display for NetworkSvg<'_> {
 }
 
 impl Layout<'_> {
-    /// Writes the network's links as an SVG group.
+    /// Writes the network's links as an SVG group, and cables to nodes that are drawn apart.
     ///
     /// # Errors
     /// If `out` fails.
@@ -68,6 +69,42 @@ impl Layout<'_> {
                     write!(out, "{:.1},{:.1} ", point.x, point.y)?;
                 }
                 writeln!(out, r#""/>"#)?;
+            }
+        }
+        for node in self.nodes() {
+            let routers = [network.router_of(node), network.entry_of(node)];
+            for (router, end) in routers.into_iter().zip(self.places(node)) {
+                let at = self.position(router);
+                writeln!(out, r#"<polyline points="{:.1},{:.1} {:.1},{:.1}"/>"#, at.x, at.y, end.x, end.y)?;
+            }
+        }
+        writeln!(out, "</g>")
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.network().nodes() as u32).map(NodeId::new)
+    }
+
+    /// Where a node is drawn apart from its routers: where it consumes and, if that is elsewhere, where it injects.
+    fn places(&self, node: NodeId) -> impl Iterator<Item = Point> + use<> {
+        let entry = self.entry_position(node).filter(|_| self.network().is_one_way());
+        self.node_position(node).into_iter().chain(entry)
+    }
+
+    /// Writes the nodes that are drawn apart from their routers as an SVG group.
+    fn write_nodes(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        if self.nodes().all(|node| self.node_position(node).is_none()) {
+            return Ok(());
+        }
+        writeln!(out, r##"<g font-family="sans-serif" font-size="9" text-anchor="middle" fill="#222222">"##)?;
+        for node in self.nodes() {
+            for Point { x, y } in self.places(node) {
+                let (left, top) = (x - 10.0, y - 8.0);
+                writeln!(
+                    out,
+                    r##"<rect x="{left:.1}" y="{top:.1}" width="20" height="16" fill="#eeeeee" stroke="#555555"/>"##
+                )?;
+                writeln!(out, r#"<text x="{x:.1}" y="{:.1}">{node}</text>"#, y + 3.2)?;
             }
         }
         writeln!(out, "</g>")

@@ -59,6 +59,7 @@ impl Case {
             arrivals: Some(Arrivals {
                 process: Process::Poisson,
                 rate: Some(self.rate),
+                load: None,
                 successes: None,
                 sources: None,
                 interval: None,

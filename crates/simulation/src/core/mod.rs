@@ -165,7 +165,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 }
                 Itinerary::Encoded(_) => unreachable!("`simulate` refuses them: they need buffered switches"),
                 Itinerary::Tree(tree) => {
-                    let source = self.network.router_of(planned.from);
+                    let source = self.network.entry_of(planned.from);
                     let route = tree_route::route(self.network, source, tree, worm, length, self.config.header);
                     worm.route = Route::Tree(route);
                 }
@@ -261,7 +261,7 @@ impl<'a, O: Observer> Core<'a, O> {
     pub(crate) fn router_at(&self, slot: u32, vertex: u32) -> RouterId {
         let worm = &self.worms[slot as usize];
         let entered_by = match &worm.route {
-            _ if vertex <= 1 => return self.network.router_of(worm.from),
+            _ if vertex <= 1 => return self.network.entry_of(worm.from),
             Route::Path(route) => route.hop(vertex).entered_by,
             Route::Tree(route) => route.vertices[vertex as usize].entered_by,
         };

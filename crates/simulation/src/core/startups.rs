@@ -99,7 +99,7 @@ impl<O: Observer> Core<'_, O> {
         let worm = &mut self.worms[slot as usize];
         match &mut worm.route {
             Route::Path(route) => {
-                let router = self.network.router_of(worm.from);
+                let router = self.network.entry_of(worm.from);
                 route.push(ChannelId::new(NONE), 0, router, &mut self.hops);
                 route.push(injection, 0, router, &mut self.hops);
             }

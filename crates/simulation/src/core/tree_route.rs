@@ -28,7 +28,7 @@ pub(crate) fn route(
     length: u32,
     header: Header,
 ) -> TreeRoute {
-    debug_assert_eq!(source, network.router_of(worm.from));
+    debug_assert_eq!(source, network.entry_of(worm.from));
     let nowhere = ChannelId::new(NONE);
     let mut route = TreeRoute { vertices: Vec::new(), deliveries: Vec::new(), guide: Guide::Known };
     route.vertices.push(TreeVertex::new(NONE, nowhere, worm.flits));

@@ -401,7 +401,7 @@ fn cases(about: About) -> impl Strategy<Value = Case> {
     let on_spanning_trees = |name: &&str| *name == "spam" || name.starts_with("dstm");
     // Those whose relation has its name to itself.
     let known = |name: &&str| ["spam", "dstm-1"].contains(name);
-    let trees = |name: &&str| on_spanning_trees(name) || name.starts_with("tree-");
+    let trees = |name: &&str| on_spanning_trees(name) || name.starts_with("tree-") || *name == "bit-string";
     let algorithms: Vec<&str> = ALGORITHMS
         .iter()
         .copied()

@@ -10,5 +10,7 @@ mod rules;
 mod software_multicast;
 mod spanning_trees;
 mod support;
+mod switches;
+mod switches_stress;
 mod tree_safety;
 mod zero_load;

@@ -66,6 +66,7 @@ fn refused(algorithm: impl Algorithm + 'static) -> String {
         arrivals: Some(Arrivals {
             process: Process::Burst,
             rate: None,
+            load: None,
             successes: None,
             sources: None,
             interval: None,

@@ -25,7 +25,14 @@ fn make(network: &Network, name: &str, routing: &str) -> Arc<dyn Algorithm> {
 /// Bursts from every node, without rest.
 fn scenario(network: &Arc<Network>, algorithm: Arc<dyn Algorithm>, switching: &Wormhole, timing: &Timing) -> Scenario {
     let most = network.nodes() as u32 - 1;
-    let arrivals = Arrivals { process: Process::Burst, rate: None, successes: None, sources: None, interval: Some(20) };
+    let arrivals = Arrivals {
+        process: Process::Burst,
+        rate: None,
+        successes: None,
+        sources: None,
+        interval: Some(20),
+        load: None,
+    };
     let traffic = Traffic {
         arrivals: Some(arrivals),
         length: Some(Count { least: 2, most: 40 }.into()),

@@ -1,11 +1,12 @@
 //! `wormcast plan`: the worms of one multicast, or of many.
 
 use std::io::Write;
+use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 use wormcast::multicast::{
-    ALGORITHMS, Contention, CoveringMatrix, FaultInformation, Faults, Multicast, Options, PlanSummary, PortModel,
-    algorithm_by_name, node_name, plan_dot, plan_svg, router_name,
+    ALGORITHMS, Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, PlanSummary,
+    PortModel, algorithm_by_name, node_name, plan_dot, plan_svg, router_name,
 };
 use wormcast::network::{Network, parse_node, parse_node_list};
 use wormcast::routing::ROUTINGS;
@@ -51,17 +52,30 @@ pub(crate) struct Arguments {
     /// Only the nodes beside them know of failed links: worms are absorbed there and sent on.
     #[arg(long, requires = "failed_link")]
     local_information: bool,
+    /// The bits of a flit: what headers that encode destinations are counted in.
+    #[arg(long, value_name = "BITS", default_value = "16")]
+    flit_bits: NonZeroU32,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Output,
     /// Answer one JSON request a line of this file (`-`: standard input), with the fields `topology`, `algorithm`, `source`,
-    /// `destinations` and optionally `routing`, `ports`, `seed`, by one line of JSON each.
+    /// `destinations` and optionally `routing`, `ports`, `seed`, `flit_bits`, by one line of JSON each.
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["topology", "algorithm", "routing", "source", "destinations", "ports", "seed", "format", "failed_link"]
+        conflicts_with_all = ["topology", "algorithm", "routing", "source", "destinations", "ports", "seed", "flit_bits", "format", "failed_link"]
     )]
     batch: Option<String>,
+}
+
+/// The bits of a flit, 16 unless a request says otherwise: 2 bytes, as in paper 4.
+#[derive(Clone, Copy, serde::Deserialize)]
+struct FlitBits(NonZeroU32);
+
+impl Default for FlitBits {
+    fn default() -> Self {
+        Self(const { NonZeroU32::new(16).unwrap() })
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum, serde::Deserialize)]
@@ -119,22 +133,22 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let plan = algorithm.plan(&network, &multicast);
     let summary = plan.summary(&network, algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
     let exact = algorithm.exact(&network, &multicast);
+    let flit_bits = arguments.flit_bits.get();
+    let answer = Answer {
+        network: &network,
+        algorithm: algorithm.name(),
+        multicast: &multicast,
+        summary: &summary,
+        exact,
+        flit_bits,
+    };
     match arguments.format {
         Output::Text => {
-            write_text(out, &network, algorithm.name(), &multicast, &summary, exact)?;
+            write_text(out, &answer)?;
             let matrices = algorithm.covering_matrices(&network, &multicast);
             matrices.iter().try_for_each(|matrix| write_matrix(out, &network, matrix))
         }
-        Output::Json => {
-            let answer = Answer {
-                network: &network,
-                algorithm: algorithm.name(),
-                multicast: &multicast,
-                summary: &summary,
-                exact,
-            };
-            write_json(out, &answer)
-        }
+        Output::Json => write_json(out, &answer),
         Output::Svg => Ok(out.write_all(plan_svg(&network, &summary, &multicast).as_bytes())?),
         Output::Dot => Ok(out.write_all(plan_dot(&network, &summary, &multicast).as_bytes())?),
     }
@@ -161,14 +175,8 @@ fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix)
     Ok(())
 }
 
-fn write_text(
-    out: &mut dyn Write,
-    network: &Network,
-    algorithm: &str,
-    multicast: &Multicast,
-    summary: &PlanSummary,
-    exact: Option<bool>,
-) -> Result<(), Failure> {
+fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
+    let &Answer { network, algorithm, multicast, summary, exact, flit_bits } = answer;
     let source = node_name(network, multicast.source());
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let destinations = count(multicast.destinations().len(), "destination");
@@ -194,6 +202,11 @@ fn write_text(
         Some(false) => writeln!(out, "not exact: found by a heuristic")?,
         None => {}
     }
+    for header in headers(summary) {
+        let EncodedHeader { encoding, bits } = header;
+        let flits = count(bits.div_ceil(flit_bits) as usize, "flit");
+        writeln!(out, "{} header of {bits} bits, {flits} of {flit_bits} bits", encoding.name())?;
+    }
     let width = summary.worms.iter().map(|worm| node_name(network, worm.from).len()).max().unwrap_or(0).max(4);
     writeln!(out, "\nworm  {:<width$}  after  step  channels  visits", "from")?;
     for worm in &summary.worms {
@@ -210,4 +223,12 @@ fn write_text(
         )?;
     }
     Ok(())
+}
+
+/// The different headers of a plan's worms, in the order of their lengths.
+fn headers(summary: &PlanSummary) -> Vec<EncodedHeader> {
+    let mut headers: Vec<EncodedHeader> = summary.worms.iter().filter_map(|worm| worm.header).collect();
+    headers.sort_unstable_by_key(|header| header.bits);
+    headers.dedup();
+    headers
 }

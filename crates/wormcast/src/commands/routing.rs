@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wormcast::multicast::{ALGORITHMS, Options, algorithm_by_name};
 use wormcast::network::{MAX_PORTS, Network};
 use wormcast::routing::{
     ChannelNumbering, Dependencies, LinkLoad, ROUTINGS, Resource, Root, RoutingOptions, RoutingRelation, TurnRouting,
-    TurnSet, routing_by_name, survey,
+    TurnSet, routing_by_name, survey, synchronous_deadlock,
 };
 use wormcast::simulation::{Buffer, EngineConfig, Replication, Reservation, Timing, Wormhole};
 
@@ -44,9 +44,10 @@ pub(crate) struct Arguments {
     /// the algorithm is meant for.
     #[arg(long, value_name = "FLITS|message", value_parser = buffer, requires = "algorithm")]
     buffer: Option<Buffer>,
-    /// How flits leave where a tree's branches part, by default as the algorithm is meant for.
-    #[arg(long, value_name = "HOW", value_parser = replication, requires = "algorithm")]
-    replication: Option<Replication>,
+    /// How worms are replicated, by default as the algorithm is meant for: flits of trees in `lockstep` or by `independent`
+    /// branches, those of worms that switches replicate in one of the other ways.
+    #[arg(long, value_name = "HOW", value_enum, requires = "algorithm")]
+    replication: Option<Replicating>,
     /// How independent branches are reserved, by default as the algorithm is meant for.
     #[arg(long, value_name = "HOW", value_parser = reservation, requires = "algorithm")]
     reservation: Option<Reservation>,
@@ -61,6 +62,22 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
+/// How worms are replicated, and outputs reserved for them.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Replicating {
+    /// Trees: a flit leaves on all branches or on none.
+    Lockstep,
+    /// Trees: branches go on by themselves.
+    Independent,
+    /// Switches: branches go on by themselves, and a switch that accepts a packet has room for all of it.
+    Asynchronous,
+    /// Switches: a flit leaves on all branches or on none; outputs are reserved one by one.
+    Synchronous,
+    /// Switches: a flit leaves on all branches or on none; outputs are reserved all at once.
+    SynchronousTogether,
+}
+
 /// A setting as experiment files spell it.
 fn setting<T: DeserializeOwned>(text: &str, expected: &str) -> Result<T, String> {
     let value = text.parse::<u32>().map_or_else(|_| text.into(), serde_json::Value::from);
@@ -69,10 +86,6 @@ fn setting<T: DeserializeOwned>(text: &str, expected: &str) -> Result<T, String>
 
 fn buffer(text: &str) -> Result<Buffer, String> {
     setting(text, "`message`, or a number of flits")
-}
-
-fn replication(text: &str) -> Result<Replication, String> {
-    setting(text, "`lockstep` or `independent`")
 }
 
 fn reservation(text: &str) -> Result<Reservation, String> {
@@ -86,6 +99,9 @@ struct Analysis {
     #[serde(skip_serializing_if = "Option::is_none")]
     algorithm: Option<String>,
     routing: String,
+    /// How switches replicate the worms, where they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replication: Option<Replicating>,
     consumption_ports: u32,
     deadlock_free: bool,
     /// The links of a shortest cycle of dependencies found.
@@ -142,22 +158,51 @@ fn analyse(arguments: &Arguments, network: &Network) -> Result<Analysis, Failure
     if let Some(name) = &arguments.algorithm {
         let options = Options { routing: arguments.routing.clone(), seed: arguments.seed, ..Options::default() };
         let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-        let (buffer, replication, reservation) = (arguments.buffer, arguments.replication, arguments.reservation);
-        let switching = Wormhole { buffer, replication, reservation, ..Wormhole::default() };
-        let switching = switching.for_branching(algorithm.branching());
-        let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
-        let dependencies = algorithm.dependencies_with(network, branching);
-        let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
         let default = algorithm.ports().map_or(CONSUMPTION_PORTS, |ports| ports.consumption);
         let ports = arguments.consumption_ports.unwrap_or(default);
-        let bound = dependencies.bound_channels();
-        if ports < bound {
-            let problem =
-                format!("`{name}` binds its worms to {bound} consumption channels at every node, not {ports}");
-            return Err(Failure::bad_input(format!("{problem}; set `--consumption-ports {bound}` or more")));
-        }
-        let deadlock = dependencies.deadlock(ports);
-        Ok(describe(arguments, network, algorithm.routing(), ports, deadlock))
+        let given = arguments.replication;
+        let tree = match given {
+            Some(Replicating::Lockstep) => Some(Replication::Lockstep),
+            Some(Replicating::Independent) => Some(Replication::Independent),
+            _ => None,
+        };
+        let refuse = |problem: String| Err(Failure::BadInput(problem));
+        let (replication, deadlock) = match algorithm.switches() {
+            None if given.is_some() && tree.is_none() => {
+                return refuse(format!(
+                    "switches do not replicate the worms of `{name}`: leave `--replication` out; it is for `bit-string` \
+                     and `multiport`"
+                ));
+            }
+            Some(_) if tree.is_some() || arguments.buffer.is_some() || arguments.reservation.is_some() => {
+                return refuse(format!(
+                    "switches replicate the worms of `{name}`: expected `--replication asynchronous`, `synchronous` or \
+                     `synchronous-together`, and neither `--buffer` nor `--reservation`"
+                ));
+            }
+            Some(switches) if matches!(given, Some(Replicating::Synchronous | Replicating::SynchronousTogether)) => {
+                let together = given == Some(Replicating::SynchronousTogether);
+                (given, synchronous_deadlock(network, switches, together).map(|cycle| cycle.to_vec()))
+            }
+            switches => {
+                let (buffer, reservation) = (arguments.buffer, arguments.reservation);
+                let switching = Wormhole { buffer, replication: tree, reservation, ..Wormhole::default() };
+                let switching = switching.for_branching(algorithm.branching());
+                let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
+                let dependencies = algorithm.dependencies_with(network, branching);
+                let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
+                let replication = switches.map(|_| Replicating::Asynchronous).or(given);
+                let bound = dependencies.bound_channels();
+                if ports < bound {
+                    return refuse(format!(
+                        "`{name}` binds its worms to {bound} consumption channels at every node, not {ports}; set \
+                         `--consumption-ports {bound}` or more"
+                    ));
+                }
+                (replication, dependencies.deadlock(ports))
+            }
+        };
+        Ok(Analysis { replication, ..describe(arguments, network, algorithm.routing(), ports, deadlock) })
     } else {
         // Usage requires one of the two.
         let name = arguments.routing.as_deref().unwrap_or_default();
@@ -207,6 +252,7 @@ fn describe(
         topology: network.name().to_owned(),
         algorithm: arguments.algorithm.clone(),
         routing: relation.name().to_owned(),
+        replication: None,
         consumption_ports,
         deadlock_free: resources.is_none(),
         cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
@@ -266,6 +312,16 @@ fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
         }
     } else {
         write_figure(out, "deadlock-free", "yes")?;
+    }
+    if let Some(replication) = analysis.replication {
+        let how = match replication {
+            Replicating::Lockstep => "lockstep, a flit on all branches or on none",
+            Replicating::Independent => "independent branches",
+            Replicating::Asynchronous => "asynchronous, with room for whole packets",
+            Replicating::Synchronous => "synchronous, outputs reserved one by one",
+            Replicating::SynchronousTogether => "synchronous, outputs reserved together",
+        };
+        write_figure(out, "replication", how)?;
     }
     if analysis.algorithm.is_some() {
         write_figure(out, "consumption ports", analysis.consumption_ports)?;

@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use wormcast::lab::{PointSpec, check_file, write_file};
 use wormcast::network::ChannelSpace;
-use wormcast::routing::Resource;
+use wormcast::routing::{Resource, synchronous_deadlock};
 use wormcast::simulation::{
-    ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
+    BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
 };
 
 use super::experiment::ExperimentArguments;
@@ -43,6 +43,9 @@ pub(crate) struct Arguments {
     /// standard output.
     #[arg(long, value_name = "FILE")]
     channels: Option<PathBuf>,
+    /// Write what the buffers of buffered switches hold, in every 64th cycle, as CSV: cycle,switch,flits; `-`: to standard output.
+    #[arg(long, value_name = "FILE")]
+    buffers: Option<PathBuf>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -92,9 +95,17 @@ impl StaticCheck {
             Resource::Channel(channel) => Some([network.from(channel).raw(), network.to(channel).raw()]),
             Resource::Consumption(_) => None,
         };
-        let dependencies = scenario.algorithm().dependencies_with(network, config.branching());
-        let dependencies = dependencies.with_virtual_channels(config.virtual_channels);
-        let found = dependencies.deadlock(config.ports.consumption);
+        let algorithm = scenario.algorithm();
+        let found = match algorithm.switches() {
+            Some(switches) if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) => {
+                synchronous_deadlock(network, switches, false).map(|held| held.to_vec())
+            }
+            _ => {
+                let dependencies = algorithm.dependencies_with(network, config.branching());
+                let dependencies = dependencies.with_virtual_channels(config.virtual_channels);
+                dependencies.deadlock(config.ports.consumption)
+            }
+        };
         Some(Self {
             deadlock_free: found.is_none(),
             cycle: found.map(|cycle| cycle.into_iter().filter_map(link).collect()),
@@ -104,6 +115,12 @@ impl StaticCheck {
 
 /// Says that there may be a deadlock, and which command explains it.
 fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
+    if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
+        return Failure::warn(&format!(
+            "the static analysis finds that worms of `{0}` can deadlock here: see `wormcast routing --topology {1} --algorithm {0} --replication synchronous`",
+            spec.algorithm, spec.topology
+        ));
+    }
     let config = scenario.engine_config();
     let mut options = spec.routing.as_ref().map_or_else(String::new, |name| format!(" --routing {name}"));
     if config.virtual_channels > 1 {
@@ -139,25 +156,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
 
     // Said before the run, which may take long.
-    let outputs = [
-        ("--timeline", &arguments.timeline),
-        ("--deliveries", &arguments.deliveries),
-        ("--channels", &arguments.channels),
-    ];
-    if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
-        let message =
-            format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
-        return Err(Failure::BadInput(message));
-    }
-    for (position, (option, path)) in outputs.iter().enumerate() {
-        let Some(path) = path.as_ref().filter(|path| !is_output(path)) else { continue };
-        if let Some((other, _)) = outputs[..position].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
-            let message = format!("`{other}` and `{option}` both name `{}`: choose two files", path.display());
-            return Err(Failure::BadInput(message));
-        }
-        check_file(path).map_err(Failure::bad_input)?;
-    }
-
+    check_outputs(arguments, &scenario)?;
     let network = scenario.network();
     let space = ChannelSpace::new(network, scenario.engine_config().ports);
     let timeline = || Timeline::new(network, space, scenario.cycle_ns(), scenario.engine_config().startup);
@@ -165,13 +164,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         arguments.timeline.as_ref().map(|_| timeline()),
         (
             arguments.deliveries.as_ref().map(|_| DeliveryLog::default()),
-            arguments.channels.as_ref().map(|_| ChannelUse::new(network, space)),
+            (
+                arguments.channels.as_ref().map(|_| ChannelUse::new(network, space)),
+                arguments.buffers.as_ref().map(|_| BufferLog::default()),
+            ),
         ),
     );
     let (engine, seed) = (point.spec.engine.into(), point.spec.seed);
     let result = match &observer {
         // An engine compiled for no observer does not even ask.
-        (None, (None, None)) => simulate(&scenario, engine, seed),
+        (None, (None, (None, None))) => simulate(&scenario, engine, seed),
         _ => simulate_observed(&scenario, engine, seed, &mut observer),
     };
     let result = result.map_err(|error| match experiment.explain(&point, &error) {
@@ -189,9 +191,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         log.write_csv(&mut csv)?;
         write_to(path, &csv, out)?;
     }
-    if let (Some(path), Some(channels)) = (&arguments.channels, &observer.1.1) {
+    if let (Some(path), Some(channels)) = (&arguments.channels, &observer.1.1.0) {
         let mut csv = Vec::new();
         channels.write_csv(&mut csv)?;
+        write_to(path, &csv, out)?;
+    }
+    if let (Some(path), Some(buffers)) = (&arguments.buffers, &observer.1.1.1) {
+        let mut csv = Vec::new();
+        buffers.write_csv(&mut csv)?;
         write_to(path, &csv, out)?;
     }
     match arguments.format {
@@ -215,6 +222,34 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             deadlock.at, deadlock.dead
         ))),
     }
+}
+
+/// Whether the files that are asked for can be written, and there is something to write.
+fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Result<(), Failure> {
+    let outputs = [
+        ("--timeline", &arguments.timeline),
+        ("--deliveries", &arguments.deliveries),
+        ("--channels", &arguments.channels),
+        ("--buffers", &arguments.buffers),
+    ];
+    if arguments.buffers.is_some() && scenario.switch_config().is_none() {
+        let message = "`--buffers` writes what buffered switches hold: set `switching.model` to `central-buffer` or `input-buffer`";
+        return Err(Failure::BadInput(message.to_owned()));
+    }
+    if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
+        let message =
+            format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
+        return Err(Failure::BadInput(message));
+    }
+    for (position, (option, path)) in outputs.iter().enumerate() {
+        let Some(path) = path.as_ref().filter(|path| !is_output(path)) else { continue };
+        if let Some((other, _)) = outputs[..position].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
+            let message = format!("`{other}` and `{option}` both name `{}`: choose two files", path.display());
+            return Err(Failure::BadInput(message));
+        }
+        check_file(path).map_err(Failure::bad_input)?;
+    }
+    Ok(())
 }
 
 /// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.
@@ -273,6 +308,10 @@ fn write_text(
         };
     write_figure(out, "latency, last", latency(&result.latency.last))?;
     write_figure(out, "latency, mean", latency(&result.latency.mean))?;
+    if let (Some(unicast), Some(multicast)) = (&result.latency.unicast, &result.latency.multicast) {
+        write_figure(out, "of unicasts", latency(&unicast.last))?;
+        write_figure(out, "of multicasts", latency(&multicast.last))?;
+    }
     let parts = result.latency.parts;
     write_figure(
         out,
@@ -300,6 +339,15 @@ fn write_text(
             result.links.blocked * 100.0
         ),
     )?;
+    if let Some(buffers) = &result.buffers {
+        let text = format!(
+            "{:.1}% taken, {:.1} flits a switch, {} at most",
+            buffers.share * 100.0,
+            buffers.mean,
+            buffers.most
+        );
+        write_figure(out, "buffers", text)?;
+    }
     if let Some(deadlock) = &result.deadlock {
         writeln!(out, "  deadlock in cycle {}: {} worms are dead; a cycle of them:", deadlock.at, deadlock.dead)?;
         for worm in &deadlock.cycle {

@@ -9,6 +9,7 @@ mod routing;
 mod schema;
 mod simulate;
 mod sweep;
+mod switches;
 mod topology;
 mod trees;
 mod usage;

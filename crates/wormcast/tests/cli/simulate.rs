@@ -396,3 +396,41 @@ fn the_line_that_asks_too_much_is_named() {
         assert!(message.contains(place), "{message}");
     }
 }
+
+/// One file, both kinds of switches: the engine, the measures of buffered switches, and what they refuse.
+#[test]
+fn buffered_switches_have_an_engine_of_their_own() {
+    const FILE: &str = r#"
+topology = "bmin:2x2"
+algorithm = "bit-string"
+switching.model = "central-buffer"
+timing.preset = "paper-4"
+traffic.arrivals = { process = "exponential", load = 0.3 }
+traffic.length = { bytes = 16 }
+traffic.multicast = { destinations = 2, fraction = 0.5 }
+run = { warmup = 0, messages = 200 }
+"#;
+    let folder = Folder::with(&[("x.toml", FILE), ("messages.txt", MESSAGES), ("wormhole.toml", BY_HAND)]);
+    let simulate = |extra: &[&str]| folder.run(&[&["simulate", "x.toml", "--format", "json"], extra].concat());
+    for model in ["central-buffer", "input-buffer"] {
+        let result = simulate(&["--set", &format!("switching.model={model}")]).json();
+        assert_eq!(result["engine"], "switch");
+        assert_eq!((&result["duplicates"], &result["deadlock"]), (&json!(0), &Value::Null));
+        assert_eq!(result["static_check"]["deadlock_free"], true);
+        assert!(result["latency"]["unicast"]["last"]["mean"].is_number(), "{result}");
+        assert!(result["latency"]["multicast"]["measured"].as_u64() > Some(0));
+        assert!(result["buffers"]["share"].as_f64() > Some(0.0));
+        assert!((result["offered_load"].as_f64().unwrap() - 0.3).abs() < 0.1, "{result}");
+    }
+    let error = simulate(&["--engine", "flit"]).bad_input();
+    assert!(error.contains("the `flit` engine simulates wormhole switching"), "{error}");
+    let error = simulate(&["--set", "switching.buffer=2"]).bad_input();
+    assert!(error.contains("`model = \"central-buffer\"` has no setting `buffer`"), "{error}");
+    let error = simulate(&["--set", "traffic.length.bytes=1024000"]).bad_input();
+    assert!(error.contains("`switching.central_chunks`: 256 is out of range: expected "), "{error}");
+    let error = folder.run(&["simulate", "wormhole.toml", "--buffers", "-"]).bad_input();
+    assert!(error.contains("`--buffers` writes what buffered switches hold"), "{error}");
+    folder.run(&["simulate", "x.toml", "--buffers", "buffers.csv"]).success();
+    let csv = folder.read("buffers.csv");
+    assert!(csv.starts_with("cycle,switch,flits\n"), "{csv}");
+}

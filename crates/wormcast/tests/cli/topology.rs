@@ -123,7 +123,7 @@ fn bad_topologies_are_explained() {
     assert_eq!(
         message("mash:4x4"),
         "error: unknown topology `mash:4x4`: expected `mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, \
-         `bmin:KxL`, `random:nodes=N,degree=D,seed=S`, `regular:nodes=N,degree=D,seed=S`, \
+         `bmin:KxL`, `butterfly:KxL`, `omega:KxL`, `random:nodes=N,degree=D,seed=S`, `regular:nodes=N,degree=D,seed=S`, \
          `small-world:nodes=N,degree=D,rewire=P,seed=S`, `tree:nodes=N,seed=S`, `ring:N`, `complete:N`, `petersen`, or \
          the path of a file (edge list, GraphML, node-link JSON, anynet, ibsim, ibnetdiscover); did you mean `mesh`?\n"
     );

@@ -1,7 +1,7 @@
 //! A plan as JSON.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use wormcast::multicast::{Contention, HeaderFlit, Multicast, PlanSummary, WormSummary};
+use wormcast::multicast::{Contention, EncodedHeader, HeaderFlit, Multicast, PlanSummary, WormSummary};
 use wormcast::network::{ChannelId, Network, NodeId};
 
 /// A plan and what was asked for, as JSON.
@@ -12,17 +12,19 @@ pub(super) struct Answer<'a> {
     pub(super) summary: &'a PlanSummary,
     /// Whether the plan is a minimum, of algorithms that say so.
     pub(super) exact: Option<bool>,
+    /// The bits of a flit, of which headers that encode destinations consist.
+    pub(super) flit_bits: u32,
 }
 
 impl Serialize for Answer<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { network, algorithm, multicast, summary, exact } = self;
+        let Self { network, algorithm, multicast, summary, exact, flit_bits } = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("topology", network.name())?;
         map.serialize_entry("algorithm", algorithm)?;
         map.serialize_entry("source", &multicast.source().raw())?;
         map.serialize_entry("destinations", &Nodes(multicast.destinations()))?;
-        map.serialize_entry("worms", &Worms(network, &summary.worms))?;
+        map.serialize_entry("worms", &Worms(network, &summary.worms, *flit_bits))?;
         map.serialize_entry("startups", &summary.startups)?;
         map.serialize_entry("steps", &summary.steps)?;
         map.serialize_entry("channels", &summary.channels)?;
@@ -43,19 +45,19 @@ impl Serialize for Nodes<'_> {
     }
 }
 
-struct Worms<'a>(&'a Network, &'a [WormSummary]);
+struct Worms<'a>(&'a Network, &'a [WormSummary], u32);
 
 impl Serialize for Worms<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.1.iter().map(|worm| Worm(self.0, worm)))
+        serializer.collect_seq(self.1.iter().map(|worm| Worm(self.0, worm, self.2)))
     }
 }
 
-struct Worm<'a>(&'a Network, &'a WormSummary);
+struct Worm<'a>(&'a Network, &'a WormSummary, u32);
 
 impl Serialize for Worm<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(network, worm) = self;
+        let &Self(network, worm, flit_bits) = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &worm.id)?;
         map.serialize_entry("from", &worm.from.raw())?;
@@ -63,8 +65,13 @@ impl Serialize for Worm<'_> {
         map.serialize_entry("step", &worm.step)?;
         map.serialize_entry("visits", &Nodes(&worm.visits))?;
         map.serialize_entry("channels", &Channels(network, &worm.channels))?;
-        if !worm.header.is_empty() {
-            map.serialize_entry("header", &Header(network, &worm.header))?;
+        if let Some(EncodedHeader { encoding, bits }) = worm.header {
+            map.serialize_entry("encoding", encoding.name())?;
+            map.serialize_entry("header_bits", &bits)?;
+            map.serialize_entry("header_flits", &bits.div_ceil(flit_bits))?;
+        }
+        if !worm.header_flits.is_empty() {
+            map.serialize_entry("header", &Header(network, &worm.header_flits))?;
         }
         map.end()
     }

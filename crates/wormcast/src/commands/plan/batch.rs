@@ -70,7 +70,8 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     let plan = algorithm.plan(network, &multicast);
     let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
     let exact = algorithm.exact(network, &multicast);
-    write_json(out, &Answer { network, algorithm: algorithm.name(), multicast: &multicast, summary: &summary, exact })
+    let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.0.get());
+    write_json(out, &Answer { network, algorithm, multicast: &multicast, summary: &summary, exact, flit_bits })
 }
 
 const EXAMPLE: &str = r#"{"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41]}"#;

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use wormcast::network::{Network, NodeError, NodeId, parse_node, parse_node_list};
 
-use super::Ports;
+use super::{FlitBits, Ports};
 
 /// One line of a batch.
 #[derive(serde::Deserialize)]
@@ -26,6 +26,8 @@ pub(super) struct Request<'a> {
     pub(super) ports: Ports,
     #[serde(default)]
     pub(super) seed: u64,
+    #[serde(default)]
+    pub(super) flit_bits: FlitBits,
 }
 
 /// A node: `28`, or text such as `"4,3"`.

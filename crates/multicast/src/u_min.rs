@@ -1,0 +1,99 @@
+//! The U-Min algorithm.
+
+use wormcast_network::{Network, NodeId, Stages};
+use wormcast_routing::{Choice, Dependencies, RoutingRelation, Turnaround, Unsupported};
+
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
+use crate::plan::{Itinerary, Path, Plan, Worm};
+use crate::unicast_tree::{Share, unicast_tree};
+
+/// U-Min: source and destinations in the order of their addresses; the holder of a part of that chain sends to the node nearest to itself
+/// in the half that it is not in, which serves that half.
+///
+/// Source: Xu, Gui and Ni, Optimal software multicast in wormhole-routed multistage networks, 1994; paper 4 (section 7.1) compares its
+/// switches with it. Of a part with an odd number of nodes the lower half is the larger. Every worm leaves each stage on its way up by the port of its
+/// sender's digit of that stage, so no two senders share a channel up.
+///
+/// ceil(log2(m + 1)) steps for m destinations on one port, and no algorithm takes fewer; contention-free.
+///
+/// Needs a bidirectional multistage network; its routing is `turnaround-deterministic`. O(m log m).
+///
+/// ```
+/// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
+/// use wormcast_network::{NodeId, TopologySpec, parse_node_list};
+///
+/// // The chain: 1  3  [6]  9  12  13.
+/// let network = "bmin:2x4".parse::<TopologySpec>()?.build()?;
+/// let u_min = algorithm_by_name("u-min", &network, &Options::default())?;
+/// let multicast = Multicast::new(NodeId::new(6), &parse_node_list(&network, "1;3;9;12;13")?);
+/// let summary = u_min.plan(&network, &multicast).summary(&network, u_min.routing(), PortModel::One)?;
+/// let sent: Vec<_> = summary.worms.iter().map(|worm| (worm.from.raw(), worm.visits[0].raw(), worm.step)).collect();
+/// // To 9, which serves 12 and 13; to 3, which serves 1.
+/// assert_eq!(sent, [(6, 9, 1), (6, 3, 2), (9, 13, 2), (9, 12, 3), (3, 1, 3)]);
+/// assert_eq!(summary.contention(), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct UMin {
+    routing: Turnaround,
+}
+
+impl UMin {
+    /// For a bidirectional multistage network.
+    ///
+    /// # Errors
+    /// If the network is none, or another routing is asked for.
+    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+        let routing = Turnaround::new(Choice::First);
+        if network.shape().bmin().is_none() {
+            return Err(
+                Unsupported::new("u-min", "a bidirectional multistage network, such as `bmin:4x3`", network).into()
+            );
+        }
+        own_routing("u-min", routing.name(), options)?;
+        Ok(Self { routing })
+    }
+}
+
+/// What the holder of a part of a chain gives away: the half that it is not in.
+fn hand_over(Share { left, holder, right }: Share) -> Share {
+    let last_of_lower = usize::midpoint(left, right);
+    if holder <= last_of_lower {
+        Share { left: last_of_lower + 1, holder: last_of_lower + 1, right }
+    } else {
+        Share { left, holder: last_of_lower, right: last_of_lower }
+    }
+}
+
+/// The same unicast, which leaves its sender's switch by the port of the sender's digit 0.
+fn straight(network: &Network, stages: &Stages, worm: Worm) -> Worm {
+    let Itinerary::Path(path) = worm.itinerary else { return worm };
+    let home = network.router_of(worm.from);
+    let local = path.stops.iter().all(|&stop| network.router_of(stop) == home);
+    let port = stages.radix() + stages.digit(worm.from.raw(), 0);
+    let exit = network.channel_by_port(home, port).filter(|_| !local);
+    Worm { itinerary: Itinerary::Path(Path { exit, ..path }), ..worm }
+}
+
+impl Algorithm for UMin {
+    fn name(&self) -> &'static str {
+        "u-min"
+    }
+
+    fn routing(&self) -> &dyn RoutingRelation {
+        &self.routing
+    }
+
+    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
+        let Some(stages) = network.shape().bmin() else { return Plan::default() };
+        let mut chain: Vec<NodeId> = multicast.destinations().iter().copied().chain([multicast.source()]).collect();
+        chain.sort_unstable();
+        let position = chain.binary_search(&multicast.source()).unwrap_or(0);
+        let worms = unicast_tree(&chain, position, hand_over);
+        Plan { worms: worms.into_iter().map(|worm| straight(network, stages, worm)).collect() }
+    }
+
+    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+        // With the sender's own port first, a worm may take any way up.
+        Dependencies::of_relation(network, &Turnaround::new(Choice::Adaptive))
+    }
+}

@@ -1,0 +1,204 @@
+//! Routing: what the packets at the heads of FIFOs are to have, and who gets it.
+
+use wormcast_network::{ChannelId, NodeId, RouterId};
+use wormcast_routing::{NoRoute, Step};
+
+use super::packets::Course;
+use super::wiring::MAX_SWITCH_PORTS;
+use super::{Memory, NIL, Source, State, SwitchEngine, Want};
+use crate::observer::Observer;
+
+impl<O: Observer> SwitchEngine<'_, O> {
+    /// Headers that have gone through the routing stages get outputs that are free; the input that was served least recently comes first.
+    pub(super) fn grant(&mut self) {
+        for switch in 0..self.wiring.switches {
+            let asking = self.requests[switch];
+            if asking == 0 {
+                continue;
+            }
+            let mut order = [0; MAX_SWITCH_PORTS];
+            let ports = self.grant_order.of(switch);
+            let count = ports.len();
+            order[..count].copy_from_slice(ports);
+            for &port in order[..count].iter().filter(|&&port| asking >> port & 1 == 1) {
+                let input = self.wiring.input(switch, port);
+                if self.inputs[input].state == State::New && !self.decide(input) {
+                    return;
+                }
+                let served = match self.inputs[input].state {
+                    State::Waiting => self.grant_one(input),
+                    State::Replicating => self.grant_branches(input),
+                    _ => {
+                        self.requests[switch] &= !(1 << port);
+                        self.chunk_complete(input);
+                        false
+                    }
+                };
+                if served {
+                    self.grant_order.served(switch, port);
+                }
+            }
+        }
+    }
+
+    /// Whether an output is free and nobody is before others at it.
+    #[inline]
+    fn free(&self, output: u32) -> bool {
+        self.lines[output as usize].source == Source::Idle
+            && match &self.memory {
+                Memory::Central(central) => central.queue_is_empty(output as usize),
+                Memory::Input(_) => true,
+            }
+    }
+
+    /// A packet that is not replicated here takes a free one of its candidates, and crosses flit by flit.
+    fn grant_one(&mut self, input: usize) -> bool {
+        let wants = self.wants[input].iter().copied().filter(|want| self.free(want.output));
+        let Some(Want { output, packet, .. }) = self.preferred(input, wants, |_| 0) else {
+            self.chunk_complete(input);
+            return false;
+        };
+        self.start(output as usize, packet, Source::Crossbar, self.now + 1);
+        self.lines[output as usize].from = input as u32;
+        self.inputs[input].state = State::Crossing;
+        self.stop_asking(input);
+        true
+    }
+
+    /// Of several outputs that will do, the one with the smallest key, and of those the one that was given a packet least recently: switches
+    /// spread what goes up, whatever the destinations. A worm that its sender has given its first channel keeps to the routing's
+    /// preference instead: its plan relies on it.
+    pub(super) fn preferred(
+        &self,
+        input: usize,
+        wants: impl Iterator<Item = Want>,
+        key: impl Fn(&Want) -> u32,
+    ) -> Option<Want> {
+        let directed = || {
+            let packet = self.inputs[input].front;
+            matches!(self.worms[self.packets[packet].worm].course, Course::Unicast { exit: Some(_), .. })
+        };
+        if self.wants[input].len() == 1 || directed() {
+            return wants.min_by_key(key);
+        }
+        let ports = self.output_order.of(self.wiring.to[input] as usize);
+        let rank = |want: &Want| ports.iter().position(|&port| port == self.wiring.out_port[want.output as usize]);
+        wants.min_by_key(|want| (key(want), rank(want)))
+    }
+
+    /// A packet that is replicated from its FIFO takes the outputs that are free.
+    fn grant_branches(&mut self, input: usize) -> bool {
+        let Memory::Input(readers) = &self.memory else { return false };
+        let source = if readers.synchronous { Source::Lockstep } else { Source::Register };
+        let (mut served, mut missing) = (false, false);
+        for place in 0..self.wants[input].len() {
+            let Want { output, packet, granted } = self.wants[input][place];
+            if granted {
+                continue;
+            }
+            if !self.free(output) {
+                missing = true;
+                continue;
+            }
+            self.start(output as usize, packet, source, self.now + 1);
+            self.lines[output as usize].from = input as u32;
+            self.wants[input][place].granted = true;
+            served = true;
+        }
+        if !missing {
+            self.stop_asking(input);
+            if source == Source::Lockstep {
+                self.inputs[input].state = State::Lockstep;
+                if let Memory::Input(readers) = &mut self.memory {
+                    readers.lockstep.push(input as u32);
+                }
+            }
+        }
+        served
+    }
+
+    /// An input asks for no outputs any more, nor for its chunks to be written.
+    fn stop_asking(&mut self, input: usize) {
+        let (switch, port) = (self.wiring.to[input] as usize, self.wiring.in_port[input]);
+        self.requests[switch] &= !(1 << port);
+        if let Memory::Central(central) = &mut self.memory {
+            central.writes[switch] &= !(1 << port);
+        }
+    }
+
+    /// Decides where the first packet of a FIFO goes. Whether there is a way.
+    fn decide(&mut self, input: usize) -> bool {
+        let packet = self.inputs[input].front;
+        let at = RouterId::new(self.wiring.to[input]);
+        let arrived = (input < self.wiring.links).then(|| ChannelId::new(input as u32));
+        let flits = self.packets[packet].flits;
+        let alone = self.config.switch_latency();
+        let mut wants = std::mem::take(&mut self.wants[input]);
+        wants.clear();
+        let want = |output: ChannelId, packet| Want { output: output.raw(), packet, granted: false };
+        let consumption = |node: NodeId| ChannelId::new((self.wiring.consumption + node.index()) as u32);
+        let mut replicated = false;
+        let mut stranded = None;
+        match &self.worms[self.packets[packet].worm].course {
+            &Course::Unicast { exit, target } => {
+                let router = self.network.router_of(target);
+                let branch = self.packets.branch(packet, None, alone);
+                if router == at {
+                    wants.push(want(consumption(target), branch));
+                } else if let (Some(exit), None) = (exit, arrived) {
+                    wants.push(want(exit, branch));
+                } else {
+                    self.routing.candidates(self.network, at, arrived, router, &mut self.candidates);
+                    wants.extend(self.candidates.iter().map(|&channel| want(channel, branch)));
+                    if wants.is_empty() {
+                        stranded = Some(NoRoute { routing: self.routing.name(), from: at, to: router });
+                    }
+                }
+            }
+            Course::Encoded(encoded) => {
+                // In lock-step, flits come right from the FIFO.
+                let chunk = match &self.memory {
+                    Memory::Input(readers) if readers.synchronous => 0,
+                    _ => self.config.chunk_flits.min(flits) - 1,
+                };
+                let step = self.routing.multidestination().and_then(|switches| {
+                    switches.decide(self.network, at, arrived, self.packets.set(packet), &mut self.decision);
+                    self.decision.step()
+                });
+                match step {
+                    Some(Step::AnyOf(channels)) => {
+                        let branch = self.packets.branch(packet, None, alone);
+                        wants.extend(channels.iter().map(|&channel| want(channel, branch)));
+                    }
+                    Some(Step::AllOf(branches)) => {
+                        let copies = branches.channels.len() + branches.deliveries.len();
+                        replicated = copies > 1;
+                        let idle = if replicated { alone + chunk } else { alone };
+                        for (channel, subset) in branches.iter() {
+                            wants.push(want(channel, self.packets.branch(packet, Some(subset), idle)));
+                        }
+                        for &node in branches.deliveries {
+                            wants.push(want(consumption(node), self.packets.delivery(packet, node, idle)));
+                        }
+                    }
+                    None => {
+                        let to = encoded.destinations.first().map_or(at, |&node| self.network.router_of(node));
+                        stranded = Some(NoRoute { routing: self.routing.name(), from: at, to });
+                    }
+                }
+            }
+        }
+        self.inputs[input].state = match (&self.memory, replicated) {
+            (_, false) => State::Waiting,
+            (Memory::Central(_), true) => State::Admission,
+            (Memory::Input(_), true) => State::Replicating,
+        };
+        self.wants[input] = wants;
+        if replicated && let Memory::Input(readers) = &mut self.memory {
+            readers.begin(input, self.config.chunks(flits), self.wants[input].len());
+        }
+        debug_assert_ne!(packet, NIL);
+        self.stranded = stranded;
+        self.stranded.is_none()
+    }
+}

@@ -1,0 +1,404 @@
+//! The switch engine: buffered switches with multidestination worms, cycle by cycle (paper 4). `docs/switches.md` has its rules.
+
+mod central;
+mod config;
+mod cross;
+mod dead;
+mod grant;
+mod hosts;
+mod input;
+mod invariants;
+mod packets;
+mod wiring;
+
+use wormcast_multicast::{Itinerary, Plan};
+use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_routing::{Decision, NoRoute, RoutingRelation};
+
+use self::central::Central;
+pub use self::config::SwitchConfig;
+use self::hosts::Hosts;
+use self::input::Readers;
+use self::packets::{Course, Packets, Worm, Worms};
+use self::wiring::{Order, Wiring};
+use crate::engine::{Engine, Progress};
+use crate::observer::{Cycle, LatencyParts, Observer};
+use crate::switching::{BranchTiming, Organization};
+
+/// No channel, packet or chunk.
+const NIL: u32 = u32::MAX;
+
+/// Cycles between two looks for worms that block each other while others move.
+const DEADLOCK_PERIOD: Cycle = 4096;
+
+/// Cycles between two samples of the buffers.
+const SAMPLE_PERIOD: Cycle = 64;
+
+/// Where the flits come from that an output sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    /// Nothing is sent.
+    Idle,
+    /// From a node.
+    Node,
+    /// Flit by flit from an input's FIFO.
+    Crossbar,
+    /// Chunk by chunk from a buffer, by way of the output's register.
+    Register,
+    /// From an input's FIFO, together with the other branches.
+    Lockstep,
+}
+
+/// The sending end of a channel.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    source: Source,
+    /// The packet that crosses; `NIL` if idle.
+    packet: u32,
+    /// Its flits that have not crossed.
+    left: u32,
+    /// Slots of the FIFO at the other end that are free, as far as is known here.
+    space: u32,
+    /// Flits in the register.
+    ready: u32,
+    /// The input that the packet comes from; `NIL` if from a node or a shared buffer.
+    from: u32,
+    /// Flits that have been read from an input's buffer.
+    read: u32,
+}
+
+/// How far the packet at the head of an input's FIFO is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// There is none.
+    Empty,
+    /// Its header is not routed.
+    New,
+    /// It waits for an output, any of its candidates.
+    Waiting,
+    /// It crosses flit by flit.
+    Crossing,
+    /// Central buffer: it is to be replicated and waits for room for all of it.
+    Admission,
+    /// Central buffer: its chunks are written.
+    Writing,
+    /// Input buffer: it is replicated; branches that have their outputs go on.
+    Replicating,
+    /// The same where all branches have to have their outputs first.
+    Lockstep,
+}
+
+/// The receiving end of a channel: a FIFO.
+#[derive(Clone, Copy, Debug)]
+struct Input {
+    state: State,
+    /// Flits that may leave: they have gone through the routing stages.
+    avail: u32,
+    /// Flits of the first packet that have not left.
+    left: u32,
+    /// The first packet and the last; `NIL`: none.
+    front: u32,
+    back: u32,
+}
+
+/// An output that a packet at the head of a FIFO is to have.
+#[derive(Clone, Copy, Debug)]
+struct Want {
+    output: u32,
+    /// What it carries there.
+    packet: u32,
+    granted: bool,
+}
+
+/// Where packets that wait are kept.
+enum Memory {
+    Central(Box<Central>),
+    Input(Readers),
+}
+
+/// The switch engine. It simulates cycle by cycle, and only those in which something may happen.
+pub struct SwitchEngine<'a, O> {
+    network: &'a Network,
+    routing: &'a dyn RoutingRelation,
+    config: SwitchConfig,
+    observer: O,
+    now: Cycle,
+    wiring: Wiring,
+    lines: Vec<Line>,
+    inputs: Vec<Input>,
+    /// Lines that are not idle.
+    active: Vec<u32>,
+    /// Channels whose flits become available, for each cycle ahead.
+    wheel: Vec<Vec<u32>>,
+    /// Flits on their way through the routing stages.
+    coming: u32,
+    /// FIFOs in which slots became free in this cycle, and how many.
+    freed: Vec<(u32, u32)>,
+    packets: Packets,
+    worms: Worms,
+    next_worm: u64,
+    hosts: Hosts,
+    /// Inputs, for each switch, that ask for outputs.
+    requests: Vec<u64>,
+    grant_order: Order,
+    /// Outputs, the one that was given a packet least recently first.
+    output_order: Order,
+    /// What each input's first packet is to have.
+    wants: Vec<Vec<Want>>,
+    memory: Memory,
+    decision: Decision,
+    candidates: Vec<ChannelId>,
+    stranded: Option<NoRoute>,
+    /// Whether anything has happened in this cycle.
+    moved: bool,
+    flit_hops: u64,
+}
+
+impl<'a, O: Observer> SwitchEngine<'a, O> {
+    /// An engine for a network that nothing has entered; worms go by `routing`.
+    ///
+    /// `config` is one that [`SwitchConfig::check`] has no objection to.
+    pub fn new(network: &'a Network, routing: &'a dyn RoutingRelation, config: SwitchConfig, observer: O) -> Self {
+        let wiring = Wiring::new(network);
+        let channels = wiring.space.len();
+        let line = |channel| Line {
+            source: Source::Idle,
+            packet: NIL,
+            left: 0,
+            space: if channel < wiring.consumption { config.input_fifo } else { u32::MAX },
+            ready: 0,
+            from: NIL,
+            read: 0,
+        };
+        let memory = match config.organization {
+            Organization::Central { chunks, header_chunks } => {
+                Memory::Central(Box::new(Central::new(&wiring, &config, chunks, header_chunks)))
+            }
+            Organization::Input { replication, .. } => {
+                Memory::Input(Readers::new(&wiring, &config, replication == BranchTiming::Synchronous))
+            }
+        };
+        Self {
+            network,
+            routing,
+            observer,
+            now: 0,
+            lines: (0..channels).map(line).collect(),
+            inputs: vec![Input { state: State::Empty, avail: 0, left: 0, front: NIL, back: NIL }; channels],
+            active: Vec::new(),
+            wheel: vec![Vec::new(); config.fifo_delay() as usize + 1],
+            coming: 0,
+            freed: Vec::new(),
+            packets: Packets::new(network.nodes()),
+            worms: Worms::default(),
+            next_worm: 0,
+            hosts: Hosts::new(network.nodes()),
+            requests: vec![0; wiring.switches],
+            grant_order: Order::new(&wiring.first_in),
+            output_order: Order::new(&wiring.first_out),
+            wants: vec![Vec::new(); channels],
+            memory,
+            decision: Decision::default(),
+            candidates: Vec::new(),
+            stranded: None,
+            moved: false,
+            flit_hops: 0,
+            wiring,
+            config,
+        }
+    }
+
+    /// Simulates one cycle.
+    fn cycle(&mut self) {
+        self.moved = false;
+        self.look_at_hosts();
+        self.cross();
+        self.arrive();
+        self.grant();
+        match self.memory {
+            Memory::Central(_) => {
+                self.write_chunks();
+                self.read_chunks();
+            }
+            Memory::Input(_) => self.read_inputs(),
+        }
+        for (input, slots) in self.freed.drain(..) {
+            self.lines[input as usize].space += slots;
+        }
+        if cfg!(debug_assertions) {
+            self.check_invariants();
+        }
+        if O::OCCUPANCY && self.now.is_multiple_of(SAMPLE_PERIOD) {
+            self.sample_buffers();
+        }
+        self.now += 1;
+    }
+
+    /// Gives a line a packet, whose first flit may cross from `first` on.
+    fn start(&mut self, channel: usize, packet: u32, source: Source, first: Cycle) {
+        let line = &mut self.lines[channel];
+        debug_assert_eq!(line.source, Source::Idle);
+        line.source = source;
+        line.packet = packet;
+        line.left = self.packets[packet].flits;
+        (line.ready, line.read, line.from) = (0, 0, NIL);
+        self.active.push(channel as u32);
+        self.moved = true;
+        if source != Source::Node {
+            self.output_order.served(self.wiring.from[channel] as usize, self.wiring.out_port[channel]);
+        }
+        let worm = self.worms[self.packets[packet].worm].id;
+        self.observer.granted(first, worm, ChannelId::new(channel as u32));
+    }
+
+    /// The first packet of a FIFO has left it.
+    fn pop_front(&mut self, input: usize) {
+        let front = self.inputs[input].front;
+        let next = self.packets[front].next;
+        self.packets.remove(front);
+        self.wants[input].clear();
+        let fifo = &mut self.inputs[input];
+        fifo.front = next;
+        if next == NIL {
+            (fifo.back, fifo.left, fifo.state) = (NIL, 0, State::Empty);
+        } else {
+            (fifo.left, fifo.state) = (self.packets[next].flits, State::New);
+            if fifo.avail > 0 {
+                self.request(input);
+            }
+        }
+    }
+
+    /// An input's first packet asks for outputs from now on.
+    #[inline]
+    fn request(&mut self, input: usize) {
+        self.requests[self.wiring.to[input] as usize] |= 1 << self.wiring.in_port[input];
+    }
+
+    /// Reports what the buffers hold.
+    fn sample_buffers(&mut self) {
+        for switch in 0..self.wiring.switches {
+            let inputs = self.wiring.first_in[switch] as usize..self.wiring.first_in[switch + 1] as usize;
+            let fifo = |&input: &u32| u64::from(self.config.input_fifo - self.lines[input as usize].space);
+            let mut flits: u64 = self.wiring.inputs[inputs].iter().map(fifo).sum();
+            if let Memory::Central(central) = &self.memory {
+                flits += u64::from(central.used(switch)) * u64::from(self.config.chunk_flits);
+            }
+            self.observer.buffered(self.now, RouterId::new(switch as u32), flits);
+        }
+    }
+}
+
+impl<O: Observer> Engine for SwitchEngine<'_, O> {
+    type Observer = O;
+
+    fn name(&self) -> &'static str {
+        "switch"
+    }
+
+    fn now(&self) -> Cycle {
+        self.now
+    }
+
+    fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
+        let first = self.next_worm;
+        let mut slots: Vec<u32> = Vec::with_capacity(plan.worms.len());
+        for planned in plan.worms {
+            let (course, header, missing) = match planned.itinerary {
+                Itinerary::Path(path) => {
+                    debug_assert_eq!(path.stops.len(), 1, "`simulate` refuses others");
+                    let target = path.stops.first().copied().unwrap_or(planned.from);
+                    (Course::Unicast { exit: path.exit, target }, self.config.unicast_header_flits, 1)
+                }
+                Itinerary::Encoded(encoded) => {
+                    let header = self.config.header_flits_of(&encoded, self.network, planned.from);
+                    let missing = encoded.destinations.len() as u32;
+                    (Course::Encoded(encoded), header, missing)
+                }
+                Itinerary::Tree(_) => unreachable!("`simulate` refuses them"),
+            };
+            let id = self.next_worm;
+            self.next_worm += 1;
+            let slot = self.worms.add(Worm {
+                id,
+                message,
+                from: planned.from,
+                course,
+                flits: header + length,
+                missing,
+                followers: Vec::new(),
+                ready: at,
+                started: 0,
+                before: LatencyParts::default(),
+            });
+            slots.push(slot);
+            match planned.after {
+                None => self.hosts.add(planned.from, at, id, slot),
+                Some(trigger) => self.worms[slots[trigger as usize]].followers.push((planned.from, slot)),
+            }
+        }
+        debug_assert_eq!(self.next_worm - first, slots.len() as u64);
+    }
+
+    fn run_until(&mut self, end: Cycle) -> Progress {
+        while self.now < end {
+            if self.active.is_empty() && self.coming == 0 && self.packets.len() == 0 {
+                // Nothing is in the network: go on with what nodes have to do next.
+                match self.hosts.next() {
+                    Some(next) if next > self.now => self.now = next.min(end),
+                    Some(_) => {}
+                    None if end == Cycle::MAX => return Progress::Reached,
+                    None => self.now = end,
+                }
+                if self.now >= end {
+                    return Progress::Reached;
+                }
+            }
+            self.cycle();
+            if let Some(no_route) = self.stranded.take() {
+                return Progress::Stranded(no_route);
+            }
+            if self.observer.done() {
+                return Progress::Stopped;
+            }
+            let still = !self.moved && self.coming == 0;
+            if (still || self.now.is_multiple_of(DEADLOCK_PERIOD))
+                && let Some(deadlock) = self.deadlock()
+            {
+                return Progress::Deadlock(deadlock);
+            }
+            if still && let Some(next) = self.hosts.next() {
+                // Nothing in the network changes before a node does something.
+                self.now = self.now.max(next.min(end));
+            }
+        }
+        Progress::Reached
+    }
+
+    fn is_empty(&self) -> bool {
+        self.worms.is_empty()
+    }
+
+    fn flit_hops(&mut self) -> u64 {
+        self.flit_hops
+    }
+
+    fn each_held_link(&mut self, visit: &mut dyn FnMut(ChannelId, u32)) {
+        for &channel in self.active.iter().filter(|&&channel| (channel as usize) < self.wiring.links) {
+            let line = &self.lines[channel as usize];
+            visit(ChannelId::new(channel), self.packets[line.packet].flits - line.left);
+        }
+    }
+
+    fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    fn into_observer(self) -> O {
+        self.observer
+    }
+}

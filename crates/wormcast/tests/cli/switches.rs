@@ -1,0 +1,114 @@
+//! Multistage networks and worms that switches replicate.
+
+use serde_json::{Value, json};
+
+use crate::{wormcast, wormcast_with_input};
+
+fn plan(algorithm: &str, source: &str, destinations: &str, more: &[&str]) -> String {
+    let arguments = ["plan", "--topology", "bmin:4x2", "--algorithm", algorithm, "--source", source];
+    wormcast(&[&arguments[..], &["--destinations", destinations], more].concat()).success()
+}
+
+#[test]
+fn a_network_is_described() {
+    let network = wormcast(&["topology", "bmin:4x3", "--format", "json"]).json();
+    assert_eq!(network["routers"], 48);
+    assert_eq!(network["nodes"], 64);
+    assert_eq!((&network["links"], &network["channels"]), (&json!(128), &json!(256)));
+    assert_eq!(network["connected"], true);
+    assert_eq!(network["degree"], json!({"min": 4, "mean": 256.0 / 48.0, "max": 8}));
+}
+
+#[test]
+fn a_plan_shows_the_header() {
+    let answer: Value = serde_json::from_str(&plan("bit-string", "1", "2;6;7;13", &["--format", "json"])).unwrap();
+    let worm = &answer["worms"][0];
+    assert_eq!(worm["visits"], json!([2, 6, 7, 13]));
+    assert_eq!(worm["channels"], json!([[0, 4], [4, 0], [4, 1], [4, 3]]));
+    assert_eq!(
+        (&worm["encoding"], &worm["header_bits"], &worm["header_flits"]),
+        (&json!("bit-string"), &json!(16), &json!(1))
+    );
+    let text = plan("multiport", "0", "5;6;9;10;2;15", &["--flit-bits", "8"]);
+    assert_eq!(
+        text,
+        "multiport on bmin:4x2: 3 worms from 0 to 6 destinations\n\
+         startups 2, steps 2, channels 5, longest 2\n\
+         contention-free\n\
+         multiport header of 5 bits, 1 flit of 8 bits\n\
+         multiport header of 9 bits, 2 flits of 8 bits\n\n\
+         worm  from  after  step  channels  visits\n\
+         0     0     -      1     3         5 > 6 > 9 > 10\n\
+         1     0     -      2     0         2\n\
+         2     5     0      2     2         15\n"
+    );
+    let request = r#"{"topology":"bmin:4x2","algorithm":"bit-string","source":0,"destinations":[1],"flit_bits":5}"#;
+    let answer = wormcast_with_input(&["plan", "--batch", "-"], request).json();
+    assert_eq!(answer["worms"][0]["header_flits"], 4);
+}
+
+#[test]
+fn synchronous_replication_deadlocks_and_asynchronous_does_not() {
+    let analyse = |replication: &[&str]| -> Value {
+        let arguments = ["routing", "--topology", "bmin:4x2", "--algorithm", "bit-string", "--format", "json"];
+        wormcast(&[&arguments[..], replication].concat()).json()
+    };
+    let safe = analyse(&[]);
+    assert_eq!((&safe["deadlock_free"], &safe["replication"]), (&json!(true), &json!("asynchronous")));
+    assert_eq!((&safe["connected"], &safe["diameter"]), (&json!(true), &json!(2)));
+    // Paper 4, Figure 2: at one switch, and at two.
+    let one = analyse(&["--replication", "synchronous"]);
+    assert_eq!(one["resources"], json!([{"consumption": 0}, {"consumption": 1}]));
+    let two = analyse(&["--replication", "synchronous-together"]);
+    assert_eq!(two["resources"], json!([{"consumption": 0}, {"consumption": 4}]));
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let message = |arguments: &[&str]| wormcast(arguments).bad_input();
+    let routing = ["routing", "--topology", "bmin:4x2", "--replication", "synchronous", "--algorithm"];
+    assert_eq!(
+        message(&[&routing[..], &["u-min"]].concat()),
+        "error: switches do not replicate the worms of `u-min`: leave `--replication` out; it is for `bit-string` and \
+         `multiport`\n"
+    );
+    assert!(message(&[&routing[..], &["bit-strin"]].concat()).contains("bit-string"));
+    let network = ["topology", "bmin:4x"];
+    assert_eq!(
+        message(&network),
+        "error: topology `bmin:4x`: `` is not a number; expected the radix of switches and the number of stages, as in \
+         `bmin:4x3`\n"
+    );
+}
+
+#[test]
+fn one_way_networks_are_described_and_not_converted() {
+    let network = wormcast(&["topology", "omega:2x3", "--format", "json"]).json();
+    assert_eq!((&network["links"], &network["channels"], &network["diameter"]), (&json!(16), &json!(16), &json!(2)));
+    assert_eq!(network["connected"], true);
+    assert_eq!(
+        wormcast(&["topology", "omega:2x3", "--format", "graphml"]).bad_input(),
+        "error: GraphML has no place for channels that run one way, as in omega:2x3; use `dot` or `svg`\n"
+    );
+    let picture = wormcast(&["topology", "omega:2x3", "--format", "svg"]).success();
+    // Each node on both sides.
+    assert_eq!((picture.matches("<circle").count(), picture.matches("<rect").count()), (12, 1 + 16));
+    let analysis =
+        wormcast(&["routing", "--topology", "omega:2x3", "--algorithm", "bit-string", "--format", "json"]).json();
+    assert_eq!((&analysis["routing"], &analysis["deadlock_free"]), (&json!("destination-tag"), &json!(true)));
+    assert!(
+        wormcast(&["routing", "--topology", "omega:2x3", "--routing", "up-down"])
+            .bad_input()
+            .contains("needs links with channels both ways")
+    );
+}
+
+#[test]
+fn pictures_have_layers() {
+    let picture = wormcast(&["topology", "bmin:4x2", "--format", "svg"]).success();
+    assert_eq!((picture.matches("<circle").count(), picture.matches("<rect").count()), (8, 1 + 16));
+    // Links and cables.
+    assert_eq!(picture.matches("<polyline").count(), 16 + 16);
+    let picture = plan("bit-string", "1", "2;6;7;13", &["--format", "svg"]);
+    assert!(picture.contains("source 1") && picture.contains("13: visit 4 of worm 0, step 1"));
+}
