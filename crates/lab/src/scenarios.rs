@@ -198,10 +198,10 @@ impl Workshop {
         };
         for link in &spec.faults.links {
             let wrong = |problem: FaultError| experiment.error_at(&point.choice, "faults.links", problem.to_string());
-            faults.fail(&network, link).map_err(wrong)?;
+            faults.fail(network, link).map_err(wrong)?;
         }
         faults
-            .fail_at_random(&network, spec.faults.random as usize, spec.seed)
+            .fail_at_random(network, spec.faults.random as usize, spec.seed)
             .map_err(|problem| experiment.error_at(&point.choice, "faults.random", problem.to_string()))?;
         let options = Options { routing: spec.routing.clone(), seed: spec.seed, faults };
         let made = algorithm_by_name(&spec.algorithm, network, &options).map_err(|problem| {
