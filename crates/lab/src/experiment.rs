@@ -331,6 +331,7 @@ impl Experiment {
             root: file.root,
             seed: file.seed,
             engine: file.engine,
+            faults: file.faults,
             switching: file.switching,
             timing: file.timing,
             traffic: file.traffic,

@@ -39,6 +39,9 @@ pub(crate) struct ExperimentFile {
     /// The engine that simulates.
     #[serde(default)]
     pub(crate) engine: Engine,
+    /// Links that have failed.
+    #[serde(default)]
+    pub(crate) faults: FaultSettings,
     /// How routers and nodes switch flits.
     #[serde(default)]
     pub(crate) switching: Switching,
@@ -64,6 +67,48 @@ pub(crate) struct ExperimentFile {
     /// What is claimed about a sweep, to be tested.
     #[serde(default)]
     pub(crate) claim: Vec<Claim>,
+}
+
+/// Links that have failed before the run, for algorithms on spanning trees.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FaultSettings {
+    /// The links, each by the nodes that it joins: `"0-1"` or `"0,0-1,0"`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
+    /// So many further links, drawn with the experiment's seed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub random: u32,
+    /// Who knows of them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub information: FaultInformation,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl FaultSettings {
+    /// Whether nothing has failed.
+    pub fn is_empty(&self) -> bool {
+        is_default(self)
+    }
+}
+
+/// Who knows which links have failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultInformation {
+    /// Every node: worms go by ways that are whole.
+    #[default]
+    Global,
+    /// The nodes at both ends: a worm that comes to a failed link is absorbed there and sent on from there.
+    Local,
 }
 
 /// A topology in a file.

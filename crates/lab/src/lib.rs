@@ -53,7 +53,7 @@ pub use diagnostic::Diagnostic;
 pub use document::Override;
 pub use experiment::Experiment;
 pub use figure::Figure;
-pub use file::{Engine, Quantity, Stop, TimeUnit, schema};
+pub use file::{Engine, FaultInformation, FaultSettings, Quantity, Stop, TimeUnit, schema};
 pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};

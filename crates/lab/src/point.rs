@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use wormcast_simulation::{Run, Switching, Timing, Traffic};
 
-use crate::file::Engine;
+use crate::file::{Engine, FaultSettings};
 
 /// Everything that the results of a point depend on, as plain data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct PointSpec {
     pub seed: u64,
     /// The engine asked for.
     pub engine: Engine,
+    /// Links that have failed.
+    #[serde(default, skip_serializing_if = "FaultSettings::is_empty")]
+    pub faults: FaultSettings,
     /// How routers and nodes switch flits.
     pub switching: Switching,
     /// How long things take.

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_multicast::{Algorithm, AlgorithmError, Options, algorithm_by_name};
+use wormcast_multicast::{Algorithm, AlgorithmError, FaultError, Faults, Options, algorithm_by_name};
 use wormcast_network::{Network, TopologySpec};
 use wormcast_routing::TreeError;
 use wormcast_simulation::{EngineChoice, Mode, RunResult, Scenario, SimulationError, Traffic, Warmup, simulate};
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
-use crate::file::Engine;
+use crate::file::{Engine, FaultInformation};
 use crate::point::Point;
 use crate::tree_runs::TreeRuns;
 
@@ -102,8 +102,8 @@ struct Workshop {
     algorithms: HashMap<AlgorithmKey, Arc<dyn Algorithm>>,
 }
 
-/// Topology, algorithm, routing with its root, and seed.
-type AlgorithmKey = (String, String, (Option<String>, Option<String>), u64);
+/// Topology, algorithm, routing with its root, seed and failed links as text.
+type AlgorithmKey = (String, String, (Option<String>, Option<String>), u64, String);
 
 impl Workshop {
     fn job(&mut self, experiment: &Experiment, point: &Point) -> Result<Job, Diagnostic> {
@@ -127,7 +127,14 @@ impl Workshop {
             return error("run.messages", format!("`run.messages`: expected 1 to {} sets of trees", u32::MAX));
         };
         let network = self.network(experiment, point)?;
-        match TreeRuns::new(network, &spec.algorithm, sets) {
+        if !spec.faults.links.is_empty() || spec.faults.random > 1 {
+            return error(
+                "faults",
+                "`faults`: `mode = \"trees\"` draws one failed link for each set, `random = 1`, or none".to_owned(),
+            );
+        }
+        let fault = (spec.faults.random == 1).then_some(spec.faults.information);
+        match TreeRuns::new(network, &spec.algorithm, sets, fault) {
             Ok(runs) => Ok(Job(Work::Trees(runs))),
             Err(problem) => error("algorithm", problem.to_string()),
         }
@@ -172,17 +179,37 @@ impl Workshop {
         network: &Network,
     ) -> Result<Arc<dyn Algorithm>, Diagnostic> {
         let spec = &point.spec;
-        let routing = (spec.routing.clone(), spec.root.clone());
-        let key = (spec.topology.clone(), spec.algorithm.clone(), routing, spec.seed);
+        let key = (
+            spec.topology.clone(),
+            spec.algorithm.clone(),
+            (spec.routing.clone(), spec.root.clone()),
+            spec.seed,
+            format!("{:?}", spec.faults),
+        );
         if let Some(algorithm) = self.algorithms.get(&key) {
             return Ok(Arc::clone(algorithm));
         }
-        let options = Options { routing: spec.routing.clone(), root: spec.root.clone(), seed: spec.seed };
+        let mut faults = Faults {
+            links: Vec::new(),
+            information: match spec.faults.information {
+                FaultInformation::Global => wormcast_multicast::FaultInformation::Global,
+                FaultInformation::Local => wormcast_multicast::FaultInformation::Local,
+            },
+        };
+        for link in &spec.faults.links {
+            let wrong = |problem: FaultError| experiment.error_at(&point.choice, "faults.links", problem.to_string());
+            faults.fail(network, link).map_err(wrong)?;
+        }
+        faults
+            .fail_at_random(network, spec.faults.random as usize, spec.seed)
+            .map_err(|problem| experiment.error_at(&point.choice, "faults.random", problem.to_string()))?;
+        let options = Options { routing: spec.routing.clone(), root: spec.root.clone(), seed: spec.seed, faults };
         let made = algorithm_by_name(&spec.algorithm, network, &options).map_err(|problem| {
             let setting = match &problem {
                 AlgorithmError::Unknown(unknown) if unknown.kind == "routing" => "routing",
                 AlgorithmError::FixedRouting { .. } => "routing",
                 AlgorithmError::Root(_) => "root",
+                AlgorithmError::NeedsAllLinks { .. } | AlgorithmError::NoWholeTree { .. } => "faults",
                 _ => "algorithm",
             };
             experiment.error_at(&point.choice, setting, problem.to_string())

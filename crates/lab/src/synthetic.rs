@@ -21,6 +21,7 @@ pub(crate) fn run(latency: f64) -> RunResult {
         messages: Messages { generated: 1000, delivered: 1000, in_flight: 0, measured: 1000 },
         deliveries: 1000,
         duplicates: 0,
+        forwarded: 0,
         latency: Latency { last, mean, ..Latency::default() },
         offered_load: 0.5,
         injected_load: 0.05,

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{
-    SpanningTree, TorusMethod, TreeError, TreeOptions, combined_distance, tree_construction_by_name,
+    SpanningTree, TorusMethod, TreeError, TreeOptions, combined_distance, local_fault_distance,
+    tree_construction_by_name,
 };
 use wormcast_simulation::{Messages, RunResult, TreeFigures};
 
+use crate::file::FaultInformation;
 use crate::seed::replication_seed;
 
 /// Sets of trees of a network, checked and ready.
@@ -16,6 +18,8 @@ pub(crate) struct TreeRuns {
     network: Arc<Network>,
     construction: String,
     sets: u32,
+    /// Who knows of a link that has failed, drawn anew for each set; `None`: none has.
+    fault: Option<FaultInformation>,
 }
 
 impl TreeRuns {
@@ -26,9 +30,15 @@ impl TreeRuns {
     ///
     /// # Errors
     /// If there is no such construction, or it is not defined on the network.
-    pub(crate) fn new(network: Arc<Network>, construction: &str, sets: u32) -> Result<Self, TreeError> {
-        let random = ["dstm", "dstm-tarjan"].contains(&construction);
-        let runs = Self { network, construction: construction.to_owned(), sets: if random { sets.max(1) } else { 1 } };
+    pub(crate) fn new(
+        network: Arc<Network>,
+        construction: &str,
+        sets: u32,
+        fault: Option<FaultInformation>,
+    ) -> Result<Self, TreeError> {
+        let random = ["dstm", "dstm-tarjan"].contains(&construction) || fault.is_some();
+        let sets = if random { sets.max(1) } else { 1 };
+        let runs = Self { network, construction: construction.to_owned(), sets, fault };
         // What fails for one set fails for all.
         runs.build(0)?;
         Ok(runs)
@@ -50,8 +60,10 @@ impl TreeRuns {
     pub(crate) fn run(&self, seed: u64) -> Result<RunResult, TreeError> {
         let mut figures = TreeFigures { least_diameter: f64::INFINITY, ..TreeFigures::default() };
         for set in 0..self.sets {
-            let trees = self.build(replication_seed(seed, set))?;
-            figures = self.with(figures, &trees);
+            let set_seed = replication_seed(seed, set);
+            let trees = self.build(set_seed)?;
+            let link = (replication_seed(set_seed, 3) % self.network.channels().max(1) as u64) as u32;
+            figures = self.with(figures, &trees, ChannelId::new(link));
         }
         let sets = f64::from(self.sets);
         let grid = self.network.shape().grid();
@@ -73,15 +85,20 @@ impl TreeRuns {
     }
 
     /// The sums with those of one more set.
-    fn with(&self, sums: TreeFigures, trees: &[SpanningTree]) -> TreeFigures {
+    fn with(&self, sums: TreeFigures, trees: &[SpanningTree], failed: ChannelId) -> TreeFigures {
         let network = &self.network;
         let spanning = trees.iter().all(|tree| tree.is_spanning(network));
         let link = |channel: ChannelId| channel.min(network.reverse(channel));
         let used: HashSet<ChannelId> = trees.iter().flat_map(SpanningTree::links).map(link).collect();
         let disjoint = used.len() == trees.iter().map(|tree| tree.links().count()).sum::<usize>();
-        // Trees that span the network reach everyone.
-        let (diameter, average) = combined_distance(network, trees, &[])
-            .map_or((f64::NAN, f64::NAN), |distance| (f64::from(distance.diameter), distance.average));
+        // Trees that span the network reach everyone, and so does one of two that share no link, whichever fails.
+        let distance = match self.fault {
+            None => combined_distance(network, trees, &[]),
+            Some(FaultInformation::Global) => combined_distance(network, trees, &[failed]),
+            Some(FaultInformation::Local) => local_fault_distance(network, trees, failed),
+        };
+        let (diameter, average) =
+            distance.map_or((f64::NAN, f64::NAN), |distance| (f64::from(distance.diameter), distance.average));
         let one = |holds: bool| f64::from(u8::from(holds));
         TreeFigures {
             side: 0.0,
@@ -104,7 +121,16 @@ mod tests {
 
     fn runs(spec: &str, construction: &str, sets: u32) -> Result<TreeRuns, TreeError> {
         let network = Arc::new(spec.parse::<TopologySpec>().unwrap().build().unwrap());
-        TreeRuns::new(network, construction, sets)
+        TreeRuns::new(network, construction, sets, None)
+    }
+
+    #[test]
+    fn a_failed_link_makes_ways_longer() {
+        let network = || Arc::new("torus:5x5".parse::<TopologySpec>().unwrap().build().unwrap());
+        let figures = |fault| TreeRuns::new(network(), "dstm-1", 50, fault).unwrap().run(1).unwrap().trees.unwrap();
+        let [whole, global, local] = [None, Some(FaultInformation::Global), Some(FaultInformation::Local)].map(figures);
+        assert!(whole.average_distance < global.average_distance && global.average_distance < local.average_distance);
+        assert!(whole.diameter <= global.diameter && global.diameter <= global.largest_diameter);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use thiserror::Error;
-use wormcast_network::{Network, NodeId};
+use wormcast_network::{Network, NodeId, Ports};
 use wormcast_routing::{
-    Branching, Dependencies, MultidestinationRouting, RoutingError, RoutingOptions, RoutingRelation, UnknownName,
-    Unsupported,
+    Branching, Dependencies, MultidestinationRouting, RoutingError, RoutingOptions, RoutingRelation, TreeError,
+    TreesError, UnknownName, Unsupported,
 };
 
 use crate::covering_matrix::CoveringMatrix;
+use crate::faults::Faults;
 use crate::plan::Plan;
 
 /// One message to many: a source and its destinations.
@@ -83,6 +84,12 @@ pub trait Algorithm: Send + Sync {
         None
     }
 
+    /// The injection and consumption channels that nodes have where nothing else is said, if the algorithm is defined with such
+    /// numbers. A plan may bind worms to any of these consumption channels.
+    fn ports(&self) -> Option<Ports> {
+        None
+    }
+
     /// For an algorithm that covers destinations by as few next routers as possible: what it had to choose from at each router of
     /// this multicast's plan. Empty for all others.
     fn covering_matrices(&self, _network: &Network, _multicast: &Multicast) -> Vec<CoveringMatrix> {
@@ -122,6 +129,8 @@ pub struct Options {
     pub root: Option<String>,
     /// The seed of an algorithm that makes random choices.
     pub seed: u64,
+    /// Links that have failed, for algorithms that can do without them.
+    pub faults: Faults,
 }
 
 impl Options {
@@ -154,6 +163,29 @@ pub enum AlgorithmError {
     /// The routing's root is none, or it has no root.
     #[error(transparent)]
     Root(RoutingError),
+    /// Its spanning trees cannot be routed on together.
+    #[error(transparent)]
+    Trees(Box<TreesError>),
+    /// The algorithm does not know how to do without links that have failed.
+    #[error("`{algorithm}` needs all links; those on spanning trees, `spam` and `dstm-…`, can do without some")]
+    NeedsAllLinks {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
+    /// Faults that only their neighbours know of leave no tree to send worms on to.
+    #[error(
+        "with local information, `{algorithm}` needs one tree of its {trees} without a failed link; with global information it \
+         makes new ones"
+    )]
+    NoWholeTree {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// Its trees.
+        trees: usize,
+    },
+    /// There are no such spanning trees.
+    #[error(transparent)]
+    Construction(Box<TreeError>),
     /// The algorithm needs permitted turns, which the routing is not made of.
     #[error(
         "`{algorithm}` needs a routing over permitted turns, such as `turn-prohibition` or `up-down`; `{given}` is none"
@@ -166,11 +198,25 @@ pub enum AlgorithmError {
     },
 }
 
+impl From<TreeError> for AlgorithmError {
+    fn from(error: TreeError) -> Self {
+        Self::Construction(Box::new(error))
+    }
+}
+
+impl From<TreesError> for AlgorithmError {
+    fn from(error: TreesError) -> Self {
+        Self::Trees(Box::new(error))
+    }
+}
+
 impl From<RoutingError> for AlgorithmError {
     fn from(error: RoutingError) -> Self {
         match error {
             RoutingError::Unknown(unknown) => Self::Unknown(unknown),
             RoutingError::Unsupported(unsupported) => Self::Unsupported(unsupported),
+            RoutingError::Construction(error) => Self::Construction(error),
+            RoutingError::Trees(error) => Self::Trees(error),
             root => Self::Root(root),
         }
     }

@@ -11,7 +11,7 @@ use crate::algorithm::{Algorithm, Multicast, Options};
 use crate::column_path::ColumnRule;
 use crate::dual_path::LabelRule;
 use crate::negative_first_rule::{NegativeFirstRule, heading};
-use crate::plan::{Itinerary, Path};
+use crate::plan::{Itinerary, Path, Tree, Worm};
 use crate::registry::{ALGORITHMS, algorithm_by_name};
 use crate::schl::StraightStops;
 
@@ -37,6 +37,13 @@ fn promise(algorithm: &str) -> Promise {
         "dual-path" | "multi-path" => (Some(Box::new(LabelRule) as Box<dyn WormRule>), false, labels_monotone),
         "column-path" => (Some(Box::new(ColumnRule) as Box<dyn WormRule>), true, e_cube_legal),
         "tree-zero" | "tree-one" | "tree-infinity" => (None, false, |_, _, _| unreachable!("trees have no stops")),
+        "spam"
+        | "dstm-1"
+        | "dstm-2"
+        | "dstm-tarjan"
+        | "dstm-tarjan-best"
+        | "dstm-tarjan-average"
+        | "dstm-tarjan-path" => (None, false, |_, _, _| true),
         "bit-string" => (None, false, |_, _, _| unreachable!("switches route its worms")),
         "multiport" | "u-min" => unreachable!("no mesh and no hypercube has stages"),
         "schl" => (Some(Box::new(StraightStops) as Box<dyn WormRule>), true, e_cube_legal),
@@ -136,6 +143,45 @@ fn check_worm(
     Ok(())
 }
 
+/// A tree on a spanning tree: every branch leads down it, and the header says what the branches do.
+fn check_spanning(network: &Network, routing: &dyn RoutingRelation, worm: &Worm, tree: &Tree) -> TestCaseResult {
+    let top = tree.trunk.map_or(network.router_of(worm.from), |trunk| trunk.to);
+    for (place, branch) in tree.branches.iter().enumerate() {
+        // Everything below a branch is reached through it.
+        let mut below = vec![place];
+        let mut next = 0;
+        while next < below.len() {
+            let at = below[next];
+            let router = network.to(tree.branches[at].channel);
+            if router != network.from(branch.channel) {
+                let down = routing.down(network, network.from(branch.channel), branch.channel, router);
+                prop_assert_eq!(down, Some(branch.channel));
+            }
+            below.extend((0..tree.branches.len()).filter(|&i| tree.branches[i].parent == Some(at as u32)));
+            next += 1;
+        }
+    }
+    let place = |place: Option<u32>, router, delivers: &[NodeId]| {
+        let onward = tree.branches.iter().filter(|branch| branch.parent == place).map(|branch| branch.channel);
+        let mut onward: Vec<ChannelId> = onward.collect();
+        onward.sort_unstable();
+        let flit = tree.header.iter().find(|flit| flit.router == router);
+        if delivers.is_empty() && onward.len() < 2 {
+            prop_assert!(flit.is_none());
+            return Ok(());
+        }
+        let flit = flit.expect("a flit for each router that delivers or splits");
+        prop_assert_eq!(flit.channels(network).collect::<Vec<_>>(), onward);
+        prop_assert_eq!(flit.delivers(network).collect::<Vec<_>>(), delivers);
+        Ok(())
+    };
+    place(None, top, &tree.delivers)?;
+    for (position, branch) in tree.branches.iter().enumerate() {
+        place(Some(position as u32), network.to(branch.channel), &branch.delivers)?;
+    }
+    Ok(())
+}
+
 fn check_counts(network: &Network, algorithm: &dyn Algorithm, lists: &[Vec<NodeId>]) -> TestCaseResult {
     match algorithm.name() {
         "dual-path" => prop_assert!(lists.len() <= 2),
@@ -167,6 +213,11 @@ fn meshes() -> impl Strategy<Value = Vec<u32>> {
 /// The algorithms that need a hypercube.
 const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
 
+/// The algorithms that need a 2-D torus.
+const IN_TORI: [&str; 2] = ["dstm-1", "dstm-2"];
+
+/// Those that draw many sets of trees before they plan anything, or have one network that few others are like.
+const SLOW_TO_MAKE: [&str; 3] = ["dstm-tarjan-best", "dstm-tarjan-average", "dstm-tarjan-path"];
 /// Those that need stages: `multicast/tests/switches.rs` tests them.
 const WITH_STAGES: [&str; 2] = ["multiport", "u-min"];
 
@@ -181,7 +232,8 @@ fn check_all(
     let node = |index: &prop::sample::Index| NodeId::new(index.index(network.nodes()) as u32);
     let destinations: Vec<NodeId> = destinations.iter().map(node).collect();
     let multicast = Multicast::new(node(&source), &destinations);
-    for &name in ALGORITHMS.iter().filter(|&&name| name != "separate" || network.shape().mesh().is_some()) {
+    let quick = ALGORITHMS.iter().filter(|name| !SLOW_TO_MAKE.contains(name));
+    for &name in quick.filter(|&&name| name != "separate" || network.shape().mesh().is_some()) {
         let algorithm = algorithm_by_name(name, network, &Options::default());
         prop_assert_eq!(algorithm.is_ok(), defined(name), "{}", name);
         let Ok(algorithm) = algorithm else { continue };
@@ -197,6 +249,10 @@ fn check_all(
         for worm in &plan.worms {
             let path = match &worm.itinerary {
                 Itinerary::Path(path) => path,
+                Itinerary::Tree(tree) if tree.trunk.is_some() || !tree.header.is_empty() => {
+                    check_spanning(network, algorithm.routing(), worm, tree)?;
+                    continue;
+                }
                 Itinerary::Encoded(encoded) => {
                     let mut choice = choices.iter().cycle();
                     let route = encoded.route(network, algorithm.routing(), worm.from, |_| *choice.next().unwrap());
@@ -242,6 +298,7 @@ proptest! {
         let mesh = format!("mesh:{name}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&mesh, source, &destinations, &choices, |name| match extents.len() {
             // Some are defined in two dimensions only.
+            _ if IN_TORI.contains(&name) => false,
             2 => !IN_HYPERCUBES.contains(&name) && !WITH_STAGES.contains(&name),
             _ => {
                 let elsewhere = [&IN_HYPERCUBES[..], &WITH_STAGES, &["multi-path", "column-path", "schl"]].concat();
@@ -258,7 +315,24 @@ proptest! {
     ) {
         let cube = format!("hypercube:{dimensions}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&cube, source, &destinations, &[0], |name| {
-            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || name == "bit-string"
+            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || ["spam", "dstm-tarjan", "bit-string"].contains(&name)
+        })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn plans_on_tori_keep_their_promises(
+        (columns, rows) in (2u32..=7, 2u32..=7),
+        source: prop::sample::Index,
+        destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        choices in prop::collection::vec(0usize..12, 1..20),
+    ) {
+        let torus = format!("torus:{columns}x{rows}").parse::<TopologySpec>().unwrap().build().unwrap();
+        check_all(&torus, source, &destinations, &choices, |name| {
+            IN_TORI.contains(&name) || name.starts_with("tree-") || ["spam", "separate", "dstm-tarjan", "bit-string"].contains(&name)
         })?;
     }
 }

@@ -1,11 +1,12 @@
 //! The plan: the one form between algorithms and engines.
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{NoRoute, RoutingRelation, append_route};
 
 use crate::algorithm::Multicast;
 use crate::encoded::Encoded;
+use crate::tree_header::HeaderFlit;
 
 /// The worms of one multicast, in the order in which their senders start them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -50,12 +51,25 @@ pub struct Path {
 }
 
 /// A tree of fixed channels.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tree {
-    /// The nodes, at the source's router, that the worm delivers to.
+    /// How the worm gets to the router where its branches begin; `None`: that is the source's.
+    pub trunk: Option<Trunk>,
+    /// The nodes, at the router where the branches begin, that the worm delivers to.
     pub delivers: Vec<NodeId>,
     /// The channels, each after the one that leads to it.
     pub branches: Vec<Branch>,
+    /// Its header flits, where routers decode them (model.md, rule 16); empty if the algorithm has no encoding.
+    pub header: Vec<HeaderFlit>,
+}
+
+/// The way of a tree worm to the router where its branches begin, routed by the algorithm's relation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trunk {
+    /// The channel that the worm must take first; `None`: the relation decides.
+    pub exit: Option<ChannelId>,
+    /// The router where the branches begin, not the sender's.
+    pub to: RouterId,
 }
 
 /// A channel of a tree.
@@ -63,7 +77,8 @@ pub struct Tree {
 pub struct Branch {
     /// The channel.
     pub channel: ChannelId,
-    /// The position of the branch that enters the router which this one leaves; `None`: it leaves the source's router.
+    /// The position of the branch that enters the router which this one leaves; `None`: it leaves the router where the
+    /// branches begin.
     pub parent: Option<u32>,
     /// The nodes, at the router that the channel enters, that the worm delivers to.
     pub delivers: Vec<NodeId>,
@@ -77,7 +92,7 @@ impl Worm {
 
     /// A tree worm that the source sends, with no delivery at its own router.
     pub fn tree(from: NodeId, branches: Vec<Branch>) -> Self {
-        let tree = Tree { delivers: Vec::new(), branches };
+        let tree = Tree { branches, ..Tree::default() };
         Self { from, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None }
     }
 
@@ -122,7 +137,16 @@ impl Worm {
                 }
                 Ok(channels)
             }
-            Itinerary::Tree(tree) => Ok(tree.branches.iter().map(|branch| branch.channel).collect()),
+            Itinerary::Tree(tree) => {
+                let mut channels = Vec::with_capacity(tree.branches.len());
+                if let Some(Trunk { exit, to }) = tree.trunk {
+                    channels.extend(exit);
+                    let at = exit.map_or(network.router_of(self.from), |channel| network.to(channel));
+                    append_route(network, routing, at, exit, to, &mut channels)?;
+                }
+                channels.extend(tree.branches.iter().map(|branch| branch.channel));
+                Ok(channels)
+            }
             Itinerary::Encoded(encoded) => {
                 let route = encoded.route(network, routing, self.from, |_| 0)?;
                 Ok(route.channels.into_iter().map(|(channel, _)| channel).collect())
@@ -193,13 +217,16 @@ impl Plan {
         delivered_by.extend(multicast.destinations().iter().map(|&node| (node, None)));
         delivered_by.sort_unstable();
         let place = |list: &[(NodeId, Option<usize>)], node| list.binary_search_by_key(&node, |entry| entry.0).ok();
+        // A node that is no destination may get the message if it sends it on.
+        let relays = |node: NodeId, id: usize| {
+            let sent_on = |worm: &Worm| worm.from == node && worm.after == Some(id as u32);
+            node != multicast.source() && self.worms.get(id + 1..).is_some_and(|later| later.iter().any(sent_on))
+        };
         for (id, worm) in self.worms.iter().enumerate() {
             let untriggered = |why| PlanError::Untriggered { worm: id, from: worm.from, why };
             match worm.after {
                 None if worm.from != multicast.source() => return Err(untriggered("is not the source")),
-                Some(trigger)
-                    if place(delivered_by, worm.from).and_then(|at| delivered_by[at].1) != Some(trigger as usize) =>
-                {
+                Some(trigger) if !self.has_from(delivered_by, worm, trigger as usize, id) => {
                     return Err(untriggered(
                         "the worm that triggers it does not deliver to, or not before it in the plan",
                     ));
@@ -209,7 +236,12 @@ impl Plan {
             self.check_shape(network, id)?;
             for node in worm.visited() {
                 let unwanted = |why| PlanError::Unwanted { worm: id, node, why };
-                let Some(at) = place(delivered_by, node) else { return Err(unwanted("is not a destination")) };
+                let Some(at) = place(delivered_by, node) else {
+                    if relays(node, id) {
+                        continue;
+                    }
+                    return Err(unwanted("is not a destination"));
+                };
                 if delivered_by[at].1.replace(id).is_some() {
                     return Err(unwanted("has the message already"));
                 }
@@ -217,6 +249,14 @@ impl Plan {
         }
         let missing = delivered_by.iter().find(|(_, worm)| worm.is_none());
         missing.map_or(Ok(()), |&(node, _)| Err(PlanError::Missing(node)))
+    }
+
+    /// Whether a worm's sender has the message from an earlier worm of the plan.
+    fn has_from(&self, delivered_by: &[(NodeId, Option<usize>)], worm: &Worm, trigger: usize, id: usize) -> bool {
+        match delivered_by.binary_search_by_key(&worm.from, |entry| entry.0) {
+            Ok(at) => delivered_by[at].1 == Some(trigger),
+            Err(_) => trigger < id && self.worms[trigger].visited().any(|node| node == worm.from),
+        }
     }
 
     fn check_shape(&self, network: &Network, id: usize) -> Result<(), PlanError> {
@@ -236,8 +276,15 @@ impl Plan {
             }
             Itinerary::Encoded(encoded) => encoded.problem(network).map_or(Ok(()), problem),
             Itinerary::Tree(tree) => {
+                let top = tree.trunk.map_or(source, |trunk| trunk.to);
+                if tree.trunk.is_some_and(|trunk| trunk.to == source) {
+                    return problem("has a trunk that ends where it begins");
+                }
+                if tree.trunk.and_then(|trunk| trunk.exit).is_some_and(|exit| network.from(exit) != source) {
+                    return problem("leaves by a channel of another router");
+                }
                 let start = |branch: &Branch| match branch.parent {
-                    None => Some(source),
+                    None => Some(top),
                     Some(parent) => tree.branches.get(parent as usize).map(|p| network.to(p.channel)),
                 };
                 let mut has_child = vec![false; tree.branches.len()];
@@ -255,8 +302,8 @@ impl Plan {
                         has_child[parent as usize] = true;
                     }
                 }
-                if tree.delivers.iter().any(|&node| network.router_of(node) != source) {
-                    return problem("delivers at its sender's router to a node of another one");
+                if tree.delivers.iter().any(|&node| network.router_of(node) != top) {
+                    return problem("delivers where its branches begin to a node of another router");
                 }
                 let dangling = |(i, branch): (usize, &Branch)| !has_child[i] && branch.delivers.is_empty();
                 if tree.branches.is_empty() && tree.delivers.is_empty() {

@@ -7,6 +7,8 @@ use crate::algorithm::{Algorithm, AlgorithmError, Options};
 use crate::bit_string::BitString;
 use crate::column_path::ColumnPath;
 use crate::combine::Combine;
+use crate::dstm_tarjan;
+use crate::dstm_torus;
 use crate::dual_path::DualPath;
 use crate::maxport::Maxport;
 use crate::minimal_negative_first::MinimalNegativeFirst;
@@ -16,6 +18,7 @@ use crate::multiport::Multiport;
 use crate::pure_negative_first::PureNegativeFirst;
 use crate::schl::Schl;
 use crate::separate::Separate;
+use crate::spam::Spam;
 use crate::tree_infinity::TreeInfinity;
 use crate::tree_one::TreeOne;
 use crate::tree_zero::TreeZero;
@@ -27,11 +30,14 @@ use crate::w_sort::WSort;
 type Make = fn(&Network, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
 
 macro_rules! registry {
-    ($($name:literal => $algorithm:ident),* $(,)?) => {
+    (@make $algorithm:ident) => { $algorithm::new };
+    (@make $module:ident $maker:ident) => { $module::$maker };
+    ($($name:literal => $algorithm:ident $(:: $maker:ident)?),* $(,)?) => {
         /// The names that [`algorithm_by_name`] knows.
         pub const ALGORITHMS: &[&str] = &[$($name),*];
 
-        const MAKERS: &[Make] = &[$(|network, options| Ok(Box::new($algorithm::new(network, options)?))),*];
+        const MAKERS: &[Make] =
+            &[$(|network, options| Ok(Box::new(registry!(@make $algorithm $($maker)?)(network, options)?))),*];
     };
 }
 
@@ -53,10 +59,20 @@ registry! {
     "tree-zero" => TreeZero,
     "tree-one" => TreeOne,
     "tree-infinity" => TreeInfinity,
+    "spam" => Spam,
+    "dstm-1" => dstm_torus::dstm_1,
+    "dstm-2" => dstm_torus::dstm_2,
+    "dstm-tarjan" => dstm_tarjan::tarjan,
+    "dstm-tarjan-best" => dstm_tarjan::best,
+    "dstm-tarjan-average" => dstm_tarjan::average,
+    "dstm-tarjan-path" => dstm_tarjan::path,
     "bit-string" => BitString,
     "multiport" => Multiport,
     "u-min" => UMin,
 }
+
+/// What the names of algorithms begin with that can do without some links.
+const WITH_FAULTS: [&str; 2] = ["spam", "dstm-"];
 
 /// The algorithm of this name, made for `network`.
 ///
@@ -68,6 +84,11 @@ pub fn algorithm_by_name(
     options: &Options,
 ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
     match ALGORITHMS.iter().position(|&known| known == name) {
+        Some(position)
+            if !options.faults.links.is_empty() && !WITH_FAULTS.iter().any(|prefix| name.starts_with(prefix)) =>
+        {
+            Err(AlgorithmError::NeedsAllLinks { algorithm: ALGORITHMS[position] })
+        }
         Some(position) => MAKERS[position](network, options),
         None => Err(UnknownName { kind: "algorithm", given: name.to_owned(), expected: ALGORITHMS.to_vec() }.into()),
     }
@@ -81,7 +102,7 @@ mod tests {
     #[test]
     fn every_listed_algorithm_exists_under_its_own_name() {
         let build = |spec: &str| spec.parse::<TopologySpec>().unwrap().build().unwrap();
-        let networks = ["mesh:4x4", "hypercube:4", "bmin:4x2"].map(build);
+        let networks = ["mesh:4x4", "hypercube:4", "bmin:4x2", "torus:4x4"].map(build);
         for name in ALGORITHMS {
             let mut made =
                 networks.iter().filter_map(|network| algorithm_by_name(name, network, &Options::default()).ok());

@@ -6,6 +6,7 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 use crate::encoded::Encoding;
 use crate::ids::IdMap;
 use crate::plan::{Itinerary, Plan};
+use crate::tree_header::HeaderFlit;
 
 /// How many worms a node can send in one step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -35,6 +36,8 @@ pub struct WormSummary {
     pub channels: Vec<ChannelId>,
     /// The longest way in hops from its sender to a node that it delivers to.
     pub longest: u32,
+    /// Its header flits, if its algorithm plans them one by one.
+    pub header_flits: Vec<HeaderFlit>,
     /// The header of a worm that switches replicate.
     pub header: Option<EncodedHeader>,
 }
@@ -93,11 +96,12 @@ impl Plan {
             let longest = match &worm.itinerary {
                 Itinerary::Path(_) => channels.len() as u32,
                 Itinerary::Tree(tree) => {
+                    let trunk = (channels.len() - tree.branches.len()) as u32;
                     let mut depths = Vec::with_capacity(tree.branches.len());
                     for branch in &tree.branches {
-                        depths.push(branch.parent.map_or(1, |parent: u32| depths[parent as usize] + 1));
+                        depths.push(branch.parent.map_or(trunk + 1, |parent: u32| depths[parent as usize] + 1));
                     }
-                    depths.into_iter().max().unwrap_or(0)
+                    depths.into_iter().max().unwrap_or(trunk)
                 }
                 Itinerary::Encoded(encoded) => encoded.route(network, routing, worm.from, |_| 0)?.longest(),
             };
@@ -116,6 +120,10 @@ impl Plan {
                 visits,
                 channels,
                 longest,
+                header_flits: match &worm.itinerary {
+                    Itinerary::Tree(tree) => tree.header.clone(),
+                    Itinerary::Path(_) | Itinerary::Encoded(_) => Vec::new(),
+                },
                 header,
             });
         }

@@ -53,7 +53,7 @@ impl TurnTrees {
         }
         let (delivers, wanted) = self.wanted(network, multicast);
         let branches = if wanted.ends.is_empty() { Vec::new() } else { grow(&wanted) };
-        let itinerary = Itinerary::Tree(Tree { delivers, branches });
+        let itinerary = Itinerary::Tree(Tree { delivers, branches, ..Tree::default() });
         Plan { worms: vec![Worm { from: multicast.source(), after: None, itinerary, consumption_class: None }] }
     }
 

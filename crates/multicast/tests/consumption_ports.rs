@@ -43,6 +43,25 @@ fn as_documented() {
                 }
                 continue;
             }
+            "spam" => {
+                for topology in
+                    ["mesh:4x4", "mesh:4x4x4", "hypercube:4", "torus:5x4", "random:nodes=16,degree=3,seed=1"]
+                {
+                    assert_eq!(fewest(algorithm, topology), Some(1), "{algorithm} on {topology}");
+                }
+                continue;
+            }
+            "dstm-tarjan-best" | "dstm-tarjan-average" => continue,
+            "dstm-1" | "dstm-2" | "dstm-tarjan" | "dstm-tarjan-path" => {
+                // One for each tree, to which its worms are bound.
+                for topology in ["torus:2x2", "torus:5x5", "torus:8x8"] {
+                    let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
+                    let made = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
+                    let dependencies = made.dependencies(&network);
+                    assert_eq!((dependencies.bound_channels(), dependencies.deadlock(2)), (2, None), "on {topology}");
+                }
+                continue;
+            }
             other => panic!("say in docs/algorithms.md what `{other}` needs"),
         };
         assert_eq!(fewest(algorithm, "mesh:4x4"), Some(in_2d), "{algorithm}");

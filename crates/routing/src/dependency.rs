@@ -13,6 +13,8 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use crate::relation::RoutingRelation;
 use crate::turn_set::TurnSet;
 
+mod spanning;
+
 /// What the worms of a path-based multicast may do, whatever their destinations.
 pub trait WormRule: Send + Sync {
     /// Whether a worm that arrived by `arriving` may go on by `leaving`, which starts where `arriving` ends.
@@ -77,6 +79,8 @@ pub struct Dependencies<'n> {
     together: Vec<(u32, u32)>,
     /// Worms that can hold a channel between routers at the same time.
     virtual_channels: usize,
+    /// For each channel the one consumption channel of its worms, at every node; without it, all are open to all.
+    classes: Option<Box<[Option<u8>]>>,
 }
 
 impl<'n> Dependencies<'n> {
@@ -91,6 +95,7 @@ impl<'n> Dependencies<'n> {
             separate: false,
             together: Vec::new(),
             virtual_channels: 1,
+            classes: None,
         }
     }
 
@@ -362,6 +367,7 @@ struct Check<'a> {
     network: &'a Network,
     ports: usize,
     virtual_channels: usize,
+    classes: Option<&'a [Option<u8>]>,
     suspect: FixedBitSet,
     /// Requested channels by held channel, and the reverse.
     requested: Rows,
@@ -420,6 +426,7 @@ impl<'a> Check<'a> {
             network,
             ports,
             virtual_channels: dependencies.virtual_channels,
+            classes: dependencies.classes.as_deref(),
             suspect,
             requested: Rows::new(channels, waits.iter().copied()),
             holders: Rows::new(channels, waits.iter().map(|&(held, next)| (next, held))),
@@ -447,12 +454,15 @@ impl<'a> Check<'a> {
             // Nobody waits for a delivery here.
             return Vec::new();
         }
+        let class = |channel: ChannelId| self.classes.map(|classes| classes[channel.index()]);
+        let ports = if self.classes.is_some() { 1 } else { self.ports };
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for &stop in self.stops_at.row(router.index()) {
             let stop = self.stops[stop as usize];
             let held = stop.leaving.unwrap_or(stop.arriving).raw();
             // The worm that waits has one virtual channel of `arriving` to itself.
             let others = self.virtual_channels > 1 || stop.arriving != arriving;
+            let others = others && class(stop.arriving) == class(arriving);
             if others && self.suspect.contains(held as usize) {
                 inputs.push(stop.arriving.raw());
                 outputs.push(held);
@@ -467,9 +477,9 @@ impl<'a> Check<'a> {
         // Trees that start here and deliver to other nodes of this router: each holds a channel out of it, or waits for one.
         let suspect_start = |c: &ChannelId| self.starts.contains(c.index()) && self.suspect.contains(c.index());
         let starts: Vec<u32> = self.network.outputs(router).filter(suspect_start).map(ChannelId::raw).collect();
-        let starting = if self.separate && !starts.is_empty() { self.ports } else { starts.len() };
+        let starting = if self.separate && !starts.is_empty() { ports } else { starts.len() };
         outputs.extend(starts);
-        if through + starting >= self.ports { outputs } else { Vec::new() }
+        if through + starting >= ports { outputs } else { Vec::new() }
     }
 
     fn may_block(&self, channel: ChannelId) -> bool {

@@ -8,6 +8,10 @@ use crate::e_cube::ECube;
 use crate::hamiltonian::Hamiltonian;
 use crate::negative_first::NegativeFirst;
 use crate::relation::{RoutingRelation, Unsupported};
+use crate::spam_routing::SpamRouting;
+use crate::tree_error::TreeError;
+use crate::tree_registry::{TreeOptions, tree_construction_by_name};
+use crate::tree_routing::{TreeRouting, TreesError};
 use crate::turn_prohibition::turn_prohibition;
 use crate::turn_routing::{Choice, TurnRouting};
 use crate::turn_set::TurnSet;
@@ -15,7 +19,7 @@ use crate::turnaround::Turnaround;
 use crate::up_down::{InvalidRoot, Root, require_ways_back, up_down};
 
 /// The names that [`routing_by_name`] knows.
-pub const ROUTINGS: [&str; 10] = [
+pub const ROUTINGS: [&str; 12] = [
     "e-cube",
     "negative-first",
     "hamiltonian",
@@ -26,6 +30,8 @@ pub const ROUTINGS: [&str; 10] = [
     "turn-prohibition",
     "up-down-deterministic",
     "turn-prohibition-deterministic",
+    "spam",
+    "tree",
 ];
 
 /// What a routing may be told.
@@ -50,8 +56,26 @@ pub enum RoutingError {
     #[error(transparent)]
     InvalidRoot(#[from] InvalidRoot),
     /// A root for a routing without a tree.
-    #[error("`{0}` has no root; `up-down` has one")]
+    #[error("`{0}` has no root; `up-down` and `spam` have one")]
     NoRoot(String),
+    /// The network has no spanning trees to route on.
+    #[error(transparent)]
+    Construction(Box<TreeError>),
+    /// The network's spanning trees cannot be routed on together.
+    #[error(transparent)]
+    Trees(Box<TreesError>),
+}
+
+impl From<TreeError> for RoutingError {
+    fn from(error: TreeError) -> Self {
+        Self::Construction(Box::new(error))
+    }
+}
+
+impl From<TreesError> for RoutingError {
+    fn from(error: TreesError) -> Self {
+        Self::Trees(Box::new(error))
+    }
 }
 
 /// A name that no registry entry has.
@@ -113,14 +137,12 @@ pub fn routing_by_name(
     let over_turns = |name, turns, choice| -> Result<Box<dyn RoutingRelation>, RoutingError> {
         Ok(Box::new(TurnRouting::new(name, network, turns, choice)))
     };
-    if options.root.is_some() && !matches!(name, "up-down" | "up-down-deterministic") {
+    if options.root.is_some() && !matches!(name, "up-down" | "up-down-deterministic" | "spam") {
         check_routing_name(name)?;
         return Err(RoutingError::NoRoot(name.to_owned()));
     }
-    let up_down = || -> Result<TurnSet, RoutingError> {
-        let root = options.root.as_deref().map_or(Ok(Root::default()), |text| Root::parse(network, text))?;
-        Ok(up_down(network, root)?)
-    };
+    let root = || options.root.as_deref().map_or(Ok(Root::default()), |text| Root::parse(network, text));
+    let up_down = || -> Result<TurnSet, RoutingError> { Ok(up_down(network, root()?)?) };
     match name {
         "e-cube" => stateless(Box::new(ECube)),
         "negative-first" => stateless(Box::new(NegativeFirst)),
@@ -134,8 +156,19 @@ pub fn routing_by_name(
         "turn-prohibition-deterministic" => {
             over_turns("turn-prohibition-deterministic", prohibition(name)?, Choice::First)
         }
+        "spam" => Ok(Box::new(SpamRouting::new(network, root()?)?)),
+        "tree" => Ok(Box::new(trees(network, options)?)),
         _ => Err(unknown(name).into()),
     }
+}
+
+/// Tree routing on the edge-disjoint spanning trees that the network is known to have: those of DSTM-1 in a 2-D torus.
+fn trees(network: &Network, options: &RoutingOptions) -> Result<TreeRouting, RoutingError> {
+    let torus = network.shape().wraps() && network.shape().grid().is_some_and(|grid| grid.dimensions() == 2);
+    let name = if torus { "dstm-1" } else { "dstm-tarjan" };
+    let trees =
+        tree_construction_by_name(name, network, &TreeOptions { seed: options.seed, ..TreeOptions::default() })?;
+    Ok(TreeRouting::new(network, trees)?)
 }
 
 #[cfg(test)]
@@ -188,7 +221,10 @@ mod tests {
             with_root("up-down", "9").unwrap_err().to_string(),
             "`9` is not a root in `torus:3x3`: expected `smallest-id`, `maximum-degree` or a router, 0 to 8"
         );
-        assert_eq!(with_root("e-cube", "8").unwrap_err().to_string(), "`e-cube` has no root; `up-down` has one");
+        assert_eq!(
+            with_root("e-cube", "8").unwrap_err().to_string(),
+            "`e-cube` has no root; `up-down` and `spam` have one"
+        );
     }
 
     #[test]

@@ -34,6 +34,13 @@ pub trait RoutingRelation: Send + Sync {
         out: &mut Vec<ChannelId>,
     );
 
+    /// The channel by which a header at `at` goes down to `target`, below it, on the tree that channel `on` of this router
+    /// belongs to: where routers decode the headers of multicasts (paper 5, section 3.1.2). `None` if the relation knows no
+    /// trees.
+    fn down(&self, _network: &Network, _at: RouterId, _on: ChannelId, _target: RouterId) -> Option<ChannelId> {
+        None
+    }
+
     /// This relation as routing over a set of turns, if that is what it is.
     fn turn_routing(&self) -> Option<&TurnRouting> {
         None

@@ -99,7 +99,7 @@ impl EngineConfig {
     /// replicated in lockstep; [`Wormhole::for_branching`] sets what an algorithm wants.
     pub fn new(switching: &Wormhole, timing: &Timing, network: &Network) -> Self {
         Self {
-            ports: Ports { injection: switching.injection_ports, consumption: switching.consumption_ports },
+            ports: switching.ports(None),
             buffer: switching.buffer.map_or(1, Buffer::flits),
             virtual_channels: switching.virtual_channels,
             startup: timing.startup,

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use wormcast_multicast::{Plan, Worm};
-//! use wormcast_network::{NodeId, Ports, TopologySpec};
+//! use wormcast_network::{NodeId, TopologySpec};
 //! use wormcast_routing::ECube;
 //! use wormcast_simulation::{Cycle, Delivery, Engine, EngineConfig, FlitEngine, Observer, Timing, Wormhole};
 //!

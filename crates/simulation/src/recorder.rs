@@ -56,6 +56,9 @@ pub(crate) struct Recorder {
     pub(crate) delivered: u64,
     pub(crate) deliveries: u64,
     pub(crate) duplicates: u64,
+    /// Deliveries to nodes that only send on, so far; and those to come, by message.
+    pub(crate) forwarded: u64,
+    relays: Vec<(u64, NodeId)>,
     pub(crate) links: LinkCounter,
     pub(crate) buffers: BufferCounter,
     /// The measured window, while it is open and afterwards.
@@ -86,6 +89,8 @@ impl Recorder {
             delivered: 0,
             deliveries: 0,
             duplicates: 0,
+            forwarded: 0,
+            relays: Vec::new(),
             links: LinkCounter::new(links),
             buffers: BufferCounter::default(),
             window: Window::default(),
@@ -140,6 +145,13 @@ impl Recorder {
         let mean = self.mean_latency();
         let telling = mean > 0.0 && (self.window.to - self.window.from) as f64 >= 2.0 * mean;
         telling && backlog > (share * generated).max(3.0 * generated.sqrt())
+    }
+
+    /// A node will get a message only to send it on.
+    pub(crate) fn relays(&mut self, message: u64, node: NodeId) {
+        if !self.relays.contains(&(message, node)) {
+            self.relays.push((message, node));
+        }
     }
 
     /// Messages that were generated.
@@ -277,6 +289,11 @@ impl Observer for Recorder {
     }
 
     fn delivered(&mut self, delivery: &Delivery) {
+        if let Some(place) = self.relays.iter().position(|&relay| relay == (delivery.message, delivery.node)) {
+            self.relays.swap_remove(place);
+            self.forwarded += 1;
+            return;
+        }
         self.deliveries += 1;
         let record = &mut self.records[delivery.message as usize];
         let open = delivery.message.checked_sub(self.first_open).and_then(|i| self.open[i as usize].as_mut());

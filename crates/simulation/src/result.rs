@@ -19,6 +19,9 @@ pub struct RunResult {
     pub deliveries: u64,
     /// Deliveries of a message to a node that had it already, or had not asked for it.
     pub duplicates: u64,
+    /// Deliveries to nodes that only send the message on: where worms come to a failed link.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub forwarded: u64,
     /// Latencies of the measured messages.
     pub latency: Latency,
     /// Data flits that measured messages asked to be delivered, per node per cycle: messages x destinations x length. The
@@ -62,6 +65,7 @@ impl RunResult {
             messages: Messages::default(),
             deliveries: 0,
             duplicates: 0,
+            forwarded: 0,
             latency: Latency::default(),
             offered_load: 0.0,
             injected_load: 0.0,
@@ -100,6 +104,11 @@ pub struct TreeFigures {
     pub disjoint: f64,
     /// The share of sets whose trees are all binary.
     pub binary: f64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What plans cost apart from time.

@@ -80,8 +80,8 @@ impl Scenario {
             Switching::Wormhole(wormhole) => wormhole.clone(),
             Switching::Buffered(buffered) => Wormhole {
                 flit_bytes: Some(buffered.flit_bytes),
-                injection_ports: 1,
-                consumption_ports: 1,
+                injection_ports: Some(1),
+                consumption_ports: Some(1),
                 startup_mode: buffered.startup_mode,
                 ..Wormhole::default()
             },
@@ -92,9 +92,11 @@ impl Scenario {
         }
         within("switching.flit_bytes", switching.flit_bytes(), 1, MAX_FLIT_BYTES)?;
         within("switching.virtual_channels", wormhole.virtual_channels, 1, 64)?;
-        within("switching.injection_ports", wormhole.injection_ports, 1, MAX_PORTS)?;
-        within("switching.consumption_ports", wormhole.consumption_ports, 1, MAX_PORTS)?;
-        let ports = u64::from(wormhole.injection_ports + wormhole.consumption_ports) * network.nodes() as u64;
+        let ports = wormhole.ports(algorithm.ports());
+        within("switching.injection_ports", ports.injection, 1, MAX_PORTS)?;
+        within("switching.consumption_ports", ports.consumption, 1, MAX_PORTS)?;
+        let mut engine = EngineConfig { ports, ..EngineConfig::new(wormhole, timing, &network) };
+        let ports = u64::from(ports.injection + ports.consumption) * network.nodes() as u64;
         let channels = network.channels() as u64 * u64::from(wormhole.virtual_channels);
         if ports + channels > u64::from(u32::MAX / 2) {
             let problem = format!("{} would have {} channels, which is too many", network.name(), ports + channels);
@@ -152,7 +154,6 @@ impl Scenario {
             let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
             return Err(ConfigError { key: format!("run.{key}"), problem });
         }
-        let mut engine = EngineConfig::new(wormhole, timing, &network);
         if u64::from(engine.buffer) >= longest_worm(&engine, &checked, &network) {
             engine.buffer = Buffer::WHOLE;
         }

@@ -256,6 +256,11 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
                 length: message.length,
             };
             self.engine.observer_mut().generated(&generated);
+            // Nodes that are no destinations get the message only to send it on.
+            let senders = plan.worms.iter().filter(|worm| worm.after.is_some()).map(|worm| worm.from);
+            for relay in senders.filter(|node| !multicast.destinations().contains(node)) {
+                self.engine.observer_mut().0.relays(id, relay);
+            }
             self.engine.submit(message.at, id, message.length, plan);
             messages.reuse(multicast.into_destinations());
         }
@@ -384,11 +389,11 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
                         "are replicated by buffered switches, which this model has not",
                     );
                 }
-                (Itinerary::Path(_), Header::Tree) => {
+                (Itinerary::Path(path), Header::Tree) if path.stops.len() > 1 => {
                     return fail(
                         "switching.header",
                         "paths",
-                        "have no tree header: use `header = \"all-destinations\"` or another",
+                        "have no tree header for several stops: use `header = \"all-destinations\"` or another",
                     );
                 }
                 (Itinerary::Tree(_), Header::AllDestinations) => {
@@ -396,6 +401,13 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
                         "switching.header",
                         "trees",
                         "cannot be told by a list of stops: use `header = \"tree\"` or another",
+                    );
+                }
+                (Itinerary::Tree(tree), Header::Tree) if tree.trunk.is_some() && tree.header.is_empty() => {
+                    return fail(
+                        "switching.header",
+                        "trees",
+                        "have a trunk but no header that routers could decode: use `header = \"bit-string\"` or another",
                     );
                 }
                 (Itinerary::Tree(_), _) if config.virtual_channels > 1 => {
@@ -435,6 +447,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
             messages: recorder.messages(measured),
             deliveries: recorder.deliveries,
             duplicates: recorder.duplicates,
+            forwarded: recorder.forwarded,
             latency,
             offered_load: load(recorder.flits.offered),
             injected_load: load(recorder.flits.injected),

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wormcast_network::Ports;
 use wormcast_routing::Branching;
 
 use crate::buffer::Buffer;
@@ -42,10 +43,10 @@ pub struct Wormhole {
     pub flit_bytes: Option<u32>,
     /// Virtual channels of each link, which share its bandwidth.
     pub virtual_channels: u32,
-    /// Injection channels of each node.
-    pub injection_ports: u32,
-    /// Consumption channels of each node.
-    pub consumption_ports: u32,
+    /// Injection channels of each node. Default: what the algorithm is defined with, or 4.
+    pub injection_ports: Option<u32>,
+    /// Consumption channels of each node. Default: what the algorithm is defined with, or 4.
+    pub consumption_ports: Option<u32>,
     /// What travels in front of the data.
     pub header: Header,
     /// Header flits of each worm, for headers of fixed length; by default one flit for every 16 nodes.
@@ -158,8 +159,8 @@ impl Default for Wormhole {
             buffer: None,
             flit_bytes: None,
             virtual_channels: 1,
-            injection_ports: 4,
-            consumption_ports: 4,
+            injection_ports: None,
+            consumption_ports: None,
             header: Header::None,
             header_flits: None,
             replication: None,
@@ -170,6 +171,16 @@ impl Default for Wormhole {
 }
 
 impl Wormhole {
+    /// The channels of each node: those of the settings, where these say nothing those that the algorithm is defined with, and
+    /// where it is with none, those of paper 1.
+    pub(crate) fn ports(&self, algorithm: Option<Ports>) -> Ports {
+        let default = algorithm.unwrap_or(Ports { injection: 4, consumption: 4 });
+        Ports {
+            injection: self.injection_ports.unwrap_or(default.injection),
+            consumption: self.consumption_ports.unwrap_or(default.consumption),
+        }
+    }
+
     /// The same with everything said that depends on how an algorithm wants its trees to branch, where nothing else is asked for.
     #[must_use]
     pub fn for_branching(&self, branching: Branching) -> Self {

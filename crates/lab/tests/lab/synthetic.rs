@@ -66,6 +66,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         messages: Messages { generated: 2500, delivered: 2400, in_flight: 100, measured: 2000 },
         deliveries: 24_000,
         duplicates: 0,
+        forwarded: 0,
         latency: Latency {
             last,
             mean,

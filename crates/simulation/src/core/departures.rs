@@ -79,8 +79,7 @@ impl<O: Observer> Core<'_, O> {
         let delivery = &mut route.deliveries[delivery as usize];
         if delivery.departs < before && delivery.channel.raw() != NONE {
             let channel = std::mem::replace(&mut delivery.channel, ChannelId::new(NONE));
-            let vertex = &route.vertices[delivery.vertex as usize];
-            let consumed = vertex.total - vertex.script.len() as u32;
+            let consumed = worm.flits - if self.config.header == Header::Tree { worm.header } else { 0 };
             self.reports.released(delivery.departs, worm.id, channel, consumed);
         }
     }

@@ -38,7 +38,7 @@ const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 /// it holds.
 pub(crate) struct Core<'a, O> {
     pub(crate) network: &'a Network,
-    routing: &'a dyn RoutingRelation,
+    pub(crate) routing: &'a dyn RoutingRelation,
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     next_worm: u64,
@@ -160,6 +160,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 (Header::BitString, _) => self.config.header_flits,
                 (Header::AllDestinations, Itinerary::Path(path)) => path.stops.len() as u32,
                 (Header::Tree, Itinerary::Tree(tree)) => tree_route::header_flits(tree),
+                (Header::Tree, Itinerary::Path(_)) => 1,
                 _ => 0,
             };
             worm.flits = worm.header + length;
@@ -175,8 +176,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 Itinerary::Encoded(_) => unreachable!("`simulate` refuses them: they need buffered switches"),
                 Itinerary::Tree(tree) => {
                     let source = self.network.entry_of(planned.from);
-                    let scripted = self.config.header == Header::Tree;
-                    let route = tree_route::route(self.network, source, &tree, worm, length, scripted);
+                    let route = tree_route::route(self.network, source, tree, worm, length, self.config.header);
                     worm.route = Route::Tree(route);
                 }
             }
@@ -270,7 +270,7 @@ impl<'a, O: Observer> Core<'a, O> {
     }
 
     /// The router at a vertex of a worm that it has not left.
-    fn router_at(&self, slot: u32, vertex: u32) -> RouterId {
+    pub(crate) fn router_at(&self, slot: u32, vertex: u32) -> RouterId {
         let worm = &self.worms[slot as usize];
         let entered_by = match &worm.route {
             _ if vertex <= 1 => return self.network.entry_of(worm.from),

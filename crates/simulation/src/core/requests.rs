@@ -5,7 +5,7 @@ use wormcast_routing::NoRoute;
 
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
-use super::worm::Route;
+use super::worm::{Guide, Route};
 use crate::config::{Header, Replication, Reservation};
 use crate::observer::{Cycle, Observer};
 
@@ -80,6 +80,9 @@ impl<O: Observer> Core<'_, O> {
     }
 
     fn request_tree(&mut self, slot: u32, vertex: u32) {
+        if !self.find_way(slot, vertex) {
+            return;
+        }
         let worm = &self.worms[slot as usize];
         let Route::Tree(route) = &worm.route else { return };
         let (id, class, now) = (worm.id, worm.class, self.now);
@@ -108,6 +111,63 @@ impl<O: Observer> Core<'_, O> {
             self.ask(key(vertex), slot, vertex, Wanted { pools: &pools, links: &candidates, all_links: true });
         }
         (self.candidates, self.children, self.pools) = (candidates, children, pools);
+    }
+
+    /// Finds out where a tree worm goes from the vertex where its header is: returns whether the vertex has got its children and
+    /// deliveries. If it has not, the worm goes on by one of several channels: then it has asked for one, or is stranded.
+    fn find_way(&mut self, slot: u32, vertex: u32) -> bool {
+        let router = self.router_at(slot, vertex);
+        let worm = &mut self.worms[slot as usize];
+        let (id, flits) = (worm.id, worm.flits);
+        let Route::Tree(route) = &mut worm.route else { return true };
+        let at = &route.vertices[vertex as usize];
+        let arrived = (vertex > 1).then_some(at.entered_by);
+        let (first, target, down) = match &mut route.guide {
+            Guide::Known => return true,
+            Guide::Trunk(tree) => match tree.trunk {
+                Some(trunk) if trunk.to != router => (trunk.exit, trunk.to, None),
+                _ => {
+                    let tree = std::mem::take(tree);
+                    route.guide = Guide::Known;
+                    route.attach(&tree, vertex);
+                    return true;
+                }
+            },
+            Guide::Header { exit, flits: header } => {
+                match (at.front as usize).checked_sub(1).map(|front| header[front]) {
+                    Some(flit) if flit.router == router => {
+                        route.vertices[vertex as usize].set_up = true;
+                        for channel in flit.channels(self.network) {
+                            route.push(vertex, channel, flits);
+                        }
+                        route.deliver_at(vertex, flit.delivers(self.network));
+                        return true;
+                    }
+                    // Where a flit goes whose split flag is set is the router's decision alone.
+                    Some(flit) => (*exit, flit.router, arrived.filter(|_| at.set_up_above != NONE)),
+                    // Data, without a header.
+                    None => {
+                        self.stranded = Some(NoRoute { routing: "tree header", from: router, to: router });
+                        return false;
+                    }
+                }
+            }
+        };
+        self.candidates.clear();
+        match (down, first, arrived) {
+            (Some(on), _, _) => self.candidates.extend(self.routing.down(self.network, router, on, target)),
+            (None, Some(exit), None) => self.candidates.push(exit),
+            _ => self.routing.candidates(self.network, router, arrived, target, &mut self.candidates),
+        }
+        if self.candidates.is_empty() {
+            self.stranded = Some(NoRoute { routing: self.routing.name(), from: router, to: target });
+            return false;
+        }
+        let key = Key { cycle: self.now, worm: id, part: vertex };
+        let candidates = std::mem::take(&mut self.candidates);
+        self.ask(key, slot, vertex, Wanted { pools: &[], links: &candidates, all_links: false });
+        self.candidates = candidates;
+        false
     }
 
     /// Makes a request; it may be granted at once.
@@ -156,6 +216,10 @@ impl<O: Observer> Core<'_, O> {
                         if let Some(delivery) = here.find(|delivery| delivery.node == node) {
                             delivery.channel = channel;
                         }
+                    }
+                    // On its way to where its branches begin, it goes on by whichever link it got.
+                    if let (NONE, Some(&(link, _))) = (route.vertices[v].first_child, grant.links.first()) {
+                        route.push(grant.vertex, link, worm.flits);
                     }
                     let mut child = route.vertices[v].first_child;
                     while child != NONE {

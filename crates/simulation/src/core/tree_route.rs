@@ -1,85 +1,116 @@
-//! Tree worms before they leave: their vertices, and which header flit goes where.
+//! The vertices of tree worms, and which header flit goes where.
 
 use wormcast_multicast::Tree;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::arbiter::NONE;
-use super::worm::{Address, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, Worm};
+use super::worm::{Address, Guide, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, Worm};
+use crate::config::Header;
 
 /// The header flits of a tree that has one for each destination and each router where it splits.
 pub(crate) fn header_flits(tree: &Tree) -> u32 {
+    if !tree.header.is_empty() {
+        return tree.header.len() as u32;
+    }
     let branches_from = |parent| tree.branches.iter().filter(|branch| branch.parent == parent).count();
     let named = (0..tree.branches.len())
         .filter(|&i| !tree.branches[i].delivers.is_empty() || branches_from(Some(i as u32)) > 1);
     named.count() as u32 + u32::from(!tree.delivers.is_empty() || branches_from(None) > 1)
 }
 
-/// The route of a tree worm that starts at `source`, before anything of it is granted.
+/// The route of a tree worm that starts at `source`, before anything of it is granted: all of it, or, if a relation leads it to
+/// where its branches begin or routers decode its header, as far as its source's router.
 pub(crate) fn route(
     network: &Network,
     source: RouterId,
-    tree: &Tree,
+    tree: Tree,
     worm: &Worm,
     length: u32,
-    scripted: bool,
+    header: Header,
 ) -> TreeRoute {
-    let mut deliveries = Vec::new();
-    let mut vertex = |parent, entered_by, delivers: &[NodeId], place: u32| TreeVertex {
-        departs: UNKNOWN,
-        parent,
-        first_child: NONE,
-        sibling: NONE,
-        entered_by,
-        virtual_channel: 0,
-        height: 0,
-        deliveries: {
-            let first = deliveries.len() as u32;
-            let waiting = |&node| TreeDelivery { vertex: place, node, channel: ChannelId::new(NONE), departs: UNKNOWN };
-            deliveries.extend(delivers.iter().map(waiting));
-            (first, deliveries.len() as u32)
-        },
-        total: worm.flits,
-        reserved: false,
-        granted: false,
-        script: Vec::new(),
-    };
-    // Vertex 0 is the processor, 1 the source's router, 2 + i the router that branch i enters.
-    let nowhere = ChannelId::new(NONE);
-    let mut vertices = vec![vertex(NONE, nowhere, &[], 0), vertex(0, nowhere, &tree.delivers, 1)];
     debug_assert_eq!(source, network.entry_of(worm.from));
-    for branch in &tree.branches {
-        let parent = branch.parent.map_or(1, |parent| parent + 2);
-        let place = vertices.len() as u32;
-        vertices.push(vertex(parent, branch.channel, &branch.delivers, place));
+    let nowhere = ChannelId::new(NONE);
+    let mut route = TreeRoute { vertices: Vec::new(), deliveries: Vec::new(), guide: Guide::Known };
+    route.vertices.push(TreeVertex::new(NONE, nowhere, worm.flits));
+    route.push(0, nowhere, worm.flits);
+    let exit = tree.trunk.and_then(|trunk| trunk.exit);
+    if header == Header::Tree && !tree.header.is_empty() {
+        route.guide = Guide::Header { exit, flits: tree.header };
+    } else if tree.trunk.is_some() {
+        route.guide = Guide::Trunk(tree);
+    } else {
+        route.attach(&tree, 1);
+        if header == Header::Tree {
+            route.write_scripts(length);
+        }
     }
-    // Children in the order of the branches.
-    for child in (1..vertices.len()).rev() {
-        let parent = vertices[child].parent as usize;
-        vertices[child].sibling = vertices[parent].first_child;
-        vertices[parent].first_child = child as u32;
-        vertices[parent].height = vertices[parent].height.max(vertices[child].height + 1);
+    route
+}
+
+impl TreeRoute {
+    /// Adds a vertex behind a channel that leaves another, as the last of its children.
+    pub(super) fn push(&mut self, parent: u32, entered_by: ChannelId, total: u32) -> u32 {
+        let vertex = self.vertices.len() as u32;
+        let above = &self.vertices[parent as usize];
+        let set_up_above = if above.set_up { parent } else { above.set_up_above };
+        self.vertices.push(TreeVertex { set_up_above, ..TreeVertex::new(parent, entered_by, total) });
+        match self.children(parent as usize).last() {
+            None => self.vertices[parent as usize].first_child = vertex,
+            Some(last) => self.vertices[last].sibling = vertex,
+        }
+        vertex
     }
-    let mut route = TreeRoute { vertices, deliveries };
-    if scripted {
+
+    /// Adds the deliveries at a vertex.
+    pub(super) fn deliver_at(&mut self, vertex: u32, nodes: impl IntoIterator<Item = NodeId>) {
+        let first = self.deliveries.len() as u32;
+        let waiting = |node| TreeDelivery { vertex, node, channel: ChannelId::new(NONE), departs: UNKNOWN };
+        self.deliveries.extend(nodes.into_iter().map(waiting));
+        self.vertices[vertex as usize].deliveries = (first, self.deliveries.len() as u32);
+    }
+
+    /// Adds a tree's branches, which begin at a vertex.
+    pub(super) fn attach(&mut self, tree: &Tree, top: u32) {
+        let total = self.vertices[0].total;
+        self.deliver_at(top, tree.delivers.iter().copied());
+        let first = self.vertices.len() as u32;
+        // The last child of each vertex so far: looking for it would take time that grows with the square of the children.
+        let mut last = vec![NONE; tree.branches.len() + 1];
+        for (branch, vertex) in tree.branches.iter().zip(first..) {
+            let (parent, place) = branch.parent.map_or((top, 0), |parent| (first + parent, parent as usize + 1));
+            self.vertices.push(TreeVertex::new(parent, branch.channel, total));
+            match std::mem::replace(&mut last[place], vertex) {
+                NONE => self.vertices[parent as usize].first_child = vertex,
+                before => self.vertices[before as usize].sibling = vertex,
+            }
+            self.deliver_at(vertex, branch.delivers.iter().copied());
+        }
+        for child in (1..self.vertices.len()).rev() {
+            let (parent, height) = (self.vertices[child].parent as usize, self.vertices[child].height + 1);
+            self.vertices[parent].height = self.vertices[parent].height.max(height);
+        }
+    }
+
+    /// Writes down which header flit goes where, for a tree whose header no router can decode.
+    fn write_scripts(&mut self, length: u32) {
         let mut flit = 0;
-        for named in 1..route.vertices.len() {
-            let splits = route.children(named).count() > 1;
-            if route.deliveries_of(&route.vertices[named]).is_empty() && !splits {
+        for named in 1..self.vertices.len() {
+            let splits = self.children(named).count() > 1;
+            if self.deliveries_of(&self.vertices[named]).is_empty() && !splits {
                 continue;
             }
             // The flit that names a router passes all routers above it.
             flit += 1;
-            route.vertices[named].script.push(Address { flit, to: named as u32 });
+            self.vertices[named].script.push(Address { flit, to: named as u32 });
             let mut below = named;
             while below > 0 {
-                let parent = route.vertices[below].parent as usize;
-                route.vertices[parent].script.push(Address { flit, to: below as u32 });
+                let parent = self.vertices[below].parent as usize;
+                self.vertices[parent].script.push(Address { flit, to: below as u32 });
                 below = parent;
             }
         }
-        for vertex in &mut route.vertices {
+        for vertex in &mut self.vertices {
             vertex.total = vertex.script.len() as u32 + length;
         }
     }
-    route
 }

@@ -3,6 +3,7 @@
 //! Vertex 0 is the sender's processor, vertex 1 its router, the others are the routers that the worm has entered or reserved
 //! a channel to, each entered by one channel. Between two vertices lies a channel with its buffer.
 
+use wormcast_multicast::{HeaderFlit, Tree};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::arbiter::NONE;
@@ -308,8 +309,35 @@ pub(crate) struct TreeVertex {
     pub(crate) reserved: bool,
     /// Whether flits may leave (in lockstep: on all branches).
     pub(crate) granted: bool,
-    /// With a header of address flits: what becomes of each of those that enter.
+    /// With a header of address flits that no router decodes: what becomes of each of those that enter.
     pub(crate) script: Vec<Address>,
+    /// With a header that is decoded: the number of the header flit that came first, or 0; whether it named the router and set
+    /// it up; and the nearest vertex above where one did, or `NONE`: below one, flits have their split flag set.
+    pub(crate) front: u32,
+    pub(crate) set_up: bool,
+    pub(crate) set_up_above: u32,
+}
+
+impl TreeVertex {
+    pub(super) fn new(parent: u32, entered_by: ChannelId, total: u32) -> Self {
+        Self {
+            departs: UNKNOWN,
+            parent,
+            first_child: NONE,
+            sibling: NONE,
+            entered_by,
+            virtual_channel: 0,
+            height: 0,
+            deliveries: (0, 0),
+            total,
+            reserved: false,
+            granted: false,
+            script: Vec::new(),
+            front: 0,
+            set_up: false,
+            set_up_above: NONE,
+        }
+    }
 }
 
 /// An address flit of a tree worm at a vertex.
@@ -335,6 +363,22 @@ pub(crate) struct TreeDelivery {
 pub(crate) struct TreeRoute {
     pub(crate) vertices: Vec<TreeVertex>,
     pub(crate) deliveries: Vec<TreeDelivery>,
+    pub(crate) guide: Guide,
+}
+
+/// How a tree worm gets to know its vertices.
+pub(crate) enum Guide {
+    /// It knows them all.
+    Known,
+    /// The relation takes it to where the branches of this tree begin.
+    Trunk(Tree),
+    /// Routers decode its header.
+    Header {
+        /// The channel that it must take first, if its header does not name its source's router.
+        exit: Option<ChannelId>,
+        /// The header.
+        flits: Vec<HeaderFlit>,
+    },
 }
 
 impl TreeRoute {

@@ -149,7 +149,10 @@ impl<O: Observer> Engine for FlitEngine<'_, O> {
             match (&mut self.flits[slot], &self.core.worms[slot].route) {
                 (Flits::Path(flits), Route::Path(_)) => flits.reset(),
                 (flits, Route::Path(_)) => *flits = Flits::Path(PathFlits::new()),
-                (flits, Route::Tree(route)) => *flits = Flits::Tree(TreeFlits::new(route)),
+                (flits, Route::Tree(route)) => {
+                    let worm = &self.core.worms[slot];
+                    *flits = Flits::Tree(TreeFlits::new(route, worm.header, worm.flits - worm.header));
+                }
             }
         }
     }

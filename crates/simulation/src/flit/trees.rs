@@ -1,12 +1,13 @@
 //! The movement phase for tree worms: replication in lockstep or on independent branches, with one common header or one flit a
 //! router (model.md, rules 16 and 17).
 
-use wormcast_network::ChannelId;
+use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_routing::{NoRoute, RoutingRelation};
 
 use super::{FlitEngine, Flits};
 use crate::config::Replication;
 use crate::core::arbiter::NONE;
-use crate::core::worm::{Route, TreeRoute};
+use crate::core::worm::{Address, Guide, Route, TreeRoute};
 use crate::observer::Observer;
 
 /// What happened to a tree worm at a vertex in a cycle.
@@ -27,30 +28,65 @@ pub(super) struct TreeFlits {
     consumed: Vec<u32>,
     /// Vertices that flits have still to leave.
     open: usize,
+    /// Whether routers decode the header.
+    decoded: bool,
+    /// Data flits.
+    length: u32,
+    /// A header flit that no output of its router leads on: where it is, and the router that it names.
+    lost: Option<(RouterId, RouterId)>,
+}
+
+/// What routers decode headers with.
+struct Decoder<'a> {
+    network: &'a Network,
+    routing: &'a dyn RoutingRelation,
 }
 
 /// Flits that have entered a vertex and have left it on all branches; and whether the flit that names its router is stripped in
 /// this cycle.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct VertexFlits {
     entered: u32,
     left: u32,
     strips: bool,
+    /// With a header that is decoded: the numbers of the header flits among those that have entered.
+    addresses: Vec<u32>,
 }
 
 impl TreeFlits {
-    pub(super) fn new(route: &TreeRoute) -> Self {
-        Self {
-            vertices: vec![VertexFlits::default(); route.vertices.len()],
-            consumed: vec![0; route.deliveries.len()],
-            open: route.vertices.len(),
+    pub(super) fn new(route: &TreeRoute, header: u32, length: u32) -> Self {
+        let decoded = matches!(route.guide, Guide::Header { .. });
+        let mut flits = Self { vertices: Vec::new(), consumed: Vec::new(), open: 0, decoded, length, lost: None };
+        flits.grow(route);
+        if decoded {
+            flits.vertices[0].addresses = (1..=header).collect();
         }
+        flits
+    }
+
+    /// Takes in the vertices that the route has got since the last call.
+    fn grow(&mut self, route: &TreeRoute) {
+        self.open += route.vertices.len() - self.vertices.len();
+        self.vertices.resize_with(route.vertices.len(), VertexFlits::default);
+        self.consumed.resize(route.deliveries.len(), 0);
     }
 
     /// The header at a vertex was granted channels: if it names the router, it is stripped.
     pub(super) fn granted(&mut self, route: &TreeRoute, vertex: u32) {
-        self.vertices[vertex as usize].strips =
-            route.vertices[vertex as usize].script.first().is_some_and(|address| address.to == vertex);
+        self.grow(route);
+        let at = &route.vertices[vertex as usize];
+        let named = at.set_up || at.script.first().is_some_and(|address| address.to == vertex);
+        self.vertices[vertex as usize].strips = named;
+    }
+
+    /// Flits that will have entered a vertex in the end, as far as that is known: once data follows, no header flit will.
+    fn total(&self, route: &TreeRoute, v: usize) -> u32 {
+        let flits = &self.vertices[v];
+        match self.decoded && v > 0 {
+            false => route.vertices[v].total,
+            true if flits.entered as usize > flits.addresses.len() => flits.addresses.len() as u32 + self.length,
+            true => u32::MAX,
+        }
     }
 
     pub(super) fn each_held_link(&self, route: &TreeRoute, visit: &mut dyn FnMut(ChannelId, u32)) {
@@ -66,18 +102,20 @@ impl TreeFlits {
         route: &TreeRoute,
         buffer: u32,
         replication: Replication,
+        decoder: &Decoder<'_>,
         events: &mut Vec<TreeEvent>,
         mut cross: impl FnMut(ChannelId, u32),
     ) -> bool {
+        self.grow(route);
         let mut moved = false;
         for v in (0..self.vertices.len()).rev() {
-            let total = route.vertices[v].total;
+            let total = self.total(route, v);
             if self.vertices[v].left == total {
                 continue;
             }
             let before = self.vertices[v].left;
             moved |= match replication {
-                Replication::Lockstep => self.leave_together(route, v, buffer, events, &mut cross),
+                Replication::Lockstep => self.leave_together(route, v, buffer, decoder, events, &mut cross),
                 Replication::Independent => self.leave_apart(route, v, buffer, events, &mut cross),
             };
             let vertex = &self.vertices[v];
@@ -91,7 +129,7 @@ impl TreeFlits {
 
     /// Flits at a vertex at the start of the cycle that have not left it: parents move after their children.
     fn waiting(&self, route: &TreeRoute, v: usize) -> u32 {
-        let flits = self.vertices[v];
+        let flits = &self.vertices[v];
         if v == 0 { route.vertices[0].total - flits.left } else { flits.entered - flits.left }
     }
 
@@ -113,6 +151,7 @@ impl TreeFlits {
         route: &TreeRoute,
         v: usize,
         buffer: u32,
+        decoder: &Decoder<'_>,
         events: &mut Vec<TreeEvent>,
         cross: &mut impl FnMut(ChannelId, u32),
     ) -> bool {
@@ -124,21 +163,25 @@ impl TreeFlits {
             return false;
         }
         let flit = self.vertices[v].left + 1;
-        match route.vertices[v].script.get(flit as usize - 1).copied() {
-            Some(address) => {
-                let child = address.to as usize;
-                if !self.has_room(child, buffer) {
+        match self.address(route, v, flit, decoder) {
+            Some(Address { flit: number, to }) => {
+                let child = to as usize;
+                if to == NONE || !self.has_room(child, buffer) {
                     return false;
                 }
-                cross(route.vertices[child].entered_by, address.flit);
+                cross(route.vertices[child].entered_by, number);
                 self.enter(child, events);
+                if self.decoded {
+                    self.vertices[child].addresses.push(number);
+                }
             }
             None => {
                 if !route.children(v).all(|child| self.has_room(child, buffer)) {
                     return false;
                 }
                 // Address flits that do not come here were injected before the data.
-                let number = flit + (route.vertices[0].total - route.vertices[v].total);
+                let total = self.total(route, v);
+                let number = flit + (route.vertices[0].total - total);
                 let mut child = route.vertices[v].first_child;
                 while child != NONE {
                     cross(route.vertices[child as usize].entered_by, number);
@@ -148,7 +191,7 @@ impl TreeFlits {
                 let (first, end) = route.vertices[v].deliveries;
                 for delivery in first..end {
                     cross(route.deliveries[delivery as usize].channel, number);
-                    if flit == route.vertices[v].total {
+                    if flit == total {
                         events.push(TreeEvent::Consumed(delivery));
                     }
                 }
@@ -156,6 +199,31 @@ impl TreeFlits {
         }
         self.vertices[v].left = flit;
         true
+    }
+
+    /// The address flit that leaves a vertex next, if it is one, and the child that it goes on to (`NONE`: it is lost).
+    ///
+    /// Where the header was decoded, the router sends every flit behind the one that named it down the tree to the router that it
+    /// names; elsewhere all flits follow the first.
+    fn address(&mut self, route: &TreeRoute, v: usize, flit: u32, decoder: &Decoder<'_>) -> Option<Address> {
+        let Guide::Header { flits: header, .. } = &route.guide else {
+            return route.vertices[v].script.get(flit as usize - 1).copied();
+        };
+        let number = *self.vertices[v].addresses.get(flit as usize - 1)?;
+        let at = &route.vertices[v];
+        let first = at.first_child;
+        if !at.set_up {
+            return Some(Address { flit: number, to: first });
+        }
+        let target = header[number as usize - 1].router;
+        let on = (first != NONE).then(|| route.vertices[first as usize].entered_by);
+        let here = on.map(|channel| decoder.network.from(channel));
+        let down = here.zip(on).and_then(|(here, on)| decoder.routing.down(decoder.network, here, on, target));
+        let to = down.and_then(|down| route.children(v).find(|&child| route.vertices[child].entered_by == down));
+        if to.is_none() {
+            self.lost = Some((here.unwrap_or(target), target));
+        }
+        Some(Address { flit: number, to: to.map_or(NONE, |to| to as u32) })
     }
 
     /// Independent branches: each copies a flit when it can, and the slot frees with the last copy.
@@ -195,14 +263,17 @@ impl TreeFlits {
             }
             copied = copied.min(*consumed);
         }
-        self.vertices[v].left = copied;
+        // Until the header has found its way, there is nothing to copy to.
+        if copied < u32::MAX {
+            self.vertices[v].left = copied;
+        }
         moved
     }
 
     /// No flit is lost, made up or out of its buffer.
     fn check(&self, route: &TreeRoute, buffer: u32) {
-        for (flits, vertex) in self.vertices.iter().zip(&route.vertices).skip(1) {
-            debug_assert!(flits.left <= flits.entered && flits.entered <= vertex.total);
+        for (v, flits) in self.vertices.iter().enumerate().skip(1) {
+            debug_assert!(flits.left <= flits.entered && flits.entered <= self.total(route, v));
             debug_assert!(flits.entered - flits.left <= buffer, "a buffer holds at most {buffer} flits");
         }
     }
@@ -219,7 +290,8 @@ impl<O: Observer> FlitEngine<'_, O> {
             return false;
         };
         let observer = &mut self.core.reports.observer;
-        let moved = flits.step(route, buffer, replication, &mut events, |channel, flit| {
+        let decoder = Decoder { network: self.core.network, routing: self.core.routing };
+        let moved = flits.step(route, buffer, replication, &decoder, &mut events, |channel, flit| {
             if O::FLITS {
                 observer.flit(now, id, channel, flit);
             }
@@ -228,6 +300,23 @@ impl<O: Observer> FlitEngine<'_, O> {
             flits.check(route, buffer);
         }
         let done = flits.open == 0;
+        if let Some((from, to)) = flits.lost {
+            self.core.stranded = Some(NoRoute { routing: self.core.routing.name(), from, to });
+        }
+        if flits.decoded {
+            // What the core has to know of a header that only its flits tell.
+            for &event in &events {
+                let Route::Tree(route) = &mut self.core.worms[slot as usize].route else { break };
+                match event {
+                    TreeEvent::HeaderArrived(v) => {
+                        route.vertices[v as usize].front =
+                            flits.vertices[v as usize].addresses.first().copied().unwrap_or(0);
+                    }
+                    TreeEvent::TailLeft(v) => route.vertices[v as usize].total = flits.total(route, v as usize),
+                    TreeEvent::Consumed(_) => {}
+                }
+            }
+        }
         for &event in &events {
             match event {
                 TreeEvent::HeaderArrived(vertex) => self.core.route_header(slot, vertex),

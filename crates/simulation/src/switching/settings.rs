@@ -174,8 +174,8 @@ impl TryFrom<SwitchingSettings> for Switching {
                     buffer: given.buffer,
                     flit_bytes: given.flit_bytes,
                     virtual_channels: given.virtual_channels.unwrap_or(default.virtual_channels),
-                    injection_ports: given.injection_ports.unwrap_or(default.injection_ports),
-                    consumption_ports: given.consumption_ports.unwrap_or(default.consumption_ports),
+                    injection_ports: given.injection_ports,
+                    consumption_ports: given.consumption_ports,
                     header: given.header.unwrap_or(default.header),
                     header_flits: given.header_flits,
                     replication: match given.replication {
@@ -235,8 +235,8 @@ impl From<Switching> for SwitchingSettings {
                 buffer: wormhole.buffer,
                 flit_bytes: wormhole.flit_bytes,
                 virtual_channels: Some(wormhole.virtual_channels),
-                injection_ports: Some(wormhole.injection_ports),
-                consumption_ports: Some(wormhole.consumption_ports),
+                injection_ports: wormhole.injection_ports,
+                consumption_ports: wormhole.consumption_ports,
                 header: Some(wormhole.header),
                 header_flits: wormhole.header_flits,
                 replication: wormhole.replication.map(|replication| match replication {

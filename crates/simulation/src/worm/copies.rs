@@ -15,14 +15,16 @@ pub(super) struct CopyTimes {
     last_departure: Cycle,
     /// Deliveries to come. Every leaf delivers, so the last of them is the worm's end.
     undelivered: usize,
+    /// Deliveries that are known.
+    deliveries: usize,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct VertexTimes {
     /// When the first flit enters.
     enters: Option<Cycle>,
-    /// Branches and deliveries that are still to be granted.
-    waiting: u32,
+    /// Branches and deliveries that have been granted.
+    granted: u32,
 }
 
 /// What was granted at a vertex.
@@ -40,15 +42,20 @@ pub(super) struct Granted {
 
 impl CopyTimes {
     pub(super) fn new(route: &TreeRoute, flits: u32) -> Self {
-        let times = (0..route.vertices.len()).map(|v| {
-            let (first, end) = route.vertices[v].deliveries;
-            VertexTimes { enters: None, waiting: route.children(v).count() as u32 + (end - first) }
-        });
-        Self { vertices: times.collect(), flits, last_departure: 0, undelivered: route.deliveries.len() }
+        let mut times = Self { vertices: Vec::new(), flits, last_departure: 0, undelivered: 0, deliveries: 0 };
+        times.grow(route);
+        times
+    }
+
+    /// Takes in the vertices and deliveries that the route has got since the last call.
+    fn grow(&mut self, route: &TreeRoute) {
+        self.vertices.resize(route.vertices.len(), VertexTimes::default());
+        self.undelivered += route.deliveries.len() - std::mem::replace(&mut self.deliveries, route.deliveries.len());
     }
 
     /// The worm was granted something at a vertex: fills in what. Once called, nothing is left for another grant of the same cycle.
     pub(super) fn granted(&mut self, route: &TreeRoute, vertex: u32, now: Cycle, granted: &mut Granted) {
+        self.grow(route);
         granted.children.clear();
         granted.deliveries.clear();
         granted.last = now + Cycle::from(self.flits - 1);
@@ -69,9 +76,10 @@ impl CopyTimes {
         };
         granted.deliveries.extend((first..end).filter(is_new));
         let new = (granted.children.len() + granted.deliveries.len()) as u32;
-        let waiting = &mut self.vertices[vertex as usize].waiting;
-        *waiting -= new;
-        granted.all = new > 0 && *waiting == 0;
+        let wanted = route.children(vertex as usize).count() as u32 + (end - first);
+        let so_far = &mut self.vertices[vertex as usize].granted;
+        *so_far += new;
+        granted.all = new > 0 && *so_far == wanted;
         if new > 0 {
             self.last_departure = granted.last;
         }
@@ -90,7 +98,7 @@ impl CopyTimes {
 
     /// Flits that have entered a vertex in cycles before `now`.
     pub(super) fn entered(&self, vertex: usize, now: Cycle) -> u32 {
-        let since = self.vertices[vertex].enters.map_or(0, |enters| now - enters);
+        let since = self.vertices.get(vertex).and_then(|vertex| vertex.enters).map_or(0, |enters| now - enters);
         since.min(Cycle::from(self.flits)) as u32
     }
 }

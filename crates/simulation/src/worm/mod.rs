@@ -118,6 +118,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 }
             }
             (Times::Tree(times), Route::Tree(route)) => {
+                times.grow(route);
                 times.header_leaves(route, vertex as usize, now, &mut self.found);
                 let mut child = route.vertices[vertex as usize].first_child;
                 while child != NONE {
@@ -295,8 +296,12 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
                     }
                 }
                 (Times::Tree(times), Route::Tree(route)) => {
-                    for (vertex, at) in route.vertices.iter().enumerate().skip(2).filter(|(_, at)| at.reserved) {
-                        visit(at.entered_by, times.entered(route, vertex, now, worm.flits, config.buffer));
+                    if !route.vertices.iter().skip(2).any(|at| at.reserved) {
+                        continue;
+                    }
+                    let entered = times.entered(route, now);
+                    for (at, flits) in route.vertices.iter().zip(entered).skip(2).filter(|(at, _)| at.reserved) {
+                        visit(at.entered_by, flits);
                     }
                 }
                 (Times::Copies(times), Route::Tree(route)) => {

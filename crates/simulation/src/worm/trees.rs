@@ -20,6 +20,8 @@ pub(super) struct TreeTimes {
     last_departure: Cycle,
     /// Deliveries to come. Every leaf delivers, so the last of them is the worm's end.
     undelivered: usize,
+    /// Deliveries that are known.
+    deliveries: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -37,19 +39,26 @@ struct VertexTimes {
 impl TreeTimes {
     pub(super) fn new(route: &TreeRoute, flits: u32, buffer: u32) -> Self {
         let reach = (flits - 1) / buffer;
-        let vertex = VertexTimes { leaves: None, held_until: 0, unknown: 0, departs: None };
-        let mut vertices = vec![vertex; route.vertices.len()];
-        for start in 0..vertices.len() {
+        let mut times =
+            Self { vertices: Vec::new(), reach, flits, buffer, last_departure: 0, deliveries: 0, undelivered: 0 };
+        times.grow(route);
+        times
+    }
+
+    /// Takes in the vertices that the route has got since the last call. Their parents have still to be left.
+    pub(super) fn grow(&mut self, route: &TreeRoute) {
+        for start in self.vertices.len()..route.vertices.len() {
+            self.vertices.push(VertexTimes { leaves: None, held_until: 0, unknown: 0, departs: None });
             let mut at = start as u32;
-            for _ in 0..=reach {
-                vertices[at as usize].unknown += 1;
+            for _ in 0..=self.reach {
+                self.vertices[at as usize].unknown += 1;
                 at = route.vertices[at as usize].parent;
                 if at == NONE {
                     break;
                 }
             }
         }
-        Self { undelivered: route.deliveries.len(), vertices, reach, flits, buffer, last_departure: 0 }
+        self.undelivered += route.deliveries.len() - std::mem::replace(&mut self.deliveries, route.deliveries.len());
     }
 
     /// The header leaves a vertex on all branches: appends the departures (vertex, cycle) that are determined by that.
@@ -111,32 +120,37 @@ impl TreeTimes {
         self.last_departure
     }
 
-    /// Flits that have entered a vertex in cycles before `now`.
-    pub(super) fn entered(&self, route: &TreeRoute, vertex: usize, now: Cycle, flits: u32, buffer: u32) -> u32 {
-        // A flit enters when it leaves the parent: after it has left all ancestors, each held back by all below it.
-        let mut count = u64::from(flits);
-        let mut ancestor = route.vertices[vertex].parent;
-        let mut distance = 0;
-        while ancestor != NONE {
-            count = count.min(self.passed(route, ancestor as usize, (now - 1).checked_sub(distance), buffer));
-            ancestor = route.vertices[ancestor as usize].parent;
-            distance += 1;
+    /// Flits that have entered each vertex in cycles before `now`: O(vertices x height).
+    ///
+    /// A flit enters a vertex when it leaves the parent: after it has left all ancestors, each a cycle earlier, and each held back
+    /// by all below it.
+    pub(super) fn entered(&self, route: &TreeRoute, now: Cycle) -> Vec<u32> {
+        let vertices = route.vertices.len();
+        let mut count = vec![u64::from(self.flits); vertices];
+        let mut ancestor: Vec<u32> = route.vertices.iter().map(|vertex| vertex.parent).collect();
+        let mut passed = vec![0; vertices];
+        let mut until = now.checked_sub(1);
+        while ancestor.iter().any(|&ancestor| ancestor != NONE) {
+            self.passed(route, until, &mut passed);
+            for (count, ancestor) in count.iter_mut().zip(&mut ancestor).filter(|(_, ancestor)| **ancestor != NONE) {
+                *count = (*count).min(passed[*ancestor as usize]);
+                *ancestor = route.vertices[*ancestor as usize].parent;
+            }
+            until = until.and_then(|until| until.checked_sub(1));
         }
-        count as u32
+        count.into_iter().map(|count| count as u32).collect()
     }
 
-    /// The flits that the vertices below `v`, and `v` itself, have let leave `v` up to and including a cycle.
-    fn passed(&self, route: &TreeRoute, v: usize, until: Option<Cycle>, buffer: u32) -> u64 {
-        let mut count = u64::MAX;
-        let mut work = vec![(v, 0u64)];
-        while let Some((m, room)) = work.pop() {
-            let own = match (self.vertices[m].leaves, until) {
+    /// The flits that the vertices below each one, and itself, have let leave it up to and including a cycle.
+    fn passed(&self, route: &TreeRoute, until: Option<Cycle>, passed: &mut [u64]) {
+        // Children after their parents.
+        for v in (0..route.vertices.len()).rev() {
+            let own = match (self.vertices.get(v).and_then(|vertex| vertex.leaves), until) {
                 (Some(leaves), Some(until)) if leaves <= until => until - leaves + 1,
                 _ => 0,
             };
-            count = count.min(own + room);
-            work.extend(route.children(m).map(|child| (child, room + u64::from(buffer))));
+            let below = route.children(v).map(|child| passed[child] + u64::from(self.buffer)).min();
+            passed[v] = below.map_or(own, |below| own.min(below));
         }
-        count
     }
 }

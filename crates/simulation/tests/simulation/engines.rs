@@ -72,6 +72,8 @@ fn cases() -> impl Strategy<Value = Case> {
             "dual-path",
             "multi-path",
             "column-path",
+            "spam",
+            "dstm-1",
         ])
         .prop_map(Scheme::Algorithm),
         prop::sample::select(vec!["e-cube", "negative-first"]).prop_map(Scheme::Stops),
@@ -134,7 +136,8 @@ fn cases() -> impl Strategy<Value = Case> {
             config.buffer = Buffer::WHOLE;
         }
         let fabric = chords.is_empty() && topology.contains(' ');
-        if (fabric || matches!(scheme, Scheme::Tree)) && config.header == Header::AllDestinations {
+        let trees = matches!(scheme, Scheme::Tree | Scheme::Algorithm("spam" | "dstm-1"));
+        if (fabric || trees) && config.header == Header::AllDestinations {
             config.header = Header::None;
         }
         Case { topology, chords, scheme, config, messages }
@@ -183,7 +186,7 @@ fn tree(network: &Network, source: RouterId, wanted: &[u32]) -> Tree {
         kept.iter().scan(0, |next, &kept| Some(std::mem::replace(next, *next + u32::from(kept)))).collect();
     let renumber = |branch: &Branch| Branch { parent: branch.parent.map(|p| position[p as usize]), ..branch.clone() };
     let kept = branches.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(branch, _)| renumber(branch));
-    Tree { delivers, branches: kept.collect() }
+    Tree { delivers, branches: kept.collect(), ..Tree::default() }
 }
 
 /// A message as engines take it: when, how long, and its worms.
@@ -197,7 +200,7 @@ fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelati
     let mut routing = by_name("e-cube").or_else(|_| by_name("up-down-deterministic")).unwrap();
     match case.scheme {
         Scheme::Algorithm(name) => {
-            let separate = Options { routing: Some(routing.name().to_owned()), seed: 0, root: None };
+            let separate = Options { routing: Some(routing.name().to_owned()), seed: 0, ..Options::default() };
             let made = algorithm_by_name(name, network, &Options::default())
                 .or_else(|_| algorithm_by_name("separate", network, &separate))
                 .unwrap();

@@ -7,7 +7,7 @@ use std::fmt;
 use proptest::prelude::*;
 use proptest::sample::select;
 use wormcast_multicast::{
-    ALGORITHMS, Branch, Itinerary, Multicast, Options, Path, Plan, Tree, Worm, algorithm_by_name,
+    ALGORITHMS, Algorithm, Branch, Itinerary, Multicast, Options, Path, Plan, Tree, Worm, algorithm_by_name,
 };
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, Unsupported, routing_by_name};
@@ -95,6 +95,7 @@ impl fmt::Debug for Case {
                     Itinerary::Encoded(encoded) => write!(f, "{encoded:?}")?,
                     Itinerary::Tree(tree) => {
                         write!(f, "here {:?}; ", tree.delivers)?;
+                        write!(f, "trunk {:?} delivers {:?}; ", tree.trunk, tree.delivers)?;
                         for b in &tree.branches {
                             let (from, to) = (network.from(b.channel), network.to(b.channel));
                             let mark = if b.delivers.is_empty() { "" } else { "!" };
@@ -114,6 +115,7 @@ impl fmt::Debug for Case {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Algorithms,
+    SpanningTrees,
     Paths,
     Trees,
     Mixed,
@@ -187,7 +189,7 @@ fn random_tree(network: &Network, from: NodeId, group: &[NodeId], dice: &mut Dic
         renamed.insert(position as u32, kept.len() as u32);
         kept.push(Branch { parent: branch.parent.map(|parent| renamed[&parent]), ..branch.clone() });
     }
-    let itinerary = Itinerary::Tree(Tree { delivers: here, branches: kept });
+    let itinerary = Itinerary::Tree(Tree { delivers: here, branches: kept, ..Tree::default() });
     Worm { from, after: None, itinerary, consumption_class: None }
 }
 
@@ -247,6 +249,33 @@ fn plan_by_hand(
     plan
 }
 
+/// The plans that an algorithm makes for parts of a multicast, some of them forwarded, bound to whichever consumption channels.
+fn own_in_parts(
+    network: &Network,
+    own: &dyn Algorithm,
+    ports: Ports,
+    multicast: &Multicast,
+    dice: &mut Dice<'_>,
+) -> Plan {
+    let mut plan = Plan::default();
+    let mut left = multicast.destinations();
+    let mut sender = (multicast.source(), None);
+    while !left.is_empty() {
+        let (group, rest) = left.split_at(1 + dice.roll(left.len()));
+        left = rest;
+        let class = dice.roll(ports.consumption as usize + 1).checked_sub(1).map(|class| class as u8);
+        for worm in own.plan(network, &Multicast::new(sender.0, group)).worms {
+            plan.worms.push(Worm { after: sender.1, consumption_class: class, ..worm });
+        }
+        if dice.roll(2) == 1 {
+            let node = group[dice.roll(group.len())];
+            let worm = plan.worms.iter().position(|worm| worm.visits().contains(&node));
+            sender = (node, worm.map(|worm| worm as u32));
+        }
+    }
+    plan
+}
+
 fn case(
     kind: Kind,
     topology: &'static str,
@@ -257,7 +286,7 @@ fn case(
     drafts: &[Draft],
 ) -> Case {
     let network = build(topology);
-    let options = Options { seed: 7, ..Options::default() };
+    let options = Options { routing: None, seed: 7, ..Options::default() };
     let mut own = algorithm_by_name(algorithm, &network, &options).ok();
     if algorithm == "separate" || own.is_none() {
         let name = routing_on(&network, if routing == "minimal" { "e-cube" } else { routing }).name().to_owned();
@@ -266,7 +295,8 @@ fn case(
     }
     let own = own.expect("`separate` exists everywhere");
     let by_hand = routing_on(&network, routing);
-    let routing = if kind == Kind::Algorithms { own.routing() } else { by_hand.as_ref() };
+    let by_itself = matches!(kind, Kind::Algorithms | Kind::SpanningTrees);
+    let routing = if by_itself { own.routing() } else { by_hand.as_ref() };
     let nodes = network.nodes() as u32;
     let mut at = 0;
     let mut messages = Vec::new();
@@ -281,6 +311,7 @@ fn case(
         let mut dice = Dice { rolls: &draft.dice, next: 0 };
         let plan = match kind {
             Kind::Algorithms => own.plan(&network, &multicast),
+            Kind::SpanningTrees => own_in_parts(&network, own.as_ref(), config.ports, &multicast, &mut dice),
             _ => plan_by_hand(&network, routing, config.ports, kind, &multicast, &mut dice),
         };
         plan.check(&network, &multicast).expect("a good plan");
@@ -366,9 +397,16 @@ fn cases(about: About) -> impl Strategy<Value = Case> {
     let beginning = prop_oneof![5 => Just(0u64), 1 => 8000u64..8192];
     let pause = prop_oneof![4 => Just(None), 1 => (1u64..40).prop_map(Some)];
     let drafts = prop_oneof![3 => prop::collection::vec(draft(), 1..8), 1 => prop::collection::vec(draft(), 8..24)];
-    // Trees are made by hand, and worms that switches replicate are not for these engines.
-    let of_paths = |name: &&str| !name.starts_with("tree-") && *name != "bit-string";
-    let algorithms: Vec<&str> = ALGORITHMS.iter().copied().filter(of_paths).collect();
+    // Other trees are made by hand.
+    let on_spanning_trees = |name: &&str| *name == "spam" || name.starts_with("dstm");
+    // Those whose relation has its name to itself.
+    let known = |name: &&str| ["spam", "dstm-1"].contains(name);
+    let trees = |name: &&str| on_spanning_trees(name) || name.starts_with("tree-") || *name == "bit-string";
+    let algorithms: Vec<&str> = ALGORITHMS
+        .iter()
+        .copied()
+        .filter(|name| if kind == Kind::SpanningTrees { known(name) } else { !trees(name) })
+        .collect();
     (select(TOPOLOGIES), select(algorithms), select(&ROUTINGS[..]), config, spacing, drafts, (beginning, pause))
         .prop_map(move |(topology, algorithm, routing, config, spacing, drafts, (beginning, pause))| {
             let mut config: EngineConfig = config;
@@ -557,6 +595,18 @@ fn paths_by_hand() {
 fn lockstep_trees() {
     let headers = &[Bare, BitString, Header::Tree];
     check(About { kind: Kind::Trees, headers, replications: &[Lockstep], channels: (1, 1) });
+}
+
+#[test]
+fn spanning_trees() {
+    let headers = &[Bare, BitString, Header::Tree, Header::Tree];
+    check(About { kind: Kind::SpanningTrees, headers, replications: &[Lockstep], channels: (1, 1) });
+}
+
+#[test]
+fn independent_spanning_trees() {
+    let headers = &[Bare, BitString];
+    check(About { kind: Kind::SpanningTrees, headers, replications: &[Independent], channels: (1, 1) });
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod oracle;
 mod refusals;
 mod rules;
 mod software_multicast;
+mod spanning_trees;
 mod support;
 mod switches;
 mod switches_stress;

@@ -105,8 +105,10 @@ struct Traveller {
     injected_in: Option<Cycle>,
     /// The vertices: first the source's router.
     vertices: Vec<Vertex>,
-    /// Trees: the vertex that each header flit names.
+    /// Trees: what each header flit names: 0 for where the branches begin, 1 + i for what branch i enters.
     names: Vec<usize>,
+    /// Trees: the vertices of these places, once the worm has come to where its branches begin.
+    places: Vec<usize>,
     /// Trees: the parent of each vertex.
     parents: Vec<Option<usize>>,
     finished: bool,
@@ -194,25 +196,24 @@ impl Oracle<'_> {
         let first = self.worms.len();
         for plan in worms {
             let source = self.network.router_of(plan.from);
-            let here = match &plan.itinerary {
+            let stops_here = match &plan.itinerary {
                 Itinerary::Path(path) => next_stops(self.network, &path.stops, source),
-                Itinerary::Tree(tree) => tree.delivers.clone(),
-                Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
+                Itinerary::Tree(_) | Itinerary::Encoded(_) => Vec::new(),
             };
-            let stops = here.len();
-            let mut vertices = vec![Vertex::new(source, here, stops)];
-            let mut parents = vec![None];
+            let stops = stops_here.len();
+            let vertices = vec![Vertex::new(source, stops_here, stops)];
             let mut names = Vec::new();
             if let Itinerary::Tree(tree) = &plan.itinerary {
-                for branch in &tree.branches {
-                    vertices.push(Vertex::new(self.network.to(branch.channel), branch.delivers.clone(), 0));
-                    parents.push(Some(branch.parent.map_or(0, |parent| parent as usize + 1)));
-                }
                 // Rule 16: one flit a destination or splitting router.
-                for (position, vertex) in vertices.iter().enumerate() {
-                    let onward = parents.iter().filter(|&&parent| parent == Some(position)).count();
-                    if !vertex.delivers.is_empty() || onward > 1 {
-                        names.push(position);
+                let onward = |place: Option<usize>| {
+                    tree.branches.iter().filter(|branch| branch.parent.map(|parent| parent as usize) == place).count()
+                };
+                if !tree.delivers.is_empty() || onward(None) > 1 {
+                    names.push(0);
+                }
+                for (place, branch) in tree.branches.iter().enumerate() {
+                    if !branch.delivers.is_empty() || onward(Some(place)) > 1 {
+                        names.push(place + 1);
                     }
                 }
             }
@@ -221,6 +222,7 @@ impl Oracle<'_> {
                 (Header::BitString, _) => self.config.header_flits,
                 (Header::AllDestinations, Itinerary::Path(path)) => path.stops.len() as u32,
                 (Header::Tree, Itinerary::Tree(_)) => names.len() as u32,
+                (Header::Tree, Itinerary::Path(_)) => 1,
                 _ => panic!("a header for the other kind of worm"),
             };
             self.worms.push(Traveller {
@@ -236,9 +238,28 @@ impl Oracle<'_> {
                 injected_in: None,
                 vertices,
                 names,
-                parents,
+                places: Vec::new(),
+                parents: vec![None],
                 finished: false,
             });
+            self.begin_branches(self.worms.len() - 1, 0);
+        }
+    }
+
+    /// A tree whose branches begin in the router of this vertex, if they do, gets their vertices.
+    fn begin_branches(&mut self, id: usize, vertex: usize) {
+        let worm = &mut self.worms[id];
+        let Itinerary::Tree(tree) = &worm.plan.itinerary else { return };
+        let begins = tree.trunk.is_none_or(|trunk| trunk.to == worm.vertices[vertex].router);
+        if !begins || !worm.places.is_empty() {
+            return;
+        }
+        worm.vertices[vertex].delivers.clone_from(&tree.delivers);
+        worm.places.push(vertex);
+        for branch in &tree.branches {
+            worm.places.push(worm.vertices.len());
+            worm.vertices.push(Vertex::new(self.network.to(branch.channel), branch.delivers.clone(), 0));
+            worm.parents.push(Some(worm.places[branch.parent.map_or(0, |parent| parent as usize + 1)]));
         }
     }
 
@@ -346,9 +367,22 @@ impl Oracle<'_> {
                     outputs.push(output(Part::Link(candidates), Some(vertex + 1), None));
                 }
             }
+            Itinerary::Tree(tree) if worm.places.is_empty() => {
+                let trunk = tree.trunk.unwrap();
+                let mut candidates = Vec::new();
+                match trunk.exit {
+                    Some(exit) if vertex == 0 => candidates.push(exit),
+                    _ => {
+                        let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
+                        self.routing.candidates(self.network, at.router, arrived, trunk.to, &mut candidates);
+                    }
+                }
+                let candidates = candidates.into_iter().map(ChannelId::raw).collect();
+                outputs.push(output(Part::Link(candidates), Some(vertex + 1), None));
+            }
             Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
             Itinerary::Tree(tree) => {
-                for (branch, child) in tree.branches.iter().zip(1..) {
+                for (branch, &child) in tree.branches.iter().zip(&worm.places[1..]) {
                     if worm.parents[child] == Some(vertex) {
                         outputs.push(output(Part::Link(vec![branch.channel.raw()]), Some(child), None));
                     }
@@ -437,8 +471,13 @@ impl Oracle<'_> {
                     assert_eq!(worm.vertices.len(), to);
                     let stops = stops + delivers.len();
                     worm.vertices.push(Vertex::new(router, delivers, stops));
+                } else if worm.places.is_empty() {
+                    let router = self.network.to(ChannelId::new(channel));
+                    worm.vertices.push(Vertex::new(router, Vec::new(), 0));
+                    worm.parents.push(Some(vertex));
+                    self.begin_branches(id, to);
                 }
-                worm.vertices[to].by = Some(channel);
+                self.worms[id].vertices[to].by = Some(channel);
             }
             self.hold(channel, id, to);
         }
@@ -455,7 +494,10 @@ impl Oracle<'_> {
         }
         match self.config.header {
             Header::AllDestinations => !at.delivers.is_empty() && at.stops == flit as usize,
-            Header::Tree => worm.names[flit as usize - 1] == vertex,
+            Header::Tree => {
+                let place = worm.names.get(flit as usize - 1);
+                place.is_some_and(|&place| worm.places.get(place) == Some(&vertex))
+            }
             _ => false,
         }
     }
@@ -463,7 +505,14 @@ impl Oracle<'_> {
     /// Whether a flit leaves a vertex by an output.
     fn takes(&self, id: usize, vertex: usize, output: usize, flit: u32) -> bool {
         let worm = &self.worms[id];
-        if flit > worm.header || self.config.header == Header::BitString {
+        if flit > worm.header
+            || self.config.header == Header::BitString
+            || worm.places.is_empty() && !worm.names.is_empty()
+        {
+            return true;
+        }
+        if self.config.header == Header::Tree && worm.names.is_empty() {
+            // A unicast's header flit.
             return true;
         }
         if self.names(id, vertex, flit) {
@@ -473,7 +522,7 @@ impl Oracle<'_> {
             (None, _) => false,
             (Some(_), Header::AllDestinations) => true,
             (Some(child), _) => {
-                let mut up = Some(worm.names[flit as usize - 1]);
+                let mut up = Some(worm.places[worm.names[flit as usize - 1]]);
                 while up.is_some_and(|v| v != child) {
                     up = worm.parents[up.unwrap()];
                 }

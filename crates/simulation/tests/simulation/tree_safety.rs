@@ -18,7 +18,7 @@ use crate::support::build;
 const ALGORITHMS: [&str; 3] = ["tree-zero", "tree-one", "tree-infinity"];
 
 fn make(network: &Network, name: &str, routing: &str) -> Arc<dyn Algorithm> {
-    let options = Options { routing: Some(routing.to_owned()), seed: 0, root: None };
+    let options = Options { routing: Some(routing.to_owned()), ..Options::default() };
     Arc::from(algorithm_by_name(name, network, &options).unwrap())
 }
 
@@ -191,8 +191,8 @@ fn cases() -> impl Strategy<Value = Case> {
                 buffer: Some(buffer),
                 replication: Some(replication),
                 reservation: Some(reservation),
-                injection_ports,
-                consumption_ports,
+                injection_ports: Some(injection_ports),
+                consumption_ports: Some(consumption_ports),
                 header,
                 ..Wormhole::default()
             }

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 use wormcast::multicast::{
-    ALGORITHMS, Contention, CoveringMatrix, EncodedHeader, Multicast, Options, PlanSummary, PortModel,
-    algorithm_by_name, node_name, plan_dot, plan_svg, router_name,
+    ALGORITHMS, Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, PlanSummary,
+    PortModel, algorithm_by_name, node_name, plan_dot, plan_svg, router_name,
 };
 use wormcast::network::{Network, parse_node, parse_node_list};
 use wormcast::routing::ROUTINGS;
@@ -49,6 +49,12 @@ pub(crate) struct Arguments {
     /// The seed of algorithms that make random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// A link that has failed, as `0-1` or `0,0-1,0`; may be given again.
+    #[arg(long, value_name = "U-V")]
+    failed_link: Vec<String>,
+    /// Only the nodes beside them know of failed links: worms are absorbed there and sent on.
+    #[arg(long, requires = "failed_link")]
+    local_information: bool,
     /// The bits of a flit: what headers that encode destinations are counted in.
     #[arg(long, value_name = "BITS", default_value = "16")]
     flit_bits: NonZeroU32,
@@ -60,7 +66,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["topology", "algorithm", "routing", "root", "source", "destinations", "ports", "seed", "flit_bits", "format"]
+        conflicts_with_all = ["topology", "algorithm", "routing", "root", "source", "destinations", "ports", "seed", "flit_bits", "format", "failed_link"]
     )]
     batch: Option<String>,
 }
@@ -114,7 +120,14 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     // Usage requires these four.
     let given = |option: Option<String>| option.unwrap_or_default();
     let network = network(&given(arguments.topology))?;
-    let options = Options { routing: arguments.routing, root: arguments.root, seed: arguments.seed };
+    let mut faults = Faults::default();
+    if arguments.local_information {
+        faults.information = FaultInformation::Local;
+    }
+    for link in &arguments.failed_link {
+        faults.fail(&network, link).map_err(Failure::bad_input)?;
+    }
+    let options = Options { routing: arguments.routing, root: arguments.root, seed: arguments.seed, faults };
     let algorithm = algorithm_by_name(&given(arguments.algorithm), &network, &options).map_err(Failure::bad_input)?;
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;
     let destinations = parse_node_list(&network, &given(arguments.destinations)).map_err(Failure::bad_input)?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{ArgGroup, Args, ValueHint};
-use wormcast::multicast::{ALGORITHMS, Options, add_plan, algorithm_by_name};
+use wormcast::multicast::{ALGORITHMS, Algorithm, Options, add_plan, algorithm_by_name};
 use wormcast::network::{ChannelId, MAX_PORTS, Network, RouterId};
 use wormcast::routing::{
     ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
@@ -63,9 +63,10 @@ pub(crate) struct Arguments {
     /// Write the proof that unicasts cannot deadlock: a number for each channel that rises along every way, as CSV.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     numbering: Option<String>,
-    /// Consumption channels at every node: worms that deliver on their way hold one.
-    #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]
-    consumption_ports: u32,
+    /// Consumption channels at every node: worms that deliver on their way hold one. Default: what the algorithm is defined with,
+    /// or 4.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]
+    consumption_ports: Option<u32>,
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
     #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     virtual_channels: u32,
@@ -110,16 +111,23 @@ fn unicast_proof(network: &Network, dependencies: &Dependencies<'_>) -> Option<C
 /// The analysis, and the proof if it is one of unicasts.
 type Answer = (Analysis, Option<ChannelNumbering>);
 
+/// Consumption channels of every node: what is asked for, what the algorithm is defined with, or 4.
+fn consumption_ports(arguments: &Arguments, algorithm: Option<&dyn Algorithm>) -> u32 {
+    let own = || algorithm.and_then(Algorithm::ports).map_or(4, |ports| ports.consumption);
+    arguments.consumption_ports.unwrap_or_else(own)
+}
+
 fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Result<Answer, Failure> {
-    let options = Options { routing: arguments.routing.clone(), root: arguments.root.clone(), seed: arguments.seed };
-    let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-    let (dependencies, deadlock) = replicated(arguments, network, algorithm.as_ref())?;
-    let subject = Subject {
-        network,
-        algorithm: Some(name),
-        relation: algorithm.routing(),
-        consumption_ports: arguments.consumption_ports,
+    let options = Options {
+        routing: arguments.routing.clone(),
+        root: arguments.root.clone(),
+        seed: arguments.seed,
+        ..Options::default()
     };
+    let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
+    let consumption_ports = consumption_ports(arguments, Some(algorithm.as_ref()));
+    let (dependencies, deadlock) = replicated(arguments, network, algorithm.as_ref(), consumption_ports)?;
+    let subject = Subject { network, algorithm: Some(name), relation: algorithm.routing(), consumption_ports };
     let proof = unicast_proof(network, &dependencies);
     let analysis = Analysis::of_relation(&subject, deadlock.as_deref(), None, arguments.format == Format::Json);
     let replication = arguments.replication.or_else(|| algorithm.switches().map(|_| Replicating::Asynchronous));
@@ -177,10 +185,10 @@ fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Resu
         let mut dependencies = Dependencies::of_relation(network, relation);
         multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
         let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
-        deadlock = dependencies.deadlock(arguments.consumption_ports);
+        deadlock = dependencies.deadlock(consumption_ports(arguments, None));
         numbering = unicast_proof(network, &dependencies);
     }
-    let subject = Subject { network, algorithm: None, relation, consumption_ports: arguments.consumption_ports };
+    let subject = Subject { network, algorithm: None, relation, consumption_ports: consumption_ports(arguments, None) };
     let witness = |dependency| witness_of_relation(network, relation, dependency, EXAMPLES);
     let all = arguments.format == Format::Json;
     let mut analysis = Analysis::of_relation(&subject, deadlock.as_deref(), Some(&witness), all);
@@ -198,10 +206,10 @@ fn analyse_forwarding(arguments: &Arguments, network: &Network, file: &str) -> R
     let mut dependencies = Dependencies::of_tables(network, &tables);
     let multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
     let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
-    let deadlock = dependencies.deadlock(arguments.consumption_ports);
+    let deadlock = dependencies.deadlock(consumption_ports(arguments, None));
     let numbering = unicast_proof(network, &dependencies);
     let subject =
-        Subject { network, algorithm: None, relation: &tables, consumption_ports: arguments.consumption_ports };
+        Subject { network, algorithm: None, relation: &tables, consumption_ports: consumption_ports(arguments, None) };
     let witness = |dependency| witness_of_tables(network, &tables, dependency, EXAMPLES);
     let described = Tables::new(network, file, &tables, &report);
     let mut analysis = Analysis::of_tables(&subject, deadlock.as_deref(), &witness, &report, described);

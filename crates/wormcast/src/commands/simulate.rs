@@ -292,6 +292,9 @@ fn write_text(
         ),
     )?;
     write_figure(out, "deliveries", format!("{}, {} of them duplicates", result.deliveries, result.duplicates))?;
+    if result.forwarded > 0 {
+        write_figure(out, "forwarded", format!("{} at failed links", result.forwarded))?;
+    }
     if result.saturated {
         write_figure(out, "saturated", "yes: messages pile up, and the latencies are lower bounds")?;
     }

@@ -192,3 +192,26 @@ worm  from  after  step  channels  visits
     assert!(on_line("tree-infinity", "all").contains("\nnot exact: found by a heuristic\n"));
     assert!(!on_line("tree-one", "6;2").contains("exact"));
 }
+
+/// One link of a tree has failed: with local information the worm is absorbed before it and sent on.
+#[test]
+fn failed_links() {
+    let arguments = |more: &[&'static str]| -> Vec<String> {
+        let base =
+            ["plan", "--topology", "torus:4x4", "--algorithm", "dstm-1", "--source", "0", "--destinations", "all"];
+        base.iter().chain(&["--format", "json"]).chain(more).map(ToString::to_string).collect()
+    };
+    let json = |arguments: &[String]| -> serde_json::Value {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        serde_json::from_str(&wormcast(&arguments).success()).unwrap()
+    };
+    let whole = json(&arguments(&[]));
+    let header = whole["worms"][0]["header"].as_array().unwrap();
+    assert!(header.len() >= 15, "a flit for each destination");
+    // The first branch below the lowest common ancestor fails.
+    let link = format!("--failed-link={}-{}", header[0]["node"], header[0]["outputs"][0]);
+    let around = json(&[arguments(&[]), vec![link.clone()]].concat());
+    assert_eq!(around["worms"].as_array().unwrap().len(), 1);
+    let sent_on = json(&[arguments(&["--local-information"]), vec![link]].concat());
+    assert_eq!(sent_on["worms"].as_array().unwrap().len(), 2);
+}

@@ -1,7 +1,7 @@
 //! A plan as JSON.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use wormcast::multicast::{Contention, EncodedHeader, Multicast, PlanSummary, WormSummary};
+use wormcast::multicast::{Contention, EncodedHeader, HeaderFlit, Multicast, PlanSummary, WormSummary};
 use wormcast::network::{ChannelId, Network, NodeId};
 
 /// A plan and what was asked for, as JSON.
@@ -70,6 +70,33 @@ impl Serialize for Worm<'_> {
             map.serialize_entry("header_bits", &bits)?;
             map.serialize_entry("header_flits", &bits.div_ceil(flit_bits))?;
         }
+        if !worm.header_flits.is_empty() {
+            map.serialize_entry("header", &Header(network, &worm.header_flits))?;
+        }
+        map.end()
+    }
+}
+
+struct Header<'a>(&'a Network, &'a [HeaderFlit]);
+
+impl Serialize for Header<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(network, flits) = self;
+        serializer.collect_seq(flits.iter().map(|&flit| Flit(network, flit)))
+    }
+}
+
+struct Flit<'a>(&'a Network, HeaderFlit);
+
+impl Serialize for Flit<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Self(network, flit) = self;
+        let outputs: Vec<u32> = flit.channels(network).map(|channel| network.to(channel).raw()).collect();
+        let delivers: Vec<NodeId> = flit.delivers(network).collect();
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("node", &flit.router.raw())?;
+        map.serialize_entry("outputs", &outputs)?;
+        map.serialize_entry("delivers", &Nodes(&delivers))?;
         map.end()
     }
 }

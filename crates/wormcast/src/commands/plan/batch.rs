@@ -177,6 +177,7 @@ impl Made {
             routing: owned(request.routing.as_deref()),
             root: owned(request.root.as_deref()),
             seed: request.seed,
+            ..Options::default()
         };
         let algorithm = algorithm_by_name(&request.algorithm, &network, &options).map_err(Failure::bad_input)?;
         self.algorithms.push(Entry {

@@ -62,6 +62,7 @@ pub(super) fn replicated<'n>(
     arguments: &Arguments,
     network: &'n Network,
     algorithm: &dyn Algorithm,
+    consumption_ports: u32,
 ) -> Result<(Dependencies<'n>, Cycle), Failure> {
     let (name, given) = (algorithm.name(), arguments.replication);
     let tree = match given {
@@ -88,12 +89,19 @@ pub(super) fn replicated<'n>(
     let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
     let dependencies = algorithm.dependencies_with(network, branching);
     let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
+    let bound = dependencies.bound_channels();
+    if consumption_ports < bound {
+        return Err(Failure::BadInput(format!(
+            "`{name}` binds its worms to {bound} consumption channels at every node, not {consumption_ports}; set \
+             `--consumption-ports {bound}` or more"
+        )));
+    }
     let deadlock = match (switches, given) {
         (Some(switches), Some(Replicating::Synchronous | Replicating::SynchronousTogether)) => {
             let together = given == Some(Replicating::SynchronousTogether);
             synchronous_deadlock(network, switches, together).map(|cycle| cycle.to_vec())
         }
-        _ => dependencies.deadlock(arguments.consumption_ports),
+        _ => dependencies.deadlock(consumption_ports),
     };
     Ok((dependencies, deadlock))
 }

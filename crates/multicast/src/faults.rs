@@ -1,0 +1,150 @@
+//! Links that have failed for good.
+
+use thiserror::Error;
+use wormcast_network::{ChannelId, Network, RouterId, parse_node};
+
+/// Links that have failed before a run, and who knows of them (paper 5, section 7).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Faults {
+    /// The links, each by one of its channels.
+    pub links: Vec<ChannelId>,
+    /// Who knows.
+    pub information: FaultInformation,
+}
+
+/// Who knows which links have failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FaultInformation {
+    /// Every node: worms go by ways that are whole.
+    #[default]
+    Global,
+    /// The nodes at both ends: a worm that comes to a failed link is absorbed there, and sent on from there.
+    Local,
+}
+
+/// A text that names no link that could fail.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FaultError {
+    /// Not two nodes.
+    #[error("`{0}` is not a link: expected two nodes that are joined, as in `0-1` or `0,0-1,0`")]
+    Form(String),
+    /// Two nodes that no further link joins.
+    #[error(
+        "`{text}`: `{network}` has no {further}link between routers {from} and {to}; router {from} is joined to {neighbours}"
+    )]
+    NoLink {
+        /// The text.
+        text: String,
+        /// The network.
+        network: String,
+        /// `further `, if there is one that has failed already.
+        further: &'static str,
+        /// One end.
+        from: RouterId,
+        /// The other.
+        to: RouterId,
+        /// The routers that are joined to the first.
+        neighbours: String,
+    },
+    /// More failures than links.
+    #[error("{asked} of the {links} links of `{network}` cannot fail")]
+    TooMany {
+        /// How many were asked for.
+        asked: usize,
+        /// The network.
+        network: String,
+        /// How many links have not failed otherwise.
+        links: usize,
+    },
+}
+
+impl Faults {
+    /// Lets a link fail that a user names by the nodes at its ends, `0-1` or `0,0-1,0`: of parallel links, the next one.
+    ///
+    /// # Errors
+    /// If the text names no link that has not failed.
+    pub fn fail(&mut self, network: &Network, text: &str) -> Result<(), FaultError> {
+        // Names may have hyphens.
+        let router = |text: &str| parse_node(network, text.trim()).ok().map(|node| network.router_of(node));
+        let ends = text.match_indices('-').find_map(|(at, _)| Some((router(&text[..at])?, router(&text[at + 1..])?)));
+        let Some((from, to)) = ends else { return Err(FaultError::Form(text.to_owned())) };
+        let joins = |link: &ChannelId| network.to(*link) == to;
+        match network.outputs(from).filter(joins).find(|&link| !self.has_failed(network, link)) {
+            Some(link) => {
+                self.links.push(link);
+                Ok(())
+            }
+            None => {
+                let mut neighbours: Vec<u32> = network.outputs(from).map(|link| network.to(link).raw()).collect();
+                neighbours.sort_unstable();
+                neighbours.dedup();
+                let neighbours: Vec<String> = neighbours.iter().map(ToString::to_string).collect();
+                Err(FaultError::NoLink {
+                    text: text.to_owned(),
+                    network: network.name().to_owned(),
+                    further: if network.outputs(from).any(|link| joins(&link)) { "further " } else { "" },
+                    from,
+                    to,
+                    neighbours: neighbours.join(", "),
+                })
+            }
+        }
+    }
+
+    /// Lets so many further links fail, drawn with the seed, all sets with the same probability.
+    ///
+    /// # Errors
+    /// If there are fewer.
+    pub fn fail_at_random(&mut self, network: &Network, count: usize, seed: u64) -> Result<(), FaultError> {
+        let channels = (0..network.channels() as u32).map(ChannelId::new);
+        let mut working: Vec<ChannelId> =
+            channels.filter(|&c| c < network.reverse(c) && !self.has_failed(network, c)).collect();
+        if count > working.len() {
+            let (network, links) = (network.name().to_owned(), working.len());
+            return Err(FaultError::TooMany { asked: count, network, links });
+        }
+        for drawn in 0..count as u64 {
+            let hash = crate::dstm::mix(seed ^ crate::dstm::mix(drawn));
+            let place = (u128::from(hash) * working.len() as u128) >> 64;
+            self.links.push(working.swap_remove(place as usize));
+        }
+        Ok(())
+    }
+
+    /// Whether the link of a channel has failed.
+    pub fn has_failed(&self, network: &Network, channel: ChannelId) -> bool {
+        self.links.iter().any(|&link| link == channel || network.reverse(link) == channel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::TopologySpec;
+
+    #[test]
+    fn links_by_name_and_at_random() {
+        let torus = "torus:4x2".parse::<TopologySpec>().unwrap().build().unwrap();
+        let mut faults = Faults::default();
+        faults.fail(&torus, "0,0-1,0").unwrap();
+        assert!(faults.has_failed(&torus, torus.channel_between(RouterId::new(1), RouterId::new(0)).unwrap()));
+        // In two rows, two links join the routers of a column.
+        faults.fail(&torus, "0-4").unwrap();
+        faults.fail(&torus, "4-0").unwrap();
+        let message = |faults: &mut Faults, text| faults.fail(&torus, text).unwrap_err().to_string();
+        assert_eq!(
+            message(&mut faults, "0-4"),
+            "`0-4`: `torus:4x2` has no further link between routers 0 and 4; router 0 is joined to 1, 3, 4"
+        );
+        assert!(message(&mut faults, "0-2").contains("has no link between"));
+        assert!(message(&mut faults, "0:2").starts_with("`0:2` is not a link"));
+        faults.fail_at_random(&torus, 13, 7).unwrap();
+        assert_eq!(faults.links.len(), torus.links());
+        assert!((0..torus.channels() as u32).all(|c| faults.has_failed(&torus, ChannelId::new(c))));
+        assert_eq!(
+            faults.fail_at_random(&torus, 1, 7).unwrap_err().to_string(),
+            "1 of the 0 links of `torus:4x2` cannot fail"
+        );
+    }
+}

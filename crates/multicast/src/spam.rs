@@ -1,0 +1,80 @@
+//! SPAM: single phase adaptive multicast on one spanning tree with cross links.
+
+use wormcast_network::{Network, Ports};
+use wormcast_routing::{Dependencies, Root, RoutingRelation, SpamRouting};
+
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
+use crate::faults::FaultInformation;
+use crate::plan::Plan;
+use crate::tree_plan::{require_bits, tree_worm, unicast};
+
+/// Single phase adaptive multicast (SPAM): one spanning tree, and the links beside it as shortcuts.
+///
+/// Source: Libeskind-Hadas, Mazzoni and Rajagopalan 1998; paper 5, section 2. A unicast goes up, then down cross links, then down
+/// tree links ([`SpamRouting`]), adaptively. A multicast goes to the lowest common ancestor of its destinations in the same way,
+/// and from there on down the tree only, replicated where its branches part; these are reserved at once. On any connected
+/// network, with the breadth-first tree from the router with the smallest id.
+///
+/// O(D log D + N) a multicast to D of N nodes. One startup.
+///
+/// Failed links are no part of the tree and no shortcuts; everybody has to know of them.
+///
+/// ```
+/// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
+/// use wormcast_network::{NodeId, TopologySpec};
+///
+/// let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
+/// let spam = algorithm_by_name("spam", &torus, &Options::default())?;
+/// // 5 and 9 lie below 1, which 2 reaches in one hop.
+/// let plan = spam.plan(&torus, &Multicast::new(NodeId::new(2), &[NodeId::new(5), NodeId::new(9)]));
+/// let summary = plan.summary(&torus, spam.routing(), PortModel::One)?;
+/// assert_eq!((summary.startups, summary.worms[0].visits.len()), (1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Spam {
+    routing: SpamRouting,
+}
+
+impl Spam {
+    /// With its own routing.
+    ///
+    /// # Errors
+    /// If another routing is asked for, or the network is not connected or has a router with more than 128 links or nodes.
+    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+        own_routing("spam", "spam", options)?;
+        let faults = &options.faults;
+        if faults.information == FaultInformation::Local && !faults.links.is_empty() {
+            return Err(AlgorithmError::NoWholeTree { algorithm: "spam", trees: 1 });
+        }
+        require_bits("spam", network)?;
+        Ok(Self { routing: SpamRouting::without(network, Root::default(), &options.faults.links)? })
+    }
+}
+
+impl Algorithm for Spam {
+    fn name(&self) -> &'static str {
+        "spam"
+    }
+
+    fn routing(&self) -> &dyn RoutingRelation {
+        &self.routing
+    }
+
+    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
+        let worm = match multicast.destinations() {
+            [] => return Plan::default(),
+            &[node] => unicast(multicast.source(), node),
+            several => tree_worm(network, self.routing.tree(), multicast.source(), several, |_| None),
+        };
+        Plan { worms: vec![worm] }
+    }
+
+    fn ports(&self) -> Option<Ports> {
+        // As many as the two trees have that paper 5 compares it with.
+        Some(Ports { injection: 1, consumption: 2 })
+    }
+
+    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+        Dependencies::of_spanning_trees(network, &self.routing, std::slice::from_ref(self.routing.tree()), false)
+    }
+}

@@ -1,0 +1,151 @@
+//! The header of a multicast on a spanning tree, and how its source finds it (paper 5, section 3.1 and Appendix A).
+
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_routing::SpanningTree;
+
+use crate::plan::Branch;
+
+/// A header flit: a router, and what the worm takes there.
+///
+/// A worm has one for each router where it delivers or its branches part, parents first. The first to reach the router that it
+/// names sets that router up, and is stripped. The split flag of the paper is no part of the header that a source prepares: a
+/// flit has it from the first router on that was set up by one before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeaderFlit {
+    /// The router.
+    pub router: RouterId,
+    /// The output bits: bit i stands for the i-th of the router's [outputs](Network::outputs).
+    pub outputs: u128,
+    /// The consumption bits: bit i stands for the i-th of the router's [nodes](Network::nodes_of).
+    pub nodes: u128,
+}
+
+/// The most links or nodes of a router that header flits can tell apart.
+pub(crate) const MAX_BITS: usize = u128::BITS as usize;
+
+impl HeaderFlit {
+    /// The channels that the worm takes.
+    pub fn channels(self, network: &Network) -> impl Iterator<Item = ChannelId> + use<> {
+        network.outputs(self.router).enumerate().filter(move |&(i, _)| self.outputs >> i & 1 == 1).map(|at| at.1)
+    }
+
+    /// The nodes that it delivers to.
+    pub fn delivers(self, network: &Network) -> impl Iterator<Item = NodeId> + use<> {
+        network.nodes_of(self.router).enumerate().filter(move |&(i, _)| self.nodes >> i & 1 == 1).map(|at| at.1)
+    }
+}
+
+/// A multicast on a spanning tree, from the lowest common ancestor of its destinations on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TreeEncoding {
+    /// The lowest common ancestor.
+    pub top: RouterId,
+    /// The destinations there.
+    pub delivers: Vec<NodeId>,
+    /// The channels below it, parents first.
+    pub branches: Vec<Branch>,
+    /// The header.
+    pub header: Vec<HeaderFlit>,
+}
+
+impl TreeEncoding {
+    /// Encodes a multicast to these destinations, each given once; there is at least one, and no router has more than 128 links
+    /// or nodes.
+    ///
+    /// The destinations are sorted by their numbers in post-order. From the lowest common ancestor down, each router strips
+    /// those at itself, which are the last, and hands each child the run of numbers that is below it. With D destinations on N
+    /// routers the sorting takes O(D log D); everything after visits each router of the multicast's tree once, looks at its
+    /// children, and searches for the ends of runs only where the tree parts: O(D + N).
+    ///
+    /// Paper 5 prints its procedure with a gap; its runs are found one destination after the other, which is the same header.
+    ///
+    /// ```
+    /// use wormcast_multicast::TreeEncoding;
+    /// use wormcast_network::{Network, NodeId, RouterId};
+    /// use wormcast_routing::SpanningTree;
+    ///
+    /// // Figure 2: from node 7 to 1, 5, 6 and 8. The worm goes up to 1, and parts there and in 2.
+    /// let links = [(1, 2), (1, 3), (2, 4), (2, 5), (3, 6), (3, 7), (4, 8)];
+    /// let network = Network::from_links("figure 2", 9, &[&links[..], &[(0, 1)]].concat());
+    /// let channels: Vec<_> = (0..8).map(|i| network.channel_between(
+    ///     RouterId::new([1, 1, 2, 2, 3, 3, 4, 1][i]), RouterId::new([2, 3, 4, 5, 6, 7, 8, 0][i])).unwrap()).collect();
+    /// let tree = SpanningTree::new(&network, RouterId::new(1), &channels)?;
+    /// let encoding = TreeEncoding::new(&network, &tree, &[1, 5, 6, 8].map(NodeId::new));
+    /// assert_eq!(encoding.top, RouterId::new(1));
+    /// assert_eq!(encoding.header.iter().map(|flit| flit.router.raw()).collect::<Vec<_>>(), [1, 2, 8, 5, 6]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(network: &Network, tree: &SpanningTree, destinations: &[NodeId]) -> Self {
+        let numbered = |&node: &NodeId| (tree.number(network.router_of(node)), node);
+        let mut sorted: Vec<(u32, NodeId)> = destinations.iter().map(numbered).collect();
+        sorted.sort_unstable();
+        let end = |number: u32| tree.post_order()[number as usize];
+        let top = tree.lowest_common_ancestor(end(sorted[0].0), end(sorted[sorted.len() - 1].0));
+        let mut encoding = Self { top, delivers: Vec::new(), branches: Vec::new(), header: Vec::new() };
+        let mut work = vec![Part { router: top, entered: None, run: &sorted }];
+        while let Some(Part { router, entered, run }) = work.pop() {
+            let own = tree.number(router);
+            let mut here = run.len();
+            while here > 0 && run[here - 1].0 == own {
+                here -= 1;
+            }
+            let (mut below, delivers) = run.split_at(here);
+            let nodes: Vec<NodeId> = delivers.iter().map(|&(_, node)| node).collect();
+            let first_node = network.nodes_of(router).next().map_or(0, NodeId::raw);
+            let node_bits = nodes.iter().fold(0, |bits, node| bits | 1u128 << (node.raw() - first_node));
+            let position = entered.map(|(channel, parent)| {
+                encoding.branches.push(Branch { channel, parent, delivers: nodes.clone() });
+                encoding.branches.len() as u32 - 1
+            });
+            if position.is_none() {
+                encoding.delivers = nodes;
+            }
+            let (children, first) = (work.len(), network.outputs(router).next().map_or(0, ChannelId::raw));
+            let mut outputs = 0;
+            for &child in tree.children(router) {
+                let Some(&(least, _)) = below.first() else { break };
+                let numbers = tree.subtree(network.to(child));
+                if !numbers.contains(&least) {
+                    continue;
+                }
+                let all = below.last().is_some_and(|&(most, _)| numbers.contains(&most));
+                let end = if all { below.len() } else { end_of_run(below, numbers.end) };
+                let (run, rest) = below.split_at(end);
+                outputs |= 1u128 << (child.raw() - first);
+                work.push(Part { router: network.to(child), entered: Some((child, position)), run });
+                below = rest;
+            }
+            // The first child's subtree comes first.
+            work[children..].reverse();
+            if !delivers.is_empty() || work.len() - children > 1 {
+                encoding.header.push(HeaderFlit { router, outputs, nodes: node_bits });
+            }
+        }
+        encoding
+    }
+}
+
+/// A router that has still to be looked at: how it is entered, by a channel and the branch before it, and its run.
+struct Part<'a> {
+    router: RouterId,
+    entered: Option<(ChannelId, Option<u32>)>,
+    run: &'a [(u32, NodeId)],
+}
+
+/// Where the numbers below `limit` end, searched for from both ends at once: O(log) of the shorter part.
+fn end_of_run(run: &[(u32, NodeId)], limit: u32) -> usize {
+    let mut step = 1;
+    loop {
+        if step >= run.len() {
+            return run.partition_point(|entry| entry.0 < limit);
+        }
+        if run[step].0 >= limit {
+            return run[..step].partition_point(|entry| entry.0 < limit);
+        }
+        if run[run.len() - step].0 < limit {
+            let start = run.len() - step;
+            return start + run[start..].partition_point(|entry| entry.0 < limit);
+        }
+        step *= 2;
+    }
+}

@@ -1,0 +1,126 @@
+//! Multicasts on spanning trees without some links.
+
+use wormcast_multicast::{AlgorithmError, FaultInformation, Faults, Multicast, Options, algorithm_by_name};
+use wormcast_network::{ChannelId, Network, NodeId, TopologySpec};
+
+fn build(spec: &str) -> Network {
+    spec.parse::<TopologySpec>().unwrap().build().unwrap()
+}
+
+/// Numbers that look random: splitmix64.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % limit as u64) as usize
+    }
+}
+
+/// Plans random unicasts and multicasts; returns how many worms are sent on by nodes that want nothing themselves.
+fn plans_avoid(network: &Network, algorithm: &str, faults: &Faults, times: usize) -> Result<usize, AlgorithmError> {
+    let options = Options { faults: faults.clone(), ..Options::default() };
+    let algorithm = algorithm_by_name(algorithm, network, &options)?;
+    let mut numbers = Numbers(faults.links.iter().map(|link| u64::from(link.raw())).sum());
+    let mut relayed = 0;
+    for time in 0..times {
+        let mut node = || NodeId::new(numbers.below(network.nodes()) as u32);
+        let (source, first) = (node(), node());
+        let count = if time % 2 == 0 { 0 } else { time % network.nodes() };
+        let destinations: Vec<NodeId> = std::iter::once(first).chain((0..count).map(|_| node())).collect();
+        let multicast = Multicast::new(source, &destinations);
+        let plan = algorithm.plan(network, &multicast);
+        assert_eq!(plan.check(network, &multicast), Ok(()), "{} {multicast:?} {plan:?}", algorithm.name());
+        for worm in &plan.worms {
+            let channels = worm.channels(network, algorithm.routing()).unwrap();
+            let used = channels.iter().find(|&&channel| faults.has_failed(network, channel));
+            assert_eq!(used, None, "{multicast:?} {plan:?}");
+            relayed += usize::from(worm.after.is_some() && !multicast.destinations().contains(&worm.from));
+        }
+    }
+    Ok(relayed)
+}
+
+#[test]
+fn any_one_link_may_fail() {
+    let mut relayed = 0;
+    for (topology, algorithms) in [
+        ("torus:4x4", &["dstm-1", "dstm-2", "dstm-tarjan", "spam"][..]),
+        ("torus:5x3", &["dstm-1", "dstm-2"]),
+        ("hypercube:4", &["dstm-tarjan"]),
+    ] {
+        let network = build(topology);
+        let channels = (0..network.channels() as u32).map(ChannelId::new);
+        for link in channels.filter(|&channel| channel < network.reverse(channel)) {
+            for information in [FaultInformation::Global, FaultInformation::Local] {
+                let faults = Faults { links: vec![link], information };
+                for &algorithm in algorithms {
+                    match plans_avoid(&network, algorithm, &faults, 40) {
+                        Ok(relays) if information == FaultInformation::Local => relayed += relays,
+                        Ok(relays) => assert_eq!(relays, 0),
+                        Err(AlgorithmError::NoWholeTree { algorithm: "spam", .. }) => {}
+                        Err(error) => panic!("{algorithm} on {topology}: {error}"),
+                    }
+                }
+            }
+        }
+    }
+    assert!(relayed > 500, "{relayed} worms are sent on");
+}
+
+/// With global information, everything works until the network falls apart, and that is an error.
+#[test]
+fn many_links_may_fail() {
+    let network = build("torus:5x4");
+    let (mut apart, mut together) = (0, 0);
+    for seed in 0..40 {
+        let mut faults = Faults::default();
+        faults.fail_at_random(&network, 2 + seed as usize / 2, seed).unwrap();
+        for algorithm in ["dstm-1", "dstm-tarjan", "spam"] {
+            match plans_avoid(&network, algorithm, &faults, 20) {
+                Ok(relays) => {
+                    assert_eq!(relays, 0);
+                    together += 1;
+                }
+                Err(error) => {
+                    assert!(
+                        error.to_string().contains("not connected")
+                            || error.to_string().contains("a connected network"),
+                        "{error}"
+                    );
+                    apart += 1;
+                }
+            }
+        }
+    }
+    assert!(apart > 0 && together > 60, "{apart} {together}");
+}
+
+#[test]
+fn what_does_not_go_with_faults() {
+    let message = |topology: &str, algorithm: &str, links: &[&str], information| {
+        let network = build(topology);
+        let mut faults = Faults { information, ..Faults::default() };
+        for link in links {
+            faults.fail(&network, link).unwrap();
+        }
+        let options = Options { faults, ..Options::default() };
+        algorithm_by_name(algorithm, &network, &options).err().map(|error| error.to_string())
+    };
+    assert_eq!(
+        message("mesh:4x4", "dual-path", &["0-1"], FaultInformation::Global).unwrap(),
+        "`dual-path` needs all links; those on spanning trees, `spam` and `dstm-…`, can do without some"
+    );
+    // Both trees cut.
+    let cut = ["0-1", "0-4", "5-6", "5-9"];
+    assert!(message("torus:4x4", "dstm-1", &cut, FaultInformation::Global).is_none());
+    assert_eq!(
+        message("torus:4x4", "dstm-1", &cut, FaultInformation::Local).unwrap(),
+        "with local information, `dstm-1` needs one tree of its 2 without a failed link; with global information it makes new ones"
+    );
+    let corner = ["0-1", "0-3", "0-4", "0-12"];
+    let apart = message("torus:4x4", "dstm-1", &corner, FaultInformation::Global).unwrap();
+    assert!(apart.contains("is not connected"), "{apart}");
+}

@@ -1,0 +1,81 @@
+//! The dependencies of multicasts on spanning trees.
+
+use wormcast_network::{ChannelId, Network};
+
+use super::{Dependencies, Stop, channels};
+use crate::relation::RoutingRelation;
+use crate::spanning_tree::SpanningTree;
+
+impl<'n> Dependencies<'n> {
+    /// The dependencies of worms that follow `relation`, alone to a destination or to the router where a multicast's branches
+    /// begin, and from there on replicated down the one of these trees that they came on, with all that they need at a router
+    /// reserved at once.
+    ///
+    /// `bound`: the trees share no link, and each has a consumption channel of its own at every node. Without it there is one
+    /// tree, to whose worms all consumption channels are open, and all links belong to it.
+    ///
+    /// What the branches of one worm hold back in each other is left out; docs/model.md has the proof that it cannot add a
+    /// deadlock, as long as no worm that goes down a tree waits for anything but channels further down it. Where the relation
+    /// breaks that premise, all channels of the tree are taken to wait for each other.
+    ///
+    /// O(routers x channels), as [`of_relation`](Self::of_relation).
+    pub fn of_spanning_trees(
+        network: &'n Network,
+        relation: &dyn RoutingRelation,
+        trees: &[SpanningTree],
+        bound: bool,
+    ) -> Self {
+        debug_assert!(bound || trees.len() == 1);
+        let mut dependencies = Self::of_relation(network, relation);
+        let mut tree_of = vec![None; network.channels()];
+        for (index, tree) in trees.iter().enumerate() {
+            for down in tree.links() {
+                for channel in [down, network.reverse(down)] {
+                    tree_of[channel.index()] = Some(index as u8);
+                }
+            }
+        }
+        if !bound {
+            tree_of.fill(Some(0));
+        }
+        let is_down = |channel: ChannelId| {
+            tree_of[channel.index()]
+                .is_some_and(|tree| trees[usize::from(tree)].down(network.to(channel)) == Some(channel))
+        };
+        // Branches begin wherever a worm may come, and go on below.
+        for arriving in channels(network) {
+            let Some(tree) = tree_of[arriving.index()] else { continue };
+            let router = network.to(arriving);
+            for &down in trees[usize::from(tree)].children(router) {
+                dependencies.waits.push((arriving.raw(), down.raw()));
+                if network.nodes_of(router).len() > 0 {
+                    dependencies.stops.push(Stop { arriving, leaving: Some(down) });
+                }
+            }
+        }
+        let premise = dependencies
+            .waits
+            .iter()
+            .all(|&(held, next)| !is_down(ChannelId::new(held)) || is_down(ChannelId::new(next)));
+        if !premise {
+            for one in channels(network).filter(|&one| is_down(one)) {
+                let others =
+                    channels(network).filter(|&c| is_down(c) && c != one && tree_of[c.index()] == tree_of[one.index()]);
+                dependencies.waits.extend(others.map(|other| (one.raw(), other.raw())));
+            }
+        }
+        dependencies.waits.sort_unstable();
+        dependencies.waits.dedup();
+        if bound {
+            dependencies.classes = Some(tree_of.into());
+        }
+        dependencies
+    }
+
+    /// How many consumption channels worms are bound to, at every node: the check takes each for itself, and nodes must have so
+    /// many. 0 if all are open to all.
+    pub fn bound_channels(&self) -> u32 {
+        let classes = self.classes.iter().flat_map(|classes| classes.iter().flatten());
+        classes.max().map_or(0, |&most| u32::from(most) + 1)
+    }
+}

@@ -1,0 +1,265 @@
+//! SPAM's unicasts: up, then down cross links, then down tree links.
+
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+
+use wormcast_network::{ChannelId, Network, RouterId};
+
+use crate::relation::{RoutingRelation, Unsupported};
+use crate::spanning_tree::SpanningTree;
+use crate::up_down::Root;
+
+/// The routing of SPAM, single phase adaptive multicast, on any connected network.
+///
+/// A breadth-first tree from the root gives every router a level; a link goes up towards the lower level, between routers of
+/// one level towards the smaller id. Links of the tree are tree links, the others cross links. A header takes zero or more
+/// channels up, of either kind, then zero or more cross links down, then zero or more tree links down. What it may still do
+/// follows from the channel by which it came. It may take any channel that begins a shortest way of this kind to its target,
+/// the smallest preferred.
+///
+/// Every channel is followed by channels of a later rank only (up by level, then cross by level, then tree by level): no
+/// deadlock among unicasts.
+///
+/// *Source:* Libeskind-Hadas, Mazzoni and Rajagopalan, *Tree-based multicasting in wormhole-routed irregular topologies*, 1998;
+/// paper 5, section 2.
+///
+/// *Memory:* for each target that was asked for, six bytes a router. A target's distances are computed when it is first asked
+/// for, in O(channels). O(degree) a hop.
+pub struct SpamRouting {
+    network: String,
+    tree: SpanningTree,
+    kinds: Box<[Kind]>,
+    /// By target: hops still to go by (router, phase).
+    rows: Box<[OnceLock<Box<[u16]>>]>,
+}
+
+/// What a channel is. As phases of a header: what it may still take is this kind and those after it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Kind {
+    Up,
+    CrossDown,
+    TreeDown,
+    /// No header takes it.
+    Failed,
+}
+
+const PHASES: [Kind; 3] = [Kind::Up, Kind::CrossDown, Kind::TreeDown];
+const UNREACHABLE: u16 = u16::MAX;
+
+impl SpamRouting {
+    /// With the breadth-first tree from this root: O(channels).
+    ///
+    /// # Errors
+    /// If the network is not connected, or the root is none of its routers.
+    pub fn new(network: &Network, root: Root) -> Result<Self, Unsupported> {
+        Self::without(network, root, &[])
+    }
+
+    /// The same where these links have failed.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn without(network: &Network, root: Root, failed: &[ChannelId]) -> Result<Self, Unsupported> {
+        let has_failed = |channel| failed.iter().any(|&link| link == channel || network.reverse(link) == channel);
+        let tree = breadth_first(network, root, has_failed)?;
+        let rank = |router: RouterId| (tree.depth(router), router);
+        let kind = |channel: ChannelId| {
+            let (from, to) = (network.from(channel), network.to(channel));
+            match (rank(to) < rank(from), tree.down(to) == Some(channel)) {
+                _ if has_failed(channel) => Kind::Failed,
+                (true, _) => Kind::Up,
+                (false, false) => Kind::CrossDown,
+                (false, true) => Kind::TreeDown,
+            }
+        };
+        let kinds = (0..network.channels() as u32).map(|channel| kind(ChannelId::new(channel))).collect();
+        let rows = std::iter::repeat_with(OnceLock::new).take(network.routers()).collect();
+        Ok(Self { network: network.name().to_owned(), tree, kinds, rows })
+    }
+
+    /// The breadth-first tree.
+    pub fn tree(&self) -> &SpanningTree {
+        &self.tree
+    }
+
+    /// Whether a channel leads down the tree.
+    pub fn is_down(&self, channel: ChannelId) -> bool {
+        self.kinds[channel.index()] == Kind::TreeDown
+    }
+
+    fn row(&self, network: &Network, target: RouterId) -> &[u16] {
+        self.rows[target.index()].get_or_init(|| {
+            // Backwards from the target, in whatever phase it is reached.
+            let mut hops = vec![UNREACHABLE; 3 * network.routers()];
+            let mut queue = VecDeque::new();
+            for phase in PHASES {
+                hops[place(target, phase)] = 0;
+                queue.push_back((target, phase));
+            }
+            while let Some((router, phase)) = queue.pop_front() {
+                let next = hops[place(router, phase)].saturating_add(1).min(UNREACHABLE - 1);
+                for channel in network.outputs(router).map(|output| network.reverse(output)) {
+                    if self.kinds[channel.index()] != phase {
+                        continue;
+                    }
+                    for before in PHASES.into_iter().filter(|&before| before <= phase) {
+                        let hops = &mut hops[place(network.from(channel), before)];
+                        if *hops == UNREACHABLE {
+                            *hops = next;
+                            queue.push_back((network.from(channel), before));
+                        }
+                    }
+                }
+            }
+            hops.into()
+        })
+    }
+}
+
+fn place(router: RouterId, phase: Kind) -> usize {
+    3 * router.index() + phase as usize
+}
+
+/// The breadth-first tree of a connected network; children are found in the order of channels.
+fn breadth_first(
+    network: &Network,
+    root: Root,
+    has_failed: impl Fn(ChannelId) -> bool,
+) -> Result<SpanningTree, Unsupported> {
+    let routers = (0..network.routers() as u32).map(RouterId::new);
+    let start = match root {
+        Root::SmallestId => RouterId::new(0),
+        Root::MaximumDegree => routers
+            .clone()
+            .max_by_key(|&router| (network.outputs(router).len(), std::cmp::Reverse(router)))
+            .unwrap_or(RouterId::new(0)),
+        Root::Router(router) => router,
+    };
+    let fail = |needs: &str, hint: &str| Err(Unsupported::new("spam", needs, network).with_hint(hint));
+    if start.index() >= network.routers() {
+        let last = network.routers().saturating_sub(1);
+        return fail(&format!("router {start} as its root"), &format!("its routers are 0 to {last}"));
+    }
+    let mut met = vec![false; network.routers()];
+    met[start.index()] = true;
+    let (mut links, mut queue) = (Vec::with_capacity(network.routers() - 1), VecDeque::from([start]));
+    while let Some(router) = queue.pop_front() {
+        for channel in network.outputs(router).filter(|&channel| !has_failed(channel)) {
+            let next = network.to(channel);
+            if !std::mem::replace(&mut met[next.index()], true) {
+                links.push(channel);
+                queue.push_back(next);
+            }
+        }
+    }
+    match (routers.clone().find(|router| !met[router.index()]), SpanningTree::new(network, start, &links)) {
+        (None, Ok(tree)) => Ok(tree),
+        (apart, _) => {
+            let apart =
+                apart.map_or_else(String::new, |apart| format!("no way leads from router {start} to router {apart}"));
+            fail("a connected network", &apart)
+        }
+    }
+}
+
+impl RoutingRelation for SpamRouting {
+    fn name(&self) -> &'static str {
+        "spam"
+    }
+
+    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
+        if self.network == network.name() && self.kinds.len() == network.channels() {
+            return Ok(());
+        }
+        Err(Unsupported::new("spam", &format!("`{}`, which it was made for", self.network), network))
+    }
+
+    fn candidates(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        if at == target {
+            return;
+        }
+        let row = self.row(network, target);
+        let phase = arrived.map_or(Kind::Up, |channel| self.kinds[channel.index()]);
+        let mut best = UNREACHABLE - 1;
+        for channel in network.outputs(at) {
+            let kind = self.kinds[channel.index()];
+            if kind < phase || kind == Kind::Failed {
+                continue;
+            }
+            let hops = row[place(network.to(channel), kind)];
+            if hops > best {
+                continue;
+            }
+            if hops < best {
+                best = hops;
+                out.clear();
+            }
+            out.push(channel);
+        }
+    }
+
+    fn down(&self, network: &Network, at: RouterId, _on: ChannelId, target: RouterId) -> Option<ChannelId> {
+        self.tree.towards(network, at, target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dependencies, append_route, survey};
+    use wormcast_network::TopologySpec;
+
+    fn build(spec: &str) -> Network {
+        spec.parse::<TopologySpec>().unwrap().build().unwrap()
+    }
+
+    #[test]
+    fn everyone_is_reached_without_deadlock() {
+        for spec in ["torus:5x4", "mesh:4x4", "hypercube:4", "random:nodes=40,degree=4,seed=3", "complete:6"] {
+            let network = build(spec);
+            for root in [Root::SmallestId, Root::MaximumDegree, Root::Router(RouterId::new(3))] {
+                let spam = SpamRouting::new(&network, root).unwrap();
+                assert!(survey(&network, &spam).connected, "{spec}");
+                assert_eq!(Dependencies::of_relation(&network, &spam).deadlock(1), None, "{spec}");
+            }
+        }
+        let apart = Network::from_links("two", 4, &[(0, 1), (2, 3)]);
+        assert_eq!(
+            SpamRouting::new(&apart, Root::SmallestId).err().unwrap().to_string(),
+            "`spam` needs a connected network, but `two` is an irregular network; no way leads from router 0 to router 2"
+        );
+    }
+
+    /// Every way obeys the rule, said independently: the kinds of its channels do not go back.
+    #[test]
+    fn ways_go_up_then_across_then_down() {
+        let network = build("random:nodes=30,degree=4,seed=1");
+        let spam = SpamRouting::new(&network, Root::SmallestId).unwrap();
+        let tree = spam.tree();
+        let step = |channel: ChannelId| {
+            let (from, to) = (network.from(channel), network.to(channel));
+            let up = (tree.depth(to), to) < (tree.depth(from), from);
+            let of_tree = tree.parent(to) == Some(from) && tree.down(to) == Some(channel);
+            if up { 0 } else { 1 + u32::from(of_tree) }
+        };
+        let mut crossings = 0;
+        for from in (0..30).map(RouterId::new) {
+            for to in (0..30).map(RouterId::new) {
+                let mut route = Vec::new();
+                append_route(&network, &spam, from, None, to, &mut route).unwrap();
+                assert!(route.windows(2).all(|pair| step(pair[0]) <= step(pair[1])));
+                assert!(route.len() as u32 <= tree.distance(from, to), "never longer than by the tree");
+                crossings += route.iter().filter(|&&channel| step(channel) == 1).count();
+            }
+        }
+        assert!(crossings > 0);
+    }
+}

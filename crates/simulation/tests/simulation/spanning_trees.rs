@@ -1,0 +1,219 @@
+//! Multicasts on spanning trees: routers follow the header that they decode, and nothing blocks anything for ever.
+
+use std::collections::HashMap;
+
+use wormcast_multicast::{FaultInformation, HeaderFlit, Itinerary, Multicast, Options, Plan, Worm, algorithm_by_name};
+use wormcast_network::{NodeId, Ports};
+use wormcast_routing::RoutingRelation;
+use wormcast_simulation::{
+    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, WormEngine,
+};
+
+use crate::support::{build, node, plain, run_with};
+
+/// Who gets the message of a worm whose header was changed; `None` if routers can make nothing of it.
+fn delivered(
+    topology: &str,
+    source: u32,
+    destinations: &[u32],
+    change: impl Fn(&mut Vec<HeaderFlit>),
+) -> Option<Vec<u32>> {
+    let network = build(topology);
+    let spam = algorithm_by_name("spam", &network, &Options::default()).unwrap();
+    let destinations: Vec<NodeId> = destinations.iter().map(|&id| node(id)).collect();
+    let mut worms = spam.plan(&network, &Multicast::new(node(source), &destinations)).worms;
+    let Itinerary::Tree(tree) = &mut worms[0].itinerary else { panic!("a tree") };
+    change(&mut tree.header);
+    let config = EngineConfig { header: Header::Tree, ..plain() };
+    let (log, progress) = run_with(&network, spam.routing(), config, vec![(0, 6, worms)]);
+    match progress {
+        Progress::Reached => {
+            let mut nodes: Vec<u32> = log.deliveries.iter().map(|delivery| delivery.node.raw()).collect();
+            nodes.sort_unstable();
+            Some(nodes)
+        }
+        Progress::Stranded(_) => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// In `mesh:4x2`, the tree from 0 is 0-1-2-3 and each router's neighbour above. From 7 to 1, 2 and 5: by 3 or by 6 up to 1, where
+/// branches part towards 2 and 5.
+#[test]
+fn routers_do_what_the_header_says() {
+    let with = |change: &dyn Fn(&mut Vec<HeaderFlit>)| delivered("mesh:4x2", 7, &[1, 2, 5], change);
+    assert_eq!(with(&|_| ()), Some(vec![1, 2, 5]));
+    // The branches part without a delivery in 1.
+    assert_eq!(with(&|header| header[0].nodes = 0), Some(vec![2, 5]));
+    // One that goes further than it should, and one that ends before it should.
+    let last = |header: &[HeaderFlit], router| header.iter().position(|flit| flit.router.raw() == router).unwrap();
+    let further = |header: &mut Vec<HeaderFlit>| {
+        let two = last(header, 2);
+        header[two].router = wormcast_network::RouterId::new(3);
+    };
+    assert_eq!(with(&further), Some(vec![1, 3, 5]));
+    // A branch that no flit follows: data alone tells no router anything.
+    let missing = |header: &mut Vec<HeaderFlit>| {
+        let five = last(header, 5);
+        header.remove(five);
+    };
+    assert_eq!(with(&missing), None);
+    // Children before their parent: the worm goes to 2, from where no way leads down to 1.
+    let backwards = |header: &mut Vec<HeaderFlit>| header.reverse();
+    assert_ne!(with(&backwards), Some(vec![1, 2, 5]));
+    // An output that leads to nobody who is named.
+    let stray = |header: &mut Vec<HeaderFlit>| {
+        let two = last(header, 2);
+        header[two].router = wormcast_network::RouterId::new(4);
+    };
+    assert_eq!(with(&stray), None);
+}
+
+/// A message's destinations that have still to get it.
+#[derive(Default)]
+struct Tally {
+    missing: HashMap<u64, Vec<NodeId>>,
+    /// Whether nodes may get a message only to send it on.
+    relays: bool,
+}
+
+impl Observer for Tally {
+    fn delivered(&mut self, delivery: &Delivery) {
+        let missing = self.missing.get_mut(&delivery.message).expect("a message that is under way");
+        let place = missing.iter().position(|&node| node == delivery.node);
+        if place.is_none() && self.relays {
+            return;
+        }
+        let place = place.expect("a destination, once");
+        missing.swap_remove(place);
+        if missing.is_empty() {
+            self.missing.remove(&delivery.message);
+        }
+    }
+}
+
+/// Numbers that look random: splitmix64.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % limit
+    }
+}
+
+/// Submits planned messages as long as fewer than so many are under way, and waits until the last has arrived.
+fn drive<E: Engine<Observer = Tally>>(
+    mut engine: E,
+    messages: u64,
+    limit: usize,
+    plan: &mut dyn FnMut(u64) -> (Multicast, Plan, u32),
+) {
+    let mut sent = 0;
+    let mut at: Cycle = 0;
+    while sent < messages {
+        while sent < messages && engine.observer().missing.len() < limit {
+            let (multicast, plan, length) = plan(sent);
+            if !multicast.destinations().is_empty() {
+                engine.observer_mut().missing.insert(sent, multicast.destinations().to_vec());
+                engine.submit(at, sent, length, plan);
+            }
+            sent += 1;
+        }
+        at += 100;
+        assert_eq!(engine.run_until(at), Progress::Reached);
+    }
+    assert_eq!(engine.run_until(Cycle::MAX), Progress::Reached);
+    assert!(engine.is_empty() && engine.observer().missing.is_empty(), "nothing is lost");
+}
+/// Sends so many messages, nine of ten to one node and the others to up to a quarter of all, as fast as nodes can start them and
+/// faster: there are always 16 a node that are not delivered.
+fn stress(topology: &str, algorithm: &str, header: Header, messages: u64, faults: Option<(usize, FaultInformation)>) {
+    let network = build(topology);
+    let mut options = Options { seed: 5, ..Options::default() };
+    if let Some((count, information)) = faults {
+        options.faults.information = information;
+        options.faults.fail_at_random(&network, count, 11).unwrap();
+    }
+    let algorithm = algorithm_by_name(algorithm, &network, &options).unwrap();
+    let ports = algorithm.ports().unwrap_or(Ports { injection: 1, consumption: 2 });
+    let dependencies = algorithm.dependencies(&network);
+    assert_eq!(dependencies.deadlock(ports.consumption), None);
+    let config = EngineConfig { ports, header, header_flits: 4, ..plain() };
+    let nodes = network.nodes() as u64;
+    let mut numbers = Numbers(messages);
+    let mut plan = |message: u64| -> (Multicast, Plan, u32) {
+        let source = node(numbers.below(nodes) as u32);
+        let count = if message.is_multiple_of(10) { 1 + numbers.below(nodes / 4) } else { 1 };
+        let destinations: Vec<NodeId> = (0..count).map(|_| node(numbers.below(nodes) as u32)).collect();
+        let multicast = Multicast::new(source, &destinations);
+        let plan = algorithm.plan(&network, &multicast);
+        (multicast, plan, 1 + numbers.below(24) as u32)
+    };
+    let tally = Tally { relays: faults.is_some(), ..Tally::default() };
+    let (limit, routing): (_, &dyn RoutingRelation) = (16 * network.nodes(), algorithm.routing());
+    if header == Header::Tree {
+        drive(FlitEngine::new(&network, routing, config, tally), messages, limit, &mut plan);
+    } else {
+        drive(WormEngine::new(&network, routing, config, tally), messages, limit, &mut plan);
+    }
+}
+
+/// Topologies and the algorithms that are defined on them.
+const STRESSED: [(&str, &str); 6] = [
+    ("torus:4x4", "dstm-1"),
+    ("torus:5x4", "dstm-2"),
+    ("torus:4x4x3", "dstm-tarjan"),
+    ("hypercube:4", "dstm-tarjan"),
+    ("torus:5x5", "spam"),
+    ("random:nodes=24,degree=4,seed=2", "spam"),
+];
+
+#[test]
+fn nothing_is_lost_far_beyond_saturation() {
+    for (topology, algorithm) in STRESSED {
+        for header in [Header::None, Header::Tree] {
+            stress(topology, algorithm, header, 2_000, None);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_lost_at_failed_links() {
+    for (topology, algorithm, count, information) in [
+        ("torus:4x4", "dstm-1", 1, FaultInformation::Global),
+        ("torus:5x4", "dstm-2", 1, FaultInformation::Local),
+        ("torus:4x4", "dstm-tarjan", 1, FaultInformation::Local),
+        ("torus:4x4", "dstm-1", 6, FaultInformation::Global),
+        ("torus:5x5", "spam", 5, FaultInformation::Global),
+    ] {
+        for header in [Header::None, Header::Tree] {
+            stress(topology, algorithm, header, 1_000, Some((count, information)));
+        }
+    }
+}
+
+/// `cargo test --release -p wormcast-simulation --test simulation a_million -- --ignored`
+#[test]
+#[ignore = "takes minutes"]
+fn a_million_messages_far_beyond_saturation() {
+    for (topology, algorithm) in [("torus:8x8", "dstm-1"), ("torus:8x8", "dstm-tarjan"), ("torus:8x8", "spam")] {
+        for header in [Header::None, Header::Tree] {
+            stress(topology, algorithm, header, 1_000_000, None);
+        }
+    }
+}
+
+/// Branches that copy flits by themselves are served by the same trees.
+#[test]
+fn independent_branches_arrive_too() {
+    let network = build("torus:4x4");
+    let spam = algorithm_by_name("spam", &network, &Options::default()).unwrap();
+    let multicast = Multicast::new(node(6), &[1, 9, 11, 14].map(NodeId::new));
+    let worms: Vec<Worm> = spam.plan(&network, &multicast).worms;
+    let config = EngineConfig { replication: Replication::Independent, ..plain() };
+    let (log, progress) = run_with(&network, spam.routing(), config, vec![(0, 6, worms)]);
+    assert_eq!((progress, log.deliveries.len()), (Progress::Reached, 4));
+}
