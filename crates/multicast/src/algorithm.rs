@@ -162,7 +162,7 @@ pub enum AlgorithmError {
     },
     /// The routing's root is none, or it has no root.
     #[error(transparent)]
-    Root(RoutingError),
+    Root(Box<RoutingError>),
     /// Its spanning trees cannot be routed on together.
     #[error(transparent)]
     Trees(Box<TreesError>),
@@ -217,7 +217,7 @@ impl From<RoutingError> for AlgorithmError {
             RoutingError::Unsupported(unsupported) => Self::Unsupported(unsupported),
             RoutingError::Construction(error) => Self::Construction(error),
             RoutingError::Trees(error) => Self::Trees(error),
-            root => Self::Root(root),
+            root => Self::Root(Box::new(root)),
         }
     }
 }
@@ -229,7 +229,7 @@ pub(crate) fn own_routing(algorithm: &'static str, own: &'static str, options: &
             wormcast_routing::check_routing_name(given)?;
             Err(AlgorithmError::FixedRouting { algorithm, own, given: given.clone() })
         }
-        _ if options.root.is_some() => Err(AlgorithmError::Root(RoutingError::NoRoot(own.to_owned()))),
+        _ if options.root.is_some() => Err(AlgorithmError::Root(Box::new(RoutingError::NoRoot(own.to_owned())))),
         _ => Ok(()),
     }
 }
