@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use thiserror::Error;
 use wormcast_network::{Network, NodeId, Ports};
 use wormcast_routing::{
-    Branching, Dependencies, MultidestinationRouting, RoutingError, RoutingOptions, RoutingRelation, TreeError,
+    Branching, Dependencies, MultidestinationRouting, Root, RoutingError, RoutingOptions, RoutingRelation, TreeError,
     TreesError, UnknownName, Unsupported,
 };
 
@@ -229,8 +229,24 @@ pub(crate) fn own_routing(algorithm: &'static str, own: &'static str, options: &
             wormcast_routing::check_routing_name(given)?;
             Err(AlgorithmError::FixedRouting { algorithm, own, given: given.clone() })
         }
-        _ if options.root.is_some() => Err(AlgorithmError::Root(Box::new(RoutingError::NoRoot(own.to_owned())))),
+        _ if own != "spam" => no_root(own, options),
         _ => Ok(()),
+    }
+}
+
+/// Checks that no root was asked for, as this routing has none.
+pub(crate) fn no_root(routing: &str, options: &Options) -> Result<(), AlgorithmError> {
+    match options.root {
+        Some(_) => Err(AlgorithmError::Root(Box::new(RoutingError::NoRoot(routing.to_owned())))),
+        None => Ok(()),
+    }
+}
+
+/// The root that was asked for, or the default.
+pub(crate) fn root(network: &Network, options: &Options) -> Result<Root, AlgorithmError> {
+    match &options.root {
+        Some(text) => Root::parse(network, text).map_err(|error| AlgorithmError::Root(Box::new(error.into()))),
+        None => Ok(Root::default()),
     }
 }
 

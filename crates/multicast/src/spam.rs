@@ -1,9 +1,9 @@
 //! SPAM: single phase adaptive multicast on one spanning tree with cross links.
 
 use wormcast_network::{Network, Ports};
-use wormcast_routing::{Dependencies, Root, RoutingRelation, SpamRouting};
+use wormcast_routing::{Dependencies, RoutingRelation, SpamRouting};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, root};
 use crate::faults::FaultInformation;
 use crate::plan::Plan;
 use crate::tree_plan::{require_bits, tree_worm, unicast};
@@ -47,7 +47,7 @@ impl Spam {
             return Err(AlgorithmError::NoWholeTree { algorithm: "spam", trees: 1 });
         }
         require_bits("spam", network)?;
-        Ok(Self { routing: SpamRouting::without(network, Root::default(), &options.faults.links)? })
+        Ok(Self { routing: SpamRouting::without(network, root(network, options)?, &options.faults.links)? })
     }
 }
 

@@ -2,11 +2,11 @@
 
 use wormcast_network::{Network, Shape};
 use wormcast_routing::{
-    Choice, DestinationTag, MultidestinationRouting, ReachabilityRouting, Root, RoutingRelation, Turnaround,
+    Choice, DestinationTag, MultidestinationRouting, ReachabilityRouting, RoutingRelation, Turnaround,
     check_routing_name,
 };
 
-use crate::algorithm::{AlgorithmError, Options};
+use crate::algorithm::{AlgorithmError, Options, no_root, root};
 
 /// A routing for worms that switches replicate.
 pub(crate) enum Switches {
@@ -30,6 +30,9 @@ impl Switches {
             routing.supports(network)?;
             Ok(Self::Turnaround(routing))
         };
+        if given != "up-down" {
+            no_root(given, options)?;
+        }
         match given {
             "turnaround" => turnaround(Choice::Adaptive),
             "turnaround-deterministic" => turnaround(Choice::First),
@@ -37,7 +40,7 @@ impl Switches {
                 DestinationTag.supports(network)?;
                 Ok(Self::Tag(DestinationTag))
             }
-            "up-down" => Ok(Self::Strings(Box::new(ReachabilityRouting::new(network, Root::SmallestId)?))),
+            "up-down" => Ok(Self::Strings(Box::new(ReachabilityRouting::new(network, root(network, options)?)?))),
             _ => Err(AlgorithmError::FixedRouting { algorithm, own, given: given.to_owned() }),
         }
     }

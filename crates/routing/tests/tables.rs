@@ -330,6 +330,12 @@ Unicast lids [0x0-0x5] of switch DR path slid 0; dlid 0; 0 guid 0x00000000002000
     assert_eq!(parse_lfts(&network, "dump", other).unwrap().entries(), 1);
 
     let message = |text: &str| parse_lfts(&network, "dump", text).unwrap_err().to_string();
+    let whole = dump.trim_end().len();
+    for cut in [whole - "3 lids dumped".len(), whole - 60] {
+        let cut = message(&dump[..cut]);
+        assert_eq!(cut.split_once(": the").map(|(place, _)| place), Some("dump:8"), "{cut}");
+        assert!(cut.contains("does not end with `… lids dumped`: is the file cut?"), "{cut}");
+    }
     let section = "Unicast lids [0-5] of switch Lid 1 guid 0x0000000000200000 ('left'):\n";
     let with = |line: &str| message(&format!("{section}{line}\n"));
     assert!(with("0x0002 003 # Channel Adapter portguid 0x0000000000100009: 'c'").starts_with(

@@ -360,11 +360,11 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
                 let problem = match &worm.itinerary {
                     Itinerary::Path(path) if path.stops.len() > 1 => Some((
                         "paths through several destinations",
-                        "buffered switches do not deliver on the way: use an algorithm such as `bit-string` or `u-min`, or `model = \"wormhole\"`",
+                        "buffered switches cannot split: use an algorithm such as `bit-string` or `u-min`, or `model = \"wormhole\"`",
                     )),
                     Itinerary::Tree(_) => Some((
                         "trees of fixed channels",
-                        "buffered switches route worms themselves: use an algorithm such as `bit-string` or `u-min`, or `model = \"wormhole\"`",
+                        "buffered switches cannot follow: use an algorithm such as `bit-string` or `u-min`, or `model = \"wormhole\"`",
                     )),
                     _ => None,
                 };
@@ -386,7 +386,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
                     return fail(
                         "switching.model",
                         "worms with encoded destinations",
-                        "are replicated by buffered switches, which this model has not",
+                        "buffered switches replicate: set `switching.model = \"central-buffer\"` or `\"input-buffer\"`",
                     );
                 }
                 (Itinerary::Path(path), Header::Tree) if path.stops.len() > 1 => {

@@ -14,7 +14,12 @@ use failure::Failure;
 fn main() -> ExitCode {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let result = match Cli::try_parse() {
-        Ok(cli) => cli.command.run(&mut out).and_then(|()| Ok(out.flush()?)),
+        Ok(cli) => {
+            let done = cli.command.run(&mut out);
+            // What is known by the time of a failure is an answer too.
+            let flushed = out.flush();
+            done.and(flushed.map_err(Failure::from))
+        }
         Err(usage) => failure::show_usage(&usage, &mut out),
     };
     // What a failed write left in the buffer must not be tried again when the process ends.

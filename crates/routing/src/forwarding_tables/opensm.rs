@@ -63,6 +63,9 @@ fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, St
 /// network without either, by those of [`as_fabric`]. Entries for addresses that the dump does not identify, because their
 /// devices had gone, are [left out](ForwardingTables::unidentified). Linear in the text.
 ///
+/// `OpenSM` ends each table with `12 lids dumped`: where one has such an end, all need one, so that a file that was cut is noticed. (The
+/// number is not checked: it may count addresses that have no entry.)
+///
 /// # Errors
 /// If the text is no such dump, contradicts itself, or is of another network.
 pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
@@ -70,6 +73,9 @@ pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<Forwardin
     let fabric = as_fabric(network)?;
     let identities = Identities::new(&fabric);
     let mut section: Option<RouterId> = None;
+    // Tables with an end, and the last one's first line if it has none yet.
+    let (mut ended, mut open): (usize, Option<usize>) = (0, None);
+    let mut unended: Option<usize> = None;
     let mut sections: HashMap<RouterId, usize> = HashMap::new();
     let mut targets: HashMap<u16, (Target, usize)> = HashMap::new();
     // Address, router, output, line.
@@ -95,12 +101,16 @@ pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<Forwardin
                 }
             }
             section = Some(router);
+            unended = unended.or(open.replace(line));
             continue;
         }
         if !content.starts_with("0x") {
             let head = content.split_whitespace().next().unwrap_or("");
-            let known = content.ends_with("lids dumped") || ["Lid", "Port", "***"].contains(&head);
-            if known {
+            if content.ends_with("lids dumped") {
+                ended += usize::from(open.take().is_some());
+                continue;
+            }
+            if ["Lid", "Port", "***"].contains(&head) {
                 continue;
             }
             let kind = if head == "Multicast" { "multicast tables" } else { head };
@@ -139,6 +149,9 @@ pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<Forwardin
     }
     if sections.is_empty() {
         return Err(place.error(text.lines().count().max(1), "there is no switch"));
+    }
+    if let Some(line) = unended.or(open).filter(|_| ended > 0) {
+        return Err(place.error(line, "the table that begins here does not end with `… lids dumped`: is the file cut?"));
     }
     let mut lines = Vec::with_capacity(found.len());
     let mut entries = Vec::with_capacity(found.len());

@@ -267,7 +267,7 @@ fn bad_input_is_explained() {
     );
     assert!(message(&["mesh:4x4"]).contains("required"));
     let trees = |option, value| message(&["mesh:4x4", "--algorithm", "tree-one", option, value]);
-    assert!(trees("--buffer", "deep").contains("expected `message`, or a number of flits"));
+    assert!(trees("--buffer", "deep").contains("expected `message`, or 1 to 16777216 flits"));
     assert!(trees("--replication", "some").contains("[possible values: lockstep, independent,"));
     assert!(trees("--reservation", "some").contains("expected `atomic` or `separate`"));
     assert!(message(&["mesh:4x4", "--routing", "up-down", "--root", "top"]).contains("`top` is not a root in"));

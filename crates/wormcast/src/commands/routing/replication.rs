@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use wormcast::multicast::Algorithm;
 use wormcast::network::Network;
 use wormcast::routing::{Dependencies, Resource, synchronous_deadlock};
-use wormcast::simulation::{Buffer, EngineConfig, Replication, Reservation, Timing, Wormhole};
+use wormcast::simulation::{Buffer, EngineConfig, MAX_LENGTH, Replication, Reservation, Timing, Wormhole};
 
 use super::Arguments;
 use crate::failure::Failure;
@@ -47,7 +47,11 @@ fn setting<T: DeserializeOwned>(text: &str, expected: &str) -> Result<T, String>
 }
 
 pub(super) fn buffer(text: &str) -> Result<Buffer, String> {
-    setting(text, "`message`, or a number of flits")
+    let expected = format!("`message`, or 1 to {MAX_LENGTH} flits");
+    match setting(text, &expected)? {
+        Buffer::Flits(flits) if !(1..=MAX_LENGTH).contains(&flits) => Err(format!("expected {expected}")),
+        buffer => Ok(buffer),
+    }
 }
 
 pub(super) fn reservation(text: &str) -> Result<Reservation, String> {
