@@ -135,6 +135,10 @@ fn cases() -> impl Strategy<Value = Case> {
         if config.replication == Replication::Independent {
             config.buffer = Buffer::WHOLE;
         }
+        if let Scheme::Algorithm("dstm-1") = scheme {
+            // Runs are refused with fewer than a consumption channel for each tree.
+            config.ports.consumption = config.ports.consumption.max(2);
+        }
         let fabric = chords.is_empty() && topology.contains(' ');
         let trees = matches!(scheme, Scheme::Tree | Scheme::Algorithm("spam" | "dstm-1"));
         if (fabric || trees) && config.header == Header::AllDestinations {
