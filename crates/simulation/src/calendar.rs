@@ -70,6 +70,14 @@ impl<E: Copy + Ord> Calendar<E> {
         }
     }
 
+    /// Goes on to cycle `now`: whether it may have events to [`take`](Self::take).
+    #[inline]
+    pub(crate) fn comes_to(&mut self, now: Cycle) -> bool {
+        debug_assert!(now >= self.now);
+        self.now = now;
+        self.is_due(now) || !self.far.is_empty()
+    }
+
     /// Whether cycle `now` has events in the ring: the quick half of [`next`](Self::next).
     #[inline]
     pub(crate) fn is_due(&self, now: Cycle) -> bool {

@@ -72,6 +72,10 @@ pub trait Engine {
     /// left to happen.
     fn run_until(&mut self, end: Cycle) -> Progress;
 
+    /// Simulates until no worm is left, but no cycle from `limit` on: `now` is then the cycle after the last in which
+    /// there was one. Ends early like [`run_until`](Self::run_until).
+    fn drain(&mut self, limit: Cycle) -> Progress;
+
     /// Whether no worm is left.
     fn is_empty(&self) -> bool;
 

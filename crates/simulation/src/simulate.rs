@@ -266,7 +266,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
         }
         // A source that has come to an end: let everything arrive.
         if deadlock.is_none() && !given_up && !self.engine.observer().done() {
-            match self.engine.run_until(limit) {
+            match self.engine.drain(limit) {
                 Progress::Deadlock(found) => deadlock = Some(found),
                 Progress::Reached => given_up = !self.engine.is_empty(),
                 Progress::Stopped => {}

@@ -272,6 +272,12 @@ impl Arbiter {
         }
     }
 
+    /// Whether the cycle's pass has anything to look at.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        !self.work.is_empty()
+    }
+
     /// The wake-ups, (cycle, queue), that the requests since the last call need.
     pub(crate) fn take_wakes(&mut self) -> impl Iterator<Item = (Cycle, u32)> {
         self.wakes.drain(..)

@@ -171,21 +171,43 @@ impl PathRoute {
     #[inline]
     pub(crate) fn gives_back(&self, slot: u32, vertex: u32, channels: &mut Channels) -> bool {
         let hop = self.hop(vertex);
-        let at = hop.departs + 1;
         if vertex > 1 {
-            channels.free_link(slot, hop.entered_by, hop.virtual_channel, at);
+            channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
         } else if vertex == 1 {
-            channels.free(slot, hop.entered_by, 0, at);
+            channels.free(slot, hop.entered_by, 0, hop.departs + 1);
         }
-        if hop.consumption != NONE {
-            self.consumption(vertex).for_each(|channel| channels.free(slot, channel, 0, at));
+        let delivers = hop.consumption != NONE;
+        if delivers {
+            self.ends_delivery(slot, vertex, channels);
         }
-        hop.consumption != NONE
+        delivers
+    }
+
+    /// Gives the consumption channels at a vertex back.
+    #[cold]
+    fn ends_delivery(&self, slot: u32, vertex: u32, channels: &mut Channels) {
+        let at = self.hop(vertex).departs + 1;
+        self.consumption(vertex).for_each(|channel| channels.free(slot, channel, 0, at));
     }
 
     /// Reports what was given back in cycles before `before`; `addresses` is the number of header flits, if they are stripped.
     #[inline]
     pub(crate) fn report_departures<O: Observer>(
+        &mut self,
+        worm: u64,
+        flits: u32,
+        addresses: Option<u32>,
+        before: Cycle,
+        reports: &mut Reports<O>,
+    ) {
+        // Asked on every hop; there is nothing to report on most.
+        if self.hops.get((self.tail - self.origin) as usize).is_some_and(|hop| hop.departs < before) {
+            self.report_departed(worm, flits, addresses, before, reports);
+        }
+    }
+
+    #[inline(never)]
+    fn report_departed<O: Observer>(
         &mut self,
         worm: u64,
         flits: u32,

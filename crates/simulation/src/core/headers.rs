@@ -4,6 +4,8 @@
 //! stripped are as late as each other. And nearly all of them were granted something in the order of worms. So queues are in
 //! order without being sorted, which a calendar would have to find out.
 
+use std::cmp::Reverse;
+
 use crate::calendar::sort;
 use crate::observer::Cycle;
 
@@ -21,10 +23,12 @@ pub(crate) struct Routed {
 pub(crate) struct Headers {
     /// Those that came in the order of worms, cycle by cycle.
     entering: Queue,
-    /// Those that did not, as they had waited; those that enter their first router; those that were freed by a flit that is stripped.
-    others: [Queue; 3],
+    /// Those that did not, as they had waited or enter their first router; those that were freed by a flit that is stripped.
+    others: [Queue; 2],
     /// How many there are in `others`.
     aside: usize,
+    /// Those of `others` that request in the cycle at hand, the last one first.
+    due: Vec<Routed>,
 }
 
 /// Headers in the order of cycles.
@@ -33,8 +37,6 @@ struct Queue {
     headers: Vec<Routed>,
     /// The first that is not gone.
     taken: usize,
-    /// The last cycle whose headers were not added in the order of worms.
-    unsorted: Cycle,
 }
 
 impl Headers {
@@ -44,10 +46,9 @@ impl Headers {
     pub(crate) fn push(&mut self, at: Cycle, worm: u64, slot: u32, vertex: u32, stripped: bool) {
         let header = Routed { at, worm, slot, vertex };
         if !stripped && vertex > 1 && self.entering.continues(header) {
-            self.entering.append(header);
+            self.entering.push(header);
         } else {
-            let kind = if stripped { 2 } else { usize::from(vertex <= 1) };
-            self.others[kind].push(header);
+            self.others[usize::from(stripped)].push(header);
             self.aside += 1;
         }
     }
@@ -66,27 +67,25 @@ impl Headers {
     /// Goes on to a cycle, whose headers [`take`](Self::take) takes then.
     #[inline]
     pub(crate) fn begin(&mut self, now: Cycle) {
+        debug_assert!(self.due.is_empty());
         if self.aside > 0 {
             for queue in &mut self.others {
-                queue.begin(now);
+                while let Some(header) = queue.take(now) {
+                    self.due.push(header);
+                }
             }
+            self.aside -= self.due.len();
+            sort(&mut self.due, |header| Reverse(header.order()));
         }
     }
 
     /// The next header of the cycle, in the order of worms.
     #[inline]
     pub(crate) fn take(&mut self, now: Cycle) -> Option<Routed> {
-        if self.aside == 0 {
-            return self.entering.take(now);
-        }
-        let fronts = self.others.iter().enumerate().filter_map(|(i, queue)| Some((queue.first()?.order(), i)));
-        match (fronts.min(), self.entering.first()) {
-            (Some((order, other)), first) if first.is_none_or(|first| order < first.order()) => {
-                let header = self.others[other].take(now);
-                self.aside -= usize::from(header.is_some());
-                header
-            }
-            _ => self.entering.take(now),
+        match (self.due.last(), self.entering.first()) {
+            (None, _) => self.entering.take(now),
+            (Some(due), Some(first)) if first.order() < due.order() => self.entering.take(now),
+            _ => self.due.pop(),
         }
     }
 }
@@ -118,7 +117,7 @@ impl Queue {
     }
 
     #[inline]
-    fn append(&mut self, header: Routed) {
+    fn push(&mut self, header: Routed) {
         if self.taken == self.headers.len() {
             self.headers.clear();
             self.taken = 0;
@@ -127,22 +126,6 @@ impl Queue {
             self.taken = 0;
         }
         self.headers.push(header);
-    }
-
-    fn push(&mut self, header: Routed) {
-        if !self.continues(header) {
-            self.unsorted = header.at;
-        }
-        self.append(header);
-    }
-
-    #[inline]
-    fn begin(&mut self, now: Cycle) {
-        if self.unsorted >= now {
-            let headers = &mut self.headers[self.taken..];
-            let due = headers.partition_point(|header| header.at <= now);
-            sort(&mut headers[..due], Routed::order);
-        }
     }
 }
 

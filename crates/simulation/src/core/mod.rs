@@ -201,6 +201,21 @@ impl<'a, O: Observer> Core<'a, O> {
         self.reminded.clear();
         self.channels.delivering.clear();
         self.channels.arbiter.begin(self.now);
+        if self.channels.calendar.comes_to(self.now) {
+            self.take_events();
+        }
+        self.channels.headers.begin(self.now);
+        while let Some(Routed { slot, vertex, .. }) = self.channels.headers.take(self.now) {
+            self.worms[slot as usize].timers -= 1;
+            self.request(slot, vertex);
+        }
+        if self.channels.arbiter.has_work() {
+            self.serve_requests();
+        }
+    }
+
+    /// The events of the cycle.
+    fn take_events(&mut self) {
         let mut due = std::mem::take(&mut self.due);
         self.channels.calendar.take(self.now, &mut due);
         // A startup that takes no time is over in the same cycle: what is due can grow.
@@ -227,12 +242,10 @@ impl<'a, O: Observer> Core<'a, O> {
         }
         due.clear();
         self.due = due;
-        self.channels.headers.begin(self.now);
-        while let Some(Routed { slot, vertex, .. }) = self.channels.headers.take(self.now) {
-            self.worms[slot as usize].timers -= 1;
-            self.request(slot, vertex);
-        }
+    }
 
+    /// The cycle's pass of arbitration.
+    fn serve_requests(&mut self) {
         let mut grant = std::mem::take(&mut self.grant);
         while self.channels.arbiter.next_grant(&mut grant) {
             self.worms[grant.worm as usize].requests -= 1;
@@ -302,9 +315,10 @@ pub(crate) trait Steps<'a> {
     fn find_deadlock(&mut self) -> Option<Deadlock>;
 }
 
-/// Runs an engine: see [`Engine::run_until`](crate::Engine::run_until).
-pub(crate) fn run_until<'a>(engine: &mut impl Steps<'a>, end: Cycle) -> Progress {
-    while engine.core().now < end {
+/// Runs an engine: see [`Engine::run_until`](crate::Engine::run_until). If it is to be drained, the last worm ends it: what was
+/// arranged for a channel that worms waited for, among others, may lie behind.
+pub(crate) fn run_until<'a>(engine: &mut impl Steps<'a>, end: Cycle, drain: bool) -> Progress {
+    while engine.core().now < end && !(drain && engine.core().is_empty()) {
         match engine.next_event() {
             Some(at) if at < end => engine.core().now = at,
             None if engine.core().channels.arbiter.pending() > 0 && engine.quiet_from() < end => {

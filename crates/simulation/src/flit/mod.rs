@@ -158,7 +158,11 @@ impl<O: Observer> Engine for FlitEngine<'_, O> {
     }
 
     fn run_until(&mut self, end: Cycle) -> Progress {
-        run_until(self, end)
+        run_until(self, end, false)
+    }
+
+    fn drain(&mut self, limit: Cycle) -> Progress {
+        run_until(self, limit, true)
     }
 
     fn is_empty(&self) -> bool {

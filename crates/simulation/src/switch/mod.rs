@@ -287,6 +287,45 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             self.observer.buffered(self.now, RouterId::new(switch as u32), flits);
         }
     }
+
+    /// Simulates all cycles before `end`, or until no worm is left.
+    fn advance(&mut self, end: Cycle, drain: bool) -> Progress {
+        while self.now < end && !(drain && self.worms.is_empty()) {
+            if self.active.is_empty() && self.coming == 0 && self.packets.len() == 0 {
+                // Nothing is in the network: go on with what nodes have to do next.
+                match self.hosts.next() {
+                    Some(next) if next > self.now => self.now = next.min(end),
+                    Some(_) => {}
+                    None if end == Cycle::MAX => return Progress::Reached,
+                    None => self.now = end,
+                }
+                if self.now >= end {
+                    return Progress::Reached;
+                }
+            }
+            self.cycle();
+            if let Some(no_route) = self.stranded.take() {
+                return Progress::Stranded(no_route);
+            }
+            if self.observer.done() {
+                return Progress::Stopped;
+            }
+            let still = !self.moved && self.coming == 0;
+            if (still || self.now.is_multiple_of(DEADLOCK_PERIOD))
+                && let Some(deadlock) = self.deadlock()
+            {
+                return Progress::Deadlock(deadlock);
+            }
+            if still
+                && !self.worms.is_empty()
+                && let Some(next) = self.hosts.next()
+            {
+                // Nothing in the network changes before a node does something.
+                self.now = self.now.max(next.min(end));
+            }
+        }
+        Progress::Reached
+    }
 }
 
 impl<O: Observer> Engine for SwitchEngine<'_, O> {
@@ -341,38 +380,11 @@ impl<O: Observer> Engine for SwitchEngine<'_, O> {
     }
 
     fn run_until(&mut self, end: Cycle) -> Progress {
-        while self.now < end {
-            if self.active.is_empty() && self.coming == 0 && self.packets.len() == 0 {
-                // Nothing is in the network: go on with what nodes have to do next.
-                match self.hosts.next() {
-                    Some(next) if next > self.now => self.now = next.min(end),
-                    Some(_) => {}
-                    None if end == Cycle::MAX => return Progress::Reached,
-                    None => self.now = end,
-                }
-                if self.now >= end {
-                    return Progress::Reached;
-                }
-            }
-            self.cycle();
-            if let Some(no_route) = self.stranded.take() {
-                return Progress::Stranded(no_route);
-            }
-            if self.observer.done() {
-                return Progress::Stopped;
-            }
-            let still = !self.moved && self.coming == 0;
-            if (still || self.now.is_multiple_of(DEADLOCK_PERIOD))
-                && let Some(deadlock) = self.deadlock()
-            {
-                return Progress::Deadlock(deadlock);
-            }
-            if still && let Some(next) = self.hosts.next() {
-                // Nothing in the network changes before a node does something.
-                self.now = self.now.max(next.min(end));
-            }
-        }
-        Progress::Reached
+        self.advance(end, false)
+    }
+
+    fn drain(&mut self, limit: Cycle) -> Progress {
+        self.advance(limit, true)
     }
 
     fn is_empty(&self) -> bool {

@@ -272,7 +272,11 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
     }
 
     fn run_until(&mut self, end: Cycle) -> Progress {
-        run_until(self, end)
+        run_until(self, end, false)
+    }
+
+    fn drain(&mut self, limit: Cycle) -> Progress {
+        run_until(self, limit, true)
     }
 
     fn is_empty(&self) -> bool {

@@ -320,6 +320,47 @@ proptest! {
     }
 }
 
+/// A run of bursts on a mesh with one-flit buffers, on each engine, whose limit is far away, if it has one.
+#[test]
+fn a_finite_run_ends_with_its_last_worm() {
+    for (mesh, algorithm, seed) in
+        [("mesh:3x1x1", "pure-negative-first", 516_226_707_754_070_254), ("mesh:4x4", "dual-path", 1)]
+    {
+        let network = Arc::new(build(mesh));
+        let algorithm: Arc<dyn Algorithm> =
+            Arc::from(algorithm_by_name(algorithm, &network, &Options::default()).unwrap());
+        let ends = [None, Some(1_000_000)].map(|max_cycles| {
+            let switching = Switching::from(Wormhole { buffer: Some(1.into()), ..Wormhole::default() });
+            let timing = Timing { startup: 0, routing_delay: 0, ..Timing::default() };
+            let arrivals = Arrivals {
+                process: Process::Burst,
+                rate: None,
+                load: None,
+                successes: None,
+                sources: Some(network.nodes() as u32),
+                interval: None,
+            };
+            let destinations = Count { least: 1, most: 2 }.into();
+            let traffic = Traffic {
+                arrivals: Some(arrivals),
+                length: Some(Count { least: 1, most: 4 }.into()),
+                multicast: Some(MulticastTraffic { destinations, fraction: 1.0 }),
+                unicast: None,
+                trace: None,
+            };
+            let run = Run { max_cycles, ..Run::default() };
+            let scenario =
+                Scenario::new(network.clone(), algorithm.clone(), &switching, &timing, &traffic, &run).unwrap();
+            [EngineChoice::Worm, EngineChoice::Flit].map(|engine| {
+                let result = simulate(&scenario, engine, seed).unwrap();
+                assert_eq!(result.cycles as f64, result.latency.last.max.unwrap(), "{mesh}, {max_cycles:?}");
+                result.cycles
+            })
+        });
+        assert!(ends.iter().flatten().all(|&end| end == ends[0][0]), "{mesh}: {ends:?}");
+    }
+}
+
 /// Bursts from every node, without rest.
 fn heavy(mesh: &str, algorithm: &str, switching: &Wormhole, seed: u64) -> RunResult {
     let switching = &Switching::from(switching.clone());
