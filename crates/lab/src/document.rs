@@ -45,22 +45,45 @@ impl Override {
     }
 }
 
+/// The table of a file with the settings of its quick version.
+pub(crate) const QUICK: &str = "quick";
+
 /// The file's text and the overrides, in the order in which they apply.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     pub(crate) path: String,
     pub(crate) text: Arc<str>,
     overrides: Vec<Override>,
+    /// Whether the settings of its table `quick` apply.
+    quick: bool,
 }
 
 impl Document {
-    pub(crate) fn new(path: &str, text: &str, overrides: &[Override]) -> Self {
-        Self { path: path.to_owned(), text: text.into(), overrides: overrides.to_vec() }
+    pub(crate) fn new(path: &str, text: &str, overrides: &[Override], quick: bool) -> Self {
+        Self { path: path.to_owned(), text: text.into(), overrides: overrides.to_vec(), quick }
     }
 
-    /// The table of all settings, overrides applied, and the dotted paths of the overrides.
+    /// Its quick version.
+    pub(crate) fn quick(&self) -> Self {
+        Self { quick: true, ..self.clone() }
+    }
+
+    /// Whether the file has a quick version.
+    pub(crate) fn has_quick(&self) -> bool {
+        DeTable::parse(&self.text).is_ok_and(|tree| tree.get_ref().contains_key(QUICK))
+    }
+
+    /// The table of all settings, those of the quick version and the overrides applied, and the dotted paths of the overrides.
     pub(crate) fn tree(&self) -> Result<(Tree<'_>, Vec<Vec<String>>), Diagnostic> {
         let mut tree = DeTable::parse(&self.text).map_err(|error| self.serde_error(&error))?.into_inner();
+        if let Some(quick) = tree.remove(QUICK) {
+            let span = quick.span();
+            match quick.into_inner() {
+                DeValue::Table(quick) if self.quick => merge(&mut tree, quick),
+                DeValue::Table(_) => {}
+                _ => return Err(self.error(span, "`quick` is a table: expected the settings of the quick version")),
+            }
+        }
         let mut paths = Vec::with_capacity(self.overrides.len());
         for (index, given) in self.overrides.iter().enumerate() {
             // Spans beyond the text stand for overrides.
@@ -182,6 +205,20 @@ impl Document {
     }
 }
 
+/// Puts settings over those of a table: tables are merged, everything else is replaced.
+fn merge<'a>(base: &mut Tree<'a>, over: Tree<'a>) {
+    for (key, value) in over {
+        let span = value.span();
+        match (base.get_mut(key.get_ref().as_ref()).map(Spanned::get_mut), value.into_inner()) {
+            (Some(DeValue::Table(base)), DeValue::Table(over)) => merge(base, over),
+            (Some(old), new) => *old = new,
+            (None, new) => {
+                base.insert(key, Spanned::new(span, new));
+            }
+        }
+    }
+}
+
 /// The parts of a dotted key, quoted where TOML wants quotes.
 pub(crate) fn key_path(key: &str) -> Option<Vec<String>> {
     let line = format!("{key} = 0");
@@ -225,7 +262,7 @@ mod tests {
 
     fn overridden(text: &str, set: &[&str]) -> Result<toml::Table, Diagnostic> {
         let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
-        let document = Document::new("x.toml", text, &overrides);
+        let document = Document::new("x.toml", text, &overrides, false);
         let (tree, _) = document.tree()?;
         document.typed(tree)
     }
@@ -240,6 +277,21 @@ mod tests {
             table.unwrap().to_string(),
             "a = \"dual-path\"\n\n[b]\nc = 0.5\n\n[b.d]\nuniform = [1, 2]\n\n[sweep]\n\"b.c\" = [1, 2]\n"
         );
+    }
+
+    #[test]
+    fn the_quick_version_is_laid_over_the_file_and_under_overrides() {
+        let text = "a = 1\n[b]\nc = [2]\nd = 3\n[quick]\nb = { c = [4, 5], e = 6 }\na = 7\n";
+        let table = |quick, set: &[&str]| {
+            let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
+            let document = Document::new("x.toml", text, &overrides, quick);
+            document.typed::<toml::Table>(document.tree().unwrap().0).unwrap().to_string()
+        };
+        assert_eq!(table(false, &[]), "a = 1\n\n[b]\nc = [2]\nd = 3\n");
+        assert_eq!(table(true, &["b.e=8"]), "a = 7\n\n[b]\nc = [4, 5]\nd = 3\ne = 8\n");
+        assert!(Document::new("x.toml", text, &[], false).has_quick());
+        let document = Document::new("x.toml", "quick = true", &[], true);
+        assert!(document.tree().unwrap_err().to_string().starts_with("x.toml:1:9: `quick` is a table"));
     }
 
     #[test]
@@ -259,7 +311,7 @@ mod tests {
 
     #[test]
     fn places_are_those_of_values_and_tables() {
-        let document = Document::new("x.toml", "[a]\nb = { c = 10 }\n", &[]);
+        let document = Document::new("x.toml", "[a]\nb = { c = 10 }\n", &[], false);
         let (tree, _) = document.tree().unwrap();
         let text = |path| document.error(Document::place(&tree, path), "").span_text().unwrap().to_owned();
         assert_eq!(text("a.b.c"), "10");

@@ -85,7 +85,29 @@ impl Experiment {
     /// # Errors
     /// If the text is no TOML, or a setting is unknown, of the wrong type or impossible.
     pub fn parse(path: &str, text: &str, overrides: &[Override]) -> Result<Self, Diagnostic> {
-        let document = Document::new(path, text, overrides);
+        let document = Document::new(path, text, overrides, false);
+        let experiment = Self::of(document)?;
+        if experiment.has_quick() {
+            // What is wrong with it is said before anybody asks for it.
+            experiment.quick()?;
+        }
+        Ok(experiment)
+    }
+
+    /// Whether the file has a quick version: a table `quick` of settings that make it cheaper.
+    pub fn has_quick(&self) -> bool {
+        self.document.has_quick()
+    }
+
+    /// The experiment's quick version; the experiment itself if the file has none.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), for the settings of the quick version.
+    pub fn quick(&self) -> Result<Self, Diagnostic> {
+        Self::of(self.document.quick())
+    }
+
+    fn of(document: Document) -> Result<Self, Diagnostic> {
         let (mut tree, paths) = document.tree()?;
         let sweep = tree.remove("sweep");
         let declared = sweep.as_ref().map_or_else(|| Ok(Vec::new()), |sweep| axes(&document, sweep))?;
@@ -96,7 +118,7 @@ impl Experiment {
             return Err(document.error(span, format!("the sweep has more than {MAX_POINTS} points")));
         }
         let mut experiment = Self {
-            directory: Path::new(path).parent().unwrap_or(Path::new("")).to_owned(),
+            directory: Path::new(&document.path).parent().unwrap_or(Path::new("")).to_owned(),
             title: String::new(),
             stop: Stop::default(),
             plot: PlotSettings::default(),
@@ -124,6 +146,11 @@ impl Experiment {
     /// What the experiment shows; may be empty.
     pub fn title(&self) -> &str {
         &self.title
+    }
+
+    /// The text of the file.
+    pub fn text(&self) -> &str {
+        &self.document.text
     }
 
     /// The path that the experiment was read from.
@@ -196,6 +223,26 @@ impl Experiment {
         }
     }
 
+    /// The quantities that plots and claims are about, each once.
+    pub(crate) fn shown(&self) -> Vec<Quantity> {
+        let mut shown = self.quantities();
+        for quantity in self.claims.iter().filter_map(|claim| claim.y) {
+            if !shown.contains(&quantity) {
+                shown.push(quantity);
+            }
+        }
+        shown
+    }
+
+    /// A quantity with its unit.
+    pub(crate) fn shown_as(&self, quantity: Quantity) -> String {
+        match self.plot.unit {
+            TimeUnit::Microseconds if quantity.is_latency() => format!("{}, µs", quantity.name()),
+            TimeUnit::Cycles if quantity.is_latency() => format!("{}, cycles", quantity.name()),
+            _ => quantity.name().to_owned(),
+        }
+    }
+
     /// The unit of times in plots and verdicts.
     pub(crate) fn unit(&self) -> TimeUnit {
         self.plot.unit
@@ -209,6 +256,17 @@ impl Experiment {
     /// What is claimed.
     pub(crate) fn claims(&self) -> &[Claim] {
         &self.claims
+    }
+
+    /// The names of its claims, each once.
+    pub fn claim_ids(&self) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        for claim in &self.claims {
+            if !ids.contains(&claim.id) {
+                ids.push(claim.id.clone());
+            }
+        }
+        ids
     }
 
     /// The swept setting along which claims compare: that of the plot, or else the first that is swept beside the series.

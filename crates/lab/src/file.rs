@@ -67,6 +67,10 @@ pub(crate) struct ExperimentFile {
     /// What is claimed about a sweep, to be tested.
     #[serde(default)]
     pub(crate) claim: Vec<Claim>,
+    /// Settings that make a quick version of the experiment, laid over the others: tables are merged, everything else is replaced.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken out of the document before; here for the schema")]
+    quick: Option<BTreeMap<String, serde_json::Value>>,
 }
 
 /// Links that have failed before the run, for algorithms on spanning trees.

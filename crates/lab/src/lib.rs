@@ -36,6 +36,8 @@ mod file;
 mod output;
 mod plot;
 mod point;
+mod report;
+mod reproduction;
 mod run;
 mod scenarios;
 mod seed;
@@ -57,6 +59,11 @@ pub use file::{Engine, FaultInformation, FaultSettings, Quantity, Stop, TimeUnit
 pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
+pub use report::{Page, experiments_page, reproduction_page};
+pub use reproduction::{
+    CLAIMS, Checked, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction, ReproductionObserver,
+    Selection, UnknownClaim, claims_named,
+};
 pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
 pub use scenarios::{Job, JobError};
 pub use seed::replication_seed;

@@ -7,6 +7,7 @@ use wormcast_simulation::{RunResult, SimulationError, simulate};
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
+use crate::output::OutputError;
 use crate::point::Point;
 use crate::scenarios::{JobError, drawn_with};
 use crate::seed::replication_seed;
@@ -22,6 +23,8 @@ pub struct Findings {
     pub summaries: Vec<PointSummary>,
     /// What they say of the experiment's claims, each claim once.
     pub verdicts: Vec<ClaimVerdict>,
+    /// The seed of its points, if they have one in common.
+    pub seed: Option<u64>,
 }
 
 /// Why an experiment has no result.
@@ -40,6 +43,9 @@ pub enum RunError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl From<Diagnostic> for RunError {
@@ -105,5 +111,7 @@ fn findings(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Fi
     // Without a plot, algorithms are compared.
     let series = figure.as_ref().map_or(Some("algorithm"), |figure| figure.series.as_deref());
     let summaries = summarise(points, runs, experiment.stop().confidence, series);
-    Findings { summaries, verdicts: verdicts(experiment, points, runs) }
+    let mut seeds = points.iter().map(|point| point.spec.seed);
+    let seed = seeds.next().filter(|&first| seeds.all(|seed| seed == first));
+    Findings { summaries, verdicts: verdicts(experiment, points, runs), seed }
 }

@@ -11,6 +11,9 @@ use crate::failure::Failure;
 mod completions;
 mod experiment;
 mod plan;
+mod report;
+mod reproduce;
+mod results;
 mod routing;
 mod schema;
 mod simulate;
@@ -40,6 +43,8 @@ pub(crate) enum Command {
     Simulate(simulate::Arguments),
     Sweep(sweep::Arguments),
     Plot(sweep::PlotArguments),
+    Report(report::Arguments),
+    Reproduce(reproduce::Arguments),
     Schema(schema::Arguments),
     Completions(completions::Arguments),
 }
@@ -55,6 +60,8 @@ impl Command {
             Self::Simulate(arguments) => simulate::run(&arguments, out),
             Self::Sweep(arguments) => sweep::run(&arguments, out),
             Self::Plot(arguments) => sweep::run_plot(&arguments, out),
+            Self::Report(arguments) => report::run(&arguments, out),
+            Self::Reproduce(arguments) => reproduce::run(&arguments, out),
             Self::Schema(arguments) => schema::run(&arguments, out),
             Self::Completions(arguments) => completions::run(&arguments, out),
         }

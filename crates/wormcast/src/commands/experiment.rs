@@ -17,6 +17,9 @@ pub(crate) struct ExperimentArguments {
     /// A setting that replaces the file's: `--set switching.buffer=4`; can be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// The quick version of the experiment, if its file has one: settings of its table `quick`.
+    #[arg(long)]
+    quick: bool,
 }
 
 impl ExperimentArguments {
@@ -27,11 +30,20 @@ impl ExperimentArguments {
             overrides.push(Override::set(assignment).map_err(Failure::diagnostic)?);
         }
         overrides.extend(options.iter().map(|(option, key, value)| Override::option(option, key, value)));
-        match &self.file {
+        let experiment = match &self.file {
             Some(path) => Experiment::read(path, &overrides),
             None => Experiment::built_in(&overrides),
         }
-        .map_err(Failure::diagnostic)
+        .map_err(Failure::diagnostic)?;
+        if !self.quick {
+            return Ok(experiment);
+        }
+        if !experiment.has_quick() {
+            let message =
+                format!("`{}` has no quick version: expected a table `[quick]` of settings", experiment.path());
+            return Err(Failure::BadInput(message));
+        }
+        experiment.quick().map_err(Failure::diagnostic)
     }
 
     /// The name for files that are made of it.

@@ -14,6 +14,7 @@ use wormcast::lab::{
 };
 
 use super::experiment::ExperimentArguments;
+use super::results::{Places, failure, threads, unusable};
 use crate::failure::Failure;
 
 /// Run every point of an experiment until it is precise enough; write a table and plots.
@@ -45,28 +46,6 @@ pub(crate) struct PlotArguments {
     places: Places,
 }
 
-/// Where results are kept.
-#[derive(Args)]
-struct Places {
-    /// The result store; by default `store.db` in the output folder.
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// The folder for tables and plots; made if it is not there.
-    #[arg(long, value_name = "DIR", default_value = "results")]
-    out: PathBuf,
-}
-
-impl Places {
-    fn make(&self) -> Result<(), Failure> {
-        fs::create_dir_all(&self.out)
-            .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", self.out.display())))
-    }
-
-    fn store(&self) -> PathBuf {
-        self.store.clone().unwrap_or_else(|| self.out.join("store.db"))
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let experiment = arguments.experiment.read(&[])?;
     // What makes no sense is said before anything is made.
@@ -75,12 +54,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let places = &arguments.places;
     places.make()?;
     let mut store = Store::open(&places.store()).map_err(unusable)?;
-    let jobs = arguments.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let mut progress = Progress::new();
-    let result = run_sweep(&experiment, jobs, &mut store, arguments.fresh, &mut progress);
+    let result = run_sweep(&experiment, threads(arguments.jobs), &mut store, arguments.fresh, &mut progress);
     progress.bar.finish_and_clear();
     let findings = result.map_err(failure)?;
-    publish(&experiment, &findings, &places.out, &arguments.experiment.stem(), out)
+    publish(&experiment, &findings, places.folder(), &arguments.experiment.stem(), out)
 }
 
 pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -97,31 +75,13 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
         return Err(Failure::BadInput(message));
     }
     arguments.places.make()?;
-    publish(&experiment, &findings, &arguments.places.out, &arguments.experiment.stem(), out)
-}
-
-/// A store that cannot be opened is the wrong choice, unless it is only the disk that is full.
-fn unusable(error: StoreError) -> Failure {
-    match error {
-        StoreError::Full { .. } => Failure::failed(error),
-        _ => Failure::bad_input(error),
-    }
-}
-
-fn failure(error: RunError) -> Failure {
-    match error {
-        RunError::Input(diagnostic) => Failure::diagnostic(*diagnostic),
-        RunError::Simulation(error) => Failure::bad_input(error),
-        // A run fails if the engine or the switching that is asked for cannot carry what the algorithm sends.
-        RunError::Sweep(error @ SweepError::Run { .. }) => Failure::bad_input(error),
-        other => Failure::failed(other),
-    }
+    publish(&experiment, &findings, arguments.places.folder(), &arguments.experiment.stem(), out)
 }
 
 /// Writes the table, the plots and the verdicts, and says what there is to see.
 fn publish(
     experiment: &Experiment,
-    Findings { summaries, verdicts }: &Findings,
+    Findings { summaries, verdicts, .. }: &Findings,
     folder: &Path,
     stem: &str,
     out: &mut dyn Write,

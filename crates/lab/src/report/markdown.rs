@@ -1,0 +1,49 @@
+//! Pages as Markdown: what is there for those who ask is left out.
+
+use super::{Block, Cell, Page};
+
+pub(super) fn page(page: &Page) -> String {
+    let mut text = format!("# {}\n", page.title);
+    for section in &page.sections {
+        text += &format!("\n{} {}\n", "#".repeat(section.level + 1), section.title);
+        for block in &section.blocks {
+            write(block, &mut text);
+        }
+    }
+    text
+}
+
+fn write(block: &Block, text: &mut String) {
+    match block {
+        Block::Text(words) => *text += &format!("\n{words}\n"),
+        Block::Verdict { verdict, text: claim, because } => {
+            *text += &format!("\n- **{verdict}**: {}\n", claim.trim_end_matches('.'));
+            for line in because.lines() {
+                *text += &format!("  - {line}\n");
+            }
+        }
+        Block::Figure { name, caption, .. } => *text += &format!("\n![{caption}]({name})\n"),
+        Block::Table { head, rows } => {
+            let columns = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
+            let line = |cells: &[Cell]| {
+                let cells = (0..columns).map(|i| cells.get(i).map_or_else(String::new, cell));
+                format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+            };
+            let numbers = |i: usize| rows.iter().any(|row| matches!(row.get(i), Some(Cell::Number(_))));
+            let rule: Vec<&str> = (0..columns).map(|i| if numbers(i) { "--:" } else { "---" }).collect();
+            *text += &format!("\n{}| {} |\n", line(head), rule.join(" | "));
+            rows.iter().for_each(|row| *text += &line(row));
+        }
+        Block::Command(command) => *text += &format!("\n```sh\n{command}\n```\n"),
+        Block::Code(code) => *text += &format!("\n```\n{}\n```\n", code.trim_end()),
+        Block::Details { .. } => {}
+    }
+}
+
+fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Text(text) | Cell::Number(text) => text.replace('|', "\\|"),
+        Cell::Verdict(verdict) => format!("**{verdict}**"),
+        Cell::Link { text, anchor } => format!("[{text}](#{anchor})"),
+    }
+}

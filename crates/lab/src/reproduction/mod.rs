@@ -1,0 +1,331 @@
+//! The papers, reproduced: every claim with its verdict and the evidence for it.
+
+mod catalogue;
+mod checks;
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::diagnostic::nearest;
+use crate::experiment::Experiment;
+use crate::output::write_file;
+use crate::run::{Findings, RunError, run_sweep};
+use crate::store::Store;
+use crate::sweep::{Observer, Status};
+use crate::verdict::{Part, Verdict};
+
+pub use catalogue::{CLAIMS, PAPERS, Paper, PaperClaim, UnknownClaim};
+use catalogue::{FILES, Shipped};
+use checks::{CHECKS, Check};
+
+/// What is to be reproduced: some of the papers' claims, and what measures them.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    claims: Vec<&'static PaperClaim>,
+    /// The experiments with their files' names without ending.
+    experiments: Vec<(&'static str, Experiment)>,
+    checks: Vec<&'static Check>,
+    quick: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Reproduction {
+    /// The claims, in the papers' order.
+    pub claims: Vec<ReproducedClaim>,
+    /// The experiments that they rest on, in the same order.
+    pub exhibits: Vec<Exhibit>,
+    /// Whether the experiments' quick versions were run.
+    pub quick: bool,
+}
+
+/// A claim with its verdict.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReproducedClaim {
+    /// The claim.
+    #[serde(rename = "claim", serialize_with = "id")]
+    pub claim: &'static PaperClaim,
+    /// The verdict: the worst of its evidence.
+    pub verdict: Verdict,
+    /// Why.
+    pub evidence: Vec<Evidence>,
+}
+
+/// What speaks for a verdict.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Evidence {
+    /// A test on a sweep.
+    Sweep {
+        /// The experiment.
+        experiment: &'static str,
+        /// The test.
+        #[serde(flatten)]
+        part: Part,
+    },
+    /// Something that was counted or searched, without a sweep.
+    Check(Checked),
+}
+
+/// The outcome of a check that is no sweep.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Checked {
+    /// Its name.
+    pub check: &'static str,
+    /// What was to hold.
+    pub text: &'static str,
+    /// Whether it does.
+    pub verdict: Verdict,
+    /// Why, in words.
+    pub because: String,
+}
+
+/// An experiment and what its sweep has found.
+#[derive(Clone, Debug)]
+pub struct Exhibit {
+    /// The name of its file, without ending.
+    pub name: &'static str,
+    /// The experiment.
+    pub experiment: Experiment,
+    /// What was found, with the verdicts of the claims that were asked for only.
+    pub findings: Findings,
+}
+
+/// Who watches a reproduction.
+pub trait ReproductionObserver {
+    /// Called when a part begins, and with each replication of a sweep: `done` of `parts` parts are done, and this one is called `name`.
+    fn update(&mut self, done: usize, parts: usize, name: &str, status: Option<&Status<'_>>);
+}
+
+/// Watches nothing.
+impl ReproductionObserver for () {
+    fn update(&mut self, _: usize, _: usize, _: &str, _: Option<&Status<'_>>) {}
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn id<S: serde::Serializer>(claim: &&'static PaperClaim, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(claim.id)
+}
+
+impl Evidence {
+    /// What is claimed.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Sweep { part, .. } => &part.text,
+            Self::Check(checked) => checked.text,
+        }
+    }
+
+    /// The verdict.
+    pub fn verdict(&self) -> Verdict {
+        match self {
+            Self::Sweep { part, .. } => part.verdict,
+            Self::Check(checked) => checked.verdict,
+        }
+    }
+
+    /// Why, in words.
+    pub fn because(&self) -> &str {
+        match self {
+            Self::Sweep { part, .. } => &part.because,
+            Self::Check(checked) => &checked.because,
+        }
+    }
+
+    /// The experiment or the check.
+    pub fn source(&self) -> &'static str {
+        match self {
+            Self::Sweep { experiment, .. } => experiment,
+            Self::Check(checked) => checked.check,
+        }
+    }
+}
+
+/// The claims that names stand for, in the papers' order: names of claims, `paper-1` to `paper-5`, or names of experiments such as
+/// `paper-1-figure-9a`. Without names, all of them.
+///
+/// # Errors
+/// If a name is none of these.
+pub fn claims_named(names: &[String]) -> Result<Vec<&'static PaperClaim>, UnknownClaim> {
+    if names.is_empty() {
+        return Ok(CLAIMS.iter().collect());
+    }
+    let mut wanted = BTreeSet::new();
+    for name in names {
+        let found = ids(name);
+        if found.is_empty() {
+            let papers = (1..=PAPERS.len()).map(|paper| format!("paper-{paper}"));
+            let stems = FILES.iter().filter(|file| file.is_experiment()).map(|file| file.stem().to_owned());
+            let known: Vec<String> =
+                CLAIMS.iter().map(|claim| claim.id.to_owned()).chain(papers).chain(stems).collect();
+            return Err(UnknownClaim::new(name, nearest(name, known.iter().map(String::as_str))));
+        }
+        wanted.extend(found);
+    }
+    Ok(CLAIMS.iter().filter(|claim| wanted.contains(claim.id)).collect())
+}
+
+/// The claims that a name stands for; none if it is unknown.
+fn ids(name: &str) -> Vec<&'static str> {
+    let of_paper = |paper: usize| CLAIMS.iter().filter(move |claim| claim.paper == paper).map(|claim| claim.id);
+    let paper = name.strip_prefix("paper-").and_then(|number| number.parse().ok());
+    if let Some(paper) = paper {
+        return of_paper(paper).collect();
+    }
+    if let Some(file) = FILES.iter().find(|file| file.is_experiment() && file.stem() == name) {
+        let claimed = claimed_by(file);
+        return CLAIMS.iter().map(|claim| claim.id).filter(|id| claimed.iter().any(|claimed| claimed == id)).collect();
+    }
+    CLAIMS.iter().map(|claim| claim.id).filter(|id| *id == name).collect()
+}
+
+/// The names of the claims of an experiment that the program carries.
+fn claimed_by(file: &Shipped) -> Vec<String> {
+    Experiment::parse(file.name, file.text, &[]).map(|experiment| experiment.claim_ids()).unwrap_or_default()
+}
+
+impl Selection {
+    /// What measures some claims. Writes the experiments to a folder, with the files that they read, and reads them from there: anybody
+    /// can run them again, and change them.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn new(claims: Vec<&'static PaperClaim>, quick: bool, folder: &Path) -> Result<Self, RunError> {
+        let wanted = |id: &str| claims.iter().any(|claim| claim.id == id);
+        for file in FILES {
+            write_file(&folder.join(file.name), file.text.as_bytes())?;
+        }
+        let mut experiments = Vec::new();
+        for file in FILES.iter().filter(|file| file.is_experiment()) {
+            let experiment = Experiment::read(&folder.join(file.name), &[])?;
+            if experiment.claim_ids().iter().any(|id| wanted(id)) {
+                experiments.push((file.stem(), if quick { experiment.quick()? } else { experiment }));
+            }
+        }
+        let checks = CHECKS.iter().filter(|check| wanted(check.claim)).collect();
+        Ok(Self { claims, experiments, checks, quick })
+    }
+
+    /// The names of the checks and experiments that measure a claim.
+    pub fn sources(id: &str) -> Vec<&'static str> {
+        let checks = CHECKS.iter().filter(|check| check.claim == id).map(|check| check.name);
+        let experiments =
+            FILES.iter().filter(|file| file.is_experiment() && claimed_by(file).iter().any(|of| of == id));
+        checks.chain(experiments.map(Shipped::stem)).collect()
+    }
+
+    /// Runs whatever the store has not: checks first, then the experiments in the papers' order.
+    ///
+    /// # Errors
+    /// If a replication fails, or the store does. What was computed is in the store.
+    pub fn run(
+        &self,
+        jobs: NonZeroUsize,
+        store: &mut Store,
+        observer: &mut dyn ReproductionObserver,
+    ) -> Result<Reproduction, RunError> {
+        let parts = self.checks.len() + self.experiments.len();
+        let mut checked = Vec::new();
+        for (done, check) in self.checks.iter().enumerate() {
+            observer.update(done, parts, check.name, None);
+            checked.push((check.claim, check.run(self.quick)?));
+        }
+        let mut exhibits = Vec::new();
+        for (position, (name, experiment)) in self.experiments.iter().enumerate() {
+            let done = self.checks.len() + position;
+            observer.update(done, parts, name, None);
+            let mut inner = Inner { observer, done, parts, name };
+            let mut findings = run_sweep(experiment, jobs, store, false, &mut inner)?;
+            findings.verdicts.retain(|verdict| self.claims.iter().any(|claim| claim.id == verdict.claim));
+            exhibits.push(Exhibit { name, experiment: experiment.clone(), findings });
+        }
+        let claims = self.claims.iter().map(|claim| judged(claim, &checked, &exhibits)).collect();
+        Ok(Reproduction { claims, exhibits, quick: self.quick })
+    }
+}
+
+/// All that speaks about a claim.
+fn judged(claim: &'static PaperClaim, checked: &[(&str, Checked)], exhibits: &[Exhibit]) -> ReproducedClaim {
+    let checks = checked.iter().filter(|(id, _)| *id == claim.id).map(|(_, checked)| Evidence::Check(checked.clone()));
+    let sweeps = exhibits.iter().flat_map(|exhibit| {
+        let verdicts = exhibit.findings.verdicts.iter().filter(|verdict| verdict.claim == claim.id);
+        let parts = verdicts.flat_map(|verdict| &verdict.evidence);
+        parts.map(|part| Evidence::Sweep { experiment: exhibit.name, part: part.clone() })
+    });
+    let evidence: Vec<Evidence> = checks.chain(sweeps).collect();
+    let verdict = evidence.iter().map(Evidence::verdict).max().unwrap_or(Verdict::Inconclusive);
+    ReproducedClaim { claim, verdict, evidence }
+}
+
+/// Tells the observer of the whole about one sweep.
+struct Inner<'a> {
+    observer: &'a mut dyn ReproductionObserver,
+    done: usize,
+    parts: usize,
+    name: &'a str,
+}
+
+impl Observer for Inner<'_> {
+    fn update(&mut self, status: &Status<'_>) {
+        self.observer.update(self.done, self.parts, self.name, Some(status));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiments() -> Vec<(&'static str, Experiment)> {
+        let experiments = FILES.iter().filter(|file| file.is_experiment());
+        experiments.map(|file| (file.stem(), Experiment::parse(file.name, file.text, &[]).unwrap())).collect()
+    }
+
+    #[test]
+    fn every_claim_has_something_that_measures_it() {
+        let measured: BTreeSet<String> =
+            experiments().iter().flat_map(|(_, experiment)| experiment.claim_ids()).collect();
+        for claim in CLAIMS {
+            let checked = CHECKS.iter().any(|check| check.claim == claim.id);
+            assert!(checked || measured.contains(claim.id), "{}", claim.id);
+            assert!((1..=PAPERS.len()).contains(&claim.paper));
+        }
+        let known = |id: &str| CLAIMS.iter().any(|claim| claim.id == id);
+        assert!(measured.iter().all(|id| known(id)), "{measured:?}");
+        assert!(CHECKS.iter().all(|check| known(check.claim)));
+        assert!(CLAIMS.is_sorted_by_key(|claim| claim.paper));
+    }
+
+    #[test]
+    fn every_experiment_of_a_paper_is_there() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
+        let there: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with("paper-"))
+            .collect();
+        assert_eq!(there, FILES.iter().map(|file| file.name.to_owned()).collect());
+        for (name, experiment) in experiments() {
+            assert!(experiment.has_quick() || experiment.claim_ids().is_empty(), "{name} has no quick version");
+        }
+    }
+
+    #[test]
+    fn names_stand_for_claims() {
+        let named = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            claims_named(&names).map(|claims| claims.iter().map(|claim| claim.id).collect::<Vec<_>>())
+        };
+        assert_eq!(named(&[]).unwrap().len(), CLAIMS.len());
+        assert_eq!(named(&["mesh-load", "mesh-example"]).unwrap(), ["mesh-example", "mesh-load"]);
+        assert_eq!(named(&["paper-2"]).unwrap().len(), 5);
+        assert_eq!(named(&["paper-1-table-1"]).unwrap(), ["mesh-startups"]);
+        let message = named(&["mesh-lod"]).unwrap_err().to_string();
+        assert!(
+            message.starts_with("`mesh-lod` is no claim") && message.ends_with("did you mean `mesh-load`?"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! `wormcast report`: experiments on a page.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use wormcast::lab::{Experiment, Store, experiments_page, stored_sweep, write_file};
+
+use super::results::{Places, failure, unusable};
+use crate::failure::Failure;
+
+/// Make a page of experiments from the store: plots, tables, verdicts, files. Runs nothing.
+///
+/// The page is one HTML file that needs nothing else; the same goes to a Markdown file, whose plots lie beside it.
+#[derive(Args)]
+#[command(after_help = "Example:\n  wormcast sweep experiments/quick.toml\n  wormcast report experiments/quick.toml")]
+pub(crate) struct Arguments {
+    /// The experiment files (TOML).
+    #[arg(value_name = "EXPERIMENT.toml", required = true)]
+    files: Vec<PathBuf>,
+    /// The quick versions of the experiments that have one.
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    places: Places,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let path = arguments.places.store();
+    if !path.exists() {
+        let message = format!("there is no result store `{}`: run `wormcast sweep` first", path.display());
+        return Err(Failure::BadInput(message));
+    }
+    let store = Store::open(&path).map_err(unusable)?;
+    let mut experiments = Vec::new();
+    for file in &arguments.files {
+        let mut experiment = Experiment::read(file, &[]).map_err(Failure::diagnostic)?;
+        let mut command = format!("wormcast sweep {}", file.display());
+        if arguments.quick && experiment.has_quick() {
+            experiment = experiment.quick().map_err(Failure::diagnostic)?;
+            command += " --quick";
+        }
+        let findings = stored_sweep(&experiment, &store).map_err(failure)?;
+        if findings.summaries.iter().all(|summary| summary.replications == 0) {
+            let message = format!("`{}` has no results of `{}`: run `{command}` first", path.display(), file.display());
+            return Err(Failure::BadInput(message));
+        }
+        experiments.push((stem(file), command, experiment, findings));
+    }
+    let page = experiments_page(&experiments).map_err(Failure::failed)?;
+    arguments.places.make()?;
+    let name = match &experiments[..] {
+        [(name, ..)] => format!("{name}-report"),
+        _ => "report".to_owned(),
+    };
+    let folder = arguments.places.folder();
+    let write = |name: &str, text: &str| write_file(&folder.join(name), text.as_bytes()).map_err(Failure::failed);
+    write(&format!("{name}.html"), &page.html())?;
+    write(&format!("{name}.md"), &page.markdown())?;
+    for (name, svg) in page.plots() {
+        write(name, svg)?;
+    }
+    writeln!(out, "Wrote {}.", folder.join(format!("{name}.html")).display())?;
+    Ok(out.flush()?)
+}
+
+fn stem(file: &Path) -> String {
+    file.file_stem().map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
