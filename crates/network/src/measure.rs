@@ -53,7 +53,7 @@ impl Network {
             above.dedup();
             above.len()
         };
-        (0..self.routers() as u32).map(RouterId::new).map(distinct).sum()
+        self.router_ids().map(distinct).sum()
     }
 
     /// The numbers of channels that leave routers.

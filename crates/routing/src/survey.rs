@@ -66,10 +66,10 @@ impl Lengths {
 ///
 /// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels).
 pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
-    let ends = || (0..network.routers() as u32).map(RouterId::new).filter(|&router| network.nodes_of(router).len() > 0);
+    let ends = || network.router_ids().filter(|&router| network.nodes_of(router).len() > 0);
     // One-way networks are entered elsewhere than they are left.
     let nodes_at = network.entering_nodes();
-    let starts = || (0..network.routers() as u32).map(RouterId::new).filter(|router| nodes_at[router.index()] > 0);
+    let starts = || network.router_ids().filter(|router| nodes_at[router.index()] > 0);
     let mut lengths = Lengths::new();
     let mut hops = vec![u32::MAX; network.channels()];
     let mut candidates = Vec::new();

@@ -57,7 +57,7 @@ impl Root {
             "maximum-degree" | "max-degree" => return Ok(Self::MaximumDegree),
             _ => {}
         }
-        let routers = || (0..network.routers() as u32).map(RouterId::new);
+        let routers = || network.router_ids();
         let last = network.routers().saturating_sub(1);
         let number = given.bytes().all(|byte| byte.is_ascii_digit()).then(|| given.parse::<usize>().ok()).flatten();
         let coordinates = || {
@@ -147,7 +147,7 @@ pub(crate) fn require_ways_back(name: &str, network: &Network) -> Result<(), Uns
 
 /// The distance of every router from the root of its component.
 fn levels(network: &Network, root: Root) -> Vec<u32> {
-    let mut roots: Vec<RouterId> = (0..network.routers() as u32).map(RouterId::new).collect();
+    let mut roots: Vec<RouterId> = network.router_ids().collect();
     match root {
         Root::SmallestId => {}
         Root::MaximumDegree => roots.sort_by_key(|&r| std::cmp::Reverse(network.outputs(r).len())),

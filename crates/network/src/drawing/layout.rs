@@ -178,7 +178,7 @@ impl<'n> Layout<'n> {
     pub fn captions(&self) -> Vec<Caption> {
         const BESIDE: f64 = 28.0;
         let network = self.network;
-        let routers = (0..network.routers() as u32).map(RouterId::new);
+        let routers = network.router_ids();
         let (Shape::Mesh(grid) | Shape::Torus(grid)) = network.shape() else {
             let at = |router| match network.shape().grid() {
                 Some(_) => {
@@ -255,7 +255,7 @@ mod tests {
         for spec in ["mesh:3x2x3", "torus:2x3", "torus:3x3x3", "hypercube:4", "bmin:3x3", "omega:2x3"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let layout = Layout::new(&network);
-            for channel in (0..network.channels() as u32).map(ChannelId::new) {
+            for channel in network.channel_ids() {
                 let lines = layout.lines(channel);
                 let near = |a: Point, b: Point| (a.x - b.x).abs() + (a.y - b.y).abs() < 1e-6;
                 assert!(near(lines[0][0], layout.position(network.from(channel))));

@@ -96,7 +96,7 @@ impl fmt::Display for TablesText<'_> {
                 rows[router.index()].push((place, output));
             }
         }
-        for (router, row) in (0..network.routers() as u32).map(RouterId::new).zip(rows) {
+        for (router, row) in network.router_ids().zip(rows) {
             writeln!(f, "router {}", names.router(router))?;
             let links = Links::new(network, router);
             for (place, output) in row {

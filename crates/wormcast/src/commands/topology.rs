@@ -155,7 +155,7 @@ impl<'a> Description<'a> {
         }
         if network.routers() <= MOST_LISTED && (self.router_names.is_some() || !network.has_one_node_each()) {
             writeln!(out, "\nrouter  nodes  links  name")?;
-            for router in (0..network.routers() as u32).map(RouterId::new) {
+            for router in network.router_ids() {
                 let (nodes, links) = (network.nodes_of(router).len(), network.outputs(router).len());
                 let name = network.router_name(router).unwrap_or("-");
                 writeln!(out, "{:<6}  {nodes:<5}  {links:<5}  {name}", router.raw())?;
