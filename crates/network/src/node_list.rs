@@ -2,6 +2,7 @@
 
 use crate::error::NodeError;
 use crate::ids::NodeId;
+use crate::nearest::nearest;
 use crate::network::Network;
 
 /// Reads one node: its number, in a grid its coordinates joined by commas, or its name if the network's file has names.
@@ -80,12 +81,8 @@ fn nearest_name(network: &Network, given: &str) -> String {
     if !network.has_names() {
         return String::new();
     }
-    // Long lists and long names would take long.
-    let names = network.node_ids().take(4096).filter_map(|node| network.node_name(node));
-    let names = names.filter(|name| name.len().max(given.len()) <= 64);
-    let nearest = names.map(|name| (strsim::damerau_levenshtein(given, name), name)).min();
-    match nearest.filter(|&(distance, _)| distance <= 3) {
-        Some((_, name)) => format!(" or a name such as `{name}`"),
+    match nearest(given, network.node_ids().filter_map(|node| network.node_name(node))) {
+        Some(name) => format!(" or a name such as `{name}`"),
         None => " or a node's name".to_owned(),
     }
 }

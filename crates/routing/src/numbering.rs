@@ -62,7 +62,8 @@ impl ChannelNumbering {
     }
 
     /// A numbering from elsewhere, by channel: check it.
-    pub fn from_numbers(numbers: Vec<u32>) -> Self {
+    #[cfg(test)]
+    pub(crate) fn from_numbers(numbers: Vec<u32>) -> Self {
         Self(numbers)
     }
 

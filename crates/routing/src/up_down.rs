@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wormcast_network::{Network, RouterId};
+use wormcast_network::{Network, RouterId, did_you_mean};
 
 use crate::relation::Unsupported;
 use crate::turn_set::{Label, TurnSet};
@@ -70,13 +70,9 @@ impl Root {
         match number.or_else(coordinates).or_else(named).filter(|&router| router <= last) {
             Some(router) => Ok(Self::Router(RouterId::new(router as u32))),
             None => {
-                // Long lists and long names would take long.
-                let names = routers().take(4096).filter_map(|router| network.router_name(router));
+                let names = routers().filter_map(|router| network.router_name(router));
                 let words = ["smallest-id", "maximum-degree", "max-degree"].into_iter().chain(names);
-                let near = words.filter(|word| word.len().max(given.len()) <= 64);
-                let near = near.map(|word| (strsim::damerau_levenshtein(given, word), word)).min();
-                let near = near.filter(|&(distance, word)| distance <= word.len() / 3);
-                let hint = near.map_or_else(String::new, |(_, word)| format!("; did you mean `{word}`?"));
+                let hint = did_you_mean(given, words);
                 let or_name = if network.has_names() { ", or a name" } else { "" };
                 let routers = format!("0 to {last}{or_name}");
                 Err(InvalidRoot { given: given.to_owned(), network: network.name().to_owned(), routers, hint })

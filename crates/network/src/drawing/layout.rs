@@ -30,7 +30,7 @@ pub struct Point {
 
 /// A piece of text beside the routers: a coordinate along an axis, or a router's number.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Caption {
+pub(crate) struct Caption {
     /// Its centre.
     pub at: Point,
     /// What it says.
@@ -175,7 +175,7 @@ impl<'n> Layout<'n> {
     }
 
     /// Coordinates beside each plane of a mesh or torus; the routers' numbers elsewhere.
-    pub fn captions(&self) -> Vec<Caption> {
+    pub(crate) fn captions(&self) -> Vec<Caption> {
         const BESIDE: f64 = 28.0;
         let network = self.network;
         let routers = network.router_ids();
