@@ -149,8 +149,10 @@ impl<'a> Description<'a> {
         let Degree { min, mean, max } = self.degree;
         write_figure(out, "degree", format_args!("{min} to {max}, mean {mean:.3}"))?;
         write_figure(out, "connected", yes_or_no(self.connected))?;
-        if let (Some(diameter), Some(average)) = (self.diameter, self.average_distance) {
+        if let Some(diameter) = self.diameter {
             write_figure(out, "diameter", diameter)?;
+        }
+        if let Some(average) = self.average_distance {
             write_figure(out, "average distance", format_args!("{average:.3}"))?;
         }
         if network.routers() <= MOST_LISTED && (self.router_names.is_some() || !network.has_one_node_each()) {
