@@ -10,6 +10,7 @@ use crate::failure::Failure;
 
 mod completions;
 mod experiment;
+mod man;
 mod plan;
 mod routing;
 mod schema;
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Plot(sweep::PlotArguments),
     Schema(schema::Arguments),
     Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 impl Command {
@@ -57,6 +59,7 @@ impl Command {
             Self::Plot(arguments) => sweep::run_plot(&arguments, out),
             Self::Schema(arguments) => schema::run(&arguments, out),
             Self::Completions(arguments) => completions::run(&arguments, out),
+            Self::Man(arguments) => man::run(&arguments, out),
         }
     }
 }
