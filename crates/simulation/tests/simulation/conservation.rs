@@ -359,8 +359,8 @@ fn a_finite_run_ends_with_its_last_worm() {
             [EngineChoice::Worm, EngineChoice::Flit].map(|engine| {
                 let result = simulate(&scenario, engine, seed).unwrap();
                 assert_eq!(
-                    result.latency.last.max.map(|max| max as u64),
                     Some(result.cycles),
+                    result.latency.last.max.map(|last| last as Cycle),
                     "{mesh}, {max_cycles:?}"
                 );
                 result.cycles
