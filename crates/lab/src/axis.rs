@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::{Document, Value, key_path, respan};
 use crate::file::{Range, Scale};
 
@@ -106,7 +106,7 @@ fn collect(
             } else {
                 format!("`{key}` names no setting: expected a path that starts with one of {}", SWEEPABLE.join(", "))
             };
-            return Err(document.error(name.span(), message).with_help(nearest(root, SWEEPABLE)));
+            return Err(document.error(name.span(), message).with_help(did_you_mean(root, SWEEPABLE)));
         }
         let axis = |values, log| Axis { key: key.clone(), path: path.clone(), span: name.span(), values, log };
         match value.get_ref() {

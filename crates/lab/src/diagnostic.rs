@@ -83,7 +83,8 @@ impl Diagnostic {
     }
 
     /// The text of the file that the error is about.
-    pub fn span_text(&self) -> Option<&str> {
+    #[cfg(test)]
+    pub(crate) fn span_text(&self) -> Option<&str> {
         match &self.place {
             Place::Text { text, span } => Some(&text[span.clone()]),
             _ => None,
@@ -126,13 +127,8 @@ impl fmt::Display for Diagnostic {
 impl std::error::Error for Diagnostic {}
 
 /// `did you mean …?` for the candidate nearest to what was given, if one is near enough.
-pub(crate) fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    candidates
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(given, name), name))
-        .min()
-        .filter(|&(distance, name)| distance <= name.len().max(given.len()) / 2)
-        .map(|(_, name)| format!("did you mean `{name}`?"))
+pub(crate) fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    wormcast_network::nearest(given, candidates).map(|name| format!("did you mean `{name}`?"))
 }
 
 /// A deserializer's message in the words of the file's author, and advice.
@@ -163,7 +159,7 @@ pub(crate) fn reword(message: &str) -> (String, Option<String>) {
         // What was given is the first quoted name, the valid ones follow.
         let mut names = text.split('`').skip(1).step_by(2);
         let given = names.next().unwrap_or_default();
-        nearest(given, names)
+        did_you_mean(given, names)
     });
     (text.replace("unknown variant ", "unknown value "), help.flatten())
 }

@@ -10,7 +10,7 @@ use wormcast_simulation::{Mode, Switching};
 
 use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
 use crate::claim::Claim;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::{Document, Override, Tree};
 use crate::figure::Figure;
 use crate::file::{ExperimentFile, PlotSettings, Quantity, Stop, TimeUnit};
@@ -449,7 +449,7 @@ impl Experiment {
             let Some(given) = given.as_deref().filter(|given| !names.contains(given)) else { continue };
             let place = Document::place(tree, &format!("plot.{key}"));
             let message = format!("`{given}` is not swept: expected one of {}", names.join(", "));
-            return Err(self.document.error(place, message).with_help(nearest(given, names.iter().copied())));
+            return Err(self.document.error(place, message).with_help(did_you_mean(given, names.iter().copied())));
         }
         let text =
             |axis: &&Axis| Some(&axis.key) == self.plot.x.as_ref() && !axis.values.iter().all(|v| v.json.is_number());
@@ -491,7 +491,10 @@ impl Experiment {
             let place = Document::place(tree, &format!("claim.{index}.{key}"));
             let message =
                 format!("`{name}` is no value of `{series}` in this sweep: expected one of {}", names.join(", "));
-            return Err(self.document.error(place, message).with_help(nearest(name, names.iter().map(String::as_str))));
+            return Err(self
+                .document
+                .error(place, message)
+                .with_help(did_you_mean(name, names.iter().map(String::as_str))));
         }
         let shares = [
             ("order.by", claim.order.as_ref().map(|order| order.by)),

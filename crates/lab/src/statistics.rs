@@ -36,7 +36,7 @@ impl Estimate {
     }
 
     /// The mean of `values[i] - reference[i]`, pairs of runs with the same random numbers; what only one of them has is left out.
-    pub fn of_differences(values: &[f64], reference: &[f64], confidence: f64) -> Option<Self> {
+    pub(crate) fn of_differences(values: &[f64], reference: &[f64], confidence: f64) -> Option<Self> {
         let differences: Vec<f64> = values.iter().zip(reference).map(|(value, reference)| value - reference).collect();
         Self::of(&differences, confidence)
     }

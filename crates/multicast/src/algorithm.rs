@@ -47,6 +47,15 @@ impl Multicast {
         Self { source, destinations }
     }
 
+    /// The same, of nodes that a user gives: somebody has to be left to send to.
+    ///
+    /// # Errors
+    /// If there is no destination but the source.
+    pub fn checked(source: NodeId, destinations: &[NodeId]) -> Result<Self, NoDestination> {
+        let multicast = Self::new(source, destinations);
+        if multicast.destinations.is_empty() { Err(NoDestination(source)) } else { Ok(multicast) }
+    }
+
     /// The destinations in their memory, for the next multicast.
     pub fn into_destinations(self) -> Vec<NodeId> {
         self.destinations
@@ -62,6 +71,14 @@ impl Multicast {
         &self.destinations
     }
 }
+
+/// A multicast to nobody: no destinations, or none but its source, which has the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("no destination but the source, node {0}: expected at least one other node")]
+pub struct NoDestination(
+    /// The source.
+    pub NodeId,
+);
 
 /// A multicast algorithm, made for one network.
 ///

@@ -341,7 +341,7 @@ proptest! {
 #[test]
 fn negative_means_a_smaller_number() {
     let mesh = "mesh:3x2x3".parse::<TopologySpec>().unwrap().build().unwrap();
-    for channel in (0..mesh.channels() as u32).map(ChannelId::new) {
+    for channel in mesh.channel_ids() {
         let (_, direction) = heading(&mesh, channel).unwrap();
         assert_eq!(direction == Direction::Positive, mesh.to(channel) > mesh.from(channel));
     }

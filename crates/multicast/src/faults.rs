@@ -97,7 +97,7 @@ impl Faults {
     /// # Errors
     /// If there are fewer.
     pub fn fail_at_random(&mut self, network: &Network, count: usize, seed: u64) -> Result<(), FaultError> {
-        let channels = (0..network.channels() as u32).map(ChannelId::new);
+        let channels = network.channel_ids();
         let mut working: Vec<ChannelId> =
             channels.filter(|&c| c < network.reverse(c) && !self.has_failed(network, c)).collect();
         if count > working.len() {

@@ -64,7 +64,7 @@ mod unicast_tree;
 mod w_sort;
 mod weighted_sort;
 
-pub use algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+pub use algorithm::{Algorithm, AlgorithmError, Multicast, NoDestination, Options};
 pub use bit_string::BitString;
 pub use column_path::ColumnPath;
 pub use combine::Combine;

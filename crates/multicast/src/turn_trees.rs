@@ -126,7 +126,7 @@ impl Wanted<'_> {
 
 /// Where every node reaches every other: permitted turns do not keep them apart, but the network may.
 fn require_connected(algorithm: &'static str, network: &Network) -> Result<(), Unsupported> {
-    let mut routers = (0..network.routers() as u32).map(RouterId::new).filter(|&r| network.nodes_of(r).len() > 0);
+    let mut routers = network.router_ids().filter(|&r| network.nodes_of(r).len() > 0);
     let Some(start) = routers.next() else { return Ok(()) };
     let mut reached = vec![false; network.routers()];
     reached[start.index()] = true;

@@ -1,7 +1,7 @@
 //! Multicasts on spanning trees without some links.
 
 use wormcast_multicast::{AlgorithmError, FaultInformation, Faults, Multicast, Options, algorithm_by_name};
-use wormcast_network::{ChannelId, Network, NodeId, TopologySpec};
+use wormcast_network::{Network, NodeId, TopologySpec};
 
 fn build(spec: &str) -> Network {
     spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -52,7 +52,7 @@ fn any_one_link_may_fail() {
         ("hypercube:4", &["dstm-tarjan"]),
     ] {
         let network = build(topology);
-        let channels = (0..network.channels() as u32).map(ChannelId::new);
+        let channels = network.channel_ids();
         for link in channels.filter(|&channel| channel < network.reverse(channel)) {
             for information in [FaultInformation::Global, FaultInformation::Local] {
                 let faults = Faults { links: vec![link], information };

@@ -12,7 +12,7 @@ const SIDES: std::ops::RangeInclusive<u64> = 2..=16;
 fn broadcast_startups(algorithm: &str, n: u64) -> (u64, u64) {
     let mesh = format!("mesh:{n}x{n}").parse::<TopologySpec>().unwrap().build().unwrap();
     let algorithm = algorithm_by_name(algorithm, &mesh, &Options::default()).unwrap();
-    let nodes: Vec<NodeId> = (0..mesh.nodes() as u32).map(NodeId::new).collect();
+    let nodes: Vec<NodeId> = mesh.node_ids().collect();
     let startups = |&source: &NodeId| {
         let plan = algorithm.plan(&mesh, &Multicast::new(source, &nodes));
         assert!(plan.worms.iter().all(|worm| worm.from == source));
@@ -78,7 +78,7 @@ fn schl() {
     for n in SIDES {
         let mesh = format!("mesh:{n}x{n}").parse::<TopologySpec>().unwrap().build().unwrap();
         let schl = algorithm_by_name("schl", &mesh, &Options::default()).unwrap();
-        let nodes: Vec<NodeId> = (0..mesh.nodes() as u32).map(NodeId::new).collect();
+        let nodes: Vec<NodeId> = mesh.node_ids().collect();
         let mut startups = vec![0u64; nodes.len()];
         for &source in &nodes {
             for worm in &schl.plan(&mesh, &Multicast::new(source, &nodes)).worms {

@@ -37,7 +37,7 @@ pub(crate) fn bmin(name: String, stages: Stages) -> Network {
 
 #[cfg(test)]
 mod tests {
-    use crate::{ChannelId, NodeId, RouterId, TopologySpec};
+    use crate::{NodeId, RouterId, TopologySpec};
 
     /// Figure 3 of paper 4: 16 processors, switches of 4 left and 4 right ports in two stages.
     #[test]
@@ -60,7 +60,7 @@ mod tests {
         for spec in ["bmin:2x1", "bmin:2x4", "bmin:3x3", "bmin:4x3", "bmin:5x2"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let stages = *network.shape().stages().unwrap();
-            for channel in (0..network.channels() as u32).map(ChannelId::new) {
+            for channel in network.channel_ids() {
                 let (from, to) = (network.from(channel), network.to(channel));
                 let (low, high) = (from.min(to), from.max(to));
                 let stage = stages.stage(low);

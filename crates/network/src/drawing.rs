@@ -13,5 +13,5 @@ mod svg;
 pub use dot::NetworkDot;
 pub use escape::{escape_dot, escape_xml};
 pub use graphml::NetworkGraphml;
-pub use layout::{Caption, Layout, Point};
+pub use layout::{Layout, Point};
 pub use svg::NetworkSvg;

@@ -7,6 +7,7 @@ use crate::builder::MAX_LINKS;
 use crate::decimal::Decimal;
 use crate::error::TopologyError;
 use crate::generate::{self, Links};
+use crate::nearest::nearest;
 use crate::network::Network;
 use crate::spec::MAX_ROUTERS;
 
@@ -97,12 +98,8 @@ impl<'t> Given<'t> {
             };
             let (key, value) = (key.trim(), value.trim());
             let Some(&known) = keys.iter().find(|&&known| known == key) else {
-                let nearest = keys.iter().map(|&known| (strsim::damerau_levenshtein(key, known), known)).min();
-                let nearest = nearest.filter(|&(distance, _)| distance <= 2);
-                let hint = nearest.map_or_else(
-                    || format!("the keys are {}", list(keys)),
-                    |(_, key)| format!("did you mean `{key}`?"),
-                );
+                let hint = nearest(key, keys.iter().copied())
+                    .map_or_else(|| format!("the keys are {}", list(keys)), |key| format!("did you mean `{key}`?"));
                 return Err(given.error(format!("there is no key `{key}`; {hint}")));
             };
             if given.values.iter().any(|&(key, _)| key == known) {

@@ -48,6 +48,7 @@ mod graph_spec;
 mod grid;
 mod ids;
 mod measure;
+mod nearest;
 mod network;
 mod node_list;
 mod one_way;
@@ -58,7 +59,7 @@ mod stages;
 
 pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT, NetworkBuilder, NodeDetails};
 pub use decimal::Decimal;
-pub use drawing::{Caption, Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_dot, escape_xml};
+pub use drawing::{Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_dot, escape_xml};
 pub use error::{NodeError, TopologyError};
 pub use files::{
     FileFormat, MAX_FILE_BYTES, NetworkAnynet, NetworkEdgeList, NetworkIbsim, NetworkNodeLink, as_fabric,
@@ -68,6 +69,7 @@ pub use graph_spec::GraphSpec;
 pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use measure::{Degrees, Distances};
+pub use nearest::{did_you_mean, nearest};
 pub use network::{AdapterPort, Network};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};

@@ -27,7 +27,8 @@ pub struct Distances {
     pub connected: bool,
     /// The largest distance between two routers; `None` if they are not all connected, or too many to search from each.
     pub diameter: Option<u32>,
-    /// The mean distance over ordered pairs of different routers; `None` where there is no diameter, 0 for a single router.
+    /// The mean distance over ordered pairs of different routers; `None` where there is no diameter, and for a single
+    /// router, as there are no pairs.
     pub average: Option<f64>,
 }
 
@@ -53,7 +54,7 @@ impl Network {
             above.dedup();
             above.len()
         };
-        (0..self.routers() as u32).map(RouterId::new).map(distinct).sum()
+        self.router_ids().map(distinct).sum()
     }
 
     /// The numbers of channels that leave routers.
@@ -86,8 +87,8 @@ impl Network {
                     total += within * others * others;
                 }
                 let pairs = routers * (routers - 1);
-                let average = if pairs == 0 { 0.0 } else { total as f64 / pairs as f64 };
-                Distances { connected: true, diameter: Some(diameter), average: Some(average) }
+                let average = (pairs > 0).then(|| total as f64 / pairs as f64);
+                Distances { connected: true, diameter: Some(diameter), average }
             }
             Shape::Butterfly(stages) | Shape::Omega(stages) => {
                 let hops = stages.stages() - 1;
@@ -128,8 +129,9 @@ impl Network {
                 return Distances { connected: true, diameter: None, average: None };
             }
         }
-        let pairs = (routers * routers.saturating_sub(1)).max(1);
-        Distances { connected: true, diameter: Some(diameter), average: Some(total as f64 / pairs as f64) }
+        let pairs = routers * routers.saturating_sub(1);
+        let average = (pairs > 0).then(|| total as f64 / pairs as f64);
+        Distances { connected: true, diameter: Some(diameter), average }
     }
 }
 
@@ -147,7 +149,11 @@ mod tests {
             let network = format!("{family}:{name}").parse::<TopologySpec>().unwrap().build().unwrap();
             let (closed, searched) = (network.distances(), network.searched_distances());
             prop_assert_eq!(closed.diameter, searched.diameter);
-            prop_assert!((closed.average.unwrap() - searched.average.unwrap()).abs() < 1e-12);
+            prop_assert_eq!(closed.average.is_none(), network.routers() == 1, "no pairs, no average");
+            match (closed.average, searched.average) {
+                (Some(closed), Some(searched)) => prop_assert!((closed - searched).abs() < 1e-12),
+                averages => prop_assert_eq!(averages, (None, None)),
+            }
         }
     }
 }

@@ -6,6 +6,12 @@ use crate::grid::{Axis, Direction};
 use crate::ids::{ChannelId, NodeId, RouterId};
 use crate::shape::Shape;
 
+mod details;
+mod wiring;
+
+pub use details::AdapterPort;
+pub(crate) use details::Details;
+
 /// An immutable interconnection network.
 ///
 /// Channels are numbered router by router: those that leave router `r` are consecutive. Grids number a router's
@@ -70,229 +76,7 @@ impl Attachment {
     }
 }
 
-/// A port of a host adapter: the place where a node of a fabric is attached.
-///
-/// An adapter with two connected ports is two nodes, which may be attached to different routers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AdapterPort {
-    /// The adapter; adapters are numbered from 0 in the order of their first node.
-    pub adapter: u32,
-    /// The number of its port.
-    pub port: u32,
-}
-
-/// What a file says beyond the wiring. Each list is empty where the file says nothing of the kind.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Details {
-    /// Empty text: no name.
-    pub(crate) router_names: Vec<Box<str>>,
-    pub(crate) node_names: Vec<Box<str>>,
-    pub(crate) router_guids: Vec<Option<u64>>,
-    pub(crate) node_guids: Vec<Option<u64>>,
-    /// The number of the port by which each channel leaves its router.
-    pub(crate) channel_ports: Vec<u32>,
-    /// The number of the router's port to which each node is attached.
-    pub(crate) node_ports: Vec<u32>,
-    pub(crate) adapter_ports: Vec<AdapterPort>,
-}
-
 impl Network {
-    /// A network from its links, each of which becomes two channels; one node a router.
-    ///
-    /// Parallel links are kept, each with channels of its own. Takes time and memory linear in routers and links.
-    pub fn from_links(name: impl Into<String>, routers: usize, links: &[(u32, u32)]) -> Self {
-        let mut next = starts(routers, links);
-        let mut place = |router: u32| {
-            let place = next[router as usize];
-            next[router as usize] += 1;
-            place
-        };
-        let places = links.iter().map(|&(u, v)| (place(u), place(v))).collect();
-        Self::from_places(name.into(), routers, links, places)
-    }
-
-    /// The same where each end of a link has a port of its own, by which a router's channels are numbered:
-    /// O(links log links). `ports` is empty where ports have no numbers.
-    pub(crate) fn from_ports(name: String, routers: usize, links: &[(u32, u32)], ports: &[(u32, u32)]) -> Self {
-        if ports.is_empty() {
-            return Self::from_links(name, routers, links);
-        }
-        let mut ends: Vec<(u32, u32, u32)> = Vec::with_capacity(links.len() * 2);
-        for (link, (&(u, v), &(p, q))) in (0u32..).zip(links.iter().zip(ports)) {
-            ends.extend([(u, p, link * 2), (v, q, link * 2 + 1)]);
-        }
-        ends.sort_unstable();
-        let mut places = vec![(0, 0); links.len()];
-        let mut channel_ports = Vec::with_capacity(ends.len());
-        for (channel, &(_, port, end)) in (0u32..).zip(&ends) {
-            let (forth, back) = &mut places[end as usize / 2];
-            *(if end % 2 == 0 { forth } else { back }) = channel;
-            channel_ports.push(port);
-        }
-        let mut network = Self::from_places(name, routers, links, places);
-        network.details = Some(Box::new(Details { channel_ports, ..Details::default() }));
-        network
-    }
-
-    /// A network from its links and the ids of their two channels.
-    fn from_places(name: String, routers: usize, links: &[(u32, u32)], places: Vec<(u32, u32)>) -> Self {
-        let channels = links.len() * 2;
-        let (mut from, mut to, mut reverse) = (vec![0; channels], vec![0; channels], vec![0; channels]);
-        for (&(u, v), (forth, back)) in links.iter().zip(places) {
-            for (channel, a, b, other) in [(forth, u, v, back), (back, v, u, forth)] {
-                from[channel as usize] = a;
-                to[channel as usize] = b;
-                reverse[channel as usize] = other;
-            }
-        }
-        Self {
-            name,
-            shape: Shape::Irregular,
-            first_out: starts(routers, links).into(),
-            from: from.into(),
-            to: to.into(),
-            reverse: reverse.into(),
-            one_way: None,
-            attachment: None,
-            details: None,
-        }
-    }
-
-    /// A network of channels without a way back, sorted by the router that they leave, each numbered from 0 as a port.
-    pub(crate) fn from_channels(name: String, routers: usize, channels: &[(u32, u32)], ports: u32) -> Self {
-        let mut first_out = vec![0u32; routers + 1];
-        let mut first_in = vec![0u32; routers + 1];
-        for &(from, to) in channels {
-            first_out[from as usize + 1] += 1;
-            first_in[to as usize + 1] += 1;
-        }
-        for router in 0..routers {
-            first_out[router + 1] += first_out[router];
-            first_in[router + 1] += first_in[router];
-        }
-        let mut entering: Vec<u32> = (0..channels.len() as u32).collect();
-        entering.sort_by_key(|&channel| channels[channel as usize].1);
-        let channel_ports = (0..channels.len() as u32).map(|channel| channel % ports).collect();
-        Self {
-            name,
-            shape: Shape::Irregular,
-            first_out: first_out.into(),
-            from: channels.iter().map(|&(from, _)| from).collect(),
-            to: channels.iter().map(|&(_, to)| to).collect(),
-            reverse: (0..channels.len() as u32).collect(),
-            one_way: Some(Box::new(OneWay {
-                entering: entering.into(),
-                first_in: first_in.into(),
-                entries: Box::default(),
-            })),
-            attachment: None,
-            details: Some(Box::new(Details { channel_ports, ..Details::default() })),
-        }
-    }
-
-    /// The same network of channels without a way back, whose nodes' worms start at these routers.
-    pub(crate) fn with_entries(mut self, entries: Vec<u32>) -> Self {
-        if let Some(one_way) = &mut self.one_way {
-            one_way.entries = entries.into();
-        }
-        self
-    }
-
-    /// The same network with these nodes, one for each of these sorted routers.
-    pub(crate) fn with_nodes(mut self, router_of: Vec<u32>) -> Self {
-        self.attachment = Attachment::new(self.routers(), router_of);
-        self
-    }
-
-    /// The same network, whose wiring has this shape.
-    pub(crate) fn with_shape(self, shape: Shape) -> Self {
-        Self { shape, ..self }
-    }
-
-    /// The same network with what else is known of it; numbers of channels' ports stay.
-    pub(crate) fn with_details(mut self, details: Details) -> Self {
-        let channel_ports = self.details.take().map_or_else(Vec::new, |details| details.channel_ports);
-        self.details = Some(Box::new(Details { channel_ports, ..details }));
-        self
-    }
-
-    /// A mesh, torus or hypercube.
-    pub(crate) fn from_shape(name: String, shape: Shape) -> Self {
-        let wraps = shape.wraps();
-        let grid = shape.grid().expect("only grids are built from their shape").clone();
-        let routers = grid.len();
-        let has = |c: u32, k: u32, direction| match direction {
-            _ if wraps => k > 1,
-            Direction::Negative => c > 0,
-            Direction::Positive => c + 1 < k,
-        };
-        // Walk the grid as an odometer: dividing a million indices by their strides is what would take the time.
-        let for_each_router = |visit: &mut dyn FnMut(usize, &[u32])| {
-            let mut at = vec![0u32; grid.dimensions()];
-            for router in 0..routers {
-                visit(router, &at);
-                for (c, &k) in at.iter_mut().zip(grid.extents()) {
-                    *c += 1;
-                    if *c < k {
-                        break;
-                    }
-                    *c = 0;
-                }
-            }
-        };
-        let degree = |at: &[u32]| -> u32 {
-            let directions = [Direction::Negative, Direction::Positive];
-            at.iter()
-                .zip(grid.extents())
-                .map(|(&c, &k)| directions.into_iter().filter(|&d| has(c, k, d)).count() as u32)
-                .sum()
-        };
-        let mut first_out = Vec::with_capacity(routers + 1);
-        let mut channels = 0u32;
-        for_each_router(&mut |_, at| {
-            first_out.push(channels);
-            channels += degree(at);
-        });
-        first_out.push(channels);
-
-        let mut from = Vec::with_capacity(channels as usize);
-        let mut to = Vec::with_capacity(channels as usize);
-        let mut reverse = Vec::with_capacity(channels as usize);
-        for_each_router(&mut |router, at| {
-            for (d, (&c, &k)) in at.iter().zip(grid.extents()).enumerate() {
-                for direction in [Direction::Negative, Direction::Positive] {
-                    if !has(c, k, direction) {
-                        continue;
-                    }
-                    let there = match direction {
-                        Direction::Negative => (c + k - 1) % k,
-                        Direction::Positive => (c + 1) % k,
-                    };
-                    let neighbour = router + there as usize * grid.stride(d) - c as usize * grid.stride(d);
-                    // The way back is the neighbour's channel in the other direction of the same dimension: skip
-                    // those of its lower dimensions, where it stands just as this router does.
-                    let lower: u32 = degree(&at[..d]);
-                    let opposite = direction == Direction::Negative;
-                    let skip = lower + u32::from(opposite && has(there, k, Direction::Negative));
-                    from.push(router as u32);
-                    to.push(neighbour as u32);
-                    reverse.push(first_out[neighbour] + skip);
-                }
-            }
-        });
-        Self {
-            name,
-            shape,
-            first_out: first_out.into(),
-            from: from.into(),
-            to: to.into(),
-            reverse: reverse.into(),
-            one_way: None,
-            attachment: None,
-            details: None,
-        }
-    }
-
     /// The name: the specification or the file that it was built from.
     pub fn name(&self) -> &str {
         &self.name
@@ -308,9 +92,19 @@ impl Network {
         self.first_out.len() - 1
     }
 
+    /// All routers, in the order of their ids.
+    pub fn router_ids(&self) -> impl DoubleEndedIterator<Item = RouterId> + ExactSizeIterator + Clone + use<> {
+        (0..self.routers() as u32).map(RouterId::new)
+    }
+
     /// The number of nodes, at least one.
     pub fn nodes(&self) -> usize {
         self.attachment.as_ref().map_or(self.routers(), |attachment| attachment.router_of.len())
+    }
+
+    /// All nodes, in the order of their ids.
+    pub fn node_ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + Clone + use<> {
+        (0..self.nodes() as u32).map(NodeId::new)
     }
 
     /// Whether every router has one node, with the same index.
@@ -321,6 +115,11 @@ impl Network {
     /// The number of channels between routers, two a link unless links are [one-way](Self::is_one_way).
     pub fn channels(&self) -> usize {
         self.to.len()
+    }
+
+    /// All channels between routers, in the order of their ids: those that leave a router are consecutive.
+    pub fn channel_ids(&self) -> impl DoubleEndedIterator<Item = ChannelId> + ExactSizeIterator + Clone + use<> {
+        (0..self.channels() as u32).map(ChannelId::new)
     }
 
     /// The number of links between routers.
@@ -431,7 +230,7 @@ impl Network {
     /// By router: how many nodes' worms start there.
     pub fn entering_nodes(&self) -> Vec<u32> {
         let mut entering = vec![0; self.routers()];
-        for node in (0..self.nodes() as u32).map(NodeId::new) {
+        for node in self.node_ids() {
             entering[self.entry_of(node).index()] += 1;
         }
         entering
@@ -455,92 +254,6 @@ impl Network {
         };
         nodes.map(NodeId::new)
     }
-
-    /// The number of the port by which a channel leaves its router, if the file that the network comes from numbers ports.
-    pub fn port_of(&self, channel: ChannelId) -> Option<u32> {
-        self.details.as_ref()?.channel_ports.get(channel.index()).copied()
-    }
-
-    /// The number of the router's port to which a node is attached, if ports have numbers.
-    pub fn node_port(&self, node: NodeId) -> Option<u32> {
-        self.details.as_ref()?.node_ports.get(node.index()).copied()
-    }
-
-    /// The channel that leaves a router by the port of this number: O(log degree), as channels are in the order of ports.
-    pub fn channel_by_port(&self, router: RouterId, port: u32) -> Option<ChannelId> {
-        let ports = &self.details.as_ref()?.channel_ports;
-        let outputs = self.output_range(router);
-        let of_router = ports.get(outputs.start as usize..outputs.end as usize)?;
-        of_router.binary_search(&port).ok().map(|position| ChannelId::new(outputs.start + position as u32))
-    }
-
-    /// The node that is attached to the port of this number: O(log nodes of the router).
-    pub fn node_by_port(&self, router: RouterId, port: u32) -> Option<NodeId> {
-        let ports = &self.details.as_ref()?.node_ports;
-        let first = self.nodes_of(router).next()?.index();
-        let of_router = ports.get(first..first + self.nodes_of(router).len())?;
-        of_router.binary_search(&port).ok().map(|position| NodeId::new((first + position) as u32))
-    }
-
-    /// Whether any router or node has a name.
-    pub fn has_names(&self) -> bool {
-        let has_names = |details: &Details| !details.router_names.is_empty() || !details.node_names.is_empty();
-        self.details.as_deref().is_some_and(has_names)
-    }
-
-    /// A router's name, if its file has names.
-    pub fn router_name(&self, router: RouterId) -> Option<&str> {
-        let name: &str = self.details.as_ref()?.router_names.get(router.index())?;
-        (!name.is_empty()).then_some(name)
-    }
-
-    /// A node's name, if its file has names; where nodes have none of their own and every router has one node, the router's.
-    pub fn node_name(&self, node: NodeId) -> Option<&str> {
-        match &self.details.as_ref()?.node_names {
-            names if names.is_empty() && self.has_one_node_each() => self.router_name(self.router_of(node)),
-            _ => self.own_node_name(node),
-        }
-    }
-
-    /// The name that a node has of its own.
-    pub(crate) fn own_node_name(&self, node: NodeId) -> Option<&str> {
-        let name: &str = self.details.as_ref()?.node_names.get(node.index())?;
-        (!name.is_empty()).then_some(name)
-    }
-
-    /// The globally unique identifier of a switch, if its file is one of a fabric: its own, or else what ibsim gives it.
-    pub fn router_guid(&self, router: RouterId) -> Option<u64> {
-        *self.details.as_ref()?.router_guids.get(router.index())?
-    }
-
-    /// The globally unique identifier of the adapter's port that is a node, in a fabric: its own, or else what ibsim gives it.
-    pub fn node_guid(&self, node: NodeId) -> Option<u64> {
-        *self.details.as_ref()?.node_guids.get(node.index())?
-    }
-
-    /// The adapter's port that a node is, in a fabric.
-    pub fn adapter_port(&self, node: NodeId) -> Option<AdapterPort> {
-        self.details.as_ref()?.adapter_ports.get(node.index()).copied()
-    }
-
-    /// The number of host adapters, in a fabric.
-    pub fn adapters(&self) -> Option<usize> {
-        let ports = &self.details.as_ref()?.adapter_ports;
-        ports.iter().map(|port| port.adapter as usize + 1).max()
-    }
-}
-
-/// Where each router's channels start, and where the last one's end.
-fn starts(routers: usize, links: &[(u32, u32)]) -> Vec<u32> {
-    let mut first_out = vec![0u32; routers + 1];
-    for &(u, v) in links {
-        first_out[u as usize + 1] += 1;
-        first_out[v as usize + 1] += 1;
-    }
-    for router in 0..routers {
-        first_out[router + 1] += first_out[router];
-    }
-    first_out
 }
 
 #[cfg(test)]
@@ -573,7 +286,7 @@ mod tests {
     fn a_hypercube_joins_addresses_that_differ_in_one_bit() {
         let cube = build("hypercube:4");
         assert_eq!((cube.routers(), cube.links()), (16, 32));
-        for channel in (0..cube.channels() as u32).map(ChannelId::new) {
+        for channel in cube.channel_ids() {
             assert_eq!((cube.from(channel).raw() ^ cube.to(channel).raw()).count_ones(), 1);
         }
     }
@@ -584,14 +297,14 @@ mod tests {
             let name = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
             let network = build(&format!("{}:{name}", if wraps { "torus" } else { "mesh" }));
             let grid = network.shape().grid().unwrap();
-            for channel in (0..network.channels() as u32).map(ChannelId::new) {
+            for channel in network.channel_ids() {
                 let back = network.reverse(channel);
                 prop_assert_ne!(back, channel);
                 prop_assert_eq!(network.reverse(back), channel);
                 prop_assert_eq!(network.from(back), network.to(channel));
                 prop_assert_eq!(network.to(back), network.from(channel));
             }
-            for router in (0..network.routers() as u32).map(RouterId::new) {
+            for router in network.router_ids() {
                 let mut found = Vec::new();
                 for dimension in 0..grid.dimensions() {
                     for direction in [Direction::Negative, Direction::Positive] {

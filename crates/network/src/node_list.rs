@@ -2,6 +2,7 @@
 
 use crate::error::NodeError;
 use crate::ids::NodeId;
+use crate::nearest::nearest;
 use crate::network::Network;
 
 /// Reads one node: its number, in a grid its coordinates joined by commas, or its name if the network's file has names.
@@ -67,7 +68,7 @@ fn node_named(network: &Network, given: &str) -> Result<Option<NodeId>, NodeErro
     if given.bytes().all(|byte| byte.is_ascii_digit()) || !network.has_names() {
         return Ok(None);
     }
-    let mut named = nodes(network).filter(|&node| network.node_name(node) == Some(given));
+    let mut named = network.node_ids().filter(|&node| network.node_name(node) == Some(given));
     match (named.next(), named.next()) {
         (Some(first), Some(second)) => {
             Err(NodeError::Ambiguous { given: given.to_owned(), first: first.raw(), second: second.raw() })
@@ -76,20 +77,12 @@ fn node_named(network: &Network, given: &str) -> Result<Option<NodeId>, NodeErro
     }
 }
 
-fn nodes(network: &Network) -> impl Iterator<Item = NodeId> + use<> {
-    (0..network.nodes() as u32).map(NodeId::new)
-}
-
 fn nearest_name(network: &Network, given: &str) -> String {
     if !network.has_names() {
         return String::new();
     }
-    // Long lists and long names would take long.
-    let names = nodes(network).take(4096).filter_map(|node| network.node_name(node));
-    let names = names.filter(|name| name.len().max(given.len()) <= 64);
-    let nearest = names.map(|name| (strsim::damerau_levenshtein(given, name), name)).min();
-    match nearest.filter(|&(distance, _)| distance <= 3) {
-        Some((_, name)) => format!(" or a name such as `{name}`"),
+    match nearest(given, network.node_ids().filter_map(|node| network.node_name(node))) {
+        Some(name) => format!(" or a name such as `{name}`"),
         None => " or a node's name".to_owned(),
     }
 }
@@ -101,7 +94,7 @@ fn nearest_name(network: &Network, given: &str) -> String {
 pub fn parse_node_list(network: &Network, text: &str) -> Result<Vec<NodeId>, NodeError> {
     let text = text.trim();
     if text == "all" {
-        return Ok((0..network.nodes() as u32).map(NodeId::new).collect());
+        return Ok(network.node_ids().collect());
     }
     let text = text.strip_suffix(';').unwrap_or(text);
     if text.trim().is_empty() {

@@ -9,6 +9,7 @@ use crate::builder::{MAX_LINKS, MAX_NODES, MAX_PORT};
 use crate::error::TopologyError;
 use crate::graph_spec::{GRAPHS, GraphSpec};
 use crate::grid::Grid;
+use crate::nearest::did_you_mean;
 use crate::network::Network;
 use crate::one_way::{Wiring, one_way};
 use crate::shape::Shape;
@@ -71,6 +72,7 @@ impl FromStr for TopologySpec {
 
     fn from_str(text: &str) -> Result<Self, TopologyError> {
         let given = text.trim();
+        let hint = |family| did_you_mean(family, families().map(|(name, _)| name));
         let unknown = |hint| TopologyError::Unknown { given: given.to_owned(), expected: TOPOLOGY_FORMS, hint };
         if given == "petersen" {
             return Ok(Self::Graph(GraphSpec::Petersen));
@@ -81,7 +83,7 @@ impl FromStr for TopologySpec {
             } else if let Some((_, example)) = families().find(|&(name, _)| name == given) {
                 Err(unknown(format!("; `{given}` needs its size, as in `{example}`")))
             } else {
-                Err(unknown(format!("{}; there is no such file", nearest(given))))
+                Err(unknown(format!("{}; there is no such file", hint(given))))
             };
         };
         if let Some(graph) = GraphSpec::parse(given, family, rest)? {
@@ -112,18 +114,9 @@ impl FromStr for TopologySpec {
             "butterfly" => multistage(given, rest, family).map(|(radix, stages)| Self::Butterfly(radix, stages)),
             "omega" => multistage(given, rest, family).map(|(radix, stages)| Self::Omega(radix, stages)),
             _ if Path::new(given).exists() => Ok(Self::File(given.to_owned())),
-            _ => Err(unknown(nearest(family))),
+            _ => Err(unknown(hint(family))),
         }
     }
-}
-
-fn nearest(family: &str) -> String {
-    families()
-        .map(|(name, _)| (strsim::damerau_levenshtein(family, name), name))
-        .min()
-        // Short names are near to anything.
-        .filter(|&(distance, name)| distance <= 3 && distance < name.len().max(family.len()).div_ceil(2))
-        .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
 }
 
 fn extents(given: &str, rest: &str, expected: &'static str) -> Result<Vec<u32>, TopologyError> {

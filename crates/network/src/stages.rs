@@ -88,7 +88,7 @@ impl Stages {
 
     /// The same number with another value of one digit.
     #[inline]
-    pub fn with_digit(&self, number: u32, digit: u32, value: u32) -> u32 {
+    pub(crate) fn with_digit(&self, number: u32, digit: u32, value: u32) -> u32 {
         number - self.digit(number, digit) * self.weight(digit) + value * self.weight(digit)
     }
 

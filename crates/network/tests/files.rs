@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use wormcast_network::{
     ChannelId, FileFormat, Network, NetworkAnynet, NetworkBuilder, NetworkEdgeList, NetworkGraphml, NetworkIbsim,
-    NetworkNodeLink, NodeDetails, NodeId, RouterId, TopologySpec,
+    NetworkNodeLink, NodeDetails, RouterId, TopologySpec,
 };
 
 const FORMATS: [FileFormat; 5] =
@@ -21,40 +21,29 @@ fn write(format: FileFormat, network: &Network) -> String {
     }
 }
 
-fn routers(network: &Network) -> impl Iterator<Item = RouterId> + use<> {
-    (0..network.routers() as u32).map(RouterId::new)
-}
-
-fn nodes(network: &Network) -> impl Iterator<Item = NodeId> + use<> {
-    (0..network.nodes() as u32).map(NodeId::new)
-}
-
-fn channels(network: &Network) -> impl Iterator<Item = ChannelId> + use<> {
-    (0..network.channels() as u32).map(ChannelId::new)
-}
-
 /// Which routers are joined, how often, and who is attached where.
 fn wiring(network: &Network) -> (usize, Vec<(u32, u32)>, Vec<u32>) {
-    let mut links: Vec<_> = channels(network).map(|c| (network.from(c).raw(), network.to(c).raw())).collect();
+    let mut links: Vec<_> = network.channel_ids().map(|c| (network.from(c).raw(), network.to(c).raw())).collect();
     links.sort_unstable();
-    (network.routers(), links, nodes(network).map(|node| network.router_of(node).raw()).collect())
+    (network.routers(), links, network.node_ids().map(|node| network.router_of(node).raw()).collect())
 }
 
 type Link = (u32, u32, Option<u32>, Option<u32>);
 
 fn ports(network: &Network) -> (Vec<Link>, Vec<Option<u32>>) {
     let ends = |c: ChannelId| (network.from(c).raw(), network.to(c).raw());
-    let mut links: Vec<Link> = channels(network)
+    let mut links: Vec<Link> = network
+        .channel_ids()
         .map(|c| (ends(c).0, ends(c).1, network.port_of(c), network.port_of(network.reverse(c))))
         .collect();
     links.sort_unstable();
-    (links, nodes(network).map(|node| network.node_port(node)).collect())
+    (links, network.node_ids().map(|node| network.node_port(node)).collect())
 }
 
 fn names(network: &Network) -> (Vec<Option<&str>>, Vec<Option<&str>>) {
     (
-        routers(network).map(|router| network.router_name(router)).collect(),
-        nodes(network).map(|node| network.node_name(node)).collect(),
+        network.router_ids().map(|router| network.router_name(router)).collect(),
+        network.node_ids().map(|node| network.node_name(node)).collect(),
     )
 }
 
@@ -62,7 +51,7 @@ fn names(network: &Network) -> (Vec<Option<&str>>, Vec<Option<&str>>) {
 fn check(network: &Network) {
     assert!(network.routers() > 0 && network.nodes() > 0);
     let mut next = 0;
-    for router in routers(network) {
+    for router in network.router_ids() {
         for node in network.nodes_of(router) {
             assert_eq!((node.raw(), network.router_of(node)), (next, router));
             next += 1;
@@ -79,7 +68,7 @@ fn check(network: &Network) {
         }
     }
     assert_eq!(next as usize, network.nodes());
-    for channel in channels(network) {
+    for channel in network.channel_ids() {
         let back = network.reverse(channel);
         assert_ne!(network.from(channel), network.to(channel));
         assert_eq!((network.reverse(back), network.from(back)), (channel, network.to(channel)));

@@ -87,7 +87,7 @@ mod tests {
             let mesh = format!("mesh:{name}").parse::<TopologySpec>().unwrap().build().unwrap();
             let grid = mesh.shape().mesh().unwrap();
             let mut by_label = vec![None; mesh.routers()];
-            for router in (0..mesh.routers() as u32).map(RouterId::new) {
+            for router in mesh.router_ids() {
                 by_label[hamiltonian_label(grid, router) as usize] = Some(router);
             }
             let path: Vec<_> = by_label.into_iter().map(|r| r.expect("labels are a permutation")).collect();

@@ -2,7 +2,7 @@
 
 use wormcast_network::{ChannelId, Network};
 
-use crate::numbering::{ChannelNumbering, all_channels};
+use crate::numbering::ChannelNumbering;
 use crate::turn_set::TurnSet;
 
 /// Channels whose reach is computed together: 512 bits are a cache line.
@@ -21,7 +21,7 @@ impl TurnSet {
     pub fn irreducible(&self, network: &Network) -> Option<bool> {
         let numbering = ChannelNumbering::find(network, |held, next| self.permits(network, held, next)).ok()?;
         // Those that a worm comes to last come first.
-        let mut order: Vec<ChannelId> = all_channels(network).collect();
+        let mut order: Vec<ChannelId> = network.channel_ids().collect();
         order.sort_unstable_by_key(|&channel| std::cmp::Reverse(numbering.number(channel)));
 
         let mut reach: Vec<Reach> = vec![[0; WORDS]; network.channels()];

@@ -37,8 +37,8 @@ impl ChannelNumbering {
             let may_follow = &may_follow;
             network.outputs(network.to(held)).filter(move |&next| may_follow(held, next))
         };
-        let mut successors: Vec<u32> = all_channels(network).map(|held| after(held).count() as u32).collect();
-        let mut done: Vec<ChannelId> = all_channels(network).filter(|held| successors[held.index()] == 0).collect();
+        let mut successors: Vec<u32> = network.channel_ids().map(|held| after(held).count() as u32).collect();
+        let mut done: Vec<ChannelId> = network.channel_ids().filter(|held| successors[held.index()] == 0).collect();
         let mut next = 0;
         while let Some(&requested) = done.get(next) {
             next += 1;
@@ -62,7 +62,8 @@ impl ChannelNumbering {
     }
 
     /// A numbering from elsewhere, by channel: check it.
-    pub fn from_numbers(numbers: Vec<u32>) -> Self {
+    #[cfg(test)]
+    pub(crate) fn from_numbers(numbers: Vec<u32>) -> Self {
         Self(numbers)
     }
 
@@ -76,7 +77,7 @@ impl ChannelNumbering {
     /// # Errors
     /// A pair of channels for which they do not.
     pub fn check(&self, network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool) -> Result<(), NotAProof> {
-        for held in all_channels(network) {
+        for held in network.channel_ids() {
             for requested in network.outputs(network.to(held)) {
                 let rises = matches!((self.number(held), self.number(requested)), (Some(a), Some(b)) if a < b);
                 if !rises && may_follow(held, requested) {
@@ -88,10 +89,6 @@ impl ChannelNumbering {
     }
 }
 
-pub(crate) fn all_channels(network: &Network) -> impl Iterator<Item = ChannelId> + use<> {
-    (0..network.channels() as u32).map(ChannelId::new)
-}
-
 /// A shortest cycle through some channel that is on one, where all channels with `successors` lead to cycles.
 fn shortest_cycle<I: Iterator<Item = ChannelId>>(
     network: &Network,
@@ -100,7 +97,7 @@ fn shortest_cycle<I: Iterator<Item = ChannelId>>(
 ) -> Vec<ChannelId> {
     let left = |channel: &ChannelId| successors[channel.index()] > 0;
     let mut seen = vec![false; network.channels()];
-    let Some(mut start) = all_channels(network).find(left) else { return Vec::new() };
+    let Some(mut start) = network.channel_ids().find(left) else { return Vec::new() };
     // Whoever goes on comes to a cycle.
     while !std::mem::replace(&mut seen[start.index()], true) {
         match after(start).find(left) {

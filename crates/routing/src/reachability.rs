@@ -61,10 +61,10 @@ impl ReachabilityRouting {
     pub fn new(network: &Network, root: Root) -> Result<Self, Unsupported> {
         let turns = up_down(network, root)?;
         let words = node_set::words(network.nodes());
-        let routers = (0..network.routers() as u32).map(RouterId::new);
+        let routers = network.router_ids();
         let mut start = vec![u32::MAX; network.channels()];
         let mut down = 0u32;
-        for channel in (0..network.channels() as u32).map(ChannelId::new) {
+        for channel in network.channel_ids() {
             if turns.label(channel).is_free() {
                 start[channel.index()] = down;
                 down += 1;
@@ -135,7 +135,7 @@ impl ReachabilityRouting {
 fn order(network: &Network, is_up: impl Fn(&ChannelId) -> bool) -> Vec<RouterId> {
     let mut waits: Vec<usize> = Vec::with_capacity(network.routers());
     let mut order = Vec::with_capacity(network.routers());
-    for router in (0..network.routers() as u32).map(RouterId::new) {
+    for router in network.router_ids() {
         waits.push(network.outputs(router).filter(&is_up).count());
         if waits[router.index()] == 0 {
             order.push(router);

@@ -1,7 +1,7 @@
 //! Routing relations by name.
 
 use thiserror::Error;
-use wormcast_network::Network;
+use wormcast_network::{Network, did_you_mean};
 
 use crate::destination_tag::DestinationTag;
 use crate::e_cube::ECube;
@@ -80,7 +80,7 @@ impl From<TreesError> for RoutingError {
 
 /// A name that no registry entry has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown {kind} `{given}`: expected one of {}{}", .expected.join(", "), nearest(.given, .expected))]
+#[error("unknown {kind} `{given}`: expected one of {}{}", .expected.join(", "), did_you_mean(.given, .expected.iter().copied()))]
 pub struct UnknownName {
     /// What was looked for, such as `routing`.
     pub kind: &'static str,
@@ -88,15 +88,6 @@ pub struct UnknownName {
     pub given: String,
     /// The valid names.
     pub expected: Vec<&'static str>,
-}
-
-fn nearest(given: &str, expected: &[&str]) -> String {
-    expected
-        .iter()
-        .map(|name| (strsim::damerau_levenshtein(given, name), name))
-        .min()
-        .filter(|&(distance, name)| distance <= name.len() / 2)
-        .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
 }
 
 /// Whether there is a routing of this name, on some network.

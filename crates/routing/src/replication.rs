@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::dependency::{Dependencies, Resource, WormRule};
 use crate::multidestination::MultidestinationRouting;
@@ -63,10 +63,10 @@ pub fn synchronous_deadlock(
     together: bool,
 ) -> Option<[Resource; 2]> {
     let mut starting = vec![0; network.routers()];
-    for node in (0..network.nodes() as u32).map(NodeId::new) {
+    for node in network.node_ids() {
         starting[network.entry_of(node).index()] += 1;
     }
-    let routers = || (0..network.routers() as u32).map(RouterId::new);
+    let routers = || network.router_ids();
     if !together {
         return routers().find_map(|at| {
             let mut outputs = outputs_down(network, switches, at);
@@ -139,7 +139,7 @@ fn meeting(
 mod tests {
     use super::*;
     use crate::{Choice, ReachabilityRouting, Root, Turnaround};
-    use wormcast_network::TopologySpec;
+    use wormcast_network::{NodeId, TopologySpec};
 
     fn build(spec: &str) -> Network {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()

@@ -10,7 +10,7 @@ pub struct Survey {
     /// Whether every router that worms start at or go to has a route to every other of them.
     pub connected: bool,
     /// The mean length in hops of the shortest permitted routes, over ordered pairs of different routers; `None` if some
-    /// pair has no route.
+    /// pair has no route, or there are no pairs.
     pub average_distance: Option<f64>,
     /// The same between nodes at different routers: routers count as often as they have nodes.
     pub node_distance: Option<f64>,
@@ -52,11 +52,20 @@ impl Lengths {
         self.node_total += pairs * u64::from(hops);
     }
 
+    /// The hops of all pairs of nodes together: as many as their worms cross channels.
+    pub(crate) fn node_hops(&self) -> u64 {
+        self.node_total
+    }
+
+    fn average(&self, total: u64, pairs: u64) -> Option<f64> {
+        (self.connected && pairs > 0).then(|| total as f64 / pairs as f64)
+    }
+
     pub(crate) fn survey(&self) -> Survey {
         Survey {
             connected: self.connected,
-            average_distance: self.connected.then_some(self.total as f64 / self.pairs.max(1) as f64),
-            node_distance: self.connected.then_some(self.node_total as f64 / self.node_pairs.max(1) as f64),
+            average_distance: self.average(self.total, self.pairs),
+            node_distance: self.average(self.node_total, self.node_pairs),
             diameter: self.connected.then_some(self.longest),
         }
     }
@@ -66,10 +75,10 @@ impl Lengths {
 ///
 /// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels).
 pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
-    let ends = || (0..network.routers() as u32).map(RouterId::new).filter(|&router| network.nodes_of(router).len() > 0);
+    let ends = || network.router_ids().filter(|&router| network.nodes_of(router).len() > 0);
     // One-way networks are entered elsewhere than they are left.
     let nodes_at = network.entering_nodes();
-    let starts = || (0..network.routers() as u32).map(RouterId::new).filter(|router| nodes_at[router.index()] > 0);
+    let starts = || network.router_ids().filter(|router| nodes_at[router.index()] > 0);
     let mut lengths = Lengths::new();
     let mut hops = vec![u32::MAX; network.channels()];
     let mut candidates = Vec::new();

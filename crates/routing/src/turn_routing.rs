@@ -226,7 +226,8 @@ impl TurnRouting {
             }
         }
         let load = LinkLoad {
-            mean: load.iter().fold(0.0, |sum, load| sum + load) / load.len().max(1) as f64,
+            // Shortest ways to choose from are equally long: no need to add up fractions.
+            mean: lengths.node_hops() as f64 / load.len().max(1) as f64,
             max: load.iter().copied().fold(0.0, f64::max),
         };
         (lengths.survey(), load)

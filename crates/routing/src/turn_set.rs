@@ -1,6 +1,6 @@
 //! Sets of prohibited turns.
 
-use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_network::{ChannelId, Network};
 
 /// What a router says of one of its links.
 ///
@@ -83,7 +83,7 @@ impl TurnSet {
         let mut by_group: Vec<u32> = (0..network.channels() as u32).collect();
         let (mut turns, mut prohibited) = (0, 0);
         let mut first = 0;
-        for router in (0..network.routers() as u32).map(RouterId::new) {
+        for router in network.router_ids() {
             let degree = network.outputs(router).len();
             let own = &mut by_group[first..first + degree];
             own.sort_unstable_by_key(|&c| (labels[c as usize].number(), c));
@@ -145,7 +145,7 @@ impl TurnSet {
     ///
     /// The worms that may not turn there arrive by the [reverse](Network::reverse) of one and would leave by the other.
     pub fn prohibited<'a>(&'a self, network: &'a Network) -> impl Iterator<Item = (ChannelId, ChannelId)> + 'a {
-        (0..network.routers() as u32).map(RouterId::new).flat_map(move |router| {
+        network.router_ids().flat_map(move |router| {
             let outputs = network.outputs(router);
             outputs.clone().enumerate().flat_map(move |(i, one)| {
                 let others = outputs.clone().skip(i + 1);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wormcast_network::{Network, RouterId};
+use wormcast_network::{Network, RouterId, did_you_mean};
 
 use crate::relation::Unsupported;
 use crate::turn_set::{Label, TurnSet};
@@ -57,7 +57,7 @@ impl Root {
             "maximum-degree" | "max-degree" => return Ok(Self::MaximumDegree),
             _ => {}
         }
-        let routers = || (0..network.routers() as u32).map(RouterId::new);
+        let routers = || network.router_ids();
         let last = network.routers().saturating_sub(1);
         let number = given.bytes().all(|byte| byte.is_ascii_digit()).then(|| given.parse::<usize>().ok()).flatten();
         let coordinates = || {
@@ -70,13 +70,9 @@ impl Root {
         match number.or_else(coordinates).or_else(named).filter(|&router| router <= last) {
             Some(router) => Ok(Self::Router(RouterId::new(router as u32))),
             None => {
-                // Long lists and long names would take long.
-                let names = routers().take(4096).filter_map(|router| network.router_name(router));
+                let names = routers().filter_map(|router| network.router_name(router));
                 let words = ["smallest-id", "maximum-degree", "max-degree"].into_iter().chain(names);
-                let near = words.filter(|word| word.len().max(given.len()) <= 64);
-                let near = near.map(|word| (strsim::damerau_levenshtein(given, word), word)).min();
-                let near = near.filter(|&(distance, word)| distance <= word.len() / 3);
-                let hint = near.map_or_else(String::new, |(_, word)| format!("; did you mean `{word}`?"));
+                let hint = did_you_mean(given, words);
                 let or_name = if network.has_names() { ", or a name" } else { "" };
                 let routers = format!("0 to {last}{or_name}");
                 Err(InvalidRoot { given: given.to_owned(), network: network.name().to_owned(), routers, hint })
@@ -147,7 +143,7 @@ pub(crate) fn require_ways_back(name: &str, network: &Network) -> Result<(), Uns
 
 /// The distance of every router from the root of its component.
 fn levels(network: &Network, root: Root) -> Vec<u32> {
-    let mut roots: Vec<RouterId> = (0..network.routers() as u32).map(RouterId::new).collect();
+    let mut roots: Vec<RouterId> = network.router_ids().collect();
     match root {
         Root::SmallestId => {}
         Root::MaximumDegree => roots.sort_by_key(|&r| std::cmp::Reverse(network.outputs(r).len())),

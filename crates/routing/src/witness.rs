@@ -34,7 +34,7 @@ pub fn witness_of_relation(
     (held, requested): (ChannelId, ChannelId),
     limit: usize,
 ) -> Witness {
-    let routers = || (0..network.routers() as u32).map(RouterId::new);
+    let routers = || network.router_ids();
     let first_node = |router: RouterId| network.nodes_of(router).next();
     let mut witness = Witness { pairs: None, examples: Vec::new() };
     let mut candidates = Vec::new();

@@ -144,7 +144,7 @@ proptest! {
             let tree = tree.rooted_at(&network, root).unwrap();
             tree.children(root).iter().map(|&child| tree.subtree(network.to(child)).len()).max().unwrap_or(0)
         };
-        let all = (0..network.routers() as u32).map(RouterId::new);
+        let all = network.router_ids();
         let best = all.map(largest_branch).min().unwrap();
         prop_assert_eq!(largest_branch(tree.best_balanced_root(&network)), best);
     }
@@ -199,7 +199,7 @@ fn the_hamilton_order_makes_two_hamilton_paths() {
         check_trees(&network, &trees, &[]);
         assert_eq!(trees.len(), 2);
         for tree in &trees {
-            let all = (0..network.routers() as u32).map(RouterId::new);
+            let all = network.router_ids();
             assert!(all.into_iter().all(|router| tree.degree(router) <= 2), "{side}");
         }
     }

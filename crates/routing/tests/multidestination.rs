@@ -119,8 +119,8 @@ fn one_destination_is_a_unicast() {
         let network = build(spec);
         let stages = *network.shape().stages().unwrap();
         let routing = Turnaround::new(Choice::Adaptive);
-        for source in (0..network.nodes() as u32).map(NodeId::new) {
-            for target in (0..network.nodes() as u32).map(NodeId::new).filter(|&target| target != source) {
+        for source in network.node_ids() {
+            for target in network.node_ids().filter(|&target| target != source) {
                 let found = walk(&network, &routing, source, &[target], |_| 0);
                 let top = stages.common_stage(source, target) as usize;
                 assert_eq!((found.up.len(), found.down.len()), (top, top));

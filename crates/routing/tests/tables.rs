@@ -27,10 +27,6 @@ fn shared(path: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-fn nodes(network: &Network) -> impl Iterator<Item = NodeId> + use<> {
-    (0..network.nodes() as u32).map(NodeId::new)
-}
-
 /// Where a message ends, step by step: `None` if it does not arrive; else the channels.
 fn walk(network: &Network, tables: &ForwardingTables, source: NodeId, address: usize) -> Option<Vec<ChannelId>> {
     let Target::Node(destination) = tables.destinations()[address].target else { return None };
@@ -51,9 +47,9 @@ fn walk(network: &Network, tables: &ForwardingTables, source: NodeId, address: u
 fn check_report(network: &Network, tables: &ForwardingTables, report: &TablesReport) {
     let (mut pairs, mut failing, mut ways, mut hops, mut longest) = (0, 0, 0u64, 0, 0);
     let mut load = vec![0u64; network.channels()];
-    for destination in nodes(network) {
+    for destination in network.node_ids() {
         let addresses = tables.addresses_of(Target::Node(destination));
-        for source in nodes(network).filter(|&source| source != destination) {
+        for source in network.node_ids().filter(|&source| source != destination) {
             if addresses.is_empty() {
                 (pairs, failing) = (pairs + 1, failing + 1);
             }
@@ -103,7 +99,7 @@ fn check_dependencies(network: &Network, tables: &ForwardingTables) {
     let mut expected = std::collections::BTreeMap::new();
     for address in 0..tables.destinations().len() {
         let Target::Node(destination) = tables.destinations()[address].target else { continue };
-        for source in nodes(network).filter(|&source| source != destination) {
+        for source in network.node_ids().filter(|&source| source != destination) {
             let mut at = network.router_of(source);
             let mut held = None;
             for _ in 0..=network.routers() {
@@ -115,7 +111,7 @@ fn check_dependencies(network: &Network, tables: &ForwardingTables) {
             }
         }
     }
-    for held in (0..network.channels() as u32).map(ChannelId::new) {
+    for held in network.channel_ids() {
         for next in network.outputs(network.to(held)) {
             let expected = expected.get(&(held, next));
             assert_eq!(dependencies.contains(held, next), expected.is_some());
@@ -150,7 +146,7 @@ fn check_choice(network: &Network, name: &str, detours: bool) -> Result<(), NoTa
     for (address, destination) in tables.destinations().iter().enumerate() {
         let Target::Node(node) = destination.target else { continue };
         let target = network.router_of(node);
-        for source in nodes(network).filter(|&source| source != node) {
+        for source in network.node_ids().filter(|&source| source != node) {
             let way = walk(network, tables, source, address).unwrap();
             let mut arrived = None;
             for channel in way {

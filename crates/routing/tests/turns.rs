@@ -137,14 +137,6 @@ fn link_of(graph: &Graph, network: &Network) -> Vec<Directed> {
     all
 }
 
-fn channels(network: &Network) -> impl Iterator<Item = ChannelId> + use<> {
-    (0..network.channels() as u32).map(ChannelId::new)
-}
-
-fn routers(network: &Network) -> impl Iterator<Item = RouterId> + use<> {
-    (0..network.routers() as u32).map(RouterId::new)
-}
-
 fn is_simple(graph: &Graph) -> bool {
     let mut seen = HashSet::new();
     graph.links.iter().all(|&(u, v)| seen.insert((u.min(v), u.max(v))))
@@ -156,7 +148,7 @@ fn check_theorems(graph: &Graph, network: &Network, turns: &TurnSet) {
     assert_eq!(independent.prohibited.len() as u64, turns.prohibited_turns());
     assert_eq!(graph.turns(), turns.turns());
     assert!(!independent.has_cycle(), "Theorem 1");
-    for source in routers(network) {
+    for source in network.router_ids() {
         let hops = independent.hops(source.raw(), graph.routers);
         assert!(hops.iter().all(Option::is_some), "Theorem 2: from {source}: {hops:?}");
     }
@@ -207,7 +199,7 @@ proptest! {
             let independent = Turns::new(&graph, &network, turns);
             let link_of = link_of(&graph, &network);
             // `permits` is the complement of `prohibited`.
-            for held in channels(&network) {
+            for held in network.channel_ids() {
                 let after = independent.after(link_of[held.index()]);
                 for next in network.outputs(network.to(held)) {
                     prop_assert_eq!(turns.permits(&network, held, next), after.contains(&link_of[next.index()]));
@@ -246,7 +238,7 @@ proptest! {
             let routing = relation.turn_routing().unwrap();
             let turns = Turns::new(&graph, &network, routing.turns());
             let deterministic = name.ends_with("deterministic");
-            let hops: Vec<_> = routers(&network).map(|source| turns.hops(source.raw(), graph.routers)).collect();
+            let hops: Vec<_> = network.router_ids().map(|source| turns.hops(source.raw(), graph.routers)).collect();
             let mut candidates = Vec::new();
             for (source, target) in pairs(&network) {
                 relation.candidates(&network, source, None, target, &mut candidates);
@@ -275,7 +267,7 @@ proptest! {
 }
 
 fn pairs(network: &Network) -> Vec<(RouterId, RouterId)> {
-    routers(network).flat_map(|s| routers(network).filter(move |&t| s != t).map(move |t| (s, t))).collect()
+    network.router_ids().flat_map(|s| network.router_ids().filter(move |&t| s != t).map(move |t| (s, t))).collect()
 }
 
 /// Every hop brings a header one hop nearer, and only over permitted turns.

@@ -5,10 +5,10 @@ use wormcast_network::{ChannelId, Network, Ports};
 use wormcast_routing::{Branching, NoRoute};
 
 use crate::buffer::Buffer;
-use crate::config::{Header, Replication, Reservation, StartupMode, Timing};
+use crate::config::{StartupMode, Timing};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
-use crate::switching::Wormhole;
+use crate::switching::{Header, Replication, Reservation, Wormhole};
 
 /// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

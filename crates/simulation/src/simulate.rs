@@ -5,7 +5,7 @@ use wormcast_multicast::{Itinerary, Multicast, Plan, PlanError, Worm};
 use wormcast_network::{ChannelId, NodeId};
 use wormcast_routing::NoRoute;
 
-use crate::config::{Header, Mode, Warmup};
+use crate::config::{Mode, Warmup};
 use crate::engine::{Engine, Progress};
 use crate::flit::FlitEngine;
 use crate::observer::{Cycle, Generated, Observer};
@@ -14,6 +14,7 @@ use crate::recorder::{Goal, Recorder};
 use crate::result::{Deadlock, RunResult};
 use crate::scenario::Scenario;
 use crate::switch::{SwitchConfig, SwitchEngine};
+use crate::switching::{Header, Replication};
 use crate::traffic::MessageSource;
 use crate::worm::WormEngine;
 
@@ -417,7 +418,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
                         "the flit engine moves on one virtual channel only: set `virtual_channels = 1`",
                     );
                 }
-                (Itinerary::Tree(_), Header::Tree) if config.replication == crate::config::Replication::Independent => {
+                (Itinerary::Tree(_), Header::Tree) if config.replication == Replication::Independent => {
                     return fail(
                         "switching.replication",
                         "trees",

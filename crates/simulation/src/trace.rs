@@ -1,5 +1,6 @@
 //! Message traces: random traffic replaced by a file.
 
+use wormcast_multicast::Multicast;
 use wormcast_network::{Network, NodeId, parse_node, parse_node_list};
 
 use crate::observer::Cycle;
@@ -16,6 +17,9 @@ pub(crate) struct TraceMessage {
 /// The last cycle of a trace: later ones could not be told apart in floating-point results.
 const MAX_CYCLE: Cycle = 1 << 53;
 
+/// The columns of a line.
+const COLUMNS: [&str; 4] = ["cycle", "source", "length", "destinations"];
+
 const FORM: &str = "expected `cycle source length destinations`, as in `120 4,3 32 1,4;7,2`";
 
 /// Reads a trace: one message a line, `cycle source length destinations`, destinations separated by `;`, nodes as numbers or
@@ -29,8 +33,9 @@ pub(crate) fn parse(path: &str, text: &str, network: &Network) -> Result<Vec<Tra
         }
         let fail = |problem: String| format!("{path}:{}: {problem}", number + 1);
         let words: Vec<&str> = content.split_whitespace().collect();
-        let &[at, source, length, ref destinations @ ..] = &words[..] else {
-            return Err(fail(format!("{} of 4 fields; {FORM}", words.len())));
+        let &[at, source, length, _, ..] = &words[..] else {
+            let missing = words.len();
+            return Err(fail(format!("column {}, `{}`, is missing; {FORM}", missing + 1, COLUMNS[missing])));
         };
         let at: Cycle = at.parse().map_err(|_| fail(format!("`{at}` is not a cycle; {FORM}")))?;
         if at > MAX_CYCLE {
@@ -47,11 +52,9 @@ pub(crate) fn parse(path: &str, text: &str, network: &Network) -> Result<Vec<Tra
                 return Err(fail(format!("`{length}` is not a length: expected 1 to {most} data flits")));
             }
         };
-        let destinations =
-            parse_node_list(network, &destinations.join(" ")).map_err(|error| fail(error.to_string()))?;
-        if destinations.iter().all(|&destination| destination == source) {
-            return Err(fail(format!("no destination but the source; {FORM}")));
-        }
+        let destinations = parse_node_list(network, &words[3..].join(" ")).map_err(|error| fail(error.to_string()))?;
+        let multicast = Multicast::checked(source, &destinations).map_err(|error| fail(error.to_string()))?;
+        let destinations = multicast.into_destinations();
         messages.push(TraceMessage { at, source, length, destinations });
     }
     if messages.is_empty() {
@@ -72,8 +75,11 @@ mod tests {
         assert_eq!(messages.len(), 2);
         assert_eq!((messages[0].source.raw(), messages[0].length, messages[0].destinations.len()), (5, 20, 2));
         let error = |text| parse("t", text, &mesh).unwrap_err();
-        assert!(error("0 1 2").starts_with("t:1: no destination but the source"));
-        assert!(error("0 1").starts_with("t:1: 2 of 4 fields"));
+        assert!(error("0 1 2").starts_with("t:1: column 4, `destinations`, is missing; expected `cycle source"));
+        assert!(error("0 1").starts_with("t:1: column 3, `length`, is missing; expected `cycle source"));
+        assert!(error("\n7").starts_with("t:2: column 2, `source`, is missing"));
+        assert!(error("0 1 2 1").starts_with("t:1: no destination but the source, node 1"));
+        assert!(error("0 1 2 ;").starts_with("t:1: no destination but the source, node 1"));
         assert!(error("5 1 2 3\n4 1 2 3").starts_with("t:2: cycle 4 comes after cycle 5"));
         assert!(error("5 1 0 3").starts_with("t:1: `0` is not a length"));
         assert!(error("x 1 2 3").starts_with("t:1: `x` is not a cycle"));

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 
 mod completions;
 mod experiment;
+mod man;
 mod plan;
 mod report;
 mod reproduce;
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     Reproduce(reproduce::Arguments),
     Schema(schema::Arguments),
     Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 impl Command {
@@ -64,6 +66,7 @@ impl Command {
             Self::Reproduce(arguments) => reproduce::run(&arguments, out),
             Self::Schema(arguments) => schema::run(&arguments, out),
             Self::Completions(arguments) => completions::run(&arguments, out),
+            Self::Man(arguments) => man::run(&arguments, out),
         }
     }
 }

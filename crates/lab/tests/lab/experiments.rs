@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use wormcast_lab::{Diagnostic, Experiment, Override, schema};
-use wormcast_network::ChannelId;
 
 fn shipped() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -79,7 +78,7 @@ fn graphs_without_a_seed_are_drawn_anew() {
         let points = experiment.points().unwrap();
         let scenario = experiment.scenario_of(&points[point], seed).unwrap();
         let network = scenario.network();
-        let ends = (0..network.channels() as u32).map(ChannelId::new).map(|c| (network.from(c), network.to(c)));
+        let ends = network.channel_ids().map(|c| (network.from(c), network.to(c)));
         ends.collect::<Vec<_>>()
     };
     let text = read("\"random:nodes=12,degree=3\"", "");

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use wormcast_network::{ChannelId, Layout, Network, RouterId, escape_dot};
+use wormcast_network::{Layout, Network, escape_dot};
 
 use super::palette::style;
 use super::router_name;
@@ -22,7 +22,7 @@ fn write_dot(out: &mut String, network: &Network, summary: &PlanSummary, multica
     let layout = Layout::new(network);
     writeln!(out, "digraph \"{}\" {{", escape_dot(network.name()))?;
     writeln!(out, "  node [shape=circle, fontsize=10, width=0.35, fixedsize=true];")?;
-    for router in (0..network.routers() as u32).map(RouterId::new) {
+    for router in network.router_ids() {
         let at = layout.position(router);
         let fill = if router == network.entry_of(multicast.source()) {
             ", style=filled, fillcolor=black, fontcolor=white"
@@ -34,7 +34,7 @@ fn write_dot(out: &mut String, network: &Network, summary: &PlanSummary, multica
         let name = escape_dot(&router_name(network, router));
         writeln!(out, "  {router} [label=\"{name}\", pos=\"{:.1},{:.1}!\"{fill}];", at.x, layout.height() - at.y)?;
     }
-    for channel in (0..network.channels() as u32).map(ChannelId::new) {
+    for channel in network.channel_ids() {
         if channel <= network.reverse(channel) {
             writeln!(out, "  {} -> {} [dir=none, color=lightgrey];", network.from(channel), network.to(channel))?;
         }

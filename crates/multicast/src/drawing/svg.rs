@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::{self, Write};
 
-use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, RouterId, escape_xml};
+use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, escape_xml};
 
 use super::offset::{arrow, arrow_head, offset, parallel};
 use super::palette::{Style, style};
@@ -258,7 +258,7 @@ impl Picture<'_> {
     fn write_routers(&self, out: &mut String) -> fmt::Result {
         let delivery = self.deliveries();
         writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
-        for router in (0..self.network.routers() as u32).map(RouterId::new) {
+        for router in self.network.router_ids() {
             let at = self.layout.position(router);
             let name = router_name(self.network, router);
             let here = || self.network.nodes_of(router).filter(|&node| self.layout.node_position(node).is_none());
@@ -282,7 +282,7 @@ impl Picture<'_> {
     /// The nodes that are drawn apart from their routers, with their numbers below.
     fn write_nodes(&self, out: &mut String) -> fmt::Result {
         let delivery = self.deliveries();
-        let places = (0..self.network.nodes() as u32).map(NodeId::new);
+        let places = self.network.node_ids();
         let places: Vec<_> = places.filter_map(|node| Some((node, self.layout.node_position(node)?))).collect();
         if places.is_empty() {
             return Ok(());

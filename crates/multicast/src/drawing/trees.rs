@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use wormcast_network::{ChannelId, Layout, Network, RouterId, escape_xml};
+use wormcast_network::{ChannelId, Layout, Network, escape_xml};
 use wormcast_routing::SpanningTree;
 
 use super::palette::{Style, style};
@@ -79,7 +79,7 @@ fn write_tree(out: &mut String, layout: &Layout, tree: &SpanningTree, style: Sty
     }
     writeln!(out, "</g>")?;
     writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
-    for router in (0..network.routers() as u32).map(RouterId::new) {
+    for router in network.router_ids() {
         let at = layout.position(router);
         let name = escape_xml(&router_name(network, router));
         if router == tree.root() {

@@ -5,7 +5,6 @@ use std::fmt;
 use super::escape::escape_dot;
 use super::layout::Layout;
 use crate::files::links;
-use crate::ids::{NodeId, RouterId};
 use crate::network::Network;
 
 /// A network as a Graphviz graph, one edge a link; routers have positions, which `neato -n` uses, and names as tooltips. Where
@@ -26,7 +25,7 @@ impl fmt::Display for NetworkDot<'_> {
         let layout = Layout::new(network);
         writeln!(f, "graph \"{}\" {{", escape_dot(network.name()))?;
         writeln!(f, "  node [shape=circle, fontsize=10, width=0.3, fixedsize=true];")?;
-        for router in (0..network.routers() as u32).map(RouterId::new) {
+        for router in network.router_ids() {
             let at = layout.position(router);
             // Graphviz's y runs upwards.
             write!(f, "  {router} [pos=\"{:.1},{:.1}!\"", at.x, layout.height() - at.y)?;
@@ -38,7 +37,7 @@ impl fmt::Display for NetworkDot<'_> {
         }
         if !network.has_one_node_each() {
             writeln!(f, "  node [shape=box, width=0.2, height=0.15];")?;
-            for node in (0..network.nodes() as u32).map(NodeId::new) {
+            for node in network.node_ids() {
                 write!(f, "  h{node} [label=\"{node}\"")?;
                 write_name(f, network.node_name(node))?;
                 writeln!(f, "];\n  {} -- h{node};", network.router_of(node))?;

@@ -5,7 +5,6 @@ use std::fmt;
 use super::escape::escape_xml;
 use super::layout::Layout;
 use crate::files::{NODE, ROUTER, links};
-use crate::ids::{NodeId, RouterId};
 use crate::network::Network;
 
 /// A network as GraphML: a vertex a router, an undirected edge a link, and each router's place in a drawing as `x` and `y`.
@@ -42,7 +41,7 @@ impl fmt::Display for NetworkGraphml<'_> {
         writeln!(f, r#"  <graph edgedefault="undirected">"#)?;
         writeln!(f, r#"    <data key="name">{}</data>"#, escape_xml(network.name()))?;
         let fabric = !network.has_plain_nodes();
-        for router in (0..network.routers() as u32).map(RouterId::new) {
+        for router in network.router_ids() {
             let at = layout.position(router);
             let (x, y) = (at.x, layout.height() - at.y);
             write!(f, r#"    <node id="n{router}"><data key="x">{x:.1}</data><data key="y">{y:.1}</data>"#)?;
@@ -52,7 +51,7 @@ impl fmt::Display for NetworkGraphml<'_> {
             }
             writeln!(f, "</node>")?;
         }
-        let nodes = || (0..network.nodes() as u32).map(NodeId::new).filter(|_| fabric);
+        let nodes = || network.node_ids().filter(|_| fabric);
         for node in nodes() {
             write!(f, r#"    <node id="h{node}">"#)?;
             write_label(f, network.own_node_name(node))?;

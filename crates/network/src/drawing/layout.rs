@@ -30,7 +30,7 @@ pub struct Point {
 
 /// A piece of text beside the routers: a coordinate along an axis, or a router's number.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Caption {
+pub(crate) struct Caption {
     /// Its centre.
     pub at: Point,
     /// What it says.
@@ -175,10 +175,10 @@ impl<'n> Layout<'n> {
     }
 
     /// Coordinates beside each plane of a mesh or torus; the routers' numbers elsewhere.
-    pub fn captions(&self) -> Vec<Caption> {
+    pub(crate) fn captions(&self) -> Vec<Caption> {
         const BESIDE: f64 = 28.0;
         let network = self.network;
-        let routers = (0..network.routers() as u32).map(RouterId::new);
+        let routers = network.router_ids();
         let (Shape::Mesh(grid) | Shape::Torus(grid)) = network.shape() else {
             let at = |router| match network.shape().grid() {
                 Some(_) => {
@@ -255,7 +255,7 @@ mod tests {
         for spec in ["mesh:3x2x3", "torus:2x3", "torus:3x3x3", "hypercube:4", "bmin:3x3", "omega:2x3"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let layout = Layout::new(&network);
-            for channel in (0..network.channels() as u32).map(ChannelId::new) {
+            for channel in network.channel_ids() {
                 let lines = layout.lines(channel);
                 let near = |a: Point, b: Point| (a.x - b.x).abs() + (a.y - b.y).abs() < 1e-6;
                 assert!(near(lines[0][0], layout.position(network.from(channel))));

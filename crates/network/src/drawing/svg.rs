@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::escape::escape_xml;
 use super::layout::{Layout, Point};
-use crate::ids::{ChannelId, NodeId, RouterId};
+use crate::ids::NodeId;
 use crate::network::Network;
 
 /// A network as an SVG picture: its links, and its routers with their numbers; in multistage networks its nodes too.
@@ -31,13 +31,13 @@ impl fmt::Display for NetworkSvg<'_> {
         writeln!(f, r##"<rect width="100%" height="100%" fill="#ffffff"/>"##)?;
         layout.write_links(f)?;
         writeln!(f, r##"<g fill="#ffffff" stroke="#555555" stroke-width="1.2">"##)?;
-        for router in (0..network.routers() as u32).map(RouterId::new) {
+        for router in network.router_ids() {
             let at = layout.position(router);
             writeln!(f, r#"<circle cx="{:.1}" cy="{:.1}" r="11"/>"#, at.x, at.y)?;
         }
         writeln!(f, "</g>")?;
         writeln!(f, r##"<g font-family="sans-serif" font-size="9" text-anchor="middle" fill="#222222">"##)?;
-        for router in (0..network.routers() as u32).map(RouterId::new) {
+        for router in network.router_ids() {
             let at = layout.position(router);
             writeln!(f, r#"<text x="{:.1}" y="{:.1}">{router}</text>"#, at.x, at.y + 3.2)?;
         }
@@ -59,7 +59,7 @@ impl Layout<'_> {
     pub fn write_links(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         let network = self.network();
         writeln!(out, r##"<g fill="none" stroke="#cccccc" stroke-width="1.5">"##)?;
-        for channel in (0..network.channels() as u32).map(ChannelId::new) {
+        for channel in network.channel_ids() {
             if channel > network.reverse(channel) {
                 continue;
             }
@@ -82,7 +82,7 @@ impl Layout<'_> {
     }
 
     fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
-        (0..self.network().nodes() as u32).map(NodeId::new)
+        self.network().node_ids()
     }
 
     /// Where a node is drawn apart from its routers: where it consumes and, if that is elsewhere, where it injects.

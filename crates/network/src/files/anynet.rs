@@ -116,7 +116,7 @@ pub struct NetworkAnynet<'n>(pub &'n Network);
 impl fmt::Display for NetworkAnynet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(network) = self;
-        for router in (0..network.routers() as u32).map(RouterId::new) {
+        for router in network.router_ids() {
             write!(f, "router {router}")?;
             for node in network.nodes_of(router) {
                 write!(f, " node {node}")?;

@@ -84,7 +84,7 @@ impl fmt::Display for NetworkEdgeList<'_> {
 
 /// One channel of each link, that from the smaller router, router by router.
 pub(crate) fn links(network: &Network) -> impl Iterator<Item = ChannelId> {
-    (0..network.channels() as u32).map(ChannelId::new).filter(|&channel| channel <= network.reverse(channel))
+    network.channel_ids().filter(|&channel| channel <= network.reverse(channel))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::Place;
 use crate::builder::{MAX_NODES, NetworkBuilder, NodeDetails};
 use crate::error::TopologyError;
 use crate::ids::RouterId;
+use crate::nearest::did_you_mean;
 use crate::network::{AdapterPort, Network};
 use crate::spec::MAX_ROUTERS;
 
@@ -79,9 +80,9 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
     for (index, device) in devices.iter().enumerate() {
         for cable in &device.cables {
             let error = |problem: String| place.error(cable.line, problem);
-            let &remote = by_id
-                .get(cable.remote)
-                .ok_or_else(|| error(format!("`{}` has no record{}", cable.remote, nearest(cable.remote, &devices))))?;
+            let near = || did_you_mean(cable.remote, devices.iter().map(|device| device.id));
+            let no_record = || error(format!("`{}` has no record{}", cable.remote, near()));
+            let &remote = by_id.get(cable.remote).ok_or_else(no_record)?;
             if cable.remote_port > devices[remote].ports {
                 let Device { id, ports, .. } = devices[remote];
                 return Err(error(format!("port {} of `{id}`, which has {ports}", cable.remote_port)));
@@ -172,17 +173,6 @@ fn guid_of(id: &str, prefix: &str) -> Option<u64> {
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok())?
 }
 
-fn nearest(id: &str, devices: &[Device<'_>]) -> String {
-    // Long lists and long names would take quadratic time.
-    let candidates = devices.iter().map(|device| device.id).filter(|other| other.len().max(id.len()) <= 64);
-    candidates
-        .take(4096)
-        .map(|other| (strsim::damerau_levenshtein(id, other), other))
-        .min()
-        .filter(|&(distance, _)| distance <= 2)
-        .map_or_else(String::new, |(_, other)| format!("; did you mean `{other}`?"))
-}
-
 fn read<'t>(place: Place<'_>, text: &'t str) -> Result<Vec<Device<'t>>, TopologyError> {
     let mut devices: Vec<Device<'t>> = Vec::new();
     let mut guids = Guids::default();
@@ -226,9 +216,7 @@ fn read<'t>(place: Place<'_>, text: &'t str) -> Result<Vec<Device<'t>>, Topology
                 return Err(error("InfiniBand routers, between subnets, are not supported".to_owned()));
             }
             _ => {
-                let known = ["Switch", "Hca", "Ca"].iter().map(|&name| (strsim::damerau_levenshtein(word, name), name));
-                let hint = known.min().filter(|&(distance, _)| word.len() < 64 && distance <= 2);
-                let hint = hint.map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"));
+                let hint = did_you_mean(word, ["Switch", "Hca", "Ca"]);
                 let shown: String = if word.is_empty() {
                     words.rest.chars().take(1).collect()
                 } else {

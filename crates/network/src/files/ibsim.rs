@@ -19,7 +19,7 @@ impl PortPlan {
     /// The network's own port numbers; where it has none, the smallest that are free, each router's channels first.
     fn new(network: &Network) -> Self {
         let (mut channels, mut nodes) = (Vec::with_capacity(network.channels()), Vec::with_capacity(network.nodes()));
-        for router in (0..network.routers() as u32).map(RouterId::new) {
+        for router in network.router_ids() {
             let own_channels = network.outputs(router).map(|channel| network.port_of(channel));
             let own_nodes = network.nodes_of(router).map(|node| network.node_port(node));
             // In the order of ports, but nodes may come between channels.
@@ -75,7 +75,7 @@ impl fmt::Display for NetworkIbsim<'_> {
         // The nodes of each adapter, by port.
         let mut adapters: Vec<Vec<(u32, NodeId)>> = Vec::new();
         let mut adapter_ports = Vec::with_capacity(network.nodes());
-        for node in (0..network.nodes() as u32).map(NodeId::new) {
+        for node in network.node_ids() {
             let AdapterPort { adapter, port } =
                 network.adapter_port(node).unwrap_or(AdapterPort { adapter: node.raw(), port: 1 });
             adapters.resize_with(adapters.len().max(adapter as usize + 1), Vec::new);
@@ -83,7 +83,7 @@ impl fmt::Display for NetworkIbsim<'_> {
             adapter_ports.push((adapter as usize, port));
         }
         let names = Names::new(network, &mut adapters);
-        for router in (0..network.routers() as u32).map(RouterId::new) {
+        for router in network.router_ids() {
             let mut cables: Vec<(u32, &str, u32)> = Vec::new();
             for channel in network.outputs(router) {
                 let back = network.reverse(channel);
@@ -176,7 +176,7 @@ impl Names {
 /// # Ok::<(), wormcast_network::TopologyError>(())
 /// ```
 pub fn as_fabric(network: &Network) -> Result<Cow<'_, Network>, TopologyError> {
-    let nodes = || (0..network.nodes() as u32).map(NodeId::new);
+    let nodes = || network.node_ids();
     if nodes().all(|node| network.node_guid(node).is_some() && network.adapter_port(node).is_some()) {
         return Ok(Cow::Borrowed(network));
     }

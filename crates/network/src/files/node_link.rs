@@ -11,7 +11,6 @@ use super::edge_list::links;
 use super::vertices::{Attributes, Edge, NODE, ROUTER, Vertices};
 use super::{Place, line_ends};
 use crate::error::TopologyError;
-use crate::ids::{NodeId, RouterId};
 use crate::network::Network;
 
 const EXPECTED: &str = "node-link JSON: an object with `nodes`, each with an `id`, and `edges` or `links`, each with `source` and `target`";
@@ -138,7 +137,7 @@ impl fmt::Display for NetworkNodeLink<'_> {
         let fabric = !network.has_plain_nodes();
         writeln!(f, r#"{{"directed": false, "multigraph": true, "graph": {{"name": {}}},"#, text(network.name()))?;
         write!(f, r#""nodes": ["#)?;
-        for router in (0..network.routers() as u32).map(RouterId::new) {
+        for router in network.router_ids() {
             let comma = if router.raw() == 0 { "" } else { "," };
             write!(f, "{comma}\n  {{\"id\": {router}")?;
             if let Some(name) = network.router_name(router) {
@@ -149,7 +148,7 @@ impl fmt::Display for NetworkNodeLink<'_> {
             }
             write!(f, "}}")?;
         }
-        let nodes = || (0..network.nodes() as u32).map(NodeId::new).filter(|_| fabric);
+        let nodes = || network.node_ids().filter(|_| fabric);
         for node in nodes() {
             write!(f, ",\n  {{\"id\": \"h{node}\"")?;
             if let Some(name) = network.own_node_name(node) {
@@ -182,6 +181,7 @@ impl fmt::Display for NetworkNodeLink<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::RouterId;
 
     #[test]
     fn both_keys_and_all_kinds_of_ids() {

@@ -2,7 +2,7 @@
 
 use wormcast_network::{ChannelId, Network};
 
-use super::{Dependencies, Stop, channels};
+use super::{Dependencies, Stop};
 use crate::relation::RoutingRelation;
 use crate::spanning_tree::SpanningTree;
 
@@ -43,7 +43,7 @@ impl<'n> Dependencies<'n> {
                 .is_some_and(|tree| trees[usize::from(tree)].down(network.to(channel)) == Some(channel))
         };
         // Branches begin wherever a worm may come, and go on below.
-        for arriving in channels(network) {
+        for arriving in network.channel_ids() {
             let Some(tree) = tree_of[arriving.index()] else { continue };
             let router = network.to(arriving);
             for &down in trees[usize::from(tree)].children(router) {
@@ -58,9 +58,10 @@ impl<'n> Dependencies<'n> {
             .iter()
             .all(|&(held, next)| !is_down(ChannelId::new(held)) || is_down(ChannelId::new(next)));
         if !premise {
-            for one in channels(network).filter(|&one| is_down(one)) {
-                let others =
-                    channels(network).filter(|&c| is_down(c) && c != one && tree_of[c.index()] == tree_of[one.index()]);
+            for one in network.channel_ids().filter(|&one| is_down(one)) {
+                let others = network
+                    .channel_ids()
+                    .filter(|&c| is_down(c) && c != one && tree_of[c.index()] == tree_of[one.index()]);
                 dependencies.waits.extend(others.map(|other| (one.raw(), other.raw())));
             }
         }

@@ -244,7 +244,7 @@ pub fn analyse_tables(network: &Network, tables: &ForwardingTables) -> TablesRep
     let mut row = Row::new(network);
     let mut load = vec![0u64; network.channels()];
     let (mut ways, mut hops_of_all, mut longest) = (0u64, 0u64, 0);
-    for node in (0..network.nodes() as u32).map(NodeId::new) {
+    for node in network.node_ids() {
         let addresses = tables.addresses_of(Target::Node(node));
         if addresses.is_empty() {
             report.pairs += all_nodes - 1;
@@ -302,12 +302,12 @@ pub fn analyse_tables(network: &Network, tables: &ForwardingTables) -> TablesRep
 fn list_missing(report: &mut TablesReport, row: &Row<'_>, destination: NodeId, address: Option<u16>) {
     let network = row.network;
     if report.missing.len() < MOST_LISTED && row.touched.len() < network.routers() {
-        let routers = (0..network.routers() as u32).map(RouterId::new);
+        let routers = network.router_ids();
         let missing = routers.filter(|router| row.next[router.index()].is_none()).map(|router| (router, destination));
         report.missing.extend(missing.take(MOST_LISTED - report.missing.len()));
     }
     if report.undelivered.len() < MOST_LISTED && report.undelivered_pairs > report.undelivered.len() as u64 {
-        let nodes = (0..network.nodes() as u32).map(NodeId::new).filter(|&source| source != destination);
+        let nodes = network.node_ids().filter(|&source| source != destination);
         let failing = nodes.filter_map(|source| {
             let router = network.router_of(source);
             let fault = match row.fate[router.index()] {

@@ -90,7 +90,7 @@ pub fn choose_tables(
     let mut chooser = Chooser::new(network, relation);
     let mut entries = Vec::new();
     let mut with_detours = Vec::new();
-    for target in routers(network) {
+    for target in network.router_ids() {
         let nodes: Vec<NodeId> = network.nodes_of(target).collect();
         // Management may take detours.
         let turns = all_turns.filter(|_| detours || nodes.is_empty());
@@ -141,10 +141,6 @@ pub fn choose_tables(
     Ok(ChosenTables { tables, detours: with_detours })
 }
 
-fn routers(network: &Network) -> impl Iterator<Item = RouterId> + use<> {
-    (0..network.routers() as u32).map(RouterId::new)
-}
-
 /// A tree towards a target: outputs of routers, each after that of the router it leads to.
 type Tree = Vec<(RouterId, ChannelId)>;
 
@@ -193,7 +189,7 @@ impl<'a> Chooser<'a> {
         let reach = |channels: &[ChannelId], reached: &mut Vec<bool>, work: &mut Vec<ChannelId>| {
             work.extend(channels.iter().filter(|c| !std::mem::replace(&mut reached[c.index()], true)));
         };
-        for source in routers(network).filter(|&router| router != target) {
+        for source in network.router_ids().filter(|&router| router != target) {
             if self.sends(source) {
                 let own = self.ask(source, None, target);
                 if own.is_empty() {
@@ -248,7 +244,7 @@ impl<'a> Chooser<'a> {
         after: &[Vec<ChannelId>],
     ) -> Result<(), NoTables> {
         let network = self.network;
-        let mut work: Vec<RouterId> = routers(network).collect();
+        let mut work: Vec<RouterId> = network.router_ids().collect();
         while let Some(router) = work.pop() {
             if router == target || outputs[router.index()].is_empty() {
                 continue;
@@ -447,7 +443,8 @@ impl<'a> Chooser<'a> {
             frontier = ways.iter().map(|&(from, _)| from).collect();
             tree.append(&mut ways);
         }
-        match routers(network)
+        match network
+            .router_ids()
             .find(|&router| router != target && self.sends(router) && chosen[router.index()].is_none())
         {
             Some(from) if network_reaches(network, from, target) => Err(NoTables::GivenUp(target)),

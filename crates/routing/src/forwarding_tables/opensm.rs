@@ -25,12 +25,12 @@ struct Identities {
 impl Identities {
     fn new(fabric: &Network) -> Self {
         let (mut routers, mut nodes) = (HashMap::new(), HashMap::new());
-        for router in (0..fabric.routers() as u32).map(RouterId::new) {
+        for router in fabric.router_ids() {
             if let Some(guid) = fabric.router_guid(router) {
                 routers.entry(guid).and_modify(|known| *known = None).or_insert(Some(router));
             }
         }
-        for node in (0..fabric.nodes() as u32).map(NodeId::new) {
+        for node in fabric.node_ids() {
             if let Some(guid) = fabric.node_guid(node) {
                 nodes.entry(guid).and_modify(|known| *known = None).or_insert(Some(node));
             }
@@ -236,7 +236,7 @@ impl fmt::Display for NetworkLfts<'_> {
             }
         }
         let last = self.addresses.iter().max().copied().unwrap_or(0);
-        for (router, mut row) in (0..fabric.routers() as u32).map(RouterId::new).zip(rows) {
+        for (router, mut row) in fabric.router_ids().zip(rows) {
             row.sort_unstable();
             let own = self.tables.addresses_of(Target::Router(router)).next().map_or(0, |place| self.addresses[place]);
             let (guid, name) = (fabric.router_guid(router).unwrap_or(0), fabric.router_name(router).unwrap_or(""));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId, did_you_mean};
 
 use super::{Destination, ForwardingTables, Output, Place, TablesError, Target};
 
@@ -96,7 +96,7 @@ impl fmt::Display for TablesText<'_> {
                 rows[router.index()].push((place, output));
             }
         }
-        for (router, row) in (0..network.routers() as u32).map(RouterId::new).zip(rows) {
+        for (router, row) in network.router_ids().zip(rows) {
             writeln!(f, "router {}", names.router(router))?;
             let links = Links::new(network, router);
             for (place, output) in row {
@@ -296,18 +296,10 @@ fn find(token: Token<'_>, what: &str, count: usize, names: &ByName<'_>) -> Resul
         Token::Name(name) => match names.get(name) {
             Some(&Some(id)) => Ok(id),
             Some(None) => Err(format!("several {what}s are called `{name}`: use numbers")),
-            None => Err(format!("no {what} is called `{name}`{}", nearest(name, names))),
+            None => Err(format!("no {what} is called `{name}`{}", did_you_mean(name, names.keys().copied()))),
         },
         Token::Word(word) => Err(format!("{} where a {what} should be", found(word))),
     }
-}
-
-fn nearest(name: &str, names: &ByName<'_>) -> String {
-    // Long lists and long names would take long.
-    let others = names.keys().take(4096).filter(|other| other.len().max(name.len()) <= 64);
-    let nearest = others.map(|&other| (strsim::damerau_levenshtein(name, other), other)).min();
-    let near = nearest.filter(|&(distance, _)| distance <= 2);
-    near.map_or_else(String::new, |(_, other)| format!("; did you mean `{other}`?"))
 }
 
 /// Reads tables in the form of [`TablesText`]; linear in the text.

@@ -5,6 +5,8 @@ use std::collections::BinaryHeap;
 
 use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, NodeId};
 
+use super::hold::Hold;
+use super::queues::Queues;
 use crate::observer::Cycle;
 
 /// No worm, no entry.
@@ -67,48 +69,6 @@ pub(crate) struct Grant {
     pub(crate) links: Vec<(ChannelId, u32)>,
 }
 
-#[derive(Clone, Copy)]
-struct Entry {
-    request: u32,
-    previous: u32,
-    next: u32,
-}
-
-/// Who has a channel: a worm that nobody knows the end of, or nobody from a cycle on.
-///
-/// One number, so that the question of every hop is one comparison: cycles are small, worms have the top bit.
-#[derive(Clone, Copy)]
-struct Hold(u64);
-
-impl Hold {
-    const FREE: Self = Self(0);
-    const WORM: u64 = 1 << 63;
-
-    fn by(slot: u32) -> Self {
-        Self(Self::WORM | u64::from(slot))
-    }
-
-    fn until(cycle: Cycle) -> Self {
-        debug_assert!(cycle < Self::WORM);
-        Self(cycle)
-    }
-
-    #[inline]
-    fn is_free(self, now: Cycle) -> bool {
-        self.0 <= now
-    }
-
-    /// The slot of the worm that holds the channel and has not said until when, or `NONE`.
-    fn worm(self) -> u32 {
-        if self.0 & Self::WORM == 0 { NONE } else { self.0 as u32 }
-    }
-
-    /// When the channel becomes free, if that is known and still to come.
-    fn ends(self, now: Cycle) -> Option<Cycle> {
-        (self.0 > now && self.0 & Self::WORM == 0).then_some(self.0)
-    }
-}
-
 /// All channels of a network with their holders and queues.
 ///
 /// Queues of links are first come, first served, and only their heads can be granted; pools keep their waiters in order and
@@ -121,11 +81,8 @@ pub(crate) struct Arbiter {
     now: Cycle,
     /// Who has each virtual channel (link by link), then each port.
     holds: Vec<Hold>,
-    /// The last entry of each queue, or `NONE`: links, then injection pools, then consumption pools. Entries form rings, so the
-    /// last one leads to the first.
-    queues: Vec<u32>,
-    entries: Vec<Entry>,
-    free_entries: Vec<u32>,
+    /// Of links, then of injection pools, then of consumption pools.
+    queues: Queues,
     requests: Vec<Request>,
     free_requests: Vec<u32>,
     /// Requests that something has changed for: the only ones that a pass has to look at.
@@ -143,9 +100,7 @@ impl Arbiter {
             virtual_channels,
             now: 0,
             holds: vec![Hold::FREE; space.links() * virtual_channels as usize + ports],
-            queues: vec![NONE; space.links() + 2 * nodes],
-            entries: Vec::new(),
-            free_entries: Vec::new(),
+            queues: Queues::new(space.links() + 2 * nodes),
             requests: Vec::new(),
             free_requests: Vec::new(),
             work: BinaryHeap::new(),
@@ -200,7 +155,7 @@ impl Arbiter {
     }
 
     fn queue_of(&self, pool: Pool) -> usize {
-        let nodes = (self.queues.len() - self.space.links()) / 2;
+        let nodes = (self.queues.count() - self.space.links()) / 2;
         match pool {
             Pool::Injection(node) => self.space.links() + node.index(),
             Pool::Consumption(node, _) => self.space.links() + nodes + node.index(),
@@ -239,7 +194,7 @@ impl Arbiter {
         let hold = &mut self.holds[link.index() * self.virtual_channels as usize + virtual_channel as usize];
         debug_assert_eq!(hold.worm(), worm, "only the holder releases");
         *hold = Hold::until(at);
-        self.queues[link.index()] != NONE
+        !self.queues.is_empty(link.index())
     }
 
     /// Gives a channel back: it can be granted from cycle `at` on. If anybody waits for it, returns the queue to wake then.
@@ -249,7 +204,7 @@ impl Arbiter {
         self.holds[index] = Hold::until(at);
         let is_link = channel.index() < self.space.links();
         let queue = if is_link { channel.index() } else { self.queue_of_port(channel) };
-        (self.queues[queue] != NONE).then_some(queue as u32)
+        (!self.queues.is_empty(queue)).then_some(queue as u32)
     }
 
     fn queue_of_port(&self, port: ChannelId) -> usize {
@@ -264,7 +219,7 @@ impl Arbiter {
     /// all who ask for a consumption channel, as the head may lack a link. (Those are few: one for each channel into the router.)
     pub(crate) fn wake(&mut self, queue: u32) {
         let queue = queue as usize;
-        let injection_pools = (self.queues.len() - self.space.links()) / 2;
+        let injection_pools = (self.queues.count() - self.space.links()) / 2;
         if queue < self.space.links() + injection_pools {
             self.wake_head(queue);
         } else {
@@ -283,35 +238,19 @@ impl Arbiter {
         self.wakes.drain(..)
     }
 
-    /// The first entry of a queue, or `NONE`.
-    fn head(&self, queue: usize) -> u32 {
-        match self.queues[queue] {
-            NONE => NONE,
-            last => self.entries[last as usize].next,
-        }
-    }
-
     fn look_at(&mut self, request: u32) {
         self.work.push(Reverse((self.requests[request as usize].key, request)));
     }
 
     fn wake_head(&mut self, queue: usize) {
-        let head = self.head(queue);
-        if head != NONE {
-            self.look_at(self.entries[head as usize].request);
+        if let Some(request) = self.queues.first(queue) {
+            self.look_at(request);
         }
     }
 
     fn wake_all(&mut self, queue: usize) {
-        let last = self.queues[queue];
-        let mut entry = last;
-        while entry != NONE {
-            entry = self.entries[entry as usize].next;
-            self.look_at(self.entries[entry as usize].request);
-            if entry == last {
-                return;
-            }
-        }
+        let requests = &self.requests;
+        self.work.extend(self.queues.iter(queue).map(|index| Reverse((requests[index as usize].key, index))));
     }
 
     /// Makes a request: grants it at once if nothing could change the outcome, or puts it at the end of the queues of everything
@@ -345,13 +284,13 @@ impl Arbiter {
         for &link in links {
             // The first in a queue looks ahead: whoever holds the channel will wake those that are in it by then, if it has
             // still to say until when.
-            if self.queues[link.index()] == NONE {
+            if self.queues.is_empty(link.index()) {
                 for vc in 0..self.virtual_channels {
                     let ends = self.holds[self.index(link, vc)].ends(self.now);
                     self.wakes.extend(ends.map(|at| (at, link.raw())));
                 }
             }
-            entries.push(self.enqueue(link.index(), index));
+            entries.push(self.queues.push(link.index(), index));
         }
         for &pool in pools {
             let queue = self.queue_of(pool);
@@ -360,13 +299,13 @@ impl Arbiter {
                 Pool::Consumption(node, _) => Pool::Consumption(node, None),
                 injection @ Pool::Injection(_) => injection,
             };
-            if self.queues[queue] == NONE {
+            if self.queues.is_empty(queue) {
                 for channel in self.members(all) {
                     let ends = self.holds[self.index(channel, 0)].ends(self.now);
                     self.wakes.extend(ends.map(|at| (at, queue as u32)));
                 }
             }
-            entries.push(self.enqueue(queue, index));
+            entries.push(self.queues.push(queue, index));
         }
         let request = &mut self.requests[index as usize];
         request.links.clear();
@@ -399,7 +338,7 @@ impl Arbiter {
         }
         for &link in candidates {
             if self.holds[link.index()].is_free(self.now) {
-                let undisputed = self.queues[link.index()] == NONE;
+                let undisputed = self.queues.is_empty(link.index());
                 if undisputed {
                     self.holds[link.index()] = Hold::by(worm);
                 }
@@ -412,7 +351,7 @@ impl Arbiter {
     /// The same for a request for a pool alone: where paths begin and end.
     #[inline]
     pub(crate) fn take_member(&mut self, pool: Pool, worm: u32) -> Option<ChannelId> {
-        if self.queues[self.queue_of(pool)] != NONE {
+        if !self.queues.is_empty(self.queue_of(pool)) {
             return None;
         }
         let channel = self.free_member(pool)?;
@@ -427,13 +366,13 @@ impl Arbiter {
         grant.pooled.clear();
         for &pool in pools {
             match self.free_member(pool) {
-                Some(channel) if self.queues[self.queue_of(pool)] == NONE => grant.pooled.push(channel),
+                Some(channel) if self.queues.is_empty(self.queue_of(pool)) => grant.pooled.push(channel),
                 _ => return false,
             }
         }
         for &link in links {
             match self.free_virtual_channel(link) {
-                Some(vc) if self.queues[link.index()] == NONE => {
+                Some(vc) if self.queues.is_empty(link.index()) => {
                     grant.links.push((link, vc));
                     if !all_links {
                         return true;
@@ -444,36 +383,6 @@ impl Arbiter {
             }
         }
         all_links || links.is_empty()
-    }
-
-    fn enqueue(&mut self, queue: usize, request: u32) -> u32 {
-        let index = self.free_entries.pop().unwrap_or(self.entries.len() as u32);
-        let last = std::mem::replace(&mut self.queues[queue], index);
-        let (previous, next) = match last {
-            NONE => (index, index),
-            _ => (last, self.entries[last as usize].next),
-        };
-        let entry = Entry { request, previous, next };
-        match self.entries.get_mut(index as usize) {
-            Some(free) => *free = entry,
-            None => self.entries.push(entry),
-        }
-        self.entries[previous as usize].next = index;
-        self.entries[next as usize].previous = index;
-        index
-    }
-
-    /// Takes an entry out of its queue; returns whether the queue has a new head.
-    fn dequeue(&mut self, queue: usize, index: u32) -> bool {
-        let was_head = self.head(queue) == index;
-        let Entry { previous, next, .. } = self.entries[index as usize];
-        self.entries[previous as usize].next = next;
-        self.entries[next as usize].previous = previous;
-        if self.queues[queue] == index {
-            self.queues[queue] = if previous == index { NONE } else { previous };
-        }
-        self.free_entries.push(index);
-        was_head && self.queues[queue] != NONE
     }
 
     /// Goes on with the cycle's pass, in the order of keys, until a request can be granted; grants it and describes it in
@@ -499,7 +408,7 @@ impl Arbiter {
             return false;
         }
         for (&link, &entry) in request.links.iter().zip(&request.entries) {
-            let is_head = self.head(link.index()) == entry;
+            let is_head = self.queues.is_first(link.index(), entry);
             match self.free_virtual_channel(link).filter(|_| is_head) {
                 Some(vc) => {
                     grant.links.push((link, vc));
@@ -527,13 +436,13 @@ impl Arbiter {
             self.hold(channel, 0, grant.worm);
         }
         for (&link, &entry) in wanted.iter().zip(&entries) {
-            if self.dequeue(link.index(), entry) {
+            if self.queues.remove(link.index(), entry) {
                 self.wake_head(link.index());
             }
         }
         for (&pool, &entry) in pools.iter().zip(&entries[wanted.len()..]) {
             let queue = self.queue_of(pool);
-            if self.dequeue(queue, entry) && matches!(pool, Pool::Injection(_)) {
+            if self.queues.remove(queue, entry) && matches!(pool, Pool::Injection(_)) {
                 self.wake_head(queue);
             }
         }
@@ -544,16 +453,9 @@ impl Arbiter {
         self.pending -= 1;
     }
 
-    /// The requests that stand before this one in the queue of its `position`-th link.
+    /// The requests that stand before this one in the queue of its `position`-th link, the nearest first.
     pub(crate) fn ahead(&self, request: &Request, position: usize) -> impl Iterator<Item = u32> {
-        let (mut entry, head) = (request.entries[position], self.head(request.links[position].index()));
-        std::iter::from_fn(move || {
-            if entry == head {
-                return None;
-            }
-            entry = self.entries[entry as usize].previous;
-            Some(self.entries[entry as usize].request)
-        })
+        self.queues.before(request.links[position].index(), request.entries[position])
     }
 
     /// The holders of all virtual channels of a link; `NONE` for those that are free or have an end that is known.

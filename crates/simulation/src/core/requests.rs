@@ -6,8 +6,8 @@ use wormcast_routing::NoRoute;
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::worm::{Guide, Route};
-use crate::config::{Header, Replication, Reservation};
 use crate::observer::{Cycle, Observer};
+use crate::switching::{Header, Replication, Reservation};
 
 impl<O: Observer> Core<'_, O> {
     /// A header asks for what it needs at the vertex where it is.

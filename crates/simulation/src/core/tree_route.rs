@@ -5,7 +5,7 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::arbiter::NONE;
 use super::worm::{Address, Guide, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, Worm};
-use crate::config::Header;
+use crate::switching::Header;
 
 /// The header flits of a tree that has one for each destination and each router where it splits.
 pub(crate) fn header_flits(tree: &Tree) -> u32 {

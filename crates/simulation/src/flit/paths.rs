@@ -3,10 +3,10 @@
 use wormcast_network::ChannelId;
 
 use super::{FlitEngine, Flits};
-use crate::config::Header;
 use crate::core::arbiter::NONE;
 use crate::core::worm::{PathRoute, Route};
 use crate::observer::{Cycle, Observer};
+use crate::switching::Header;
 
 /// Where the flits of a path worm are.
 ///

@@ -15,9 +15,9 @@ use wormcast_network::ChannelId;
 
 use super::paths::{Step, report_crossing};
 use super::{FlitEngine, Flits};
-use crate::config::Header;
 use crate::core::worm::Route;
 use crate::observer::Observer;
+use crate::switching::Header;
 
 /// Which virtual channel each link served last, and this cycle's bookkeeping.
 #[derive(Default)]

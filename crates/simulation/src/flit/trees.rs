@@ -5,10 +5,10 @@ use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{NoRoute, RoutingRelation};
 
 use super::{FlitEngine, Flits};
-use crate::config::Replication;
 use crate::core::arbiter::NONE;
 use crate::core::worm::{Address, Guide, Route, TreeRoute};
 use crate::observer::Observer;
+use crate::switching::Replication;
 
 /// What happened to a tree worm at a vertex in a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,13 +14,13 @@ use wormcast_multicast::Plan;
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::RoutingRelation;
 
-use crate::config::{Header, Replication};
 use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
 use crate::core::{Core, Event, Kind, Steps, run_until};
 use crate::engine::{Engine, EngineConfig, Progress};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
+use crate::switching::{Header, Replication};
 use copies::{CopyTimes, Granted};
 use paths::{Pace, PathTimes};
 use trees::TreeTimes;

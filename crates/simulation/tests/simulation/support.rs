@@ -99,10 +99,10 @@ pub(crate) fn build(spec: &str) -> Network {
     }
     let mut fabric = NetworkBuilder::new(spec);
     fabric.at_least(network.routers()).unwrap();
-    for channel in (0..network.channels() as u32).map(ChannelId::new).filter(|&c| c < network.reverse(c)) {
+    for channel in network.channel_ids().filter(|&c| c < network.reverse(c)) {
         fabric.link(network.from(channel), network.to(channel)).unwrap();
     }
-    for (router, digit) in (0..network.routers() as u32).map(RouterId::new).zip(nodes.bytes().cycle()) {
+    for (router, digit) in network.router_ids().zip(nodes.bytes().cycle()) {
         for _ in b'0'..digit {
             fabric.node(router, NodeDetails::default()).unwrap();
         }

@@ -81,8 +81,7 @@ impl Default for FlitBits {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum Ports {
     /// One.
     #[default]
@@ -132,7 +131,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;
     let destinations = parse_node_list(&network, &given(arguments.destinations)).map_err(Failure::bad_input)?;
 
-    let multicast = Multicast::new(source, &destinations);
+    let multicast = Multicast::checked(source, &destinations).map_err(Failure::bad_input)?;
     let plan = algorithm.plan(&network, &multicast);
     let summary = plan.summary(&network, algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
     let exact = algorithm.exact(&network, &multicast);

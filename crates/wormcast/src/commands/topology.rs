@@ -149,13 +149,15 @@ impl<'a> Description<'a> {
         let Degree { min, mean, max } = self.degree;
         write_figure(out, "degree", format_args!("{min} to {max}, mean {mean:.3}"))?;
         write_figure(out, "connected", yes_or_no(self.connected))?;
-        if let (Some(diameter), Some(average)) = (self.diameter, self.average_distance) {
+        if let Some(diameter) = self.diameter {
             write_figure(out, "diameter", diameter)?;
+        }
+        if let Some(average) = self.average_distance {
             write_figure(out, "average distance", format_args!("{average:.3}"))?;
         }
         if network.routers() <= MOST_LISTED && (self.router_names.is_some() || !network.has_one_node_each()) {
             writeln!(out, "\nrouter  nodes  links  name")?;
-            for router in (0..network.routers() as u32).map(RouterId::new) {
+            for router in network.router_ids() {
                 let (nodes, links) = (network.nodes_of(router).len(), network.outputs(router).len());
                 let name = network.router_name(router).unwrap_or("-");
                 writeln!(out, "{:<6}  {nodes:<5}  {links:<5}  {name}", router.raw())?;

@@ -72,9 +72,49 @@ fn refusals_are_explained() {
     assert!(on_mesh(r#""source":0,"destinations":7"#).contains("expected an array of nodes or text such as"));
     assert!(on_mesh(r#""source":0,"destinations":[],"port":"one""#).contains("unknown field `port`, expected one of"));
     assert!(on_mesh(r#""source":0,"destinations":[],"ports":"two""#).contains("unknown variant `two`"));
+    let nobody = "no destination but the source, node 0: expected at least one other node";
+    for destinations in ["[]", "\"\"", "[0,0]", "\"0,0\""] {
+        assert_eq!(on_mesh(&format!(r#""source":0,"destinations":{destinations}"#)), nobody);
+    }
     let name = refusal(r#"{"topology":"mesh:2x2","algorithm":"seperate","source":0,"destinations":[]}"#);
     assert!(name.ends_with("did you mean `separate`?"));
     assert!(refusal("{\"topology\":\"\u{0}\"").contains("control character"));
+}
+
+/// What is no request is called what it is, without the names of the program's types.
+#[test]
+fn other_json_is_refused_in_plain_words() {
+    for (line, found) in [
+        ("[]", "an array"),
+        (r#" ["mesh:2x2","separate",null,null,0,[1]]"#, "an array"),
+        ("5", "`5`"),
+        (r#""x""#, r#"`"x"`"#),
+        ("null", "`null`"),
+        ("true", "`true`"),
+    ] {
+        let error = refusal(line);
+        assert!(error.starts_with(&format!("found {found}; expected a JSON object, as in `{{")), "{error}");
+    }
+    let with = |field: &str| {
+        refusal(&format!(r#"{{"topology":"mesh:2x2","algorithm":"separate","source":0,"destinations":[1],{field}}}"#))
+    };
+    for (field, expected) in [
+        (r#""ports":5"#, "invalid type: integer `5`, expected `one` or `all`"),
+        (r#""ports":[]"#, "invalid type: sequence, expected `one` or `all`"),
+        (r#""seed":-1"#, "expected a whole number, not negative"),
+        (r#""flit_bits":0"#, "expected a whole number from 1 to 4294967295"),
+        (r#""flit_bits":"x""#, "expected a whole number from 1 to 4294967295"),
+        (r#""routing":5"#, "invalid type: integer `5`, expected a string"),
+    ] {
+        let error = with(field);
+        assert!(error.contains(expected), "{error}");
+    }
+    for line in
+        ["[]", "5", r#"{"topology":5}"#, r#"{"topology":"mesh:2","algorithm":"x","source":[],"destinations":[]}"#]
+    {
+        let error = refusal(line);
+        assert!(!["struct", "enum", "u32", "u64", "Request"].iter().any(|name| error.contains(name)), "{error}");
+    }
 }
 
 #[test]
@@ -117,7 +157,7 @@ fn mutated_requests_are_answered_one_by_one() {
     const REQUESTS: [&str; 3] = [
         r#"{"topology":"mesh:4x4","algorithm":"dual-path","source":5,"destinations":[1,7,"3,3"]}"#,
         r#"{"topology":"hypercube:4","algorithm":"separate","source":"5","destinations":"1;7;11","ports":"all","seed":3}"#,
-        r#"{"topology":"torus:3x3","algorithm":"separate","routing":"e-cube","source":"2,2","destinations":[]}"#,
+        r#"{"topology":"torus:3x3","algorithm":"separate","routing":"e-cube","source":"2,2","destinations":[3]}"#,
     ];
     // No digits: a network of a thousand times the size is legal, and slow.
     const SIGNS: [&str; 20] = [

@@ -141,7 +141,7 @@ fn files_that_are_none_are_refused() {
 fn mistakes_in_a_trace_are_pointed_at() {
     let good = "0 0 8 3\n# a comment\n";
     let cases: &[(&str, &[&str])] = &[
-        ("5 0 8", &["messages.txt:3: ", "no destination but the source"]),
+        ("5 0 8", &["messages.txt:3: ", "column 4, `destinations`, is missing"]),
         ("5 0", &["messages.txt:3: 2 of 4 fields; expected `cycle source length destinations`, as in"]),
         ("five 0 8 3", &["messages.txt:3: `five` is not a cycle"]),
         ("-5 0 8 3", &["messages.txt:3: `-5` is not a cycle"]),

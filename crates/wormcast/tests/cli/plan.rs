@@ -55,13 +55,14 @@ fn all_ports_take_fewer_steps() {
 }
 
 #[test]
-fn a_plan_without_destinations_is_empty() {
-    // The source is no destination of itself.
-    for destinations in ["", "28"] {
-        let arguments = [on_mesh("column-path", "28", destinations), vec!["--format", "json"]].concat();
-        let plan = wormcast(&arguments).json();
-        assert_eq!((&plan["worms"], &plan["startups"], &plan["steps"]), (&json!([]), &json!(0), &json!(0)));
+fn somebody_has_to_be_sent_to() {
+    // The source has the message.
+    for destinations in ["", ";", "28", "4,3;28"] {
+        let message = wormcast(&on_mesh("column-path", "28", destinations)).bad_input();
+        assert_eq!(message, "error: no destination but the source, node 28: expected at least one other node\n");
     }
+    let plan = wormcast(&[on_mesh("column-path", "28", "28;29"), vec!["--format", "json"]].concat()).json();
+    assert_eq!(plan["destinations"], json!([29]));
 }
 
 #[test]

@@ -143,6 +143,22 @@ fn tables_that_cannot_be_written() {
         message(&["torus:4x4", "--routing", "e-cube", "--export", "x.lfts"]),
         "error: `e-cube` on `torus:4x4` can deadlock, so no tables are written; `up-down` and `turn-prohibition` cannot\n"
     );
+    // What is advised helps.
+    let bmin = ["bmin:2x3", "--routing", "up-down", "--export", "x.lfts"];
+    assert_eq!(
+        message(&bmin),
+        "error: `OpenSM`'s tables have no place for a port 0: they go from 1 to 254, as in bmin:2x3; use `--export-form text`\n"
+    );
+    let text = [&["routing", "--topology"], &bmin[..], &["--export-form", "text"]].concat();
+    let own = Folder::with(&[("apart", "0 1\n2 3\n")]);
+    own.run(&text).success();
+    let tables = ["routing", "--topology", "bmin:2x3", "--tables", "x.lfts"];
+    assert!(own.run(&tables).success().starts_with("tables on bmin:2x3\n  deadlock-free     yes\n"));
+    let apart = ["routing", "--topology", "apart", "--routing", "up-down", "--export", "y.lfts"];
+    assert_eq!(
+        own.run(&apart).bad_input(),
+        "error: forwarding tables cannot express `up-down` on `apart`: there is no way from router 2 to router 0\n"
+    );
     assert!(
         message(&["mesh:2", "--tables", "x.txt"])
             .starts_with("error: x.txt:2: found `there`; expected `router \"S1\"`")

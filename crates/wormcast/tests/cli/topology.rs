@@ -45,6 +45,19 @@ fn a_file_that_is_not_connected_has_no_distances() {
 }
 
 #[test]
+fn a_single_router_has_no_average_distance() {
+    let description = wormcast(&["topology", "mesh:1x1", "--format", "json"]).json();
+    assert_eq!((&description["diameter"], &description["average_distance"]), (&json!(0), &json!(null)));
+    assert!(wormcast(&["topology", "mesh:1x1"]).success().ends_with("  diameter          0\n"));
+    for routing in ["e-cube", "up-down"] {
+        let analysis =
+            wormcast(&["routing", "--topology", "mesh:1x1", "--routing", routing, "--format", "json"]).json();
+        assert_eq!((&analysis["diameter"], &analysis["average_distance"]), (&json!(0), &json!(null)));
+        assert_eq!((&analysis["connected"], &analysis["node_distance"]), (&json!(true), &json!(null)));
+    }
+}
+
+#[test]
 fn pictures_and_graph_files() {
     let print = |format| wormcast(&["topology", "torus:3x3", "--format", format]).success();
     let dot = print("dot");

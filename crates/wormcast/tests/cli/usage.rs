@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::folder::Folder;
 use crate::wormcast;
 
-const SUBCOMMANDS: [&str; 9] =
-    ["topology", "routing", "trees", "plan", "simulate", "sweep", "plot", "schema", "completions"];
+const SUBCOMMANDS: [&str; 10] =
+    ["topology", "routing", "trees", "plan", "simulate", "sweep", "plot", "schema", "completions", "man"];
 
 const SHORT: [&str; 7] = [
     "--set=algorithm=dual-path",
@@ -62,6 +62,25 @@ fn completions_name_every_subcommand() {
             "{shell}"
         );
     }
+}
+
+#[test]
+fn every_subcommand_has_a_manual_page() {
+    let folder = Folder::with(&[("file", "")]);
+    let pages = folder.run(&["man", "--out", "share/man1"]).success();
+    assert_eq!(pages.lines().next(), Some("share/man1/wormcast.1"));
+    let overview = folder.read("share/man1/wormcast.1");
+    for name in SUBCOMMANDS {
+        assert!(pages.contains(&format!("share/man1/wormcast-{name}.1\n")), "{name}");
+        assert!(overview.contains(&format!("wormcast\\-{name}(1)")), "{name}: {overview}");
+        let page = folder.read(&format!("share/man1/wormcast-{name}.1"));
+        assert!(page.contains(".TH ") && page.contains(".SH OPTIONS") && page.contains("Example:"), "{name}: {page}");
+    }
+    // A second time replaces them.
+    assert_eq!(folder.run(&["man", "--out", "share/man1"]).success(), pages);
+    let refused = folder.run(&["man", "--out", "file/man1"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.starts_with("error: cannot write `file/man1`: "), "{}", refused.stderr);
 }
 
 #[test]

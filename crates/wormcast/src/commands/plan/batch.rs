@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::rc::Rc;
 
 use serde::Serialize;
-use wormcast::multicast::{Algorithm, Multicast, Options, Plan, algorithm_by_name};
+use wormcast::multicast::{Algorithm, Options, Plan, algorithm_by_name};
 use wormcast::network::{Network, TopologySpec, read_text};
 
 use super::answer::Answer;
@@ -74,26 +74,23 @@ pub(in super::super) fn plan_all(
             Failure::BadInput(problem) => Failure::BadInput(format!("{path}:{number}: {problem}")),
             other => other,
         };
-        let request: Request = serde_json::from_slice(line.as_bytes()).map_err(|error| place(malformed(&error)))?;
+        let request = parse(line.as_bytes()).map_err(place)?;
         if request.topology != topology {
             let problem =
                 format!("the multicast is on `{}`; expected `{topology}`, as for the routing", request.topology);
             return Err(place(Failure::BadInput(problem)));
         }
         let (network, algorithm) = made.get(&request).map_err(place)?;
-        let source = request.source.resolve(network).map_err(|error| place(Failure::bad_input(error)))?;
-        let destinations = request.destinations.resolve(network).map_err(|error| place(Failure::bad_input(error)))?;
-        visit(number, algorithm, &algorithm.plan(network, &Multicast::new(source, &destinations))).map_err(place)?;
+        let multicast = request.multicast(network).map_err(place)?;
+        visit(number, algorithm, &algorithm.plan(network, &multicast)).map_err(place)?;
     }
     Ok(())
 }
 
 fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failure> {
-    let request: Request = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
+    let request = parse(line)?;
     let (network, algorithm) = made.get(&request)?;
-    let source = request.source.resolve(network).map_err(Failure::bad_input)?;
-    let destinations = request.destinations.resolve(network).map_err(Failure::bad_input)?;
-    let multicast = Multicast::new(source, &destinations);
+    let multicast = request.multicast(network)?;
     let plan = algorithm.plan(network, &multicast);
     let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
     let exact = algorithm.exact(network, &multicast);
@@ -103,12 +100,28 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
 
 const EXAMPLE: &str = r#"{"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41]}"#;
 
+fn parse(line: &[u8]) -> Result<Request<'_>, Failure> {
+    let is_object = line.trim_ascii_start().first() == Some(&b'{');
+    if !is_object && let Ok(other) = serde_json::from_slice::<serde_json::Value>(line) {
+        let found = match other {
+            serde_json::Value::Array(_) => "an array".to_owned(),
+            other => format!("`{other}`"),
+        };
+        return Err(Failure::BadInput(format!("found {found}; expected a JSON object, as in `{EXAMPLE}`")));
+    }
+    serde_json::from_slice(line).map_err(|error| malformed(&error))
+}
+
 /// The failure for a request that is not understood. The parser saw one line only: which one, it cannot know.
 fn malformed(error: &serde_json::Error) -> Failure {
     let (message, column) = (error.to_string(), error.column());
     let position = format!(" at line {} column {column}", error.line());
     let problem = message.strip_suffix(&position).unwrap_or(&message);
     let not_json = error.is_syntax() || error.is_eof();
+    // In the words of whoever wrote the request.
+    let problem = problem
+        .replace("expected u64", "expected a whole number, not negative")
+        .replace("expected a nonzero u32", "expected a whole number from 1 to 4294967295");
     let expected = if not_json { format!("; expected a JSON object, as in `{EXAMPLE}`") } else { String::new() };
     Failure::BadInput(format!("{problem} at column {column}{expected}"))
 }

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use wormcast::multicast::Multicast;
 use wormcast::network::{Network, NodeError, NodeId, parse_node, parse_node_list};
 
 use super::{FlitBits, Ports};
+use crate::failure::Failure;
 
 /// One line of a batch.
 #[derive(serde::Deserialize)]
@@ -24,12 +26,43 @@ pub(super) struct Request<'a> {
     pub(super) source: GivenNode<'a>,
     #[serde(borrow)]
     pub(super) destinations: GivenNodes<'a>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "ports")]
     pub(super) ports: Ports,
     #[serde(default)]
     pub(super) seed: u64,
     #[serde(default)]
     pub(super) flit_bits: FlitBits,
+}
+
+impl Request<'_> {
+    /// What is to be sent to whom.
+    pub(super) fn multicast(&self, network: &Network) -> Result<Multicast, Failure> {
+        let source = self.source.resolve(network).map_err(Failure::bad_input)?;
+        let destinations = self.destinations.resolve(network).map_err(Failure::bad_input)?;
+        Multicast::checked(source, &destinations).map_err(Failure::bad_input)
+    }
+}
+
+fn ports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ports, D::Error> {
+    struct Name;
+
+    impl Visitor<'_> for Name {
+        type Value = Ports;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("`one` or `all`")
+        }
+
+        fn visit_str<E: de::Error>(self, name: &str) -> Result<Ports, E> {
+            match name {
+                "one" => Ok(Ports::One),
+                "all" => Ok(Ports::All),
+                _ => Err(E::unknown_variant(name, &["one", "all"])),
+            }
+        }
+    }
+
+    deserializer.deserialize_any(Name)
 }
 
 /// A node: `28`, or text such as `"4,3"`.
@@ -45,7 +78,7 @@ pub(super) enum GivenNodes<'a> {
 }
 
 impl GivenNode<'_> {
-    pub(super) fn resolve(&self, network: &Network) -> Result<NodeId, NodeError> {
+    fn resolve(&self, network: &Network) -> Result<NodeId, NodeError> {
         match self {
             Self::Number(number) if *number < network.nodes() as u64 => Ok(NodeId::new(*number as u32)),
             // Out of range: the parser says so.
@@ -56,7 +89,7 @@ impl GivenNode<'_> {
 }
 
 impl GivenNodes<'_> {
-    pub(super) fn resolve(&self, network: &Network) -> Result<Vec<NodeId>, NodeError> {
+    fn resolve(&self, network: &Network) -> Result<Vec<NodeId>, NodeError> {
         match self {
             Self::Each(nodes) => nodes.iter().map(|node| node.resolve(network)).collect(),
             Self::Text(text) => parse_node_list(network, text),

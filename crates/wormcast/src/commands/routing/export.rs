@@ -1,9 +1,9 @@
 //! Forwarding tables written to a file.
 
 use clap::ValueEnum;
-use wormcast::network::{ChannelId, Network};
+use wormcast::network::{ChannelId, Network, TopologyError};
 use wormcast::routing::{
-    Arrival, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation, TablesText,
+    Arrival, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation, TablesError, TablesText,
     analyse_tables, choose_tables,
 };
 
@@ -49,7 +49,7 @@ pub(super) fn write(
     (file, form): (&str, Form),
 ) -> Result<Exported, Failure> {
     let text = match form {
-        Form::Opensm => NetworkLfts::new(network, tables).map_err(Failure::bad_input)?.to_string(),
+        Form::Opensm => NetworkLfts::new(network, tables).map_err(no_fabric)?.to_string(),
         Form::Text => TablesText { network, tables }.to_string(),
     };
     std::fs::write(file, text).map_err(|error| Failure::failed(format!("cannot write `{file}`: {error}")))?;
@@ -57,11 +57,23 @@ pub(super) fn write(
     Ok(Exported { file: file.to_owned(), entries: tables.entries(), detours: Vec::new(), average_distance })
 }
 
+/// The failure for a network that is no fabric: the other form has room for its tables.
+fn no_fabric(error: TablesError) -> Failure {
+    match error {
+        TablesError::Network(TopologyError::Inexpressible { name, problem, .. }) => Failure::BadInput(format!(
+            "`OpenSM`'s tables have no place for {problem}, as in {name}; use `--export-form text`"
+        )),
+        other => Failure::bad_input(other),
+    }
+}
+
 /// Why there are no tables, with an example and a way out.
 fn inexpressible(network: &Network, relation: &dyn RoutingRelation, error: &NoTables, detours: bool) -> String {
     let what = format!("forwarding tables cannot express `{}` on `{}`", relation.name(), network.name());
-    let hint = match relation.turn_routing() {
-        Some(_) if !detours => "; `--allow-detours` takes longer ways over permitted turns where that is so",
+    let hint = match (error, relation.turn_routing()) {
+        // No detour leads where there is no way.
+        (NoTables::NoRoute { .. }, _) => "",
+        (_, Some(_)) if !detours => "; `--allow-detours` takes longer ways over permitted turns where that is so",
         _ => "",
     };
     match error {

@@ -35,8 +35,10 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
         write_figure(out, "consumption ports", analysis.consumption_ports)?;
     }
     write_figure(out, "connected", yes_or_no(analysis.connected))?;
-    if let (Some(diameter), Some(average)) = (analysis.diameter, analysis.average_distance) {
+    if let Some(diameter) = analysis.diameter {
         write_figure(out, "diameter", diameter)?;
+    }
+    if let Some(average) = analysis.average_distance {
         write_figure(out, "average distance", format_args!("{average:.3}"))?;
         if let Some(nodes) = analysis.node_distance.filter(|nodes| (nodes - average).abs() > 1e-9) {
             write_figure(out, "between nodes", format_args!("{nodes:.3}"))?;

@@ -1,0 +1,105 @@
+//! What files say beyond the wiring: numbers of ports, names, identifiers, adapters.
+
+use super::Network;
+use crate::ids::{ChannelId, NodeId, RouterId};
+
+/// A port of a host adapter: the place where a node of a fabric is attached.
+///
+/// An adapter with two connected ports is two nodes, which may be attached to different routers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AdapterPort {
+    /// The adapter; adapters are numbered from 0 in the order of their first node.
+    pub adapter: u32,
+    /// The number of its port.
+    pub port: u32,
+}
+
+/// What a file says beyond the wiring. Each list is empty where the file says nothing of the kind.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Details {
+    /// Empty text: no name.
+    pub(crate) router_names: Vec<Box<str>>,
+    pub(crate) node_names: Vec<Box<str>>,
+    pub(crate) router_guids: Vec<Option<u64>>,
+    pub(crate) node_guids: Vec<Option<u64>>,
+    /// The number of the port by which each channel leaves its router.
+    pub(crate) channel_ports: Vec<u32>,
+    /// The number of the router's port to which each node is attached.
+    pub(crate) node_ports: Vec<u32>,
+    pub(crate) adapter_ports: Vec<AdapterPort>,
+}
+
+impl Network {
+    /// The number of the port by which a channel leaves its router, if the file that the network comes from numbers ports.
+    pub fn port_of(&self, channel: ChannelId) -> Option<u32> {
+        self.details.as_ref()?.channel_ports.get(channel.index()).copied()
+    }
+
+    /// The number of the router's port to which a node is attached, if ports have numbers.
+    pub fn node_port(&self, node: NodeId) -> Option<u32> {
+        self.details.as_ref()?.node_ports.get(node.index()).copied()
+    }
+
+    /// The channel that leaves a router by the port of this number: O(log degree), as channels are in the order of ports.
+    pub fn channel_by_port(&self, router: RouterId, port: u32) -> Option<ChannelId> {
+        let ports = &self.details.as_ref()?.channel_ports;
+        let outputs = self.output_range(router);
+        let of_router = ports.get(outputs.start as usize..outputs.end as usize)?;
+        of_router.binary_search(&port).ok().map(|position| ChannelId::new(outputs.start + position as u32))
+    }
+
+    /// The node that is attached to the port of this number: O(log nodes of the router).
+    pub fn node_by_port(&self, router: RouterId, port: u32) -> Option<NodeId> {
+        let ports = &self.details.as_ref()?.node_ports;
+        let first = self.nodes_of(router).next()?.index();
+        let of_router = ports.get(first..first + self.nodes_of(router).len())?;
+        of_router.binary_search(&port).ok().map(|position| NodeId::new((first + position) as u32))
+    }
+
+    /// Whether any router or node has a name.
+    pub fn has_names(&self) -> bool {
+        let has_names = |details: &Details| !details.router_names.is_empty() || !details.node_names.is_empty();
+        self.details.as_deref().is_some_and(has_names)
+    }
+
+    /// A router's name, if its file has names.
+    pub fn router_name(&self, router: RouterId) -> Option<&str> {
+        let name: &str = self.details.as_ref()?.router_names.get(router.index())?;
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// A node's name, if its file has names; where nodes have none of their own and every router has one node, the router's.
+    pub fn node_name(&self, node: NodeId) -> Option<&str> {
+        match &self.details.as_ref()?.node_names {
+            names if names.is_empty() && self.has_one_node_each() => self.router_name(self.router_of(node)),
+            _ => self.own_node_name(node),
+        }
+    }
+
+    /// The name that a node has of its own.
+    pub(crate) fn own_node_name(&self, node: NodeId) -> Option<&str> {
+        let name: &str = self.details.as_ref()?.node_names.get(node.index())?;
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// The globally unique identifier of a switch, if its file is one of a fabric: its own, or else what ibsim gives it.
+    pub fn router_guid(&self, router: RouterId) -> Option<u64> {
+        *self.details.as_ref()?.router_guids.get(router.index())?
+    }
+
+    /// The globally unique identifier of the adapter's port that is a node, in a fabric: its own, or else what ibsim gives it.
+    pub fn node_guid(&self, node: NodeId) -> Option<u64> {
+        *self.details.as_ref()?.node_guids.get(node.index())?
+    }
+
+    /// The adapter's port that a node is, in a fabric.
+    pub fn adapter_port(&self, node: NodeId) -> Option<AdapterPort> {
+        self.details.as_ref()?.adapter_ports.get(node.index()).copied()
+    }
+
+    /// The number of host adapters, in a fabric.
+    pub fn adapters(&self) -> Option<usize> {
+        let ports = &self.details.as_ref()?.adapter_ports;
+        ports.iter().map(|port| port.adapter as usize + 1).max()
+    }
+}

@@ -1,0 +1,183 @@
+//! The dependencies of trees over permitted turns.
+
+use wormcast_network::{ChannelId, Network};
+
+use super::{Branching, Dependencies, Stop};
+use crate::turn_set::TurnSet;
+
+impl<'n> Dependencies<'n> {
+    /// Tree worms that take permitted turns only, whatever their destinations: enough of their dependencies to tell whether they
+    /// can block each other, not all.
+    ///
+    /// *If buffers take whole worms*, a worm that waits for a channel holds only those to the router where it waits. Requested one
+    /// by one, channels are waited for along permitted turns, as by unicasts. Requested together, they are not: whoever queues for
+    /// one of them waits for all, also for those that it could not turn into itself.
+    ///
+    /// *Else* a branch that waits holds up the others. Where a way of three links x - s - y - z is permitted, two trees can block
+    /// each other: one from s holds s - x and waits for y - z, the other from y holds y - z and waits for s - x. Then these are
+    /// listed, one such pair for each link in the middle, and the turns. Elsewhere a worm that holds a channel may wait for every
+    /// channel that it may turn into, for those that come after a sibling of a channel on the way to the one held, and for a
+    /// delivery at the end of that sibling. All branches at a router are requested together, every router with a node may be
+    /// delivered to, and a router with several by worms that start there. If channels are requested one by one, a worm may hold
+    /// one and wait for a sibling of it, whichever that is.
+    ///
+    /// It counts trees that nobody would send, such as those that enter a router twice without need, so it may call a
+    /// deadlock possible where there is none (a ring of three routers). O(turns), or O(channels x degree^2) where buffers are
+    /// small and no way has three links.
+    pub fn of_trees(network: &'n Network, turns: &TurnSet, branching: Branching) -> Self {
+        let mut dependencies = Self::new(network);
+        let onwards = move |c: ChannelId| network.outputs(network.to(c)).filter(move |&d| turns.permits(network, c, d));
+        let of_turns = network.channel_ids().flat_map(|held| onwards(held).map(move |next| (held.raw(), next.raw())));
+        dependencies.waits.extend(of_turns);
+        if !branching.whole_worms {
+            dependencies.hold_up_branches(&onwards, branching.separate);
+        }
+        if !branching.separate {
+            for router in network.router_ids() {
+                let outputs = || network.outputs(router);
+                if network.nodes_of(router).len() > 0 {
+                    // A worm may start here.
+                    dependencies.together.extend(outputs().zip(outputs().skip(1)).map(|(a, b)| (a.raw(), b.raw())));
+                } else {
+                    let arriving = outputs().map(|output| network.reverse(output));
+                    let pairs = arriving.flat_map(|c| onwards(c).zip(onwards(c).skip(1)));
+                    dependencies.together.extend(pairs.map(|(a, b)| (a.raw(), b.raw())));
+                }
+            }
+        }
+        dependencies.tidy();
+        dependencies
+    }
+
+    /// Adds what follows from small buffers: see [`of_trees`](Self::of_trees).
+    fn hold_up_branches<I: Iterator<Item = ChannelId>>(&mut self, onwards: &impl Fn(ChannelId) -> I, separate: bool) {
+        let network = self.network;
+        let nodes_at = |router| network.nodes_of(router).len();
+        self.separate = separate;
+        self.starts.grow(network.channels());
+        let mut blocking = false;
+        for held in network.channel_ids() {
+            if nodes_at(network.to(held)) > 0 {
+                self.stops.push(Stop { arriving: held, leaving: None });
+            }
+            self.starts.set(held.index(), nodes_at(network.from(held)) > 1);
+            // The ends of a way with this link in the middle: on two routers if there is a choice.
+            let ends = || onwards(network.reverse(held)).flat_map(|x| onwards(held).map(move |z| (x, z)));
+            let apart = |&(x, z): &(ChannelId, ChannelId)| network.to(x) != network.to(z);
+            if let Some((one, other)) = ends().find(apart).or_else(|| ends().next()) {
+                self.waits.extend([(one.raw(), other.raw()), (other.raw(), one.raw())]);
+                blocking = true;
+            }
+        }
+        if separate {
+            let outputs = |router| network.outputs(router);
+            let siblings = network.router_ids().flat_map(|r| outputs(r).zip(outputs(r).skip(1)));
+            self.waits.extend(siblings.flat_map(|(a, b)| [(a.raw(), b.raw()), (b.raw(), a.raw())]));
+        }
+        if blocking {
+            return;
+        }
+        for first in network.channel_ids() {
+            for sibling in network.outputs(network.from(first)).filter(|&c| c != first) {
+                // Nobody requests what it holds.
+                let held = || std::iter::once(first).chain(onwards(first));
+                for requested in onwards(sibling) {
+                    let held = held().filter(|&held| held != requested);
+                    self.waits.extend(held.map(|held| (held.raw(), requested.raw())));
+                }
+                let end = network.to(sibling);
+                if network.outputs(end).len() > 1 || nodes_at(end) > 1 {
+                    self.held_up.extend(held().map(|held| (held.raw(), sibling.raw())));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Resource;
+    use wormcast_network::{NetworkBuilder, NodeDetails, RouterId, TopologySpec};
+
+    fn build(spec: &str) -> Network {
+        spec.parse::<TopologySpec>().unwrap().build().unwrap()
+    }
+
+    #[test]
+    fn trees_over_permitted_turns() {
+        let free = |spec: &str, ports| {
+            let network = build(spec);
+            Dependencies::of_trees(&network, &crate::turn_prohibition(&network), Branching::LOCKSTEP)
+                .deadlock(ports)
+                .is_none()
+        };
+        // Two trees from the inner routers of a line of four, each to both ends.
+        assert!(!free("mesh:4", 9));
+        assert!(free("mesh:3", 2) && free("mesh:2", 1));
+        for spec in ["mesh:3x3", "torus:5", "hypercube:3", "random:nodes=20,degree=3,seed=1"] {
+            assert!(!free(spec, 9), "{spec}");
+        }
+        assert!(!free("random:nodes=2000,degree=8,seed=1", 9));
+        // A star, at whose leaves nobody crowds.
+        let star = Network::from_links("star", 6, &[(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)]);
+        let dependencies = Dependencies::of_trees(&star, &crate::turn_prohibition(&star), Branching::LOCKSTEP);
+        assert_eq!(dependencies.deadlock(5), None);
+    }
+
+    /// Two routers with several nodes each, and trees from either to the nodes of both: each holds a consumption channel where it
+    /// starts and waits for one where the other started.
+    #[test]
+    fn deliveries_beside_the_source_count() {
+        let mut pair = NetworkBuilder::new("pair");
+        pair.at_least(2).unwrap();
+        pair.link(RouterId::new(0), RouterId::new(1)).unwrap();
+        for router in [0, 0, 1, 1] {
+            pair.node(RouterId::new(router), NodeDetails::default()).unwrap();
+        }
+        let pair = pair.build().unwrap();
+        let turns = crate::turn_prohibition(&pair);
+        let deadlock = |whole_worms, separate, ports| {
+            Dependencies::of_trees(&pair, &turns, Branching { whole_worms, separate }).deadlock(ports)
+        };
+        let cycle = deadlock(false, false, 1).unwrap();
+        assert!(cycle.iter().any(|resource| matches!(resource, Resource::Consumption(_))), "{cycle:?}");
+        // One worm at a time holds the channel out of a router. One by one, others may hold deliveries without it.
+        assert_eq!(deadlock(false, false, 2), None);
+        assert!(deadlock(false, true, 9).is_some());
+        assert!(deadlock(true, true, 1).is_none() && deadlock(true, false, 1).is_none());
+    }
+
+    #[test]
+    fn branching_decides() {
+        let free = |spec: &str, whole_worms, separate| {
+            let network = build(spec);
+            let branching = Branching { whole_worms, separate };
+            Dependencies::of_trees(&network, &crate::turn_prohibition(&network), branching).deadlock(1).is_none()
+        };
+        for spec in ["mesh:4", "mesh:3x3", "torus:5", "random:nodes=20,degree=3,seed=1"] {
+            assert!(free(spec, true, true), "{spec}");
+            // Who queues for one channel waits for those that are requested together with it.
+            assert!(!free(spec, true, false), "{spec}");
+            assert!(!free(spec, false, false) && !free(spec, false, true), "{spec}");
+        }
+        assert!(free("mesh:2", true, false) && free("mesh:3", true, true));
+    }
+
+    /// The cycle that is found is one of two trees, each of which holds what the other waits for.
+    #[test]
+    fn trees_that_block_each_other() {
+        let network = build("random:nodes=14,degree=4,seed=3");
+        let turns = crate::turn_prohibition(&network);
+        let cycle = Dependencies::of_trees(&network, &turns, Branching::LOCKSTEP).deadlock(4).unwrap();
+        let [Resource::Channel(one), Resource::Channel(other)] = cycle[..] else { panic!("{cycle:?}") };
+        let middle = network.channel_between(network.from(one), network.from(other)).unwrap();
+        let back = network.reverse(middle);
+        let mut trees = Dependencies::new(&network);
+        for (short, long) in [(one, [middle, other]), (other, [back, one])] {
+            assert!(turns.permits(&network, long[0], long[1]));
+            trees.add_lockstep_tree(&[(short, None, true), (long[0], None, false), (long[1], Some(1), true)]);
+        }
+        assert!(trees.deadlock(4).is_some());
+    }
+}

@@ -1,0 +1,134 @@
+//! When a run ends, and what of it is measured.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// When a run ends and what of it is measured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Run {
+    /// The kind of run; a trace or a single burst is finite by default, everything else steady.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Steady: cycles before the first measured message is generated, or `"auto"`: MSER-5 decides from the latencies (0 with
+    /// traffic that comes to an end).
+    pub warmup: Warmup,
+    /// Steady: messages measured after warm-up (at least, with `"auto"`). Finite: messages delivered until the run ends. Plan:
+    /// messages planned. Trees: sets of trees, default 1. Finite and plan by default all of a trace or of a single burst. Otherwise the default is 20 messages a node, but 2,000 to 100,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+    /// Cycles after which a run is given up as saturated. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cycles: Option<u64>,
+    /// Plan: how many worms a node sends in one step. Default one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<StepPorts>,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self { mode: None, warmup: Warmup::Auto, messages: None, max_cycles: None, ports: None }
+    }
+}
+
+/// The kind of run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Warm-up, measured messages, then arrivals go on until those are delivered.
+    Steady,
+    /// From an empty network until a number of messages is delivered.
+    Finite,
+    /// No time at all: messages are planned, and their plans' steps, startups and channels counted.
+    Plan,
+    /// No messages either: `algorithm` names a construction of edge-disjoint spanning trees, and `messages` sets of trees are built and
+    /// measured, one where nothing is random.
+    Trees,
+}
+
+/// How many worms a node sends in one step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepPorts {
+    /// One.
+    #[default]
+    One,
+    /// One by each of its channels.
+    All,
+}
+
+impl From<StepPorts> for wormcast_multicast::PortModel {
+    fn from(ports: StepPorts) -> Self {
+        match ports {
+            StepPorts::One => Self::One,
+            StepPorts::All => Self::All,
+        }
+    }
+}
+
+/// How the warm-up is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Warmup {
+    /// By the MSER-5 rule.
+    Auto,
+    /// A number of cycles.
+    Cycles(u64),
+}
+
+impl Serialize for Warmup {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Cycles(cycles) => serializer.serialize_u64(*cycles),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Warmup {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WarmupVisitor;
+
+        impl Visitor<'_> for WarmupVisitor {
+            type Value = Warmup;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of cycles, or \"auto\"")
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Warmup, E> {
+                u64::try_from(value)
+                    .map(Warmup::Cycles)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Warmup, E> {
+                Ok(Warmup::Cycles(value))
+            }
+
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<Warmup, E> {
+                match value {
+                    "auto" => Ok(Warmup::Auto),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(value), &self)),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(WarmupVisitor)
+    }
+}
+
+impl JsonSchema for Warmup {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Warmup".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A number of cycles, or \"auto\".",
+            "oneOf": [{ "type": "integer", "minimum": 0 }, { "const": "auto" }]
+        })
+    }
+}

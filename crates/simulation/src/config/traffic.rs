@@ -1,0 +1,121 @@
+//! Which messages are generated: the settings.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Destinations, Length};
+
+/// Which messages are generated.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Traffic {
+    /// When nodes generate messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
+    /// Data flits a message: a number, or `{ uniform = [least, most] }`; or `{ bytes = … }` with one of the two. Default 32.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<Length>,
+    /// Multicasts; without it, all messages are unicasts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multicast: Option<MulticastTraffic>,
+    /// Where unicasts go. Default uniform.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unicast: Option<UnicastTraffic>,
+    /// A message trace, which replaces all of the above: a file with a line `cycle source length destinations` a message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+}
+
+/// When nodes generate messages.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arrivals {
+    /// The arrival process of each node.
+    pub process: Process,
+    /// Messages per node per microsecond; for all processes but bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// In place of the rate: the effective applied load, data flits that messages ask to be delivered per node per cycle. The
+    /// rate is then this over the mean number of destinations and the mean length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
+    /// Negative binomial: successes that make up a gap. Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub successes: Option<u32>,
+    /// Bursts: nodes that generate a message each, drawn anew for every burst. Default all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<u32>,
+    /// Bursts: cycles from one to the next. Default: there is one burst, in cycle 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<u64>,
+}
+
+/// How the gaps between a node's messages are distributed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Process {
+    /// A Poisson process in continuous time: arrivals fall into the cycle that contains them, several into one at times.
+    Poisson,
+    /// In each cycle with the same probability, at most one.
+    Bernoulli,
+    /// A Poisson process, but at most one in each cycle: an arrival that finds its cycle taken moves to the next.
+    Exponential,
+    /// Gaps that are the number of Bernoulli trials until a number of successes; with one success the same as `bernoulli`.
+    NegativeBinomial,
+    /// Many nodes at once.
+    Burst,
+}
+
+/// Multicast messages.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MulticastTraffic {
+    /// Destinations a message: a number, `{ uniform = [least, most] }`, or `"all"` other nodes. They are drawn uniformly, without
+    /// repetition.
+    pub destinations: Destinations,
+    /// The share of messages that are multicasts; the others are unicasts.
+    #[serde(default = "one")]
+    pub fraction: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Unicast messages.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnicastTraffic {
+    /// How the destination depends on the source.
+    pub pattern: Pattern,
+    /// Hot spot: the node that is hot, as a number or coordinates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Hot spot: the share of unicasts that go there; the others are uniform.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fraction: Option<f64>,
+}
+
+/// Where a unicast goes. A node that a permutation maps to itself sends no unicasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// To any other node with the same probability.
+    Uniform,
+    /// To one node more often than to others.
+    HotSpot,
+    /// Coordinates in reverse order; on other networks, the halves of the address exchanged. Square grids or 2^(2k) nodes.
+    Transpose,
+    /// Every bit of the address inverted. 2^k nodes.
+    BitComplement,
+    /// The bits of the address in reverse order. 2^k nodes.
+    BitReversal,
+    /// The bits of the address rotated left by one. 2^k nodes.
+    Shuffle,
+    /// The opposite corner: node i to node N - 1 - i.
+    Complement,
+    /// Almost half-way round dimension 0: `ceil(k/2) - 1` further. Grids.
+    Tornado,
+    /// The next node along each dimension, wrapping around. Grids.
+    Neighbor,
+}

@@ -1,0 +1,378 @@
+//! The messages of a run, drawn or from a trace.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution, Exp1};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use wormcast_network::NodeId;
+
+use super::{CheckedArrivals, CheckedTraffic, RandomTraffic, Unicast};
+use crate::config::{Count, Destinations, Process};
+use crate::observer::Cycle;
+use crate::rng::{Purpose, generator};
+use crate::trace::TraceMessage;
+
+/// A message that is generated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Message {
+    pub(crate) at: Cycle,
+    pub(crate) source: NodeId,
+    pub(crate) length: u32,
+    pub(crate) destinations: Vec<NodeId>,
+}
+
+/// The messages of one run, in the order of (cycle, source).
+pub(crate) enum MessageSource {
+    Random(Generator),
+    Trace(Arc<[TraceMessage]>, usize),
+}
+
+impl MessageSource {
+    pub(crate) fn new(traffic: &CheckedTraffic, nodes: usize, seed: u64) -> Self {
+        match traffic {
+            CheckedTraffic::Random(random) => Self::Random(Generator::new(random.clone(), nodes, seed)),
+            CheckedTraffic::Trace(messages) => Self::Trace(messages.clone(), 0),
+        }
+    }
+
+    /// Takes the list of destinations of a message that is done with, for its memory.
+    pub(crate) fn reuse(&mut self, destinations: Vec<NodeId>) {
+        if let Self::Random(generator) = self {
+            generator.spare = destinations;
+        }
+    }
+}
+
+impl Iterator for MessageSource {
+    type Item = Message;
+
+    fn next(&mut self) -> Option<Message> {
+        match self {
+            Self::Random(generator) => generator.next(),
+            Self::Trace(messages, next) => {
+                let TraceMessage { at, source, length, destinations } = messages.get(*next)?.clone();
+                *next += 1;
+                Some(Message { at, source, length, destinations })
+            }
+        }
+    }
+}
+
+/// Draws the messages of random traffic.
+pub(crate) struct Generator {
+    traffic: Arc<RandomTraffic>,
+    seed: u64,
+    nodes: u32,
+    /// The next arrival of each node.
+    arrivals: BinaryHeap<Reverse<(Cycle, u32)>>,
+    states: Vec<NodeArrivals>,
+    bursts: u64,
+    /// For drawing without repetition: the last draw in which each node was taken.
+    taken: Vec<u32>,
+    draw: u32,
+    /// Memory for the next message's destinations.
+    spare: Vec<NodeId>,
+}
+
+struct NodeArrivals {
+    rng: Xoshiro256PlusPlus,
+    /// The continuous time of the last arrival, in cycles (Poisson and exponential).
+    clock: f64,
+    /// The cycle after the last arrival.
+    free: Cycle,
+    messages: u64,
+}
+
+impl Generator {
+    fn new(traffic: Arc<RandomTraffic>, nodes: usize, seed: u64) -> Self {
+        let state =
+            |node| NodeArrivals { rng: generator(seed, Purpose::Arrivals, node, 0), clock: 0.0, free: 0, messages: 0 };
+        let mut this = Self {
+            traffic,
+            seed,
+            nodes: nodes as u32,
+            arrivals: BinaryHeap::new(),
+            states: (0..nodes as u64).map(state).collect(),
+            bursts: 0,
+            taken: vec![0; nodes],
+            draw: 0,
+            spare: Vec::new(),
+        };
+        match this.traffic.arrivals {
+            CheckedArrivals::Burst { .. } => this.burst(0),
+            CheckedArrivals::Random(..) => {
+                let first: Vec<_> = (0..this.nodes).map(|node| Reverse((this.next_arrival(node), node))).collect();
+                this.arrivals = first.into();
+            }
+        }
+        this
+    }
+
+    /// Draws a node's next arrival; a burst is its only one.
+    fn next_arrival(&mut self, node: u32) -> Cycle {
+        let CheckedArrivals::Random(process, per_cycle, successes) = self.traffic.arrivals else { return Cycle::MAX };
+        let state = &mut self.states[node as usize];
+        let at = match process {
+            Process::Poisson | Process::Exponential => {
+                let gap: f64 = Exp1.sample(&mut state.rng);
+                state.clock += gap / per_cycle;
+                let at = state.clock as Cycle;
+                if process == Process::Poisson { at } else { at.max(state.free) }
+            }
+            _ => {
+                let probability = per_cycle * f64::from(successes);
+                // The number of failures before each success.
+                let failures = (0..successes).map(|_| geometric(&mut state.rng, probability)).sum::<u64>();
+                state.free + failures + u64::from(successes) - 1
+            }
+        };
+        state.free = at + 1;
+        at
+    }
+
+    /// Draws the nodes of a burst.
+    fn burst(&mut self, at: Cycle) {
+        let CheckedArrivals::Burst { sources, .. } = self.traffic.arrivals else { return };
+        let mut rng = generator(self.seed, Purpose::Burst, self.bursts, 0);
+        self.bursts += 1;
+        let chosen = self.distinct(&mut rng, sources, None, Vec::new());
+        self.arrivals.extend(chosen.into_iter().map(|node| Reverse((at, node.raw()))));
+    }
+
+    /// Draws different nodes, in random order, into the memory of `chosen`.
+    fn distinct(
+        &mut self,
+        rng: &mut Xoshiro256PlusPlus,
+        count: u32,
+        except: Option<NodeId>,
+        mut chosen: Vec<NodeId>,
+    ) -> Vec<NodeId> {
+        chosen.clear();
+        let eligible = self.nodes - u32::from(except.is_some());
+        if count > eligible / 2 {
+            // Most of them: shuffle all.
+            chosen.extend((0..self.nodes).map(NodeId::new).filter(|&node| Some(node) != except));
+            for position in 0..count as usize {
+                let other = rng.random_range(position..chosen.len());
+                chosen.swap(position, other);
+            }
+            chosen.truncate(count as usize);
+            return chosen;
+        }
+        self.draw = self.draw.wrapping_add(1);
+        if self.draw == 0 {
+            self.taken.fill(0);
+            self.draw = 1;
+        }
+        while chosen.len() < count as usize {
+            let node = NodeId::new(rng.random_range(0..self.nodes));
+            if Some(node) != except && self.taken[node.index()] != self.draw {
+                self.taken[node.index()] = self.draw;
+                chosen.push(node);
+            }
+        }
+        chosen
+    }
+
+    /// Draws what a node sends; `None` if its pattern sends it nothing.
+    fn message(&mut self, at: Cycle, node: u32) -> Option<Message> {
+        let state = &mut self.states[node as usize];
+        let mut rng = generator(self.seed, Purpose::Message, u64::from(node), state.messages);
+        state.messages += 1;
+        let traffic = &*self.traffic;
+        let source = NodeId::new(node);
+        let draw = |rng: &mut Xoshiro256PlusPlus, count: Count| rng.random_range(count.least..=count.most);
+        let length = traffic.length.flits(draw(&mut rng, traffic.length.range()), traffic.flit_bytes);
+        let multicast = traffic.multicast.filter(|&(_, fraction)| rng.random_bool(fraction));
+        let spare = std::mem::take(&mut self.spare);
+        let destinations = match (multicast, &traffic.unicast) {
+            (Some((Destinations::All, _)), _) => {
+                (0..self.nodes).map(NodeId::new).filter(|&other| other != source).collect()
+            }
+            (Some((Destinations::Count(destinations), _)), _) => {
+                let count = draw(&mut rng, destinations);
+                self.distinct(&mut rng, count, Some(source), spare)
+            }
+            (None, Unicast::Permutation(targets)) => match targets[source.index()] {
+                target if target == source => return None,
+                target => vec![target],
+            },
+            (None, Unicast::HotSpot(hot, fraction)) if *hot != source && rng.random_bool(*fraction) => vec![*hot],
+            _ => self.distinct(&mut rng, 1, Some(source), spare),
+        };
+        Some(Message { at, source, length, destinations })
+    }
+}
+
+/// The failures before the first success of trials that succeed with this probability.
+fn geometric(rng: &mut impl Rng, probability: f64) -> u64 {
+    if probability >= 1.0 {
+        return 0;
+    }
+    // Inversion; 1 - u is never 0.
+    let u: f64 = rng.random();
+    ((1.0 - u).ln() / (-probability).ln_1p()) as u64
+}
+
+impl Iterator for Generator {
+    type Item = Message;
+
+    fn next(&mut self) -> Option<Message> {
+        loop {
+            let &Reverse((at, node)) = self.arrivals.peek()?;
+            match self.traffic.arrivals {
+                CheckedArrivals::Random(..) => {
+                    let next = self.next_arrival(node);
+                    // One way down the heap instead of two for a removal and an insertion.
+                    if let Some(mut first) = self.arrivals.peek_mut() {
+                        first.0.0 = next;
+                    }
+                }
+                CheckedArrivals::Burst { interval, .. } => {
+                    self.arrivals.pop();
+                    if let (Some(interval), true) = (interval, self.arrivals.is_empty()) {
+                        self.burst(at + interval);
+                    }
+                }
+            }
+            if let Some(message) = self.message(at, node) {
+                return Some(message);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Arrivals, MulticastTraffic, Pattern, Timing, Traffic, UnicastTraffic};
+    use crate::switching::Switching;
+    use wormcast_network::TopologySpec;
+
+    fn traffic(process: Process, rate: f64) -> Traffic {
+        Traffic {
+            arrivals: Some(Arrivals {
+                process,
+                rate: Some(rate),
+                load: None,
+                successes: None,
+                sources: None,
+                interval: None,
+            }),
+            length: Some(Count { least: 10, most: 100 }.into()),
+            ..Traffic::default()
+        }
+    }
+
+    fn messages(traffic: &Traffic, seed: u64) -> impl Iterator<Item = Message> + use<> {
+        let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let checked = CheckedTraffic::new(traffic, &Switching::default(), &Timing::default(), &mesh)
+            .map_err(|e| e.to_string())
+            .unwrap();
+        MessageSource::new(&checked, 16, seed)
+    }
+
+    /// 0.02 messages per node per microsecond, 5 ns a cycle: one in 10,000 cycles from each of 16 nodes.
+    #[test]
+    fn every_process_keeps_its_rate() {
+        let processes = [Process::Poisson, Process::Bernoulli, Process::Exponential, Process::NegativeBinomial];
+        for process in processes {
+            for successes in [None, Some(4)] {
+                let mut traffic = traffic(process, 0.02);
+                if process == Process::NegativeBinomial {
+                    traffic.arrivals.as_mut().unwrap().successes = successes;
+                }
+                let count = messages(&traffic, 1).take_while(|message| message.at < 10_000_000).count() as f64;
+                // 16,000 expected; the standard deviation is at most 127.
+                assert!((count - 16_000.0).abs() < 5.0 * 127.0, "{process:?}: {count}");
+            }
+        }
+    }
+
+    /// The variance of a negative binomial's gaps falls with the number of successes: k (1 - p) / p^2 with p = k / mean.
+    #[test]
+    fn negative_binomial_gaps_have_their_variance() {
+        for successes in [1u32, 4] {
+            let mut traffic = traffic(Process::NegativeBinomial, 2.0);
+            traffic.arrivals.as_mut().unwrap().successes = Some(successes);
+            let mut last = [None; 16];
+            let mut gaps = Vec::new();
+            for message in messages(&traffic, 3).take_while(|message| message.at < 1_000_000) {
+                if let Some(before) = last[message.source.index()].replace(message.at) {
+                    gaps.push((message.at - before) as f64);
+                }
+            }
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+            let (k, p) = (f64::from(successes), f64::from(successes) / 100.0);
+            assert!((mean / 100.0 - 1.0).abs() < 0.02, "mean {mean}");
+            assert!((variance / (k * (1.0 - p) / (p * p)) - 1.0).abs() < 0.05, "variance {variance}");
+        }
+    }
+
+    #[test]
+    fn messages_do_not_depend_on_the_load() {
+        let content = |rate| {
+            let mut all: Vec<_> = messages(&traffic(Process::Poisson, rate), 7).take(400).collect();
+            all.sort_by_key(|message| message.source);
+            all.into_iter()
+                .filter(|m| m.source.raw() == 3)
+                .map(|m| (m.length, m.destinations))
+                .take(10)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(content(0.01), content(0.1));
+    }
+
+    #[test]
+    fn multicasts_have_different_destinations_without_the_source() {
+        for count in [3, 14, 15] {
+            let mut traffic = traffic(Process::Bernoulli, 1.0);
+            traffic.multicast = Some(MulticastTraffic { destinations: Count::fixed(count).into(), fraction: 0.5 });
+            let mut multicasts = 0;
+            for message in messages(&traffic, 5).take(1000) {
+                let mut sorted = message.destinations.clone();
+                sorted.sort_unstable();
+                sorted.dedup();
+                assert_eq!(sorted.len(), message.destinations.len());
+                assert!(!sorted.contains(&message.source));
+                assert!((10..=100).contains(&message.length));
+                multicasts += u32::from(message.destinations.len() == count as usize);
+            }
+            assert!((450..550).contains(&multicasts), "{multicasts} of 1000");
+        }
+    }
+
+    #[test]
+    fn a_burst_comes_from_different_nodes_at_once() {
+        let arrivals = |interval| {
+            Some(Arrivals {
+                process: Process::Burst,
+                rate: None,
+                load: None,
+                successes: None,
+                sources: Some(5),
+                interval,
+            })
+        };
+        let once: Vec<_> = messages(&Traffic { arrivals: arrivals(None), ..Traffic::default() }, 2).collect();
+        assert_eq!(once.len(), 5);
+        assert!(once.iter().all(|message| message.at == 0));
+        assert!(once.windows(2).all(|pair| pair[0].source < pair[1].source));
+        let often = messages(&Traffic { arrivals: arrivals(Some(50)), ..Traffic::default() }, 2).take(15);
+        assert_eq!(often.map(|message| message.at).collect::<Vec<_>>(), [[0; 5], [50; 5], [100; 5]].concat());
+    }
+
+    #[test]
+    fn a_hot_spot_is_hot() {
+        let unicast = UnicastTraffic { pattern: Pattern::HotSpot, node: Some("1,1".to_owned()), fraction: Some(0.5) };
+        let traffic = Traffic { unicast: Some(unicast), ..traffic(Process::Poisson, 1.0) };
+        let hot = messages(&traffic, 4).filter(|m| m.source.raw() != 5).take(2000);
+        let hits = hot.filter(|m| m.destinations == [NodeId::new(5)]).count();
+        // Half of them, and a fifteenth of the other half.
+        assert!((1000..1130).contains(&hits), "{hits} of 2000");
+    }
+}

@@ -1,0 +1,39 @@
+//! `wormcast man`: manual pages.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory, ValueHint};
+use clap_mangen::Man;
+
+use super::Cli;
+use crate::failure::Failure;
+
+/// Write manual pages: one of the command, and one of each subcommand.
+#[derive(Args)]
+#[command(after_help = "Example:\n  wormcast man --out share/man/man1")]
+pub(crate) struct Arguments {
+    /// The folder for the pages, which is made if need be: `man` looks into `man1` of every folder of its path.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    out: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let folder = &arguments.out;
+    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    for page in std::iter::once(&command).chain(command.get_subcommands()) {
+        let name = page.get_display_name().unwrap_or_else(|| page.get_name());
+        let path = folder.join(format!("{name}.1"));
+        let mut text = Vec::new();
+        Man::new(page.clone()).render(&mut text)?;
+        std::fs::write(&path, text).map_err(|error| unwritable(&path, &error))?;
+        writeln!(out, "{}", path.display())?;
+    }
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("cannot write `{}`: {error}", path.display()))
+}
