@@ -66,6 +66,9 @@ pub(crate) struct Order {
     /// At each point, on average over them, or at one at least.
     #[serde(default)]
     pub(crate) scope: Scope,
+    /// To compare, in place of values, by which share they exceed this other quantity of the same series.
+    #[serde(default)]
+    pub(crate) over: Option<Quantity>,
     /// To compare, in place of values, how much they rise from one value of the horizontal axis to another: a list of such pairs.
     #[serde(default)]
     pub(crate) rise: Vec<[f64; 2]>,
@@ -195,6 +198,11 @@ impl Claim {
             self.outlasts.as_ref().map(Test::Outlasts),
         ];
         all.into_iter().flatten().collect()
+    }
+
+    /// The quantity that it is about a share of, if it is.
+    pub(crate) fn over(&self) -> Option<Quantity> {
+        self.gap.as_ref().map(|gap| gap.over).or_else(|| self.order.as_ref()?.over)
     }
 
     /// Whether it is about a value of the horizontal axis; values that are no numbers are always in.

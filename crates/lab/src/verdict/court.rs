@@ -55,7 +55,7 @@ impl<'a> Court<'a> {
     pub(super) fn new(experiment: &Experiment, claim: &'a Claim, points: &'a [Point], runs: &'a [PointRuns]) -> Self {
         let quantity = claim.y.unwrap_or_else(|| experiment.quantities()[0]);
         let (x, series) = (experiment.claim_axis(claim), experiment.claim_series(claim));
-        let unit = (quantity.is_latency() && claim.gap.is_none()).then(|| experiment.unit());
+        let unit = (quantity.is_latency() && claim.over().is_none()).then(|| experiment.unit());
         let mut court = Self {
             claim,
             quantity,
@@ -77,8 +77,7 @@ impl<'a> Court<'a> {
                 continue;
             }
             let others = point.coordinates.iter().filter(|c| !series.contains(&c.key) && Some(&c.key) != x.as_ref());
-            let others: Vec<String> =
-                others.map(|c| format!("{} {}", c.key.rsplit('.').next().unwrap_or(&c.key), c.text())).collect();
+            let others: Vec<String> = others.map(Coordinate::tag).collect();
             let context = position(&mut court.contexts, others.join(", "));
             let place = position(&mut court.places, place);
             let (series, cell) = (names.join(", "), court.cell(point, of_point));
@@ -116,8 +115,8 @@ impl<'a> Court<'a> {
         let value = |run| {
             let value = self.quantity.of(run)?;
             // As a share of what it is compared with, both of the same replication.
-            let Some(gap) = &self.claim.gap else { return Some(value * scale) };
-            gap.over.of(run).filter(|&over| over != 0.0).map(|over| value / over - 1.0)
+            let Some(over) = self.claim.over() else { return Some(value * scale) };
+            over.of(run).filter(|&over| over != 0.0).map(|over| value / over - 1.0)
         };
         let values: Option<Vec<f64>> = of_point.runs.iter().map(value).collect();
         values.filter(|values| !values.is_empty()).map_or(Cell::Missing, Cell::Values)
@@ -159,7 +158,7 @@ impl<'a> Court<'a> {
         Part {
             text: self.claim.text.clone(),
             verdict: if groups.is_empty() { Verdict::Inconclusive } else { judge(&groups) },
-            because: because(&groups, test, unit),
+            because: because(&groups, test, if self.claim.over().is_some() { "%" } else { unit }),
             quantity: (!about_saturation).then_some(self.quantity),
             unit: if about_saturation { String::new() } else { unit.to_owned() },
             confidence: self.confidence_of_each(&groups, test),

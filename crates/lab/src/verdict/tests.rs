@@ -365,6 +365,11 @@ fn gaps_between_two_quantities() {
     ] {
         assert_eq!(judged(test).verdict, verdict, "{test}");
     }
+    // The share of `a` is the smaller one, but for the last load.
+    for (to, verdict) in [(0.4, Verdict::Reproduced), (0.6, Verdict::NotReproduced)] {
+        let test = format!("to = {to}\norder = {{ lower = ['a'], higher = ['b'], over = 'latency.mean' }}");
+        assert_eq!(with_backlogs(&test, saturated, gap).verdict, verdict, "{to}");
+    }
     let part = judged("series = ['b'], at_least = 0.3");
     assert_eq!((part.unit.as_str(), part.comparisons.len()), ("", 6));
     assert!(

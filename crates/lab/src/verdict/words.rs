@@ -12,7 +12,6 @@ const MOST_PLACES: usize = 8;
 /// A line for each group: how many of its comparisons say what, where it fails, and the least and the largest difference.
 pub(super) fn because(groups: &[Vec<Comparison>], test: Option<Test<'_>>, unit: &str) -> String {
     let falls = matches!(test, Some(Test::Falls(_)));
-    let unit = if matches!(test, Some(Test::Gap(_))) { "%" } else { unit };
     let lines: Vec<String> = groups
         .iter()
         .filter(|group| !group.is_empty())
