@@ -24,6 +24,12 @@ pub(crate) struct Claim {
     /// The largest. Default: the last.
     #[serde(default)]
     pub(crate) to: Option<f64>,
+    /// The swept settings whose values are its series, if not the one of the plot. Several make names such as `u-min, central-buffer`.
+    #[serde(default)]
+    pub(crate) series: Vec<String>,
+    /// The values of swept settings that it is about. Default: all.
+    #[serde(default, rename = "where")]
+    pub(crate) only: BTreeMap<String, Vec<serde_json::Value>>,
     /// Some series lie below others.
     #[serde(default)]
     pub(crate) order: Option<Order>,
@@ -33,6 +39,15 @@ pub(crate) struct Claim {
     /// Some series have these values.
     #[serde(default)]
     pub(crate) values: Option<Values>,
+    /// The quantity exceeds another one of the same series by some share.
+    #[serde(default)]
+    pub(crate) gap: Option<Gap>,
+    /// Some series saturate before or after a value of the horizontal axis.
+    #[serde(default)]
+    pub(crate) saturates: Option<Saturates>,
+    /// Some series saturate later than others.
+    #[serde(default)]
+    pub(crate) outlasts: Option<Outlasts>,
 }
 
 /// Each of the lower series lies at or below each of the higher ones, and truly below them somewhere.
@@ -48,15 +63,18 @@ pub(crate) struct Order {
     /// By which share of the higher one at least; negative to let the lower one be higher by so much. Default 0.
     #[serde(default)]
     pub(crate) by: f64,
-    /// At each point, or on average over them.
+    /// At each point, on average over them, or at one at least.
     #[serde(default)]
     pub(crate) scope: Scope,
+    /// To compare, in place of values, by which share they exceed this other quantity of the same series.
+    #[serde(default)]
+    pub(crate) over: Option<Quantity>,
     /// To compare, in place of values, how much they rise from one value of the horizontal axis to another: a list of such pairs.
     #[serde(default)]
     pub(crate) rise: Vec<[f64; 2]>,
 }
 
-/// Where an order holds.
+/// Where a claim holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Scope {
@@ -65,6 +83,8 @@ pub(crate) enum Scope {
     Each,
     /// On average over all points.
     Average,
+    /// At one point at least.
+    Somewhere,
 }
 
 /// At some point, each series is higher than at the last one.
@@ -90,34 +110,137 @@ pub(crate) struct Values {
     pub(crate) tolerance: f64,
 }
 
+/// How much more the claim's quantity is than another one, as a share of that, in each replication.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Gap {
+    /// The series.
+    #[schemars(length(min = 1))]
+    pub(crate) series: Vec<String>,
+    /// The quantity that it is compared with.
+    pub(crate) over: Quantity,
+    /// The least share, such as 0.1 for a tenth more.
+    #[serde(default)]
+    pub(crate) at_least: Option<f64>,
+    /// The largest.
+    #[serde(default)]
+    pub(crate) at_most: Option<f64>,
+    /// At each point, on average over them, or at one at least; points that are saturated are left out.
+    #[serde(default)]
+    pub(crate) scope: Scope,
+}
+
+/// Where some series saturate along the horizontal axis: between the largest value up to which all are stable, and the smallest from
+/// which on all are saturated.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Saturates {
+    /// The series.
+    #[schemars(length(min = 1))]
+    pub(crate) series: Vec<String>,
+    /// They are saturated at this value.
+    #[serde(default)]
+    pub(crate) before: Option<f64>,
+    /// They are stable at this value.
+    #[serde(default)]
+    pub(crate) after: Option<f64>,
+}
+
+/// Each series of one list saturates later than each one of another.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Outlasts {
+    /// The series that are claimed to saturate later.
+    #[schemars(length(min = 1))]
+    pub(crate) later: Vec<String>,
+    /// The series that are claimed to saturate earlier.
+    #[schemars(length(min = 1))]
+    pub(crate) earlier: Vec<String>,
+    /// The least factor between the values of the horizontal axis at which they saturate. Default 1.
+    #[serde(default = "one")]
+    pub(crate) at_least: f64,
+    /// The largest factor.
+    #[serde(default)]
+    pub(crate) at_most: Option<f64>,
+    /// Each pair, for all values of the other swept settings, or one of them at least.
+    #[serde(default)]
+    pub(crate) scope: Scope,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
 fn exact() -> f64 {
     1e-9
 }
 
+/// A test of a claim.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Test<'a> {
+    Order(&'a Order),
+    Falls(&'a Falls),
+    Values(&'a Values),
+    Gap(&'a Gap),
+    Saturates(&'a Saturates),
+    Outlasts(&'a Outlasts),
+}
+
 impl Claim {
-    /// The names of all series that the claim mentions, with the path of the list that they are in.
-    pub(crate) fn series(&self) -> Vec<(&'static str, &str)> {
-        let mut names = Vec::new();
-        if let Some(order) = &self.order {
-            names.extend(order.lower.iter().map(|name| ("order.lower", name.as_str())));
-            names.extend(order.higher.iter().map(|name| ("order.higher", name.as_str())));
-        }
-        if let Some(falls) = &self.falls {
-            names.extend(falls.series.iter().map(|name| ("falls.series", name.as_str())));
-        }
-        if let Some(values) = &self.values {
-            names.extend(values.of.keys().map(|name| ("values.of", name.as_str())));
-        }
-        names
+    /// Its tests; one is right.
+    pub(crate) fn tests(&self) -> Vec<Test<'_>> {
+        let all = [
+            self.order.as_ref().map(Test::Order),
+            self.falls.as_ref().map(Test::Falls),
+            self.values.as_ref().map(Test::Values),
+            self.gap.as_ref().map(Test::Gap),
+            self.saturates.as_ref().map(Test::Saturates),
+            self.outlasts.as_ref().map(Test::Outlasts),
+        ];
+        all.into_iter().flatten().collect()
     }
 
-    /// How many tests there are; one is right.
-    pub(crate) fn tests(&self) -> usize {
-        usize::from(self.order.is_some()) + usize::from(self.falls.is_some()) + usize::from(self.values.is_some())
+    /// The quantity that it is about a share of, if it is.
+    pub(crate) fn over(&self) -> Option<Quantity> {
+        self.gap.as_ref().map(|gap| gap.over).or_else(|| self.order.as_ref()?.over)
     }
 
     /// Whether it is about a value of the horizontal axis; values that are no numbers are always in.
     pub(crate) fn covers(&self, x: Option<f64>) -> bool {
         x.is_none_or(|x| self.from.is_none_or(|from| from <= x) && self.to.is_none_or(|to| x <= to))
+    }
+
+    /// Whether it is about a value of a swept setting.
+    pub(crate) fn includes(&self, key: &str, value: &serde_json::Value) -> bool {
+        self.only.get(key).is_none_or(|values| values.iter().any(|listed| same(listed, value)))
+    }
+}
+
+/// Whether two settings are equal, however a number is written.
+pub(crate) fn same(a: &serde_json::Value, b: &serde_json::Value) -> bool {
+    a == b || a.as_f64().is_some_and(|number| b.as_f64() == Some(number))
+}
+
+impl<'a> Test<'a> {
+    /// The lists of series that it names, each with its key.
+    pub(crate) fn series(self) -> Vec<(&'static str, Vec<&'a str>)> {
+        fn names(list: &[String]) -> Vec<&str> {
+            list.iter().map(String::as_str).collect()
+        }
+        match self {
+            Self::Order(order) => vec![("order.lower", names(&order.lower)), ("order.higher", names(&order.higher))],
+            Self::Falls(falls) => vec![("falls.series", names(&falls.series))],
+            Self::Values(values) => vec![("values.of", values.of.keys().map(String::as_str).collect())],
+            Self::Gap(gap) => vec![("gap.series", names(&gap.series))],
+            Self::Saturates(saturates) => vec![("saturates.series", names(&saturates.series))],
+            Self::Outlasts(outlasts) => {
+                vec![("outlasts.later", names(&outlasts.later)), ("outlasts.earlier", names(&outlasts.earlier))]
+            }
+        }
+    }
+
+    /// Whether it is about where series saturate, and not about a quantity.
+    pub(crate) fn is_about_saturation(self) -> bool {
+        matches!(self, Self::Saturates(_) | Self::Outlasts(_))
     }
 }

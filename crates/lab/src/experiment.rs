@@ -1,5 +1,7 @@
 //! Experiments: files read, checked and unrolled into points.
 
+mod claims;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -269,16 +271,6 @@ impl Experiment {
         ids
     }
 
-    /// The swept setting along which claims compare: that of the plot, or else the first that is swept beside the series.
-    pub(crate) fn claim_axis(&self) -> Option<String> {
-        let series = self.series_key();
-        let all = || self.axes.iter().chain(&self.fixed);
-        // Also where an override has taken it out of the sweep.
-        let named = self.plot.x.clone().filter(|x| all().any(|axis| axis.key == *x));
-        let plotted = || self.figure().and_then(|figure| figure.along);
-        named.or_else(plotted).or_else(|| all().map(|axis| &axis.key).find(|key| **key != series).cloned())
-    }
-
     /// The sweep's plots, one for each quantity; none if there are no numbers to plot against.
     pub fn figures(&self) -> Vec<Figure> {
         let Some(first) = self.figure() else { return Vec::new() };
@@ -460,79 +452,5 @@ impl Experiment {
             }
             None => Ok(()),
         }
-    }
-
-    /// What of a claim can be checked before anything has run: that what it names is swept.
-    fn check_claim(&self, tree: &Tree<'_>, index: usize) -> Result<(), Diagnostic> {
-        let claim = &self.claims[index];
-        let error = |key: &str, message: String| {
-            Err(self.document.error(Document::place(tree, &format!("claim.{index}.{key}")), message))
-        };
-        if claim.tests() != 1 {
-            return error("id", format!("claim `{}` needs one test: one of `order`, `falls` and `values`", claim.id));
-        }
-        let axis = |key: &str| self.axes.iter().chain(&self.fixed).find(|axis| axis.key == key);
-        let series = self.series_key();
-        let Some(of_series) = axis(&series) else {
-            return error("id", format!("a claim compares series, and `{series}` is not swept"));
-        };
-        let names: Vec<String> = of_series.values.iter().map(AxisValue::plain).collect();
-        let lists = [
-            ("order.lower", claim.order.as_ref().is_some_and(|order| order.lower.is_empty())),
-            ("order.higher", claim.order.as_ref().is_some_and(|order| order.higher.is_empty())),
-            ("falls.series", claim.falls.as_ref().is_some_and(|falls| falls.series.is_empty())),
-            ("values.of", claim.values.as_ref().is_some_and(|values| values.of.is_empty())),
-        ];
-        if let Some((key, _)) = lists.iter().find(|(_, empty)| *empty) {
-            return error(key, "expected at least one series".to_owned());
-        }
-        if let Some((key, name)) = claim.series().into_iter().find(|(_, name)| !names.iter().any(|known| known == name))
-        {
-            let place = Document::place(tree, &format!("claim.{index}.{key}"));
-            let message =
-                format!("`{name}` is no value of `{series}` in this sweep: expected one of {}", names.join(", "));
-            return Err(self
-                .document
-                .error(place, message)
-                .with_help(did_you_mean(name, names.iter().map(String::as_str))));
-        }
-        let shares = [
-            ("order.by", claim.order.as_ref().map(|order| order.by)),
-            ("falls.by", claim.falls.as_ref().map(|falls| falls.by)),
-        ];
-        for (key, by) in shares {
-            if by.is_some_and(|by| !(-10.0..1.0).contains(&by)) {
-                return error(key, "expected a share below 1, such as 0.1".to_owned());
-            }
-        }
-        let Some(along) = self.claim_axis().and_then(|key| axis(&key)) else { return Ok(()) };
-        let numbers: Vec<Option<f64>> = along.values.iter().map(|value| value.json.as_f64()).collect();
-        for end in ["from", "to"] {
-            let given = if end == "from" { claim.from } else { claim.to };
-            if given.is_some() && numbers.contains(&None) {
-                return error(end, format!("the values of `{}` are not numbers", along.key));
-            }
-        }
-        let covered: Vec<Option<f64>> = numbers.into_iter().filter(|&x| claim.covers(x)).collect();
-        if covered.is_empty() {
-            return error("from", format!("no value of `{}` lies in the range of the claim", along.key));
-        }
-        if let Some(order) = &claim.order
-            && let Some(x) = order.rise.iter().flatten().find(|&&x| !covered.contains(&Some(x)))
-        {
-            return error("order.rise", format!("{x} is no value of `{}` in the range of the claim", along.key));
-        }
-        if let Some(values) = &claim.values {
-            if let Some((name, given)) = values.of.iter().find(|(_, given)| given.len() != covered.len()) {
-                let expected = covered.len();
-                let message =
-                    format!("expected {expected} values, one for each of `{}`, and found {}", along.key, given.len());
-                return error(&format!("values.of.{name}"), message);
-            }
-            if !(values.tolerance >= 0.0 && values.tolerance.is_finite()) {
-                return error("values.tolerance", "expected a number that is not negative".to_owned());
-            }
-        }
-        Ok(())
     }
 }

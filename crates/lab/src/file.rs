@@ -77,7 +77,7 @@ pub(crate) struct ExperimentFile {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultSettings {
-    /// The links, each by the nodes that it joins: `"0-1"` or `"0,0-1,0"`.
+    /// The links, each by the routers that it joins, by number, coordinates or name: `"0-1"` or `"0,0-1,0"`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<String>,
     /// So many further links, drawn with the experiment's seed.

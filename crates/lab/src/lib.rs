@@ -72,4 +72,4 @@ pub use stopping::Outcome;
 pub use store::{MODEL_VERSION, Store, StoreError};
 pub use summary::{LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, summarise};
 pub use sweep::{Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
-pub use verdict::{ClaimVerdict, Comparison, Finding, Part, Verdict};
+pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Verdict};

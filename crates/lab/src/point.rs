@@ -92,6 +92,12 @@ impl Coordinate {
     pub fn text(&self) -> String {
         self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned)
     }
+
+    /// The value in a legend, where words speak for themselves, and numbers do not: `central-buffer`, `destinations 6`.
+    pub(crate) fn tag(&self) -> String {
+        let name = self.key.rsplit('.').next().unwrap_or(&self.key);
+        if self.value.is_string() { self.text() } else { format!("{name} {}", self.text()) }
+    }
 }
 
 /// Hexadecimal SHA-256.

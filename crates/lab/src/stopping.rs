@@ -8,7 +8,7 @@ use crate::point::PointSpec;
 use crate::statistics::{Estimate, lower_bound};
 
 /// The share of messages by which a steady run may fall behind before it counts as saturated.
-const BACKLOG: f64 = 0.02;
+pub(crate) const BACKLOG: f64 = 0.02;
 
 /// Replications that are enough to give a point up, if each of them is saturated by itself.
 const HOPELESS: u32 = 10;
@@ -101,12 +101,13 @@ fn saturated(runs: &[RunResult], steady: bool) -> bool {
     if runs.iter().filter(|run| run.saturated).count() * 2 > runs.len() {
         return true;
     }
-    let growth: Vec<f64> = runs
-        .iter()
-        .filter(|run| run.window.generated > 0)
-        .map(|run| 1.0 - run.window.completed as f64 / run.window.generated as f64)
-        .collect();
-    steady && lower_bound(&growth).is_some_and(|bound| bound > BACKLOG)
+    steady && lower_bound(&backlogs(runs)).is_some_and(|bound| bound > BACKLOG)
+}
+
+/// The share of the messages generated in the window of each run that the completed ones fall behind.
+pub(crate) fn backlogs(runs: &[RunResult]) -> Vec<f64> {
+    let share = |run: &RunResult| 1.0 - run.window.completed as f64 / run.window.generated as f64;
+    runs.iter().filter(|run| run.window.generated > 0).map(share).collect()
 }
 
 /// What has to become precise: the mean latency to the last destination over replications, or the steps if runs only plan, or the

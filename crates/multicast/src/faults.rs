@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId, parse_node};
+use wormcast_routing::Root;
 
 /// Links that have failed before a run, and who knows of them (paper 5, section 7).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -26,10 +27,21 @@ pub enum FaultInformation {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FaultError {
-    /// Not two nodes.
-    #[error("`{0}` is not a link: expected two nodes that are joined, as in `0-1` or `0,0-1,0`")]
-    Form(String),
-    /// Two nodes that no further link joins.
+    /// Not two routers.
+    #[error(
+        "`{text}` is not a link of `{network}`: expected two routers that are joined, 0 to {last}, as in `{example}`"
+    )]
+    Form {
+        /// The text.
+        text: String,
+        /// The network.
+        network: String,
+        /// The largest number of a router.
+        last: usize,
+        /// How a link is written.
+        example: &'static str,
+    },
+    /// Two routers that no further link joins.
     #[error(
         "`{text}`: `{network}` has no {further}link between routers {from} and {to}; router {from} is joined to {neighbours}"
     )]
@@ -60,15 +72,29 @@ pub enum FaultError {
 }
 
 impl Faults {
-    /// Lets a link fail that a user names by the nodes at its ends, `0-1` or `0,0-1,0`: of parallel links, the next one.
+    /// Lets a link fail that a user names by the routers at its ends, `0-1` or `0,0-1,0`: of parallel links, the next one. A router is
+    /// named by its number, in a grid by its coordinates, by its name or that of a node there, if the network has names. Where
+    /// every router has one node, its number is that of the node.
     ///
     /// # Errors
     /// If the text names no link that has not failed.
     pub fn fail(&mut self, network: &Network, text: &str) -> Result<(), FaultError> {
         // Names may have hyphens.
-        let router = |text: &str| parse_node(network, text.trim()).ok().map(|node| network.router_of(node));
+        let router = |text: &str| match Root::parse(network, text) {
+            Ok(Root::Router(router)) => Some(router),
+            _ if text.trim().bytes().all(|byte| byte.is_ascii_digit()) => None,
+            _ => parse_node(network, text).ok().map(|node| network.router_of(node)),
+        };
         let ends = text.match_indices('-').find_map(|(at, _)| Some((router(&text[..at])?, router(&text[at + 1..])?)));
-        let Some((from, to)) = ends else { return Err(FaultError::Form(text.to_owned())) };
+        let Some((from, to)) = ends else {
+            let example = if network.shape().grid().is_some() { "0-1` or `0,0-1,0" } else { "0-1" };
+            return Err(FaultError::Form {
+                text: text.to_owned(),
+                network: network.name().to_owned(),
+                last: network.routers().saturating_sub(1),
+                example,
+            });
+        };
         let joins = |link: &ChannelId| network.to(*link) == to;
         match network.outputs(from).filter(joins).find(|&link| !self.has_failed(network, link)) {
             Some(link) => {
@@ -138,7 +164,10 @@ mod tests {
             "`0-4`: `torus:4x2` has no further link between routers 0 and 4; router 0 is joined to 1, 3, 4"
         );
         assert!(message(&mut faults, "0-2").contains("has no link between"));
-        assert!(message(&mut faults, "0:2").starts_with("`0:2` is not a link"));
+        assert_eq!(
+            message(&mut faults, "0:2"),
+            "`0:2` is not a link of `torus:4x2`: expected two routers that are joined, 0 to 7, as in `0-1` or `0,0-1,0`"
+        );
         faults.fail_at_random(&torus, 13, 7).unwrap();
         assert_eq!(faults.links.len(), torus.links());
         assert!((0..torus.channels() as u32).all(|c| faults.has_failed(&torus, ChannelId::new(c))));
@@ -146,5 +175,22 @@ mod tests {
             faults.fail_at_random(&torus, 1, 7).unwrap_err().to_string(),
             "1 of the 0 links of `torus:4x2` cannot fail"
         );
+    }
+
+    /// Switches without nodes have links, too: numbers are those of routers.
+    #[test]
+    fn links_between_switches() {
+        let bmin = "bmin:2x3".parse::<TopologySpec>().unwrap().build().unwrap();
+        let mut faults = Faults::default();
+        for channel in (0..bmin.channels() as u32).map(ChannelId::new) {
+            let (from, to) = (bmin.from(channel), bmin.to(channel));
+            if !faults.has_failed(&bmin, channel) {
+                faults.fail(&bmin, &format!("{from}-{to}")).unwrap();
+            }
+            assert!(faults.has_failed(&bmin, channel));
+        }
+        let message = |text| Faults::default().fail(&bmin, text).unwrap_err().to_string();
+        assert_eq!(message("0-1"), "`0-1`: `bmin:2x3` has no link between routers 0 and 1; router 0 is joined to 4, 5");
+        assert!(message("0-12").ends_with("expected two routers that are joined, 0 to 11, as in `0-1`"));
     }
 }

@@ -14,7 +14,7 @@ pub enum PortModel {
     /// One at a time.
     #[default]
     One,
-    /// One by each of its channels at a time.
+    /// One by each of its links at a time. A node of its own on a router has the router's links; one that is attached to a switch has one.
     All,
 }
 
@@ -28,7 +28,7 @@ pub struct WormSummary {
     /// The worm whose delivery at `from` triggers it.
     pub after: Option<u32>,
     /// The earliest step, from 1, in which it can be sent if earlier worms of the plan go first: after its trigger's step,
-    /// after those of all earlier worms that share a channel with it and, on one port, of all earlier worms of its sender.
+    /// after those of all earlier worms that share a channel with it and, on one port or link, of all earlier worms of its sender.
     pub step: u32,
     /// The nodes that it delivers to, in order (trees: parents first).
     pub visits: Vec<NodeId>,
@@ -82,12 +82,13 @@ impl Plan {
         let mut senders: IdMap<NodeId, (u32, u32)> = IdMap::default();
         taken.reserve(self.worms.len());
         senders.reserve(self.worms.len() / 2);
+        let one_port = ports == PortModel::One || !network.has_one_node_each();
         let mut worms: Vec<WormSummary> = Vec::with_capacity(self.worms.len());
         for (id, worm) in self.worms.iter().enumerate() {
             let channels = worm.channels(network, routing)?;
             let (port, sent) = senders.entry(worm.from).or_default();
             let triggered = worm.after.map_or(0, |trigger| worms[trigger as usize].step);
-            let sending = if ports == PortModel::One { *port } else { 0 };
+            let sending = if one_port { *port } else { 0 };
             let busy = channels.iter().filter_map(|channel| taken.get(channel).copied());
             let step = busy.fold(triggered.max(sending), u32::max) + 1;
             taken.extend(channels.iter().map(|&channel| (channel, step)));
@@ -143,7 +144,7 @@ mod tests {
     use crate::plan::Worm;
     use proptest::prelude::*;
     use wormcast_network::TopologySpec;
-    use wormcast_routing::ECube;
+    use wormcast_routing::{Choice, ECube, Turnaround};
 
     fn node(id: u32) -> NodeId {
         NodeId::new(id)
@@ -172,6 +173,17 @@ mod tests {
         assert_eq!((summary.startups, summary.channels, summary.longest), (3, 6, 2));
         let entered: Vec<u32> = summary.worms[2].channels.iter().map(|&channel| line.to(channel).raw()).collect();
         assert_eq!(entered, [3, 4]);
+    }
+
+    /// A node of a switch has one link: two unicasts take two steps even where they part at once.
+    #[test]
+    fn nodes_of_switches_have_one_link() {
+        let bmin = "bmin:4x2".parse::<TopologySpec>().unwrap().build().unwrap();
+        let plan = Plan { worms: [1, 2, 14].map(|to| Worm::path(node(0), vec![node(to)])).to_vec() };
+        for ports in [PortModel::One, PortModel::All] {
+            let summary = plan.summary(&bmin, &Turnaround::new(Choice::Adaptive), ports).unwrap();
+            assert_eq!(summary.worms.iter().map(|worm| worm.step).collect::<Vec<_>>(), [1, 2, 3]);
+        }
     }
 
     /// Whether `later` has to wait for `earlier`.

@@ -59,7 +59,7 @@ fn label(figure: &Figure, summary: &PointSummary) -> String {
     let first = series.and_then(|key| summary.coordinate(key)).map(crate::point::Coordinate::text);
     let others =
         summary.coordinates.iter().filter(|c| ![figure.along.as_deref(), series].contains(&Some(c.key.as_str())));
-    let others = others.map(|c| format!("{} {}", c.key.rsplit('.').next().unwrap_or(&c.key), c.text()));
+    let others = others.map(crate::point::Coordinate::tag);
     first.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 

@@ -64,6 +64,23 @@ fn an_idle_switch_takes_six_cycles() {
     }
 }
 
+/// Of the 6 cycles, 4 are the routing's: a header that crosses into a FIFO in cycle 0 may cross the next channel in 6, or 2 after routing.
+#[test]
+fn four_of_the_six_cycles_are_for_routing() {
+    let network = build("bmin:8x1");
+    for switching in both() {
+        let usual = config(&network, &switching, 64);
+        assert_eq!((usual.routing_delay, usual.switch_latency()), (4, 6));
+        for routing_delay in [1, 4, 9] {
+            let (log, _) = run(&network, SwitchConfig { routing_delay, ..usual }, vec![(0, 64, unicast(1, 6))]);
+            // Nodes 0 to 7 have an injection channel each, and then a consumption channel.
+            let crossed: Vec<_> = [1, 8 + 6].map(|channel| log.flits[&(0, channel, 1)]).to_vec();
+            assert_eq!(crossed, [0, u64::from(routing_delay) + 2]);
+            assert_eq!(log.at(0, 6), u64::from(routing_delay) + 2 + 65);
+        }
+    }
+}
+
 /// Where a worm is replicated, the header waits for 7 more flits of its chunk; a chunk is read in each cycle.
 #[test]
 fn a_chunk_path_takes_seven_cycles_more() {

@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     /// The seed of algorithms that make random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// A link that has failed, as `0-1` or `0,0-1,0`; may be given again.
+    /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
     /// Only the nodes beside them know of failed links: worms are absorbed there and sent on.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use wormcast::multicast::{router_name, trees_svg};
+use wormcast::multicast::{Faults, router_name, trees_svg};
 use wormcast::network::{ChannelId, Network, RouterId, parse_node};
 use wormcast::routing::{
     BALANCES, Balance, CombinedDistance, EdgeDisjointTrees, Partition, SpanningTree, TREE_CONSTRUCTIONS, TorusMethod,
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// The seed of `dstm-tarjan`'s orders of links.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// A link that has failed, as `0-1` or `0,0-1,0`; may be given again. Of parallel links, the first one.
+    /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again. Of parallel links, the first one.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
     /// Build trees anew where links have failed, rather than say which are left. (`dstm-tarjan` goes around them in any case.)
@@ -181,44 +181,12 @@ fn router(network: &Network, text: &str) -> Result<RouterId, Failure> {
     parse_node(network, text).map(|node| network.router_of(node)).map_err(Failure::bad_input)
 }
 
-/// The links that a user says have failed.
-fn failed_links(network: &Network, given: &[String]) -> Result<Vec<ChannelId>, Failure> {
-    let mut failed: Vec<ChannelId> = Vec::new();
-    for text in given {
-        // Names may have hyphens.
-        let ends = text.match_indices('-').find_map(|(at, _)| {
-            let end = |text: &str| parse_node(network, text).ok().map(|node| network.router_of(node));
-            Some([end(&text[..at])?, end(&text[at + 1..])?])
-        });
-        let Some([from, to]) = ends else {
-            if let Some((from, to)) = text.split_once('-') {
-                router(network, from)?;
-                router(network, to)?;
-            }
-            return Err(Failure::bad_input(format!("`{text}` is not a link: expected two nodes, as in `0-1`")));
-        };
-        let works = |link: &ChannelId| !failed.iter().any(|&other| other == *link || network.reverse(other) == *link);
-        let link = network.outputs(from).filter(|&link| network.to(link) == to).find(works);
-        let Some(link) = link else {
-            let mut neighbours: Vec<RouterId> = network.outputs(from).map(|link| network.to(link)).collect();
-            neighbours.sort_unstable();
-            neighbours.dedup();
-            let names: Vec<String> = neighbours.iter().map(|&next| router_name(network, next)).collect();
-            let more = if neighbours.contains(&to) { "other " } else { "" };
-            return Err(Failure::bad_input(format!(
-                "failed link `{text}`: `{}` has no {more}link between these; {} is joined to {}",
-                network.name(),
-                router_name(network, from),
-                names.join("; ")
-            )));
-        };
-        failed.push(link);
-    }
-    Ok(failed)
-}
-
 fn find<'n>(arguments: &Arguments, network: &'n Network) -> Result<Found<'n>, Failure> {
-    let failed = failed_links(network, &arguments.failed_link)?;
+    let mut faults = Faults::default();
+    for link in &arguments.failed_link {
+        faults.fail(network, link).map_err(Failure::bad_input)?;
+    }
+    let failed = faults.links;
     let named = |node: &Option<String>| node.as_deref().map(|text| router(network, text)).transpose();
     let options = TreeOptions {
         seed: arguments.seed,

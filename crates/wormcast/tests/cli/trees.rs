@@ -193,11 +193,18 @@ fn bad_input_is_explained() {
          `dstm-tarjan` finds trees of every network\n"
     );
     let with = |more: &[&str]| message(&[&["torus:4x4", "--construction", "dstm-1"], more].concat());
-    assert_eq!(with(&["--failed-link", "0"]), "error: `0` is not a link: expected two nodes, as in `0-1`\n");
-    assert_eq!(with(&["--failed-link", "0-99"]), "error: node 99 is out of range: torus:4x4 has nodes 0 to 15\n");
+    let no_link = |text: &str| {
+        let expected = "expected two routers that are joined, 0 to 15, as in `0-1` or `0,0-1,0`";
+        assert_eq!(
+            with(&["--failed-link", text]),
+            format!("error: `{text}` is not a link of `torus:4x4`: {expected}\n")
+        );
+    };
+    no_link("0");
+    no_link("0-99");
     assert_eq!(
         with(&["--failed-link", "0-2"]),
-        "error: failed link `0-2`: `torus:4x4` has no link between these; 0,0 is joined to 1,0; 3,0; 0,1; 0,3\n"
+        "error: `0-2`: `torus:4x4` has no link between routers 0 and 2; router 0 is joined to 1, 3, 4, 12\n"
     );
     assert_eq!(
         with(&["--failed-link", "0-1", "--failed-link", "0-3", "--failed-link", "0-4", "--failed-link", "0-12"]),

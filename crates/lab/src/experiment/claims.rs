@@ -1,0 +1,179 @@
+//! Claims: which swept settings they compare, and whether what they name is there.
+
+use wormcast_simulation::Mode;
+
+use super::Experiment;
+use crate::axis::{Axis, AxisValue};
+use crate::claim::{Claim, Scope, Test, same};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::{Document, Tree};
+
+impl Experiment {
+    /// The swept settings whose values are the series of a claim.
+    pub(crate) fn claim_series(&self, claim: &Claim) -> Vec<String> {
+        if claim.series.is_empty() { vec![self.series_key()] } else { claim.series.clone() }
+    }
+
+    /// The swept setting along which a claim compares: that of the plot, or else the first that is swept beside its series.
+    pub(crate) fn claim_axis(&self, claim: &Claim) -> Option<String> {
+        let series = self.claim_series(claim);
+        let all = || self.all_axes().filter(|axis| !series.contains(&axis.key));
+        // Also where an override has taken it out of the sweep.
+        let known = |key: &String| all().any(|axis| axis.key == *key);
+        let named = self.plot.x.clone().filter(known);
+        let plotted = || self.figure().and_then(|figure| figure.along).filter(known);
+        named.or_else(plotted).or_else(|| all().map(|axis| &axis.key).next().cloned())
+    }
+
+    /// What is swept, and what an override has taken out of the sweep.
+    fn all_axes(&self) -> impl Iterator<Item = &Axis> {
+        self.axes.iter().chain(&self.fixed)
+    }
+
+    fn swept_axis(&self, key: &str) -> Option<&Axis> {
+        self.all_axes().find(|axis| axis.key == key)
+    }
+
+    /// What of a claim can be checked before anything has run: that what it names is swept.
+    pub(super) fn check_claim(&self, tree: &Tree<'_>, index: usize) -> Result<(), Diagnostic> {
+        let claim = &self.claims[index];
+        let error = |key: &str, message: String| Err(self.claim_error(tree, index, key, message));
+        let tests = claim.tests();
+        let &[test] = tests.as_slice() else {
+            let kinds = "`order`, `falls`, `values`, `gap`, `saturates` and `outlasts`";
+            return error("id", format!("claim `{}` needs one test: one of {kinds}", claim.id));
+        };
+        self.check_series(tree, index, test)?;
+        self.check_where(tree, index)?;
+        self.check_test(tree, index, test)?;
+        let Some(along) = self.claim_axis(claim).and_then(|key| self.swept_axis(&key)) else { return Ok(()) };
+        let numbers: Vec<Option<f64>> = along.values.iter().map(|value| value.json.as_f64()).collect();
+        for end in ["from", "to"] {
+            let given = if end == "from" { claim.from } else { claim.to };
+            if given.is_some() && numbers.contains(&None) {
+                return error(end, format!("the values of `{}` are not numbers", along.key));
+            }
+        }
+        if test.is_about_saturation() && numbers.contains(&None) {
+            return error("id", format!("series saturate along numbers, and the values of `{}` are none", along.key));
+        }
+        let covered: Vec<Option<f64>> = numbers.into_iter().filter(|&x| claim.covers(x)).collect();
+        if covered.is_empty() {
+            return error("from", format!("no value of `{}` lies in the range of the claim", along.key));
+        }
+        match test {
+            Test::Order(order) => match order.rise.iter().flatten().find(|&&x| !covered.contains(&Some(x))) {
+                Some(x) => error("order.rise", format!("{x} is no value of `{}` in the range of the claim", along.key)),
+                None => Ok(()),
+            },
+            Test::Values(values) => match values.of.iter().find(|(_, given)| given.len() != covered.len()) {
+                Some((name, given)) => {
+                    let (expected, found) = (covered.len(), given.len());
+                    let message =
+                        format!("expected {expected} values, one for each of `{}`, and found {found}", along.key);
+                    error(&format!("values.of.{name}"), message)
+                }
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn claim_error(&self, tree: &Tree<'_>, index: usize, key: &str, message: String) -> Diagnostic {
+        self.document.error(Document::place(tree, &format!("claim.{index}.{key}")), message)
+    }
+
+    /// Whether the series of a claim are swept, and those that its test names are among them.
+    fn check_series(&self, tree: &Tree<'_>, index: usize, test: Test<'_>) -> Result<(), Diagnostic> {
+        let claim = &self.claims[index];
+        let keys = self.claim_series(claim);
+        let mut names = vec![String::new()];
+        for key in &keys {
+            let Some(axis) = self.swept_axis(key) else {
+                let at = if claim.series.is_empty() { "id" } else { "series" };
+                let message = format!("a claim compares series, and `{key}` is not swept");
+                let swept = self.all_axes().map(|axis| axis.key.as_str());
+                return Err(self.claim_error(tree, index, at, message).with_help(nearest(key, swept)));
+            };
+            let joined = |name: &String, value: &AxisValue| {
+                if name.is_empty() { value.plain() } else { format!("{name}, {}", value.plain()) }
+            };
+            names = names.iter().flat_map(|name| axis.values.iter().map(move |value| joined(name, value))).collect();
+        }
+        for (key, given) in test.series() {
+            if given.is_empty() {
+                return Err(self.claim_error(tree, index, key, "expected at least one series".to_owned()));
+            }
+            let Some(name) = given.into_iter().find(|name| !names.iter().any(|known| known == name)) else { continue };
+            // Names of several settings have commas.
+            let known = names.join(if keys.len() > 1 { "; " } else { ", " });
+            let keys = keys.join("` and `");
+            let message = format!("`{name}` is no value of `{keys}` in this sweep: expected one of {known}");
+            let help = nearest(name, names.iter().map(String::as_str));
+            return Err(self.claim_error(tree, index, key, message).with_help(help));
+        }
+        Ok(())
+    }
+
+    /// Whether what a claim is restricted to is swept.
+    fn check_where(&self, tree: &Tree<'_>, index: usize) -> Result<(), Diagnostic> {
+        for (key, values) in &self.claims[index].only {
+            let Some(axis) = self.swept_axis(key) else {
+                let swept: Vec<&str> = self.all_axes().map(|axis| axis.key.as_str()).collect();
+                let message = format!("`{key}` is not swept: expected one of {}", swept.join(", "));
+                return Err(self.claim_error(tree, index, "where", message).with_help(nearest(key, swept)));
+            };
+            if let Some(value) = values.iter().find(|value| !axis.values.iter().any(|known| same(&known.json, value))) {
+                let known: Vec<String> = axis.values.iter().map(AxisValue::plain).collect();
+                let message =
+                    format!("{value} is no value of `{key}` in this sweep: expected one of {}", known.join(", "));
+                return Err(self.claim_error(tree, index, "where", message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the numbers of a test make sense.
+    fn check_test(&self, tree: &Tree<'_>, index: usize, test: Test<'_>) -> Result<(), Diagnostic> {
+        let claim = &self.claims[index];
+        let error = |key: &str, message: &str| Err(self.claim_error(tree, index, key, message.to_owned()));
+        let no_share = |by: f64| !(-10.0..1.0).contains(&by);
+        let share = "expected a share below 1, such as 0.1";
+        let no_number = |value: Option<f64>| value.is_some_and(|value| !value.is_finite());
+        if test.is_about_saturation() {
+            if claim.y.is_some() {
+                return error("y", "a claim about saturation is about the horizontal axis: leave `y` out");
+            }
+            if matches!(self.mode, Some(Mode::Plan | Mode::Trees)) {
+                return error("id", "only runs in which time passes can saturate");
+            }
+        }
+        match test {
+            Test::Order(order) if no_share(order.by) => error("order.by", share),
+            Test::Falls(falls) if no_share(falls.by) => error("falls.by", share),
+            Test::Values(values) if !(values.tolerance >= 0.0 && values.tolerance.is_finite()) => {
+                error("values.tolerance", "expected a number that is not negative")
+            }
+            Test::Gap(gap) if gap.at_least.is_none() && gap.at_most.is_none() => {
+                error("gap", "expected `at_least`, `at_most` or both")
+            }
+            Test::Gap(gap) if no_number(gap.at_least) => error("gap.at_least", "expected a number"),
+            Test::Gap(gap) if no_number(gap.at_most) => error("gap.at_most", "expected a number"),
+            Test::Saturates(saturates) if saturates.before.is_none() && saturates.after.is_none() => {
+                error("saturates", "expected `before`, `after` or both")
+            }
+            Test::Outlasts(outlasts) if !(outlasts.at_least > 0.0 && outlasts.at_least.is_finite()) => {
+                error("outlasts.at_least", "expected a factor above 0")
+            }
+            Test::Outlasts(outlasts)
+                if outlasts.at_most.is_some_and(|most| !(most.is_finite() && most >= outlasts.at_least)) =>
+            {
+                error("outlasts.at_most", "expected a factor of at least `at_least`")
+            }
+            Test::Outlasts(outlasts) if outlasts.scope == Scope::Average => {
+                error("outlasts.scope", "a series saturates once: expected `each` or `somewhere`")
+            }
+            _ => Ok(()),
+        }
+    }
+}

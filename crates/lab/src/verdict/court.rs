@@ -1,0 +1,204 @@
+//! Everything that one claim is judged on: the replications of its series at its values of the horizontal axis.
+
+use super::evidence::Question;
+use super::judges::{Judge, judge_all, judge_order, judge_somewhere, judge_strictly_somewhere};
+use super::words::because;
+use super::{Comparison, Part, Verdict};
+use crate::claim::{Claim, Scope, Test};
+use crate::experiment::Experiment;
+use crate::file::{Quantity, TimeUnit};
+use crate::point::{Coordinate, Point};
+use crate::stopping::Outcome;
+use crate::sweep::PointRuns;
+
+/// The replications of one series at one value of the horizontal axis.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Cell {
+    /// Values by replication.
+    Values(Vec<f64>),
+    /// A latency beyond saturation.
+    Unbounded,
+    /// Nothing.
+    Missing,
+}
+
+/// A value of the horizontal axis.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Place {
+    pub(super) text: String,
+    pub(super) number: Option<f64>,
+}
+
+/// A point of the sweep, as the claim sees it.
+pub(super) struct Entry<'a> {
+    context: usize,
+    series: String,
+    place: usize,
+    cell: Cell,
+    pub(super) point: &'a Point,
+    pub(super) runs: &'a PointRuns,
+}
+
+/// A claim with what it is judged on.
+pub(super) struct Court<'a> {
+    claim: &'a Claim,
+    quantity: Quantity,
+    pub(super) unit: Option<TimeUnit>,
+    confidence: f64,
+    /// The other swept settings, as text: each combination is a sweep of its own. Empty if there are none.
+    pub(super) contexts: Vec<String>,
+    pub(super) places: Vec<Place>,
+    entries: Vec<Entry<'a>>,
+}
+
+impl<'a> Court<'a> {
+    pub(super) fn new(experiment: &Experiment, claim: &'a Claim, points: &'a [Point], runs: &'a [PointRuns]) -> Self {
+        let quantity = claim.y.unwrap_or_else(|| experiment.quantities()[0]);
+        let (x, series) = (experiment.claim_axis(claim), experiment.claim_series(claim));
+        let unit = (quantity.is_latency() && claim.over().is_none()).then(|| experiment.unit());
+        let mut court = Self {
+            claim,
+            quantity,
+            unit,
+            confidence: experiment.stop().confidence,
+            contexts: Vec::new(),
+            places: Vec::new(),
+            entries: Vec::new(),
+        };
+        for (point, of_point) in points.iter().zip(runs) {
+            let names: Option<Vec<String>> =
+                series.iter().map(|key| point.coordinate(key).map(Coordinate::text)).collect();
+            let Some(names) = names else { continue };
+            let place = x.as_deref().and_then(|x| point.coordinate(x)).map_or_else(
+                || Place { text: String::new(), number: None },
+                |x| Place { text: x.text(), number: x.value.as_f64() },
+            );
+            if !claim.covers(place.number) || !point.coordinates.iter().all(|c| claim.includes(&c.key, &c.value)) {
+                continue;
+            }
+            let others = point.coordinates.iter().filter(|c| !series.contains(&c.key) && Some(&c.key) != x.as_ref());
+            let others: Vec<String> = others.map(Coordinate::tag).collect();
+            let context = position(&mut court.contexts, others.join(", "));
+            let place = position(&mut court.places, place);
+            let (series, cell) = (names.join(", "), court.cell(point, of_point));
+            court.entries.push(Entry { context, series, place, cell, point, runs: of_point });
+        }
+        court.sort_places();
+        court
+    }
+
+    /// Numbers along the horizontal axis in their order there, however the sweep lists them.
+    fn sort_places(&mut self) {
+        let Some(numbers) = self.places.iter().map(|place| place.number).collect::<Option<Vec<f64>>>() else { return };
+        let mut order: Vec<usize> = (0..numbers.len()).collect();
+        order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
+        let mut rank = vec![0; order.len()];
+        for (to, &from) in order.iter().enumerate() {
+            rank[from] = to;
+        }
+        for entry in &mut self.entries {
+            entry.place = rank[entry.place];
+        }
+        self.places.sort_by(|a, b| a.number.unwrap_or(0.0).total_cmp(&b.number.unwrap_or(0.0)));
+    }
+
+    fn cell(&self, point: &Point, of_point: &PointRuns) -> Cell {
+        match of_point.outcome {
+            Outcome::Saturated if self.quantity.is_latency() => return Cell::Unbounded,
+            Outcome::Deadlocked | Outcome::Incomplete => return Cell::Missing,
+            _ => {}
+        }
+        let scale = match self.unit {
+            Some(TimeUnit::Microseconds) => point.spec.timing.cycle_ns / 1000.0,
+            _ => 1.0,
+        };
+        let value = |run| {
+            let value = self.quantity.of(run)?;
+            // As a share of what it is compared with, both of the same replication.
+            let Some(over) = self.claim.over() else { return Some(value * scale) };
+            over.of(run).filter(|&over| over != 0.0).map(|over| value / over - 1.0)
+        };
+        let values: Option<Vec<f64>> = of_point.runs.iter().map(value).collect();
+        values.filter(|values| !values.is_empty()).map_or(Cell::Missing, Cell::Values)
+    }
+
+    /// A series at a value of the horizontal axis.
+    pub(super) fn entry(&self, context: usize, series: &str, place: usize) -> Option<&Entry<'a>> {
+        self.entries.iter().find(|entry| (entry.context, entry.place) == (context, place) && entry.series == series)
+    }
+
+    pub(super) fn at(&self, context: usize, series: &str, place: usize) -> &Cell {
+        self.entry(context, series, place).map_or(&Cell::Missing, |entry| &entry.cell)
+    }
+
+    pub(super) fn part(&self) -> Part {
+        // Others are refused when the file is read.
+        let test = self.claim.tests().into_iter().next();
+        let groups = test.map_or_else(Vec::new, |test| match test {
+            Test::Order(order) => self.answers(self.order(order)),
+            Test::Falls(falls) => self.answers(self.falls(falls)),
+            Test::Values(values) => self.answers(self.values(values)),
+            Test::Gap(gap) => self.answers(self.gap(gap)),
+            Test::Saturates(saturates) => self.saturates(saturates),
+            Test::Outlasts(outlasts) => self.outlasts(outlasts),
+        });
+        let judge: Judge = match test {
+            Some(Test::Order(order)) if order.scope != Scope::Somewhere => judge_order,
+            Some(Test::Order(_) | Test::Falls(_)) => judge_strictly_somewhere,
+            Some(Test::Gap(gap)) if gap.scope == Scope::Somewhere => judge_somewhere,
+            Some(Test::Outlasts(outlasts)) if outlasts.scope == Scope::Somewhere => judge_somewhere,
+            _ => judge_all,
+        };
+        let unit = match self.unit {
+            Some(TimeUnit::Microseconds) => "us",
+            Some(TimeUnit::Cycles) => "cycles",
+            None => "",
+        };
+        let about_saturation = test.is_some_and(Test::is_about_saturation);
+        Part {
+            text: self.claim.text.clone(),
+            verdict: if groups.is_empty() { Verdict::Inconclusive } else { judge(&groups) },
+            because: because(&groups, test, if self.claim.over().is_some() { "%" } else { unit }),
+            quantity: (!about_saturation).then_some(self.quantity),
+            unit: if about_saturation { String::new() } else { unit.to_owned() },
+            confidence: self.confidence_of_each(&groups, test),
+            comparisons: groups.into_iter().flatten().collect(),
+        }
+    }
+
+    fn confidence_of_each(&self, groups: &[Vec<Comparison>], test: Option<Test<'_>>) -> f64 {
+        match test {
+            Some(Test::Saturates(_) | Test::Outlasts(_)) => self.shared_confidence(self.brackets(test)),
+            _ => self.shared_confidence(groups.iter().map(Vec::len).sum()),
+        }
+    }
+
+    /// The confidence of each of so many intervals (Bonferroni): each may err with its share of the probability.
+    pub(super) fn shared_confidence(&self, count: usize) -> f64 {
+        1.0 - (1.0 - self.confidence) / count.max(1) as f64
+    }
+
+    fn answers(&self, questions: Vec<Vec<Question>>) -> Vec<Vec<Comparison>> {
+        let confidence = self.shared_confidence(questions.iter().map(Vec::len).sum());
+        questions.into_iter().map(|group| group.into_iter().map(|q| q.answer(confidence)).collect()).collect()
+    }
+
+    /// The name of a series, with its context if there are several.
+    pub(super) fn name(&self, context: usize, series: &str) -> String {
+        let context = &self.contexts[context];
+        if context.is_empty() { series.to_owned() } else { format!("{series} ({context})") }
+    }
+
+    pub(super) fn range(&self) -> String {
+        let ends = (self.places.first(), self.places.last());
+        if let (Some(first), Some(last)) = ends { format!("{} to {}", first.text, last.text) } else { String::new() }
+    }
+}
+
+/// Where a value is in a list, at its end if it was not there.
+fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
+    list.iter().position(|known| *known == value).unwrap_or_else(|| {
+        list.push(value);
+        list.len() - 1
+    })
+}

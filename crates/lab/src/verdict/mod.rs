@@ -1,0 +1,139 @@
+//! Verdicts on claims: what the replications of a sweep say, with a probability of error that is the same however many points and
+//! series a claim is about.
+
+mod court;
+mod evidence;
+mod judges;
+mod questions;
+mod saturation;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use self::court::Court;
+use crate::experiment::Experiment;
+use crate::file::Quantity;
+use crate::point::Point;
+use crate::statistics::Estimate;
+use crate::sweep::PointRuns;
+
+/// What a sweep says of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum Verdict {
+    /// It holds.
+    #[serde(rename = "reproduced")]
+    Reproduced,
+    /// The intervals are too wide, or points are missing.
+    #[serde(rename = "inconclusive")]
+    Inconclusive,
+    /// It does not hold.
+    #[serde(rename = "not reproduced")]
+    NotReproduced,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reproduced => "reproduced",
+            Self::Inconclusive => "inconclusive",
+            Self::NotReproduced => "not reproduced",
+        })
+    }
+}
+
+/// A claim and what the sweep says of it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ClaimVerdict {
+    /// The claim's name.
+    pub claim: String,
+    /// The verdict: the worst of its parts.
+    pub verdict: Verdict,
+    /// Its parts, each with its evidence.
+    pub evidence: Vec<Part>,
+}
+
+/// One test of a claim.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// What is claimed.
+    pub text: String,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// Why, in words.
+    pub because: String,
+    /// The quantity; `None` if it is about where series saturate.
+    pub quantity: Option<Quantity>,
+    /// The unit of its values: `us` or `cycles` for times, else empty.
+    pub unit: String,
+    /// The confidence of each interval in `comparisons`, such that all of them hold together with the experiment's.
+    pub confidence: f64,
+    /// What was compared.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// One comparison of a test.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The series.
+    pub series: String,
+    /// What it is compared with: another series or quantity, a value of the horizontal axis, or a number.
+    pub against: String,
+    /// Where: the value of the horizontal axis, or the range.
+    pub at: String,
+    /// The mean difference from what it is compared with, over replications with the same random numbers, for another quantity as a share
+    /// of that; `None` without one.
+    pub difference: Option<Estimate>,
+    /// Where the series saturates, if that is what is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saturation: Option<Bracket>,
+    /// Where the other series saturates, if that is what is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_saturation: Option<Bracket>,
+    /// What follows for the claim.
+    pub finding: Finding,
+}
+
+/// Where a series saturates along the horizontal axis of a sweep.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Bracket {
+    /// The largest value up to which it is certainly stable at all values of the sweep; `None` if it is not so at the first.
+    pub stable: Option<f64>,
+    /// The smallest value from which on it is certainly saturated at all of them; `None` if it is not so at the last.
+    pub saturated: Option<f64>,
+}
+
+/// What a comparison says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finding {
+    /// As claimed.
+    Holds,
+    /// Not as claimed.
+    Fails,
+    /// The interval includes both.
+    Open,
+    /// There is nothing to compare.
+    Missing,
+}
+
+/// Judges the claims of an experiment. Parts of one claim make one verdict, in the order in which the claims first occur.
+pub(crate) fn verdicts(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Vec<ClaimVerdict> {
+    let mut verdicts: Vec<ClaimVerdict> = Vec::new();
+    for claim in experiment.claims() {
+        let part = Court::new(experiment, claim, points, runs).part();
+        match verdicts.iter_mut().find(|verdict| verdict.claim == claim.id) {
+            Some(whole) => {
+                whole.verdict = whole.verdict.max(part.verdict);
+                whole.evidence.push(part);
+            }
+            None => {
+                verdicts.push(ClaimVerdict { claim: claim.id.clone(), verdict: part.verdict, evidence: vec![part] });
+            }
+        }
+    }
+    verdicts
+}

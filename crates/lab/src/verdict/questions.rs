@@ -1,0 +1,170 @@
+//! What has to be compared for a claim about a quantity.
+
+use super::Finding;
+use super::court::{Cell, Court};
+use super::evidence::{Evidence, Question};
+use crate::claim::{Falls, Gap, Order, Scope, Values};
+
+impl Court<'_> {
+    /// One group for each pair of series.
+    pub(super) fn order(&self, order: &Order) -> Vec<Vec<Question>> {
+        let mut groups = Vec::new();
+        for context in 0..self.contexts.len() {
+            for lower in &order.lower {
+                for higher in &order.higher {
+                    let excess = |cells: &[(usize, f64)]| self.excess(context, lower, higher, order.by, cells);
+                    let question = |at: String, evidence| Question {
+                        series: self.name(context, lower),
+                        against: higher.clone(),
+                        at,
+                        evidence,
+                    };
+                    let each: Vec<(String, Vec<(usize, f64)>)> = if order.rise.is_empty() {
+                        self.places.iter().enumerate().map(|(i, place)| (place.text.clone(), vec![(i, 1.0)])).collect()
+                    } else {
+                        let rise = |&[a, b]: &[f64; 2]| {
+                            let find = |x: f64| self.places.iter().position(|place| place.number == Some(x));
+                            Some((format!("{a} to {b}"), vec![(find(b)?, 1.0), (find(a)?, -1.0)]))
+                        };
+                        order.rise.iter().filter_map(rise).collect()
+                    };
+                    groups.push(match order.scope {
+                        Scope::Each | Scope::Somewhere => {
+                            each.into_iter().map(|(at, cells)| question(at, excess(&cells))).collect()
+                        }
+                        Scope::Average => {
+                            let share = 1.0 / each.len().max(1) as f64;
+                            let cells = each.iter().flat_map(|(_, cells)| cells);
+                            let cells: Vec<_> = cells.map(|&(place, weight)| (place, weight * share)).collect();
+                            vec![question(format!("{} on average", self.range()), excess(&cells))]
+                        }
+                    });
+                }
+            }
+        }
+        groups
+    }
+
+    /// By replication, how much a weighted sum over places is more for the lower series than for the higher one.
+    fn excess(&self, context: usize, lower: &str, higher: &str, by: f64, cells: &[(usize, f64)]) -> Evidence {
+        let mut differences: Option<Vec<f64>> = None;
+        let mut settled = None;
+        for &(place, weight) in cells {
+            match (self.at(context, lower, place), self.at(context, higher, place)) {
+                (Cell::Values(low), Cell::Values(high)) => {
+                    let here = low.iter().zip(high).map(|(low, high)| weight * (low - (1.0 - by) * high));
+                    differences = Some(match differences {
+                        None => here.collect(),
+                        Some(sum) => sum.iter().zip(here).map(|(sum, here)| sum + here).collect(),
+                    });
+                }
+                // Without bound at one place, whatever there is at the others; but not one way here and the other way there.
+                (Cell::Unbounded, Cell::Values(_)) if weight > 0.0 && settled != Some(Finding::Holds) => {
+                    settled = Some(Finding::Fails);
+                }
+                (Cell::Values(_), Cell::Unbounded) if weight > 0.0 && settled != Some(Finding::Fails) => {
+                    settled = Some(Finding::Holds);
+                }
+                _ => return Evidence::Settled(Finding::Missing),
+            }
+        }
+        if let Some(finding) = settled {
+            return Evidence::Settled(finding);
+        }
+        differences.map_or(Evidence::Settled(Finding::Missing), Evidence::Differences)
+    }
+
+    /// One group for each series.
+    pub(super) fn falls(&self, falls: &Falls) -> Vec<Vec<Question>> {
+        let mut groups = Vec::new();
+        let Some(last) = self.places.len().checked_sub(1) else { return groups };
+        for context in 0..self.contexts.len() {
+            for series in &falls.series {
+                let end = self.at(context, series, last);
+                let question = |place: usize| Question {
+                    series: self.name(context, series),
+                    against: format!("at {}", self.places[place].text),
+                    at: self.places[last].text.clone(),
+                    evidence: match (end, self.at(context, series, place)) {
+                        (Cell::Values(end), Cell::Values(before)) => Evidence::Differences(
+                            end.iter().zip(before).map(|(end, before)| end - (1.0 - falls.by) * before).collect(),
+                        ),
+                        (Cell::Values(_), Cell::Unbounded) => Evidence::Settled(Finding::Holds),
+                        _ => Evidence::Settled(Finding::Missing),
+                    },
+                };
+                groups.push((0..last).map(question).collect());
+            }
+        }
+        groups
+    }
+
+    /// One group for each series.
+    pub(super) fn values(&self, values: &Values) -> Vec<Vec<Question>> {
+        let mut groups = Vec::new();
+        for context in 0..self.contexts.len() {
+            for (series, expected) in &values.of {
+                let question = |(place, expected): (usize, &f64)| Question {
+                    series: self.name(context, series),
+                    against: expected.to_string(),
+                    at: self.places[place].text.clone(),
+                    evidence: match self.at(context, series, place) {
+                        Cell::Values(found) => {
+                            Evidence::Deviations(found.iter().map(|value| value - expected).collect(), values.tolerance)
+                        }
+                        Cell::Unbounded => Evidence::Settled(Finding::Fails),
+                        Cell::Missing => Evidence::Settled(Finding::Missing),
+                    },
+                };
+                let claimed = (0..self.places.len()).zip(expected).filter(|(_, expected)| !expected.is_nan());
+                groups.push(claimed.map(question).collect());
+            }
+        }
+        groups
+    }
+
+    /// One group for each series. Cells hold the shares themselves.
+    pub(super) fn gap(&self, gap: &Gap) -> Vec<Vec<Question>> {
+        let (least, most) = (gap.at_least.unwrap_or(f64::NEG_INFINITY), gap.at_most.unwrap_or(f64::INFINITY));
+        let mut groups = Vec::new();
+        for context in 0..self.contexts.len() {
+            for series in &gap.series {
+                let question = |at: String, evidence| Question {
+                    series: self.name(context, series),
+                    against: gap.over.name().to_owned(),
+                    at,
+                    evidence,
+                };
+                let cells = (0..self.places.len()).map(|place| (place, self.at(context, series, place)));
+                // Where there is no latency, nothing is claimed of it.
+                let cells: Vec<_> = cells.filter(|(_, cell)| **cell != Cell::Unbounded).collect();
+                let shares = |of: Vec<f64>| Evidence::Shares { of, least, most };
+                groups.push(if gap.scope == Scope::Average {
+                    let values: Option<Vec<&Vec<f64>>> = cells
+                        .iter()
+                        .map(|(_, cell)| if let Cell::Values(values) = cell { Some(values) } else { None })
+                        .collect();
+                    let evidence = match values.as_deref() {
+                        None | Some([]) => Evidence::Settled(Finding::Missing),
+                        Some(places) => {
+                            let runs = places.iter().map(|values| values.len()).min().unwrap_or(0);
+                            let mean = |run| places.iter().map(|values| values[run]).sum::<f64>() / places.len() as f64;
+                            shares((0..runs).map(mean).collect())
+                        }
+                    };
+                    vec![question(format!("{} on average", self.range()), evidence)]
+                } else {
+                    let at = |(place, cell): (usize, &Cell)| {
+                        let evidence = match cell {
+                            Cell::Values(values) => shares(values.clone()),
+                            _ => Evidence::Settled(Finding::Missing),
+                        };
+                        question(self.places[place].text.clone(), evidence)
+                    };
+                    cells.into_iter().map(at).collect()
+                });
+            }
+        }
+        groups
+    }
+}

@@ -1,0 +1,125 @@
+//! Why a verdict is what it is, in words.
+
+use std::fmt::Write as _;
+
+use super::saturation::factor;
+use super::{Bracket, Comparison, Finding};
+use crate::claim::Test;
+
+/// The most places that a sentence names.
+const MOST_PLACES: usize = 8;
+
+/// A line for each group: how many of its comparisons say what, where it fails, and the least and the largest difference.
+pub(super) fn because(groups: &[Vec<Comparison>], test: Option<Test<'_>>, unit: &str) -> String {
+    let falls = matches!(test, Some(Test::Falls(_)));
+    let lines: Vec<String> = groups
+        .iter()
+        .filter(|group| !group.is_empty())
+        .flat_map(
+            |group| if group[0].saturation.is_some() { saturations(group) } else { vec![line(group, unit, falls)] },
+        )
+        .collect();
+    if lines.is_empty() { "what the claim compares is not in this sweep".to_owned() } else { lines.join("\n") }
+}
+
+fn line(group: &[Comparison], unit: &str, falls: bool) -> String {
+    let first = &group[0];
+    let same = group.iter().all(|comparison| comparison.against == first.against);
+    let of = |finding| group.iter().filter(move |comparison| comparison.finding == finding);
+    let count = |finding| of(finding).count();
+    let mut line = first.series.clone();
+    if falls {
+        let _ = write!(line, " ends lower than it is at {} of {} points", count(Finding::Holds), group.len());
+    } else {
+        if same {
+            let _ = write!(line, " against {}", first.against);
+        }
+        let _ = write!(line, ": holds at {} of {}", count(Finding::Holds), group.len());
+        if count(Finding::Fails) > 0 {
+            let mut places: Vec<&str> = of(Finding::Fails).map(|comparison| comparison.at.as_str()).collect();
+            if places.len() > MOST_PLACES {
+                places.truncate(MOST_PLACES);
+                places.push("…");
+            }
+            let _ = write!(line, ", fails at {} ({})", count(Finding::Fails), places.join(", "));
+        }
+    }
+    for (finding, word) in [(Finding::Open, "open"), (Finding::Missing, "nothing to compare")] {
+        if count(finding) > 0 {
+            let _ = write!(line, ", {word} at {}", count(finding));
+        }
+    }
+    let place = |comparison: &Comparison| match (falls, same) {
+        (true, _) => format!("from {}", comparison.against.trim_start_matches("at ")),
+        (false, true) => format!("at {}", comparison.at),
+        (false, false) => format!("from {} at {}", comparison.against, comparison.at),
+    };
+    let mean = |comparison: &&Comparison| comparison.difference.map_or(0.0, |difference| difference.mean);
+    let measured = || group.iter().filter(|comparison| comparison.difference.is_some());
+    let least = measured().min_by(|a, b| mean(a).total_cmp(&mean(b)));
+    let most = measured().max_by(|a, b| mean(a).total_cmp(&mean(b)));
+    if let (Some(least), Some(most)) = (least, most) {
+        let _ = write!(line, "; difference {} {}", figure(least, unit), place(least));
+        if group.len() > 1 {
+            let _ = write!(line, " to {} {}", figure(most, unit), place(most));
+        }
+    }
+    line
+}
+
+/// A line for each comparison of where series saturate.
+fn saturations(group: &[Comparison]) -> Vec<String> {
+    let line = |comparison: &Comparison| {
+        let own = bracket(comparison.saturation);
+        let found = match comparison.finding {
+            Finding::Holds => "holds",
+            Finding::Fails => "fails",
+            Finding::Open | Finding::Missing => "open",
+        };
+        let (Some(later), Some(earlier)) = (comparison.saturation, comparison.against_saturation) else {
+            return format!("{} saturates {own}; {}: {found}", comparison.series, comparison.against);
+        };
+        let factor = match factor(later, earlier) {
+            (least, most) if most.is_finite() => format!("{} to {}", short(least), short(most)),
+            (least, _) => format!("{} or more", short(least)),
+        };
+        let other = bracket(comparison.against_saturation);
+        format!("{} saturates {own}, {} {other}, a factor of {factor}: {found}", comparison.series, comparison.against)
+    };
+    group.iter().map(line).collect()
+}
+
+fn bracket(bracket: Option<Bracket>) -> String {
+    match bracket.map(|bracket| (bracket.stable, bracket.saturated)) {
+        Some((Some(stable), Some(saturated))) => format!("between {} and {}", short(stable), short(saturated)),
+        Some((Some(stable), None)) => format!("after {}", short(stable)),
+        Some((None, Some(saturated))) => format!("before {}", short(saturated)),
+        None | Some((None, None)) => "somewhere".to_owned(),
+    }
+}
+
+/// A difference with its interval.
+fn figure(comparison: &Comparison, unit: &str) -> String {
+    let Some(difference) = comparison.difference else { return String::new() };
+    let scale = if unit == "%" { 100.0 } else { 1.0 };
+    let half = |half| format!(" ± {}", short(half * scale));
+    let half = difference.half_width.map_or_else(|| " (no interval)".to_owned(), half);
+    let unit = if unit.is_empty() { String::new() } else { format!(" {}", unit.replace("us", "µs")) };
+    let mean = short(difference.mean * scale);
+    let sign = if difference.mean > 0.0 && mean != "0" { "+" } else { "" };
+    format!("{sign}{mean}{half}{unit}")
+}
+
+/// A number with four digits or so.
+fn short(number: f64) -> String {
+    let decimals = if number.abs() >= 1000.0 {
+        0
+    } else if number.abs() >= 10.0 {
+        1
+    } else {
+        3
+    };
+    let text = format!("{number:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
