@@ -31,7 +31,8 @@ pub(crate) struct ExperimentFile {
     #[serde(default)]
     pub(crate) routing: Option<String>,
     /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name. Default `smallest-id`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "root")]
+    #[schemars(with = "Option<RootForm>")]
     pub(crate) root: Option<String>,
     /// The seed of every random choice. Default 0.
     #[serde(default)]
@@ -113,6 +114,26 @@ pub enum FaultInformation {
     Global,
     /// The nodes at both ends: a worm that comes to a failed link is absorbed there and sent on from there.
     Local,
+}
+
+/// A root in a file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum RootForm {
+    /// A router's number.
+    Number(u32),
+    /// Its name, or how it is found.
+    Text(String),
+}
+
+/// A root as its text, whichever way it is given.
+fn root<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    const EXPECTED: &str = "expected `smallest-id`, `maximum-degree`, or a router's number or name";
+    let form = RootForm::deserialize(deserializer).map_err(|_| de::Error::custom(EXPECTED))?;
+    Ok(Some(match form {
+        RootForm::Number(number) => number.to_string(),
+        RootForm::Text(text) => text,
+    }))
 }
 
 /// A topology in a file.

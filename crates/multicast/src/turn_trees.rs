@@ -1,7 +1,9 @@
 //! What the tree algorithms share: permitted turns, shortest paths over them, and how trees become a plan.
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation, TurnRouting, Unsupported, routing_by_name};
+use wormcast_routing::{
+    Branching, Dependencies, RoutingRelation, TurnRouting, Unsupported, nearest_channels, routing_by_name,
+};
 
 use crate::algorithm::{AlgorithmError, Multicast, Options};
 use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
@@ -98,18 +100,8 @@ impl Wanted<'_> {
     /// Replaces `out` by the first channels of the shortest permitted paths to `target`, sorted by the router that they lead
     /// to. The target is another router.
     pub(crate) fn nearest(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
-        out.clear();
-        let mut best = u32::MAX;
-        for leaving in self.onwards(at, arrived) {
-            let Some(hops) = self.turns.hops(self.network, leaving, target).filter(|&hops| hops <= best) else {
-                continue;
-            };
-            if hops < best {
-                best = hops;
-                out.clear();
-            }
-            out.push(leaving);
-        }
+        let hops = |leaving| (leaving, self.turns.hops(self.network, leaving, target));
+        nearest_channels(self.onwards(at, arrived).map(hops), out);
         out.sort_unstable_by_key(|&leaving| self.by_next(leaving));
     }
 

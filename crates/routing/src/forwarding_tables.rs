@@ -3,7 +3,7 @@
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, TopologyError, read_text};
 
-use crate::relation::{RoutingRelation, Unsupported};
+use crate::relation::{RoutingRelation, Unsupported, made_for};
 
 mod analysis;
 mod choice;
@@ -153,10 +153,8 @@ impl RoutingRelation for ForwardingTables {
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        if self.network == network.name() && self.routers == network.routers() && self.channels == network.channels() {
-            return Ok(());
-        }
-        Err(Unsupported::new(self.name(), &format!("`{}`, which it was made for", self.network), network))
+        let fits = self.routers == network.routers() && self.channels == network.channels();
+        made_for(self.name(), &self.network, fits, network)
     }
 
     fn candidates(

@@ -94,6 +94,39 @@ impl Unsupported {
     }
 }
 
+/// Whether a network is the one that a relation with tables was made for, as far as its name and the sizes of the tables tell.
+pub(crate) fn made_for(name: &str, own: &str, fits: bool, network: &Network) -> Result<(), Unsupported> {
+    if own == network.name() && fits {
+        return Ok(());
+    }
+    Err(Unsupported::new(name, &format!("`{own}`, which it was made for"), network))
+}
+
+/// Replaces `out` by those of the channels from which there are the fewest hops still to go, in their order; `None`: no way.
+///
+/// ```
+/// use wormcast_network::ChannelId;
+/// use wormcast_routing::nearest_channels;
+///
+/// let mut out = Vec::new();
+/// let hops = [Some(4), None, Some(3), Some(3)];
+/// nearest_channels((0..4).map(ChannelId::new).zip(hops), &mut out);
+/// assert_eq!(out, [2, 3].map(ChannelId::new));
+/// ```
+#[inline]
+pub fn nearest_channels(channels: impl Iterator<Item = (ChannelId, Option<u32>)>, out: &mut Vec<ChannelId>) {
+    out.clear();
+    let mut best = u32::MAX;
+    for (channel, hops) in channels {
+        let Some(hops) = hops.filter(|&hops| hops <= best) else { continue };
+        if hops < best {
+            best = hops;
+            out.clear();
+        }
+        out.push(channel);
+    }
+}
+
 /// A relation that leads nowhere: no permitted channel at a router, or no arrival within twice as many hops as the
 /// network has channels.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

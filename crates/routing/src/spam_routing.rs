@@ -5,8 +5,9 @@ use std::sync::OnceLock;
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::relation::{RoutingRelation, Unsupported};
+use crate::relation::{RoutingRelation, Unsupported, made_for, nearest_channels};
 use crate::spanning_tree::SpanningTree;
+use crate::tree_error::TreeError;
 use crate::up_down::Root;
 
 /// The routing of SPAM, single phase adaptive multicast, on any connected network.
@@ -52,14 +53,22 @@ impl SpamRouting {
     /// # Errors
     /// If the network is not connected, or the root is none of its routers.
     pub fn new(network: &Network, root: Root) -> Result<Self, Unsupported> {
-        Self::without(network, root, &[])
+        Self::build(network, root, &[])
     }
 
     /// The same where these links have failed.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
-    pub fn without(network: &Network, root: Root, failed: &[ChannelId]) -> Result<Self, Unsupported> {
+    /// As [`new`](Self::new), and if the failed links cut routers off.
+    pub fn without(network: &Network, root: Root, failed: &[ChannelId]) -> Result<Self, TreeError> {
+        if failed.is_empty() {
+            return Ok(Self::new(network, root)?);
+        }
+        Self::build(network, root, failed)
+            .map_err(|error| TreeError::disconnected(network, failed).unwrap_or(TreeError::Unsupported(error)))
+    }
+
+    fn build(network: &Network, root: Root, failed: &[ChannelId]) -> Result<Self, Unsupported> {
         let has_failed = |channel| failed.iter().any(|&link| link == channel || network.reverse(link) == channel);
         let tree = breadth_first(network, root, has_failed)?;
         let rank = |router: RouterId| (tree.depth(router), router);
@@ -168,10 +177,7 @@ impl RoutingRelation for SpamRouting {
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        if self.network == network.name() && self.kinds.len() == network.channels() {
-            return Ok(());
-        }
-        Err(Unsupported::new("spam", &format!("`{}`, which it was made for", self.network), network))
+        made_for("spam", &self.network, self.kinds.len() == network.channels(), network)
     }
 
     fn candidates(
@@ -188,22 +194,12 @@ impl RoutingRelation for SpamRouting {
         }
         let row = self.row(network, target);
         let phase = arrived.map_or(Kind::Up, |channel| self.kinds[channel.index()]);
-        let mut best = UNREACHABLE - 1;
-        for channel in network.outputs(at) {
+        let hops = |channel: ChannelId| {
             let kind = self.kinds[channel.index()];
-            if kind < phase || kind == Kind::Failed {
-                continue;
-            }
-            let hops = row[place(network.to(channel), kind)];
-            if hops > best {
-                continue;
-            }
-            if hops < best {
-                best = hops;
-                out.clear();
-            }
-            out.push(channel);
-        }
+            let may_take = kind >= phase && kind != Kind::Failed;
+            may_take.then(|| row[place(network.to(channel), kind)]).filter(|&hops| hops != UNREACHABLE).map(u32::from)
+        };
+        nearest_channels(network.outputs(at).map(|channel| (channel, hops(channel))), out);
     }
 
     fn down(&self, network: &Network, at: RouterId, _on: ChannelId, target: RouterId) -> Option<ChannelId> {

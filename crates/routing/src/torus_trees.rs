@@ -236,7 +236,16 @@ fn torus<'n>(name: &str, network: &'n Network, start: RouterId) -> Result<&'n Gr
         network.shape().wraps() && grid.dimensions() == 2 && grid.extents().iter().all(|&extent| extent >= 2)
     });
     let general = "`dstm-tarjan` finds trees of every network";
-    let grid = grid.ok_or_else(|| needs("a torus of two dimensions, each of at least 2 routers", general))?;
+    let grid = grid.ok_or_else(|| {
+        let error = needs("a torus of two dimensions, each of at least 2 routers", general);
+        match network.shape().grid().filter(|_| network.shape().wraps()) {
+            Some(grid) => {
+                let extents: Vec<String> = grid.extents().iter().map(ToString::to_string).collect();
+                Unsupported { is: format!("a torus of {} routers", extents.join(" x ")), ..error }
+            }
+            None => error,
+        }
+    })?;
     if start.index() >= grid.len() {
         let last = grid.len() - 1;
         return Err(

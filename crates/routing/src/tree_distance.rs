@@ -36,10 +36,10 @@ pub fn combined_distance(network: &Network, trees: &[SpanningTree], failed: &[Ch
     let routers = network.routers();
     let sums = if routers <= 1 {
         Sums::default()
-    } else if routers <= 1 << 16 && trees.iter().all(|tree| 2 * tree.height() < u32::from(u16::MAX)) {
-        all_pairs::<u16>(network, trees, failed)
+    } else if routers <= 1 << 16 && trees.iter().all(|tree| 2 * tree.height() < i16::MAX as u32) {
+        all_pairs::<i16>(network, trees, failed)
     } else {
-        all_pairs::<u32>(network, trees, failed)
+        all_pairs::<i32>(network, trees, failed)
     };
     let pairs = routers as f64 * (routers as f64 - 1.0);
     let average = if routers > 1 { sums.total as f64 / pairs } else { 0.0 };
@@ -49,12 +49,15 @@ pub fn combined_distance(network: &Network, trees: &[SpanningTree], failed: &[Ch
 /// How many sources are looked at together.
 const LANES: usize = 16;
 
-/// A distance, a post-order number or a part of a tree: as short as the network allows, because that many more fit into a register.
+/// A distance, a post-order number or a part of a tree: as short as the network allows, because that many more fit into a register;
+/// signed, because processors compare signed numbers faster.
 trait Lane: Copy + Ord + Send + Sync {
     const ZERO: Self;
     const ONE: Self;
     /// No way.
     const FAR: Self;
+    const LEAST: Self;
+    /// Modulo the width.
     fn new(value: u32) -> Self;
     fn value(self) -> u32;
     /// Modulo the width.
@@ -68,11 +71,12 @@ macro_rules! lane {
             const ZERO: Self = 0;
             const ONE: Self = 1;
             const FAR: Self = <$type>::MAX;
+            const LEAST: Self = <$type>::MIN;
             fn new(value: u32) -> Self {
                 value as Self
             }
             fn value(self) -> u32 {
-                self.into()
+                self.cast_unsigned().into()
             }
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
@@ -84,8 +88,8 @@ macro_rules! lane {
     };
 }
 
-lane!(u16);
-lane!(u32);
+lane!(i16);
+lane!(i32);
 
 /// Of the pairs looked at so far.
 #[derive(Clone, Copy, Default)]
@@ -100,7 +104,16 @@ fn all_pairs<T: Lane>(network: &Network, trees: &[SpanningTree], failed: &[Chann
     /// A network from which on starting threads pays.
     const LARGE: usize = 1 << 13;
     let routers = network.routers();
-    let walks: Vec<Walk<T>> = trees.iter().map(|tree| Walk::new(network, tree, failed)).collect();
+    // Rows of the table are in the order of the first tree, which then goes through it from one end to the other.
+    let mut place = vec![0; routers];
+    let order = trees.first().map_or(&[][..], SpanningTree::post_order);
+    for (row, router) in (0..).zip(order.iter().rev()) {
+        place[router.index()] = row;
+    }
+    let walks: Vec<Walk<T>> = trees.iter().map(|tree| Walk::new(network, tree, failed, &place)).collect();
+    // Without a tree there are no ways.
+    let Some((last, others)) = walks.split_last() else { return Sums { apart: true, ..Sums::default() } };
+    let longest = 2 * trees.iter().map(SpanningTree::height).max().unwrap_or(0);
     let blocks = routers.div_ceil(LANES);
     let threads = if routers < LARGE { 1 } else { thread::available_parallelism().map_or(1, NonZeroUsize::get) };
     let share = |thread: usize| {
@@ -108,11 +121,18 @@ fn all_pairs<T: Lane>(network: &Network, trees: &[SpanningTree], failed: &[Chann
         let mut sums = Sums::default();
         for block in (thread..blocks).step_by(threads) {
             let sources = block * LANES..routers.min((block + 1) * LANES);
-            table.fill([T::FAR; LANES]);
-            for walk in &walks {
-                walk.lower(sources.start, &mut table);
+            for (which, walk) in others.iter().enumerate() {
+                walk.visit(sources.start, |row, distance| {
+                    table[row] = if which == 0 { distance } else { smaller(distance, table[row]) };
+                });
             }
-            sums.add(&table, sources.len());
+            let mut block = BlockSums::new(longest);
+            if others.is_empty() {
+                last.visit(sources.start, |_, distance| block.add(distance));
+            } else {
+                last.visit(sources.start, |row, distance| block.add(smaller(distance, table[row])));
+            }
+            sums.add(block, sources.len());
         }
         sums
     };
@@ -129,28 +149,52 @@ fn all_pairs<T: Lane>(network: &Network, trees: &[SpanningTree], failed: &[Chann
     })
 }
 
-impl Sums {
-    /// Adds the distances of all routers from the first `sources` of a block.
-    fn add<T: Lane>(&mut self, table: &[[T; LANES]], sources: usize) {
-        let mut largest = [T::ZERO; LANES];
-        let mut total = [0u64; LANES];
-        // As many rows as their sum surely fits into 32 bits.
-        for rows in table.chunks(1 << 16) {
-            let mut subtotal = [0u32; LANES];
-            for row in rows {
-                for lane in 0..LANES {
-                    largest[lane] = largest[lane].max(row[lane]);
-                    subtotal[lane] = subtotal[lane].wrapping_add(row[lane].value());
-                }
-            }
-            for lane in 0..LANES {
-                total[lane] += u64::from(subtotal[lane]);
-            }
+fn smaller<T: Lane>(a: [T; LANES], b: [T; LANES]) -> [T; LANES] {
+    std::array::from_fn(|lane| a[lane].min(b[lane]))
+}
+
+/// The distances of all routers from the sources of a block, as they come.
+struct BlockSums<T> {
+    largest: [T; LANES],
+    total: [u64; LANES],
+    /// Of the last routers: of as many as surely fit.
+    subtotal: [T; LANES],
+    fit: u32,
+    left: u32,
+}
+
+impl<T: Lane> BlockSums<T> {
+    fn new(longest: u32) -> Self {
+        let fit = (T::FAR.value() / longest.max(1)).max(1);
+        Self { largest: [T::ZERO; LANES], total: [0; LANES], subtotal: [T::ZERO; LANES], fit, left: fit }
+    }
+
+    #[inline]
+    fn add(&mut self, distance: [T; LANES]) {
+        self.largest = std::array::from_fn(|lane| self.largest[lane].max(distance[lane]));
+        self.subtotal = std::array::from_fn(|lane| self.subtotal[lane].plus(distance[lane]));
+        self.left -= 1;
+        if self.left == 0 {
+            self.carry();
         }
+    }
+
+    fn carry(&mut self) {
+        for (total, subtotal) in self.total.iter_mut().zip(&mut self.subtotal) {
+            *total += u64::from(std::mem::replace(subtotal, T::ZERO).value());
+        }
+        self.left = self.fit;
+    }
+}
+
+impl Sums {
+    /// Adds the distances from the first `sources` of a block.
+    fn add<T: Lane>(&mut self, mut block: BlockSums<T>, sources: usize) {
+        block.carry();
         for lane in 0..sources {
-            self.apart |= largest[lane] == T::FAR;
-            self.diameter = self.diameter.max(largest[lane].value());
-            self.total += total[lane];
+            self.apart |= block.largest[lane] == T::FAR;
+            self.diameter = self.diameter.max(block.largest[lane].value());
+            self.total += block.total[lane];
         }
     }
 
@@ -165,7 +209,8 @@ impl Sums {
 struct Walk<T> {
     /// All routers but the root, each after its parent and before whatever is not below it.
     steps: Vec<Step<T>>,
-    root: RouterId,
+    /// The root's row in the table.
+    root: u32,
     height: u32,
     /// By router: the post-order number, the depth, and the part of the tree that failed links leave it in.
     number: Vec<T>,
@@ -176,16 +221,18 @@ struct Walk<T> {
 }
 
 struct Step<T> {
-    router: RouterId,
+    /// The router's row in the table.
+    row: u32,
     depth: u32,
-    /// The smallest post-order number below the router, and how many more there are.
+    /// The smallest post-order number below the router, and how many more there are; both such that signed numbers compare as
+    /// unsigned ones would.
     lowest: T,
     others: T,
     part: T,
 }
 
 impl<T: Lane> Walk<T> {
-    fn new(network: &Network, tree: &SpanningTree, failed: &[ChannelId]) -> Self {
+    fn new(network: &Network, tree: &SpanningTree, failed: &[ChannelId], place: &[u32]) -> Self {
         let gone = |link: ChannelId| failed.iter().any(|&channel| channel == link || network.reverse(channel) == link);
         let routers = tree.routers();
         let mut part = vec![T::ZERO; routers];
@@ -200,17 +247,17 @@ impl<T: Lane> Walk<T> {
             }
             let below = tree.subtree(router);
             steps.push(Step {
-                router,
+                row: place[router.index()],
                 depth: tree.depth(router),
-                lowest: T::new(below.start),
-                others: T::new(below.end - below.start - 1),
+                lowest: T::new(below.start).minus(T::LEAST),
+                others: T::new(below.end - below.start - 1).plus(T::LEAST),
                 part: part[router.index()],
             });
         }
         let all = (0..routers as u32).map(RouterId::new);
         Self {
             steps,
-            root: tree.root(),
+            root: place[tree.root().index()],
             height: tree.height(),
             number: all.clone().map(|router| T::new(tree.number(router))).collect(),
             depth: all.map(|router| T::new(tree.depth(router))).collect(),
@@ -219,22 +266,20 @@ impl<T: Lane> Walk<T> {
         }
     }
 
-    /// Lowers what is larger than the distance in this tree from the routers from `first` on, as many as there are lanes.
-    fn lower(&self, first: usize, table: &mut [[T; LANES]]) {
+    /// Calls `visit` with each row and its distances in this tree from the routers from `first` on, as many as there are lanes.
+    #[inline]
+    fn visit(&self, first: usize, mut visit: impl FnMut(usize, [T; LANES])) {
         // Beyond the last router it is looked at again, and the lane is not counted.
         let source = |lane: usize| (first + lane).min(self.number.len() - 1);
         let number: [T; LANES] = std::array::from_fn(|lane| self.number[source(lane)]);
         let part: [T; LANES] = std::array::from_fn(|lane| self.part[source(lane)]);
         let mut above = vec![[T::ZERO; LANES]; self.height as usize + 1];
         above[0] = std::array::from_fn(|lane| self.depth[source(lane)]);
-        let mut lower = |router: RouterId, distance: [T; LANES], own: T| {
-            let row = &mut table[router.index()];
-            for lane in 0..LANES {
-                let apart = self.cut && part[lane] != own;
-                row[lane] = row[lane].min(if apart { T::FAR } else { distance[lane] });
-            }
+        let mut pass_on = |row: u32, distance: [T; LANES], own: T| {
+            let whole = |lane: usize| if part[lane] == own { distance[lane] } else { T::FAR };
+            visit(row as usize, if self.cut { std::array::from_fn(whole) } else { distance });
         };
-        lower(self.root, above[0], T::ZERO);
+        pass_on(self.root, above[0], T::ZERO);
         for step in &self.steps {
             let parent = &above[step.depth as usize - 1];
             // One more than the parent, or one less if the source is below.
@@ -243,7 +288,7 @@ impl<T: Lane> Walk<T> {
                 parent[lane].plus(if below { T::ZERO.minus(T::ONE) } else { T::ONE })
             });
             above[step.depth as usize] = distance;
-            lower(step.router, distance, step.part);
+            pass_on(step.row, distance, step.part);
         }
     }
 }

@@ -74,23 +74,32 @@ impl TreeError {
         found: usize,
         limit: &Partition,
     ) -> Self {
-        let failed_links = failed_links(network, failed);
         if found > 0 {
             return Self::TooFew {
                 network: network.name().to_owned(),
-                failed: failed_links,
+                failed: failed_links(network, failed),
                 wanted,
                 found,
                 parts: limit.parts(),
                 crossing: limit.crossing(network, failed),
             };
         }
-        // The smallest part, of several the first.
+        Self::cut_off(network, failed, components(network, failed))
+    }
+
+    /// That a network is not connected without these links, if it is not.
+    pub(crate) fn disconnected(network: &Network, failed: &[ChannelId]) -> Option<Self> {
         let parts = components(network, failed);
+        (parts.len() > 1).then(|| Self::cut_off(network, failed, parts))
+    }
+
+    /// That a network falls into these parts.
+    fn cut_off(network: &Network, failed: &[ChannelId], parts: Vec<Vec<u32>>) -> Self {
+        // The smallest part, of several the first.
         let cut_off = parts.into_iter().min_by_key(Vec::len).unwrap_or_default();
         Self::Disconnected {
             network: network.name().to_owned(),
-            failed: failed_links,
+            failed: failed_links(network, failed),
             cut_off_count: cut_off.len(),
             cut_off: cut_off.into_iter().take(SHOWN).collect(),
         }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::relation::{RoutingRelation, Unsupported};
+use crate::relation::{RoutingRelation, Unsupported, made_for};
 use crate::spanning_tree::SpanningTree;
 
 /// Up and down one of several edge-disjoint spanning trees.
@@ -175,10 +175,7 @@ impl RoutingRelation for TreeRouting {
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        if self.network == network.name() && self.tree_of.len() == network.channels() {
-            return Ok(());
-        }
-        Err(Unsupported::new("tree", &format!("`{}`, which it was made for", self.network), network))
+        made_for("tree", &self.network, self.tree_of.len() == network.channels(), network)
     }
 
     fn candidates(

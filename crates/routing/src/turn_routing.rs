@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::relation::{RoutingRelation, Unsupported};
+use crate::relation::{RoutingRelation, Unsupported, made_for, nearest_channels};
 use crate::survey::{Lengths, Survey};
 use crate::turn_search::{TurnSearch, UNREACHABLE};
 use crate::turn_set::TurnSet;
@@ -144,18 +144,9 @@ impl TurnRouting {
         unreachable: u32,
         out: &mut Vec<ChannelId>,
     ) {
-        out.clear();
-        let mut best = unreachable - 1;
-        for leaving in network.outputs(at) {
-            let hops = distance(leaving);
-            if hops <= best && arrived.is_none_or(|arriving| self.turns.permits(network, arriving, leaving)) {
-                if hops < best {
-                    best = hops;
-                    out.clear();
-                }
-                out.push(leaving);
-            }
-        }
+        let permitted = |leaving| arrived.is_none_or(|arriving| self.turns.permits(network, arriving, leaving));
+        let hops = |leaving| Some(distance(leaving)).filter(|&hops| hops != unreachable && permitted(leaving));
+        nearest_channels(network.outputs(at).map(|leaving| (leaving, hops(leaving))), out);
     }
 
     /// The candidates among the nearest channels.
@@ -240,11 +231,8 @@ impl RoutingRelation for TurnRouting {
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        if self.network == network.name() && self.rows.len() == network.routers() && self.turns.fits(network) {
-            return Ok(());
-        }
-        let needs = format!("`{}`, which it was made for", self.network);
-        Err(Unsupported::new(self.name, &needs, network))
+        let fits = self.rows.len() == network.routers() && self.turns.fits(network);
+        made_for(self.name, &self.network, fits, network)
     }
 
     fn candidates(

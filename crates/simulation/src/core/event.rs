@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Wake = 4,
     /// The last flit of a worm crosses the consumption channel at a vertex, in the movement phase (worm engine).
     Delivers = 5,
+    /// A header enters the router at a vertex, in the movement phase (worm engine).
+    Enters = 6,
 }
 
 /// An event; its order is that of the phases, then of worm ids. 16 bytes: most of an engine's memory traffic is events.
@@ -54,7 +56,8 @@ impl Event {
             2 => Kind::Prepared,
             3 => Kind::Reminder,
             4 => Kind::Wake,
-            _ => Kind::Delivers,
+            5 => Kind::Delivers,
+            _ => Kind::Enters,
         }
     }
 

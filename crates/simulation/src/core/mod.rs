@@ -241,6 +241,10 @@ impl<'a, O: Observer> Core<'a, O> {
                 }
                 Kind::Wake => self.channels.arbiter.wake(event.queue()),
                 Kind::Delivers => self.channels.delivering.push(event),
+                Kind::Enters => {
+                    self.worms[slot as usize].timers -= 1;
+                    self.route_header(slot, event.vertex);
+                }
             }
         }
         due.clear();
@@ -264,6 +268,16 @@ impl<'a, O: Observer> Core<'a, O> {
         worm.timers += 1;
         let routed = self.now + 1 + Cycle::from(self.config.routing_delay);
         self.channels.headers.push(routed, worm.id, slot, vertex, false);
+    }
+
+    /// The same for a header that enters the router in cycle `at`, now or later.
+    pub(crate) fn route_header_from(&mut self, at: Cycle, slot: u32, vertex: u32) {
+        if at == self.now {
+            return self.route_header(slot, vertex);
+        }
+        let worm = &mut self.worms[slot as usize];
+        worm.timers += 1;
+        self.channels.calendar.push(at, Event::of_worm(Kind::Enters, worm.id, slot, vertex));
     }
 
     /// Asks for a slot to be among `reminded` in a later cycle.

@@ -2,6 +2,7 @@
 
 use wormcast_multicast::Tree;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_routing::RoutingRelation;
 
 use super::arbiter::NONE;
 use super::worm::{Address, Guide, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, Worm};
@@ -89,6 +90,36 @@ impl TreeRoute {
             let (parent, height) = (self.vertices[child].parent as usize, self.vertices[child].height + 1);
             self.vertices[parent].height = self.vertices[parent].height.max(height);
         }
+    }
+
+    /// Where a header flit goes from a vertex that was granted what its header asked for: a child, or the vertex itself if the
+    /// flit is stripped there. `place` is its place among the header flits that enter the vertex, from 0, and `number` that among
+    /// the worm's.
+    ///
+    /// Where the header was decoded, the router sends every flit behind the one that named it down the tree to the router that it
+    /// names; elsewhere all flits follow the first. An error names the router and where the flit ought to go, if no output of the
+    /// router that the worm takes leads there.
+    pub(crate) fn heads_for(
+        &self,
+        vertex: usize,
+        place: usize,
+        number: u32,
+        network: &Network,
+        routing: &dyn RoutingRelation,
+    ) -> Result<u32, (RouterId, RouterId)> {
+        let at = &self.vertices[vertex];
+        let Guide::Header { flits: header, .. } = &self.guide else { return Ok(at.script[place].to) };
+        match (at.set_up, place, at.first_child) {
+            (true, 0, _) => return Ok(vertex as u32),
+            (false, _, child) if child != NONE => return Ok(child),
+            _ => {}
+        }
+        let target = header[number as usize - 1].router;
+        let on = (at.first_child != NONE).then(|| self.vertices[at.first_child as usize].entered_by);
+        let here = on.map(|channel| network.from(channel));
+        let down = here.zip(on).and_then(|(here, on)| routing.down(network, here, on, target));
+        let to = down.and_then(|down| self.children(vertex).find(|&child| self.vertices[child].entered_by == down));
+        to.map(|child| child as u32).ok_or((here.unwrap_or(target), target))
     }
 
     /// Writes down which header flit goes where, for a tree whose header no router can decode.

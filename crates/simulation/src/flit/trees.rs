@@ -202,28 +202,17 @@ impl TreeFlits {
     }
 
     /// The address flit that leaves a vertex next, if it is one, and the child that it goes on to (`NONE`: it is lost).
-    ///
-    /// Where the header was decoded, the router sends every flit behind the one that named it down the tree to the router that it
-    /// names; elsewhere all flits follow the first.
     fn address(&mut self, route: &TreeRoute, v: usize, flit: u32, decoder: &Decoder<'_>) -> Option<Address> {
-        let Guide::Header { flits: header, .. } = &route.guide else {
-            return route.vertices[v].script.get(flit as usize - 1).copied();
-        };
-        let number = *self.vertices[v].addresses.get(flit as usize - 1)?;
-        let at = &route.vertices[v];
-        let first = at.first_child;
-        if !at.set_up {
-            return Some(Address { flit: number, to: first });
+        let place = flit as usize - 1;
+        if !self.decoded {
+            return route.vertices[v].script.get(place).copied();
         }
-        let target = header[number as usize - 1].router;
-        let on = (first != NONE).then(|| route.vertices[first as usize].entered_by);
-        let here = on.map(|channel| decoder.network.from(channel));
-        let down = here.zip(on).and_then(|(here, on)| decoder.routing.down(decoder.network, here, on, target));
-        let to = down.and_then(|down| route.children(v).find(|&child| route.vertices[child].entered_by == down));
-        if to.is_none() {
-            self.lost = Some((here.unwrap_or(target), target));
-        }
-        Some(Address { flit: number, to: to.map_or(NONE, |to| to as u32) })
+        let number = *self.vertices[v].addresses.get(place)?;
+        let to = route.heads_for(v, place, number, decoder.network, decoder.routing).unwrap_or_else(|lost| {
+            self.lost = Some(lost);
+            NONE
+        });
+        Some(Address { flit: number, to })
     }
 
     /// Independent branches: each copies a flit when it can, and the slot frees with the last copy.

@@ -5,6 +5,7 @@
 //! channel's release is scheduled as soon as the header is far enough ahead, and nothing happens in between.
 
 mod copies;
+mod headed;
 mod paths;
 mod trees;
 
@@ -12,7 +13,7 @@ use std::collections::VecDeque;
 
 use wormcast_multicast::Plan;
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::RoutingRelation;
+use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
@@ -22,6 +23,7 @@ use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
 use crate::switching::{Header, Replication};
 use copies::{CopyTimes, Granted};
+use headed::HeadedTimes;
 use paths::{Pace, PathTimes};
 use trees::TreeTimes;
 
@@ -42,6 +44,7 @@ pub struct WormEngine<'a, O> {
 enum Times {
     Path(PathTimes),
     Tree(TreeTimes),
+    Headed(HeadedTimes),
     Copies(CopyTimes),
 }
 
@@ -51,6 +54,7 @@ impl Times {
         match self {
             Self::Path(times) => times.last_departure(),
             Self::Tree(times) => times.last_departure(),
+            Self::Headed(times) => times.data.last_departure(),
             Self::Copies(times) => times.last_departure(),
         }
     }
@@ -65,8 +69,8 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             Some("virtual channels share the bandwidth of their links")
         } else if config.replication == Replication::Independent && !config.branching().whole_worms {
             Some("branches that copy flits independently are covered with `buffer = \"message\"` only")
-        } else if config.header == Header::Tree {
-            Some("trees whose branches carry different header flits are not covered")
+        } else if config.header == Header::Tree && config.replication == Replication::Independent {
+            Some("tree headers need lockstep")
         } else {
             None
         }
@@ -126,15 +130,17 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                     let Route::Tree(route) = &core.worms[slot as usize].route else { break };
                     child = route.vertices[child as usize].sibling;
                 }
-                for (vertex, at) in self.found.drain(..) {
-                    core.tree_departs(slot, vertex, at);
-                    let Route::Tree(route) = &core.worms[slot as usize].route else { break };
-                    let (first, end) = route.vertices[vertex as usize].deliveries;
-                    for delivery in first..end {
-                        core.tree_consumes(slot, delivery, at);
-                        core.channels.deliver(now, at, Event::of_worm(Kind::Delivers, id, slot, delivery));
-                    }
+                self.tree_departures(slot);
+            }
+            (Times::Headed(times), Route::Tree(route)) => {
+                times.granted(route, vertex as usize, now, core.network, core.routing, &mut self.found);
+                if let Some((from, to)) = times.lost {
+                    core.stranded = Some(NoRoute { routing: core.routing.name(), from, to });
                 }
+                for (vertex, at) in times.arrivals.drain(..) {
+                    core.route_header_from(at, slot, vertex);
+                }
+                self.tree_departures(slot);
             }
             (Times::Copies(times), Route::Tree(route)) => {
                 times.granted(route, vertex, now, &mut self.copies);
@@ -151,6 +157,21 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A lockstep tree gives back what it holds for the departures found, and delivers.
+    fn tree_departures(&mut self, slot: u32) {
+        let core = &mut self.core;
+        for (vertex, at) in self.found.drain(..) {
+            core.tree_departs(slot, vertex, at);
+            let worm = &core.worms[slot as usize];
+            let (id, Route::Tree(route)) = (worm.id, &worm.route) else { break };
+            let (first, end) = route.vertices[vertex as usize].deliveries;
+            for delivery in first..end {
+                core.tree_consumes(slot, delivery, at);
+                core.channels.deliver(core.now, at, Event::of_worm(Kind::Delivers, id, slot, delivery));
+            }
         }
     }
 
@@ -174,6 +195,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             (times, _) => {
                 let done = match times {
                     Times::Tree(times) => times.delivered(),
+                    Times::Headed(times) => times.data.delivered(),
                     Times::Copies(times) => times.delivered(),
                     Times::Path(_) => false,
                 };
@@ -252,17 +274,21 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
 
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
         let (buffer, replication) = (self.core.config.buffer, self.core.config.replication);
+        let tree_header = self.core.config.header == Header::Tree;
         self.core.submit(at, message, length, plan);
         for &slot in &self.core.submitted {
             let slot = slot as usize;
             if self.times.len() <= slot {
                 self.times.resize_with(slot + 1, || Times::Path(PathTimes::default()));
             }
-            let flits = self.core.worms[slot].flits;
+            let (flits, header) = (self.core.worms[slot].flits, self.core.worms[slot].header);
             match (&mut self.times[slot], &self.core.worms[slot].route) {
                 (times, Route::Path(_)) => *times = Times::Path(PathTimes::default()),
                 (times, Route::Tree(route)) => {
                     *times = match replication {
+                        Replication::Lockstep if tree_header => {
+                            Times::Headed(HeadedTimes::new(route, header, flits - header, buffer))
+                        }
                         Replication::Lockstep => Times::Tree(TreeTimes::new(route, flits, buffer)),
                         Replication::Independent => Times::Copies(CopyTimes::new(route, flits)),
                     }
@@ -299,11 +325,15 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
                         visit(hop.entered_by, times.entered(route, vertex, now, pace));
                     }
                 }
-                (Times::Tree(times), Route::Tree(route)) => {
+                (Times::Tree(_) | Times::Headed(_), Route::Tree(route)) => {
                     if !route.vertices.iter().skip(2).any(|at| at.reserved) {
                         continue;
                     }
-                    let entered = times.entered(route, now);
+                    let entered = match times {
+                        Times::Headed(times) => times.entered(route, now),
+                        Times::Tree(times) => times.entered(route, now, |_, _| 0),
+                        _ => continue,
+                    };
                     for (at, flits) in route.vertices.iter().zip(entered).skip(2).filter(|(at, _)| at.reserved) {
                         visit(at.entered_by, flits);
                     }

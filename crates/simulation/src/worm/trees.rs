@@ -18,10 +18,14 @@ pub(super) struct TreeTimes {
     buffer: u32,
     /// The last departure that is known.
     last_departure: Cycle,
-    /// Deliveries to come. Every leaf delivers, so the last of them is the worm's end.
+    /// Deliveries to come. Every leaf delivers, so the last of them is the worm's end, if no others become known.
     undelivered: usize,
     /// Deliveries that are known.
     deliveries: usize,
+    /// Vertices whose departures are not known: while there are any, there may be further vertices and deliveries.
+    open: usize,
+    /// Whether there are flits in front of these that go their own ways: they hold the last one back `reach + 1` further up.
+    headed: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -30,39 +34,78 @@ struct VertexTimes {
     leaves: Option<Cycle>,
     /// D(v) over the descendants that the header has left.
     held_until: Cycle,
-    /// Descendants within reach that the header has still to leave, v included.
+    /// Descendants within reach that the header has still to leave, but has come to, v included; and those `reach + 1` below of
+    /// which it is not known what the flits in front hold back.
     unknown: u32,
     /// When the last flit leaves.
     departs: Option<Cycle>,
+    /// Hops from the processor.
+    depth: u32,
+    /// A vertex further up, or itself for the processor.
+    jump: u32,
 }
 
 impl TreeTimes {
     pub(super) fn new(route: &TreeRoute, flits: u32, buffer: u32) -> Self {
+        Self::with_header(route, flits, buffer, false)
+    }
+
+    /// Of the data behind header flits that go their own ways.
+    pub(super) fn behind_header(route: &TreeRoute, flits: u32, buffer: u32) -> Self {
+        Self::with_header(route, flits, buffer, true)
+    }
+
+    fn with_header(route: &TreeRoute, flits: u32, buffer: u32, headed: bool) -> Self {
         let reach = (flits - 1) / buffer;
-        let mut times =
-            Self { vertices: Vec::new(), reach, flits, buffer, last_departure: 0, deliveries: 0, undelivered: 0 };
+        let mut times = Self {
+            vertices: Vec::new(),
+            reach,
+            flits,
+            buffer,
+            last_departure: 0,
+            deliveries: 0,
+            undelivered: 0,
+            open: 0,
+            headed,
+        };
         times.grow(route);
         times
     }
 
-    /// Takes in the vertices that the route has got since the last call. Their parents have still to be left.
+    /// Takes in the vertices that the route has got since the last call. Their parents have still to be left. O(1) for each.
     pub(super) fn grow(&mut self, route: &TreeRoute) {
-        for start in self.vertices.len()..route.vertices.len() {
-            self.vertices.push(VertexTimes { leaves: None, held_until: 0, unknown: 0, departs: None });
-            let mut at = start as u32;
-            for _ in 0..=self.reach {
-                self.vertices[at as usize].unknown += 1;
-                at = route.vertices[at as usize].parent;
-                if at == NONE {
-                    break;
+        self.open += route.vertices.len() - self.vertices.len();
+        for at in &route.vertices[self.vertices.len()..] {
+            let (depth, jump) = match self.vertices.get(at.parent as usize) {
+                None => (0, 0),
+                Some(parent) => {
+                    // The way up goes by jumps as long as two that are equally long and follow each other, or by one hop.
+                    let first = &self.vertices[parent.jump as usize];
+                    let second = &self.vertices[first.jump as usize];
+                    let equal = parent.depth - first.depth == first.depth - second.depth;
+                    (parent.depth + 1, if equal { first.jump } else { at.parent })
                 }
-            }
+            };
+            self.vertices.push(VertexTimes { leaves: None, held_until: 0, unknown: 1, departs: None, depth, jump });
         }
         self.undelivered += route.deliveries.len() - std::mem::replace(&mut self.deliveries, route.deliveries.len());
     }
 
+    /// The vertex that is `hops` above another: O(log depth).
+    fn above(&self, route: &TreeRoute, vertex: usize, hops: u32) -> Option<usize> {
+        let depth = self.vertices[vertex].depth.checked_sub(hops)?;
+        let mut at = vertex;
+        while self.vertices[at].depth > depth {
+            let jump = self.vertices[at].jump as usize;
+            at = if self.vertices[jump].depth >= depth { jump } else { route.vertices[at].parent as usize };
+        }
+        Some(at)
+    }
+
     /// The header leaves a vertex on all branches: appends the departures (vertex, cycle) that are determined by that.
-    /// O(depth), and O(1) for each departure and each child of such a vertex.
+    ///
+    /// O(depth), and O(1) for each departure and each child of such a vertex. With one-flit buffers O(log depth) where the worm goes
+    /// on by one branch: what holds the last flit back is further down then, but for the vertex `reach` above.
     pub(super) fn header_leaves(
         &mut self,
         route: &TreeRoute,
@@ -71,21 +114,48 @@ impl TreeTimes {
         found: &mut Vec<(u32, Cycle)>,
     ) {
         self.vertices[vertex].leaves = Some(now);
-        let mut at = vertex as u32;
-        let mut highest = vertex;
-        for k in 0..=self.reach {
-            let ancestor = &mut self.vertices[at as usize];
+        let onwards = route.children(vertex).count() as u32;
+        let passes = onwards == 1 && self.buffer == 1;
+        let (mut at, mut k) =
+            if passes { (self.above(route, vertex, self.reach), self.reach) } else { (Some(vertex), 0) };
+        let mut highest = None;
+        while let Some(above) = at {
+            let ancestor = &mut self.vertices[above];
             let held = now + Cycle::from(self.flits - 1 - k * self.buffer);
             ancestor.held_until = ancestor.held_until.max(held);
+            // Instead of the vertex, its children have to be left; those that are too far down, by the flits in front of these.
+            ancestor.unknown += if k < self.reach || self.headed { onwards } else { 0 };
             ancestor.unknown -= 1;
-            highest = at as usize;
-            at = route.vertices[at as usize].parent;
-            if at == NONE {
-                break;
-            }
+            highest = at;
+            let parent = route.vertices[above].parent;
+            at = (k < self.reach && parent != NONE).then_some(parent as usize);
+            k += 1;
         }
-        // Only on the way down from there can anything new be determined, parents before their children: `found` is the list of
-        // vertices whose children have to be looked at, too.
+        if let Some(highest) = highest {
+            self.determine_from(route, highest, found);
+        }
+    }
+
+    /// What the flits in front of these hold back at a vertex, which its parent has been left for, is known: the last one cannot
+    /// leave the vertex `reach + 1` above before `until`. Appends the departures that are determined by that.
+    pub(super) fn header_holds(
+        &mut self,
+        route: &TreeRoute,
+        vertex: usize,
+        until: Cycle,
+        found: &mut Vec<(u32, Cycle)>,
+    ) {
+        if let Some(above) = self.above(route, vertex, self.reach + 1) {
+            let ancestor = &mut self.vertices[above];
+            ancestor.held_until = ancestor.held_until.max(until);
+            ancestor.unknown -= 1;
+            self.determine_from(route, above, found);
+        }
+    }
+
+    /// Appends the departures that are determined by what has become known of a vertex. Only on the way down from there can
+    /// anything be, parents before their children: `found` is the list of vertices whose children have to be looked at, too.
+    fn determine_from(&mut self, route: &TreeRoute, highest: usize, found: &mut Vec<(u32, Cycle)>) {
         let mut next = found.len();
         self.determine(route, highest, found);
         while let Some(&(parent, _)) = found.get(next) {
@@ -104,6 +174,7 @@ impl TreeTimes {
         if let (Some(after), 0, None) = (after, at.unknown, at.departs) {
             let departs = at.held_until.max(after);
             at.departs = Some(departs);
+            self.open -= 1;
             self.last_departure = self.last_departure.max(departs);
             found.push((v as u32, departs));
         }
@@ -112,7 +183,7 @@ impl TreeTimes {
     /// A delivery has happened; returns whether it was the last.
     pub(super) fn delivered(&mut self) -> bool {
         self.undelivered -= 1;
-        self.undelivered == 0
+        self.undelivered == 0 && self.open == 0
     }
 
     /// The last departure that is known. Until a header gets on, there is no later one.
@@ -120,18 +191,19 @@ impl TreeTimes {
         self.last_departure
     }
 
-    /// Flits that have entered each vertex in cycles before `now`: O(vertices x height).
+    /// Flits that have entered each vertex in cycles before `now`, without those in front of these, of which `missing` says how many
+    /// have not left a vertex up to and including a cycle: O(vertices x height).
     ///
     /// A flit enters a vertex when it leaves the parent: after it has left all ancestors, each a cycle earlier, and each held back
     /// by all below it.
-    pub(super) fn entered(&self, route: &TreeRoute, now: Cycle) -> Vec<u32> {
+    pub(super) fn entered(&self, route: &TreeRoute, now: Cycle, missing: impl Fn(usize, Cycle) -> u64) -> Vec<u32> {
         let vertices = route.vertices.len();
         let mut count = vec![u64::from(self.flits); vertices];
         let mut ancestor: Vec<u32> = route.vertices.iter().map(|vertex| vertex.parent).collect();
         let mut passed = vec![0; vertices];
         let mut until = now.checked_sub(1);
         while ancestor.iter().any(|&ancestor| ancestor != NONE) {
-            self.passed(route, until, &mut passed);
+            self.passed(route, until, &missing, &mut passed);
             for (count, ancestor) in count.iter_mut().zip(&mut ancestor).filter(|(_, ancestor)| **ancestor != NONE) {
                 *count = (*count).min(passed[*ancestor as usize]);
                 *ancestor = route.vertices[*ancestor as usize].parent;
@@ -142,14 +214,24 @@ impl TreeTimes {
     }
 
     /// The flits that the vertices below each one, and itself, have let leave it up to and including a cycle.
-    fn passed(&self, route: &TreeRoute, until: Option<Cycle>, passed: &mut [u64]) {
+    fn passed(
+        &self,
+        route: &TreeRoute,
+        until: Option<Cycle>,
+        missing: &impl Fn(usize, Cycle) -> u64,
+        passed: &mut [u64],
+    ) {
         // Children after their parents.
         for v in (0..route.vertices.len()).rev() {
             let own = match (self.vertices.get(v).and_then(|vertex| vertex.leaves), until) {
                 (Some(leaves), Some(until)) if leaves <= until => until - leaves + 1,
                 _ => 0,
             };
-            let below = route.children(v).map(|child| passed[child] + u64::from(self.buffer)).min();
+            let room = |child: usize| {
+                let missing = until.map_or(0, |until| missing(child, until));
+                (passed[child] + u64::from(self.buffer)).saturating_sub(missing)
+            };
+            let below = route.children(v).map(room).min();
             passed[v] = below.map_or(own, |below| own.min(below));
         }
     }

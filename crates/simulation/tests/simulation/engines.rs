@@ -80,7 +80,7 @@ fn cases() -> impl Strategy<Value = Case> {
         prop::sample::select(vec!["e-cube", "negative-first"]).prop_map(Scheme::Forwarded),
         Just(Scheme::Tree),
     ];
-    let header = prop::sample::select(vec![Header::None, Header::BitString, Header::AllDestinations]);
+    let header = prop::sample::select(vec![Header::None, Header::BitString, Header::AllDestinations, Header::Tree]);
     let mode = prop::sample::select(vec![StartupMode::Serial, StartupMode::PerPort]);
     let replication = prop::sample::select(vec![
         (Replication::Lockstep, Reservation::Atomic),
@@ -134,6 +134,9 @@ fn cases() -> impl Strategy<Value = Case> {
         }
         if config.replication == Replication::Independent {
             config.buffer = Buffer::WHOLE;
+            if config.header == Header::Tree {
+                config.header = Header::BitString;
+            }
         }
         if let Scheme::Algorithm("dstm-1") = scheme {
             // Runs are refused with fewer than a consumption channel for each tree.
@@ -295,28 +298,65 @@ proptest! {
 
     #[test]
     fn the_worm_engine_equals_the_flit_engine(case in cases()) {
-        let network = network(&case);
-        let (messages, routing) = plans(&case, &network);
-        prop_assert_eq!(WormEngine::<Log<false>>::objection(&case.config), None);
-        let log = Log::<false>::default;
-        let flit = run(FlitEngine::new(&network, routing.as_ref(), case.config, log()), &messages);
-        let worm = run(WormEngine::new(&network, routing.as_ref(), case.config, log()), &messages);
-        let dead = |progress: &Progress| matches!(progress, Progress::Deadlock(_));
-        prop_assert_eq!(dead(&flit.1), dead(&worm.1));
-        if dead(&flit.1) {
-            // Found at different times, perhaps: one engine's log is a part of the other's, and dead worms are.
-            compare_until_the_end_of_the_shorter(&flit.0, &worm.0)?;
-            return Ok(());
-        }
-        prop_assert_eq!(&flit.0.starts, &worm.0.starts);
-        prop_assert_eq!(&flit.0.grants, &worm.0.grants);
-        prop_assert_eq!(&flit.0.releases, &worm.0.releases);
-        prop_assert_eq!(in_order(&flit.0.grants_again), in_order(&worm.0.grants_again));
-        prop_assert_eq!(in_order(&flit.0.releases_again), in_order(&worm.0.releases_again));
-        prop_assert_eq!(sorted(&flit.0), sorted(&worm.0));
-        prop_assert_eq!(&flit.2, &worm.2);
-        prop_assert_eq!(flit.3, worm.3);
+        compare(&case)?;
     }
+
+    /// Headers whose flits part at routers, decoded or not, on trees that run into each other and on those that do not.
+    #[test]
+    fn with_tree_headers_as_well(
+        mut case in cases(),
+        (topology, algorithm) in (
+            prop::sample::select(vec!["torus:5x4", "torus:4x4", "torus:3x3x2", "hypercube:4"]),
+            prop::sample::select(vec!["none", "spam", "dstm"]),
+        ),
+        buffer in prop_oneof![3 => Just(1u32), 2 => 2u32..=16, 1 => 17u32..300],
+    ) {
+        case.scheme = match algorithm {
+            "none" => Scheme::Tree,
+            _ => {
+                (case.topology, case.chords) = (topology, Vec::new());
+                // On the trees that the routing by the name of `tree` has.
+                let dstm = if topology.matches('x').count() == 1 { "dstm-1" } else { "dstm-tarjan" };
+                Scheme::Algorithm(if algorithm == "spam" { "spam" } else { dstm })
+            }
+        };
+        case.config.header = Header::Tree;
+        case.config.replication = Replication::Lockstep;
+        case.config.buffer = buffer;
+        // One for each tree.
+        case.config.ports.consumption = case.config.ports.consumption.max(3);
+        for message in &mut case.messages {
+            // A few destinations more than others have, so that branches part.
+            let more = message.destinations.clone();
+            message.destinations.extend(more.iter().map(|id| id.rotate_left(7) ^ id));
+        }
+        compare(&case)?;
+    }
+}
+
+/// Both engines on a case.
+fn compare(case: &Case) -> Result<(), TestCaseError> {
+    let network = network(case);
+    let (messages, routing) = plans(case, &network);
+    prop_assert_eq!(WormEngine::<Log<false>>::objection(&case.config), None);
+    let log = Log::<false>::default;
+    let flit = run(FlitEngine::new(&network, routing.as_ref(), case.config, log()), &messages);
+    let worm = run(WormEngine::new(&network, routing.as_ref(), case.config, log()), &messages);
+    let dead = |progress: &Progress| matches!(progress, Progress::Deadlock(_));
+    prop_assert_eq!(dead(&flit.1), dead(&worm.1));
+    if dead(&flit.1) {
+        // Found at different times, perhaps: one engine's log is a part of the other's, and dead worms are.
+        return compare_until_the_end_of_the_shorter(&flit.0, &worm.0);
+    }
+    prop_assert_eq!(&flit.0.starts, &worm.0.starts);
+    prop_assert_eq!(&flit.0.grants, &worm.0.grants);
+    prop_assert_eq!(&flit.0.releases, &worm.0.releases);
+    prop_assert_eq!(in_order(&flit.0.grants_again), in_order(&worm.0.grants_again));
+    prop_assert_eq!(in_order(&flit.0.releases_again), in_order(&worm.0.releases_again));
+    prop_assert_eq!(sorted(&flit.0), sorted(&worm.0));
+    prop_assert_eq!(&flit.2, &worm.2);
+    prop_assert_eq!(flit.3, worm.3);
+    Ok(())
 }
 
 fn in_order(events: &[(Cycle, u64, u32)]) -> Vec<(Cycle, u64, u32)> {
@@ -357,10 +397,11 @@ fn the_worm_engine_says_where_it_is_not_exact() {
     let objection = WormEngine::<()>::objection;
     assert_eq!(objection(&plain()), None);
     assert!(objection(&EngineConfig { virtual_channels: 2, ..plain() }).unwrap().contains("virtual channels"));
-    assert!(objection(&EngineConfig { header: Header::Tree, ..plain() }).unwrap().contains("header flits"));
     let copies = EngineConfig { replication: Replication::Independent, ..plain() };
     assert!(objection(&copies).unwrap().contains("copy flits independently"));
-    assert_eq!(objection(&EngineConfig { buffer: Buffer::WHOLE, ..copies }), None);
+    let whole = EngineConfig { buffer: Buffer::WHOLE, ..copies };
+    assert_eq!(objection(&whole), None);
+    assert!(objection(&EngineConfig { header: Header::Tree, ..whole }).unwrap().contains("lockstep"));
     assert!(WormEngine::<Flits>::objection(&plain()).unwrap().contains("single flits"));
 }
 

@@ -211,10 +211,15 @@ fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
     }
     let width = summary.worms.iter().map(|worm| node_name(network, worm.from).len()).max().unwrap_or(0).max(4);
     writeln!(out, "\nworm  {:<width$}  after  step  channels  visits", "from")?;
+    let relays = answer.relays();
     for worm in &summary.worms {
         let from = node_name(network, worm.from);
         let after = worm.after.map_or_else(|| "-".to_owned(), |trigger| trigger.to_string());
-        let visits: Vec<String> = worm.visits.iter().map(|&node| node_name(network, node)).collect();
+        let visit = |node: &wormcast::network::NodeId| {
+            let absorbed = if relays.binary_search(node).is_ok() { " (absorbed)" } else { "" };
+            format!("{}{absorbed}", node_name(network, *node))
+        };
+        let visits: Vec<String> = worm.visits.iter().map(visit).collect();
         writeln!(
             out,
             "{:<4}  {from:<width$}  {after:<5}  {:<4}  {:<8}  {}",

@@ -192,3 +192,16 @@ fn mutated_requests_are_answered_one_by_one() {
     }
     assert!(plans + refusals == 4000 && plans > 100 && refusals > 1000, "{plans} plans, {refusals} refusals");
 }
+
+#[test]
+fn roots_are_numbers_or_text() {
+    let with = |root: &str| {
+        let request = format!(
+            r#"{{"topology":"mesh:4x4","algorithm":"spam","source":15,"destinations":[0,3,12],"root":{root}}}"#
+        );
+        answers(&request).remove(0)
+    };
+    assert_eq!(with("5"), with("\"5\""));
+    assert_eq!(with("null"), with("\"smallest-id\""));
+    assert_ne!(with("5")["worms"], with("null")["worms"]);
+}

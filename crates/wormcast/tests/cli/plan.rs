@@ -216,3 +216,41 @@ fn failed_links() {
     let sent_on = json(&[arguments(&["--local-information"]), vec![link]].concat());
     assert_eq!(sent_on["worms"].as_array().unwrap().len(), 2);
 }
+
+/// A node that gets a worm only to send it on is marked; one that wants the message as well is not.
+#[test]
+fn who_absorbs_a_worm_is_marked() {
+    let base = ["plan", "--topology", "torus:4x4", "--algorithm", "dstm-1", "--local-information"];
+    let with = |more: &[&str]| wormcast(&[&base, more].concat()).success();
+    // In some tree the way from 0 to another node is over a link behind its first, which fails.
+    let mut absorbed = 0;
+    for destination in ["5", "6", "7", "9", "10", "11", "13", "14", "15"] {
+        let plain: serde_json::Value =
+            serde_json::from_str(&with(&["--source", "0", "--destinations", destination, "--format", "json"])).unwrap();
+        let channels = plain["worms"][0]["channels"].as_array().unwrap();
+        let Some(link) = channels.get(1) else { continue };
+        let failed = format!("--failed-link={}-{}", link[0], link[1]);
+        let arguments = ["--source", "0", "--destinations", destination, &failed];
+        let answer: serde_json::Value =
+            serde_json::from_str(&with(&[&arguments[..], &["--format", "json"]].concat())).unwrap();
+        assert_eq!(answer["worms"][0]["visits"], serde_json::json!([link[0]]));
+        assert_eq!(answer["worms"][0]["absorbed"], serde_json::json!([link[0]]));
+        assert_eq!(answer["worms"][1].get("absorbed"), None);
+        assert!(with(&arguments).contains(" (absorbed)\n"));
+        absorbed += 1;
+    }
+    assert!(absorbed > 5);
+}
+
+#[test]
+fn links_that_cut_a_node_off_are_named() {
+    let cut = ["0-1", "0-3", "0-4", "0-12"].map(|link| format!("--failed-link={link}"));
+    for algorithm in ["spam", "dstm-1", "dstm-tarjan"] {
+        let mut arguments = vec!["plan", "--topology", "torus:4x4", "--algorithm", algorithm];
+        arguments.extend(["--source", "1", "--destinations", "2;3"]);
+        arguments.extend(cut.iter().map(String::as_str));
+        let message = wormcast(&arguments).bad_input();
+        let expected = "`torus:4x4` without the failed links is not connected: no link joins router 0 to the rest";
+        assert!(message.contains(expected), "{message}");
+    }
+}

@@ -434,3 +434,18 @@ run = { warmup = 0, messages = 200 }
     let csv = folder.read("buffers.csv");
     assert!(csv.starts_with("cycle,switch,flits\n"), "{csv}");
 }
+
+/// The root of up*/down* by its number, as a number or as text: the same point.
+#[test]
+fn roots_are_numbers_or_text() {
+    let folder = by_hand();
+    let run = |root: &str| {
+        let root = format!("root={root}");
+        let arguments = ["simulate", "x.toml", "--set", "routing=up-down", "--set", &root, "--format", "json"];
+        folder.run(&arguments).json()
+    };
+    assert_eq!(run("5"), run("'5'"));
+    assert_ne!(run("5")["config_hash"], run("6")["config_hash"]);
+    let refused = folder.run(&["simulate", "x.toml", "--set", "routing=up-down", "--set", "root=[5]"]).bad_input();
+    assert!(refused.contains("expected `smallest-id`, `maximum-degree`, or a router's number or name"), "{refused}");
+}

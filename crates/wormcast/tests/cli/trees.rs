@@ -210,6 +210,11 @@ fn bad_input_is_explained() {
         with(&["--failed-link", "0-1", "--failed-link", "0-3", "--failed-link", "0-4", "--failed-link", "0-12"]),
         "error: `torus:4x4` without the failed links is not connected: no link joins router 0 to the rest\n"
     );
+    let elsewhere = |topology| message(&[topology, "--construction", "dstm-1"]);
+    let needs = "error: `dstm-1` needs a torus of two dimensions, each of at least 2 routers, but";
+    let instead = "`dstm-tarjan` finds trees of every network\n";
+    assert_eq!(elsewhere("torus:4x4x4"), format!("{needs} `torus:4x4x4` is a torus of 4 x 4 x 4 routers; {instead}"));
+    assert_eq!(elsewhere("torus:1x5"), format!("{needs} `torus:1x5` is a torus of 1 x 5 routers; {instead}"));
     assert_eq!(with(&["--second", "5"]), "error: `dstm-1` has no choice of the second starting node: `dstm` has\n");
     assert!(with(&["--method", "+x"]).contains("expected x and y of the first tree, then y and x of the second"));
     assert!(with(&["--balance", "roots"]).contains("tip: a similar value exists: 'root'"));

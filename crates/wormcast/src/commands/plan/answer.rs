@@ -16,6 +16,23 @@ pub(super) struct Answer<'a> {
     pub(super) flit_bits: u32,
 }
 
+impl Answer<'_> {
+    /// The nodes that get the message only to send it on, in increasing order: those before failed links that nobody else knows of.
+    pub(super) fn relays(&self) -> Vec<NodeId> {
+        let destinations = self.multicast.destinations();
+        let visits = || self.summary.worms.iter().flat_map(|worm| &worm.visits);
+        // Each destination is delivered to exactly once.
+        if visits().count() == destinations.len() {
+            return Vec::new();
+        }
+        let mut wanted = destinations.to_vec();
+        wanted.sort_unstable();
+        let mut relays: Vec<NodeId> = visits().copied().filter(|node| wanted.binary_search(node).is_err()).collect();
+        relays.sort_unstable();
+        relays
+    }
+}
+
 impl Serialize for Answer<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { network, algorithm, multicast, summary, exact, flit_bits } = self;
@@ -24,7 +41,7 @@ impl Serialize for Answer<'_> {
         map.serialize_entry("algorithm", algorithm)?;
         map.serialize_entry("source", &multicast.source().raw())?;
         map.serialize_entry("destinations", &Nodes(multicast.destinations()))?;
-        map.serialize_entry("worms", &Worms(network, &summary.worms, *flit_bits))?;
+        map.serialize_entry("worms", &Worms(network, &summary.worms, *flit_bits, &self.relays()))?;
         map.serialize_entry("startups", &summary.startups)?;
         map.serialize_entry("steps", &summary.steps)?;
         map.serialize_entry("channels", &summary.channels)?;
@@ -45,25 +62,31 @@ impl Serialize for Nodes<'_> {
     }
 }
 
-struct Worms<'a>(&'a Network, &'a [WormSummary], u32);
+/// Worms; the bits of a flit; nodes that get the message only to send it on.
+struct Worms<'a>(&'a Network, &'a [WormSummary], u32, &'a [NodeId]);
 
 impl Serialize for Worms<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.1.iter().map(|worm| Worm(self.0, worm, self.2)))
+        serializer.collect_seq(self.1.iter().map(|worm| Worm(self.0, worm, self.2, self.3)))
     }
 }
 
-struct Worm<'a>(&'a Network, &'a WormSummary, u32);
+struct Worm<'a>(&'a Network, &'a WormSummary, u32, &'a [NodeId]);
 
 impl Serialize for Worm<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Self(network, worm, flit_bits) = self;
+        let &Self(network, worm, flit_bits, relays) = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &worm.id)?;
         map.serialize_entry("from", &worm.from.raw())?;
         map.serialize_entry("after", &worm.after)?;
         map.serialize_entry("step", &worm.step)?;
         map.serialize_entry("visits", &Nodes(&worm.visits))?;
+        let absorbed: Vec<NodeId> =
+            worm.visits.iter().copied().filter(|node| relays.binary_search(node).is_ok()).collect();
+        if !absorbed.is_empty() {
+            map.serialize_entry("absorbed", &Nodes(&absorbed))?;
+        }
         map.serialize_entry("channels", &Channels(network, &worm.channels))?;
         if let Some(EncodedHeader { encoding, bits }) = worm.header {
             map.serialize_entry("encoding", encoding.name())?;

@@ -20,7 +20,7 @@ pub(super) struct Request<'a> {
     pub(super) algorithm: Cow<'a, str>,
     #[serde(borrow, default)]
     pub(super) routing: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "root")]
     pub(super) root: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) source: GivenNode<'a>,
@@ -75,6 +75,14 @@ pub(super) enum GivenNode<'a> {
 pub(super) enum GivenNodes<'a> {
     Each(Vec<GivenNode<'a>>),
     Text(Cow<'a, str>),
+}
+
+/// A root: a router's number, or text such as `"maximum-degree"`.
+fn root<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'a, str>>, D::Error> {
+    Ok(Option::<GivenNode>::deserialize(deserializer)?.map(|root| match root {
+        GivenNode::Number(number) => Cow::Owned(number.to_string()),
+        GivenNode::Text(text) => text,
+    }))
 }
 
 impl GivenNode<'_> {
