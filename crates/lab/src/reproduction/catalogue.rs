@@ -335,6 +335,7 @@ pub(super) const FILES: &[Shipped] = shipped! {
     "paper-4-figure-17.toml"
     "paper-4-figure-18.toml"
     "paper-4-figure-19.toml"
+    "paper-4-saturation.toml"
     "paper-5-figure-10.toml"
     "paper-5-figure-11.toml"
     "paper-5-figure-12.toml"
@@ -343,6 +344,8 @@ pub(super) const FILES: &[Shipped] = shipped! {
     "paper-5-figure-8.toml"
     "paper-5-figure-9.toml"
     "paper-5-figures-11-12.toml"
+    "paper-5-saturation-mixed.toml"
+    "paper-5-saturation-multicast.toml"
     "paper-5-theorem-4-1.toml"
     "paper-5-theorems-5-1-5-2.toml"
 };
