@@ -5,7 +5,7 @@ use wormcast_simulation::Mode;
 use super::Experiment;
 use crate::axis::{Axis, AxisValue};
 use crate::claim::{Claim, Scope, Test, same};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::{Document, Tree};
 
 impl Experiment {
@@ -93,7 +93,7 @@ impl Experiment {
                 let at = if claim.series.is_empty() { "id" } else { "series" };
                 let message = format!("a claim compares series, and `{key}` is not swept");
                 let swept = self.all_axes().map(|axis| axis.key.as_str());
-                return Err(self.claim_error(tree, index, at, message).with_help(nearest(key, swept)));
+                return Err(self.claim_error(tree, index, at, message).with_help(did_you_mean(key, swept)));
             };
             let joined = |name: &String, value: &AxisValue| {
                 if name.is_empty() { value.plain() } else { format!("{name}, {}", value.plain()) }
@@ -109,7 +109,7 @@ impl Experiment {
             let known = names.join(if keys.len() > 1 { "; " } else { ", " });
             let keys = keys.join("` and `");
             let message = format!("`{name}` is no value of `{keys}` in this sweep: expected one of {known}");
-            let help = nearest(name, names.iter().map(String::as_str));
+            let help = did_you_mean(name, names.iter().map(String::as_str));
             return Err(self.claim_error(tree, index, key, message).with_help(help));
         }
         Ok(())
@@ -121,7 +121,7 @@ impl Experiment {
             let Some(axis) = self.swept_axis(key) else {
                 let swept: Vec<&str> = self.all_axes().map(|axis| axis.key.as_str()).collect();
                 let message = format!("`{key}` is not swept: expected one of {}", swept.join(", "));
-                return Err(self.claim_error(tree, index, "where", message).with_help(nearest(key, swept)));
+                return Err(self.claim_error(tree, index, "where", message).with_help(did_you_mean(key, swept)));
             };
             if let Some(value) = values.iter().find(|value| !axis.values.iter().any(|known| same(&known.json, value))) {
                 let known: Vec<String> = axis.values.iter().map(AxisValue::plain).collect();

@@ -354,11 +354,12 @@ pub(super) const FILES: &[Shipped] = shipped! {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct UnknownClaim {
     name: String,
-    nearest: Option<String>,
+    /// The end of the message: what was meant, if that is known.
+    nearest: String,
 }
 
 impl UnknownClaim {
-    pub(super) fn new(name: &str, nearest: Option<String>) -> Self {
+    pub(super) fn new(name: &str, nearest: String) -> Self {
         Self { name: name.to_owned(), nearest }
     }
 }
@@ -366,10 +367,6 @@ impl UnknownClaim {
 impl fmt::Display for UnknownClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` is no claim, paper or exhibit: expected a name such as `{}`, ", self.name, CLAIMS[0].id)?;
-        f.write_str("`paper-1` or `paper-1-figure-9a`")?;
-        match &self.nearest {
-            Some(nearest) => write!(f, "; {nearest}"),
-            None => Ok(()),
-        }
+        write!(f, "`paper-1` or `paper-1-figure-9a`{}", self.nearest)
     }
 }

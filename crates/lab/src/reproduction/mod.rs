@@ -8,8 +8,8 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use serde::Serialize;
+use wormcast_network::did_you_mean;
 
-use crate::diagnostic::nearest;
 use crate::experiment::Experiment;
 use crate::output::write_file;
 use crate::run::{Findings, RunError, run_sweep};
@@ -161,7 +161,7 @@ pub fn claims_named(names: &[String]) -> Result<Vec<&'static PaperClaim>, Unknow
             let stems = FILES.iter().filter(|file| file.is_experiment()).map(|file| file.stem().to_owned());
             let known: Vec<String> =
                 CLAIMS.iter().map(|claim| claim.id.to_owned()).chain(papers).chain(stems).collect();
-            return Err(UnknownClaim::new(name, nearest(name, known.iter().map(String::as_str))));
+            return Err(UnknownClaim::new(name, did_you_mean(name, known.iter().map(String::as_str))));
         }
         wanted.extend(found);
     }

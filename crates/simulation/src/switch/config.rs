@@ -68,7 +68,7 @@ impl SwitchConfig {
     }
 
     /// Cycles through an idle switch, from one link to the next, for a worm that is not replicated there.
-    pub(crate) fn switch_latency(&self) -> u32 {
+    pub fn switch_latency(&self) -> u32 {
         self.routing_delay + self.crossing_delay
     }
 

@@ -1,16 +1,15 @@
 //! `wormcast sweep` and `wormcast plot`: an experiment from its points to a table and a plot.
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use wormcast::lab::{
-    Experiment, Findings, Observer, Outcome, PlotError, PointSummary, RunError, Status, Store, StoreError, SweepError,
-    csv, plot, run_sweep, stored_sweep, write_file,
+    Experiment, Findings, Observer, Outcome, PlotError, PointSummary, Status, Store, csv, plot, run_sweep,
+    stored_sweep, write_file,
 };
 
 use super::experiment::ExperimentArguments;
