@@ -21,16 +21,19 @@ struct Open {
     last: Option<Delivery>,
 }
 
-/// A message's figures, complete or not.
+/// A message's figures, complete or not. A cache line: a run keeps one for each of its messages.
 struct Record {
     generated: Cycle,
-    /// When its last destination had it.
-    completed: Option<Cycle>,
+    /// When its last destination had it, or `PENDING`.
+    completed: Cycle,
     length: u32,
     destinations: u32,
     mean: f64,
     parts: LatencyParts,
 }
+
+/// A message that some destination has not got.
+const PENDING: Cycle = Cycle::MAX;
 
 /// Which messages count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +56,8 @@ pub(crate) struct Recorder {
     spare: Vec<Vec<(NodeId, bool)>>,
     /// Messages among the counted ones that are complete (steady), or messages that are (finite).
     complete: u64,
+    /// The sum of the latencies of those among the counted ones that are complete.
+    total_latency: u64,
     pub(crate) delivered: u64,
     pub(crate) deliveries: u64,
     pub(crate) duplicates: u64,
@@ -86,6 +91,7 @@ impl Recorder {
             records: Vec::new(),
             spare: Vec::new(),
             complete: 0,
+            total_latency: 0,
             delivered: 0,
             deliveries: 0,
             duplicates: 0,
@@ -129,11 +135,7 @@ impl Recorder {
 
     /// The mean latency of the messages that count and are complete, warm-up included; 0 without any.
     pub(crate) fn mean_latency(&self) -> f64 {
-        let counted = self.records.iter().enumerate().filter(|&(id, _)| self.counts(id as u64));
-        let (count, sum) = counted
-            .filter(|(_, record)| record.completed.is_some())
-            .fold((0u64, 0u64), |(count, sum), (_, record)| (count + 1, sum + record.latency()));
-        sum as f64 / count.max(1) as f64
+        self.total_latency as f64 / self.complete.max(1) as f64
     }
 
     /// Whether messages piled up in the measured window: more than `share` of those generated in it, and more than chance
@@ -167,47 +169,71 @@ impl Recorder {
     }
 
     /// The messages that latencies are taken from: complete ones among those that count, less the warm-up.
-    fn measured(&self) -> Vec<&Record> {
-        let counted = self.records.iter().enumerate().filter(|&(id, _)| self.counts(id as u64));
-        let complete: Vec<&Record> = counted.map(|(_, record)| record).filter(|r| r.completed.is_some()).collect();
-        let Goal::Steady { discard, .. } = self.goal else { return complete };
-        if discard == 0 {
-            return complete;
-        }
-        let latencies: Vec<f64> = complete.iter().map(|record| record.latency() as f64).collect();
-        complete[mser_5(&latencies, discard as usize)..].to_vec()
+    fn measured(&self) -> impl Iterator<Item = &Record> + Clone {
+        let counted = match self.goal {
+            Goal::Finite { .. } => &self.records[..],
+            Goal::Steady { first, count, .. } => {
+                let generated = self.records.len();
+                let first = first.map_or(generated, |first| generated.min(first as usize));
+                &self.records[first..generated.min(first.saturating_add(count as usize))]
+            }
+        };
+        let complete = counted.iter().filter(|record| record.completed != PENDING);
+        let warmup = match self.goal {
+            Goal::Steady { discard, .. } if discard > 0 => {
+                let latencies: Vec<f64> = complete.clone().map(|record| record.latency() as f64).collect();
+                mser_5(&latencies, discard as usize)
+            }
+            _ => 0,
+        };
+        complete.skip(warmup)
     }
 
     /// Latencies of the measured messages and the generation time of the first.
     pub(crate) fn latency(&self, cycle_ns: f64) -> (Latency, u64, Cycle) {
         let measured = self.measured();
-        let share = |part: fn(&LatencyParts) -> u64| {
-            measured.iter().map(|r| part(&r.parts)).sum::<u64>() as f64 / measured.len().max(1) as f64
-        };
+        // In one pass: of millions of messages, the records are more than any cache holds.
+        let room = self.complete as usize;
+        let (mut last, mut mean) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        let mut total = LatencyParts::default();
+        let mut unicasts = 0;
+        for record in measured.clone() {
+            last.push(record.latency() as f64);
+            mean.push(record.mean);
+            total.queueing += record.parts.queueing;
+            total.startup += record.parts.startup;
+            total.network += record.parts.network;
+            total.blocking += record.parts.blocking;
+            unicasts += usize::from(record.destinations == 1);
+        }
+        let count = last.len();
+        let share = |part: u64| part as f64 / count.max(1) as f64;
         let kind = |several: bool| -> Option<Box<KindLatency>> {
-            let of_kind = |record: &&&Record| (record.destinations > 1) == several;
-            let some: Vec<&Record> = measured.iter().filter(of_kind).copied().collect();
-            (!some.is_empty() && some.len() < measured.len()).then(|| {
-                Box::new(KindLatency {
-                    measured: some.len() as u64,
-                    last: distribution(some.iter().map(|record| record.latency() as f64).collect(), cycle_ns),
-                    mean: distribution(some.iter().map(|record| record.mean).collect(), cycle_ns),
-                })
-            })
+            if unicasts == 0 || unicasts == count {
+                return None;
+            }
+            let some = measured.clone().filter(|record| (record.destinations > 1) == several);
+            Some(Box::new(KindLatency {
+                measured: some.clone().count() as u64,
+                last: distribution(some.clone().map(|record| record.latency() as f64).collect(), cycle_ns),
+                mean: distribution(some.map(|record| record.mean).collect(), cycle_ns),
+            }))
         };
+        let last = distribution(last, cycle_ns);
         let latency = Latency {
             unicast: kind(false),
             multicast: kind(true),
-            last: distribution(measured.iter().map(|record| record.latency() as f64).collect(), cycle_ns),
-            mean: distribution(measured.iter().map(|record| record.mean).collect(), cycle_ns),
+            // To one destination they are the same.
+            mean: if unicasts == count { last.clone() } else { distribution(mean, cycle_ns) },
+            last,
             parts: Parts {
-                queueing: share(|parts| parts.queueing),
-                startup: share(|parts| parts.startup),
-                network: share(|parts| parts.network),
-                blocking: share(|parts| parts.blocking),
+                queueing: share(total.queueing),
+                startup: share(total.startup),
+                network: share(total.network),
+                blocking: share(total.blocking),
             },
         };
-        (latency, measured.len() as u64, measured.first().map_or(0, |record| record.generated))
+        (latency, count as u64, measured.map(|record| record.generated).next().unwrap_or(0))
     }
 
     pub(crate) fn messages(&self, measured: u64) -> Messages {
@@ -218,7 +244,7 @@ impl Recorder {
 
 impl Record {
     fn latency(&self) -> u64 {
-        self.completed.map_or(0, |completed| completed - self.generated)
+        self.completed - self.generated
     }
 }
 
@@ -259,7 +285,7 @@ impl Observer for Recorder {
         self.open.push_back(Some(Open { source: message.source, wanted, remaining, sum: 0, last: None }));
         self.records.push(Record {
             generated: message.at,
-            completed: None,
+            completed: PENDING,
             length: message.length,
             destinations: remaining as u32,
             mean: 0.0,
@@ -320,9 +346,10 @@ impl Observer for Recorder {
             return;
         }
         if let Some(last) = open.last {
-            (record.completed, record.parts) = (Some(last.delivered), last.parts);
+            (record.completed, record.parts) = (last.delivered, last.parts);
         }
         record.mean = open.sum as f64 / f64::from(record.destinations);
+        let latency = record.latency();
         if self.window_open {
             self.window.completed += 1;
             self.flits.accepted += u64::from(record.length);
@@ -335,7 +362,10 @@ impl Observer for Recorder {
             self.open.pop_front();
             self.first_open += 1;
         }
-        self.complete += u64::from(self.counts(delivery.message));
+        if self.counts(delivery.message) {
+            self.complete += 1;
+            self.total_latency += latency;
+        }
     }
 
     fn done(&self) -> bool {

@@ -110,10 +110,11 @@ impl Queue {
         header
     }
 
-    /// Whether a header comes after all that are there.
+    /// Whether a header, which is no earlier than those that are there, comes after them in the order of worms.
     #[inline]
     fn continues(&self, header: Routed) -> bool {
-        self.taken == self.headers.len() || self.headers.last().is_none_or(|last| last.order() < header.order())
+        self.taken == self.headers.len()
+            || self.headers.last().is_none_or(|last| last.at < header.at || last.worm < header.worm)
     }
 
     #[inline]

@@ -13,15 +13,11 @@ use crate::observer::{Cycle, LatencyParts};
 pub(crate) const UNKNOWN: Cycle = Cycle::MAX;
 
 /// A worm in an engine.
+///
+/// What every hop looks at comes first, in two cache lines: in that order, and not in the compiler's.
+#[repr(C, align(64))]
 pub(crate) struct Worm {
     pub(crate) id: u64,
-    pub(crate) message: u64,
-    pub(crate) route: Route,
-    pub(crate) from: NodeId,
-    /// The one consumption channel that it may use at each node.
-    pub(crate) class: Option<u8>,
-    /// Whether the slot is in use.
-    pub(crate) live: bool,
     /// Header and data flits that its sender injects.
     pub(crate) flits: u32,
     /// Header flits among them.
@@ -30,6 +26,13 @@ pub(crate) struct Worm {
     pub(crate) timers: u32,
     /// Requests that wait.
     pub(crate) requests: u32,
+    pub(crate) from: NodeId,
+    /// The one consumption channel that it may use at each node.
+    pub(crate) class: Option<u8>,
+    /// Whether the slot is in use.
+    pub(crate) live: bool,
+    pub(crate) route: Route,
+    pub(crate) message: u64,
     /// Worms that its deliveries trigger, as a list through `sibling`.
     pub(crate) first_child: u32,
     pub(crate) sibling: u32,
@@ -77,6 +80,9 @@ pub(crate) enum Route {
 }
 
 /// The way of a path worm, as far as it holds anything there: memory is that of its length in the network, not of its way.
+///
+/// In this order, for what every hop looks at.
+#[repr(C)]
 pub(crate) struct PathRoute {
     /// The vertices from `origin` to the one where the header is, or is heading for.
     pub(super) hops: Vec<Hop>,
