@@ -53,10 +53,10 @@ pub(crate) fn curves(figure: &Figure, summaries: &[PointSummary]) -> Vec<Curve> 
     curves
 }
 
-/// The series' value; where more is swept than the axis and the series, the other settings and values too.
+/// The series' value, with its setting if it is a number; where more is swept than the axis and the series, the other settings and values too.
 fn label(figure: &Figure, summary: &PointSummary) -> String {
     let series = figure.series.as_deref();
-    let first = series.and_then(|key| summary.coordinate(key)).map(crate::point::Coordinate::text);
+    let first = series.and_then(|key| summary.coordinate(key)).map(crate::point::Coordinate::tag);
     let others =
         summary.coordinates.iter().filter(|c| ![figure.along.as_deref(), series].contains(&Some(c.key.as_str())));
     let others = others.map(crate::point::Coordinate::tag);

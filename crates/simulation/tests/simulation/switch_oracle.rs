@@ -148,7 +148,7 @@ impl<'a> SwitchOracle<'a> {
         let (links, nodes) = (network.channels(), network.nodes());
         let channels = links + 2 * nodes;
         let routers = || (0..network.routers() as u32).map(RouterId::new);
-        let at = |switch: RouterId| network.nodes_of(switch).map(|node| node.index());
+        let at = |switch: RouterId| network.nodes_of(switch).map(NodeId::index);
         let inputs: Vec<Vec<usize>> = routers()
             .map(|switch| {
                 let from_links = network.outputs(switch).map(|channel| network.reverse(channel).index());
@@ -290,14 +290,14 @@ impl<'a> SwitchOracle<'a> {
         let full: Vec<bool> = self.fifos.iter().map(|fifo| fifo.len() as u32 >= self.config.input_fifo).collect();
         let earlier = |fifo: &VecDeque<Flit>, now| fifo.front().is_some_and(|flit| flit.arrival < now);
         let there: Vec<bool> = self.fifos.iter().map(|fifo| earlier(fifo, self.now)).collect();
-        for channel in 0..self.crossings.len() {
+        for (channel, full) in full.into_iter().enumerate() {
             let Some(crossing) = &mut self.crossings[channel] else { continue };
             let flit = match crossing.from {
                 From::Node => true,
                 From::Crossbar(input) => there[input],
                 From::Register => crossing.register > 0,
             };
-            if !flit || full[channel] {
+            if !flit || full {
                 continue;
             }
             crossing.left -= 1;

@@ -142,7 +142,7 @@ fn parallel_links_fail_one_by_one() {
         "0-1",
     ])
     .bad_input();
-    assert!(message.contains("has no other link between these"), "{message}");
+    assert!(message.contains("has no further link between routers 0 and 1"), "{message}");
 }
 
 #[test]
