@@ -23,7 +23,7 @@ pub(super) struct HeadedTimes {
     buffer: u32,
     /// Vertices where a flit may have got to know when it leaves.
     work: Vec<u32>,
-    /// Headers that enter a vertex, and when: appended by [`header_leaves`](Self::header_leaves).
+    /// Headers that enter a vertex, and when: appended by [`granted`](Self::granted).
     pub(super) arrivals: Vec<(u32, Cycle)>,
     /// A header flit that no output of its router leads on: where it is, and the router that it names.
     pub(super) lost: Option<(RouterId, RouterId)>,

@@ -27,7 +27,8 @@ use headed::HeadedTimes;
 use paths::{Pace, PathTimes};
 use trees::TreeTimes;
 
-/// The worm engine. Memory: that of the core, and 32 bytes a vertex of tree worms.
+/// The worm engine. Memory: that of the core, 56 bytes a vertex of tree worms, and with tree headers as much again and 24 for each
+/// header flit that enters it.
 pub struct WormEngine<'a, O> {
     core: Core<'a, O>,
     /// What is known of each worm's flits, by slot.

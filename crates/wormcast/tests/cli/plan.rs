@@ -220,7 +220,7 @@ fn failed_links() {
 /// A node that gets a worm only to send it on is marked; one that wants the message as well is not.
 #[test]
 fn who_absorbs_a_worm_is_marked() {
-    let base = ["plan", "--topology", "torus:4x4", "--algorithm", "dstm-1", "--local-information"];
+    let base = ["plan", "--topology", "torus:4x4", "--algorithm", "dstm-1"];
     let with = |more: &[&str]| wormcast(&[&base, more].concat()).success();
     // In some tree the way from 0 to another node is over a link behind its first, which fails.
     let mut absorbed = 0;
@@ -230,7 +230,7 @@ fn who_absorbs_a_worm_is_marked() {
         let channels = plain["worms"][0]["channels"].as_array().unwrap();
         let Some(link) = channels.get(1) else { continue };
         let failed = format!("--failed-link={}-{}", link[0], link[1]);
-        let arguments = ["--source", "0", "--destinations", destination, &failed];
+        let arguments = ["--local-information", "--source", "0", "--destinations", destination, &failed];
         let answer: serde_json::Value =
             serde_json::from_str(&with(&[&arguments[..], &["--format", "json"]].concat())).unwrap();
         assert_eq!(answer["worms"][0]["visits"], serde_json::json!([link[0]]));
