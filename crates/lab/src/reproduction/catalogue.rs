@@ -331,6 +331,7 @@ pub(super) const FILES: &[Shipped] = shipped! {
     "paper-4-figure-15-central.toml"
     "paper-4-figure-15-input.toml"
     "paper-4-figure-15-software.toml"
+    "paper-4-figure-16-saturation.toml"
     "paper-4-figure-16.toml"
     "paper-4-figure-17.toml"
     "paper-4-figure-18.toml"

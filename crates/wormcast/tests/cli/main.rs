@@ -6,6 +6,7 @@ mod experiment;
 mod folder;
 mod output;
 mod plan;
+mod reproduce;
 mod routing;
 mod schema;
 mod shared;

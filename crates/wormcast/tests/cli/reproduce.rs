@@ -1,0 +1,119 @@
+//! `wormcast reproduce` and `wormcast report`.
+
+use crate::folder::Folder;
+
+#[test]
+fn all_claims_are_listed_with_what_measures_them() {
+    let folder = Folder::with(&[]);
+    let listed = folder.run(&["reproduce", "--list", "--format", "json"]).success();
+    let claims: Vec<serde_json::Value> = serde_json::from_str(&listed).unwrap();
+    assert_eq!(claims.len(), 32);
+    assert!(claims.iter().all(|claim| !claim["measured_by"].as_array().unwrap().is_empty()));
+    assert!(folder.files("").is_empty(), "a list makes nothing");
+    let text = folder.run(&["reproduce", "--list", "paper-2"]).success();
+    assert!(
+        text.starts_with("cube-examples") && text.contains("measured by weighted-sort, paper-2-theorem-6"),
+        "{text}"
+    );
+}
+
+/// Claims that are counted and take no time, one of them not as printed.
+const COUNTED: [&str; 6] = ["reproduce", "mesh-example", "paper-1-table-1", "cube-examples", "--format", "json"];
+
+#[test]
+fn claims_come_with_verdict_evidence_and_a_page() {
+    let folder = Folder::with(&[]);
+    let said = folder.run(&COUNTED).success();
+    let claims: Vec<serde_json::Value> = serde_json::from_str(&said).unwrap();
+    let verdicts: Vec<_> =
+        claims.iter().map(|c| (c["claim"].as_str().unwrap(), c["verdict"].as_str().unwrap())).collect();
+    assert_eq!(
+        verdicts,
+        [("mesh-example", "reproduced"), ("mesh-startups", "not reproduced"), ("cube-examples", "reproduced")]
+    );
+    assert_eq!(claims[0]["evidence"][0]["because"], "3 lists of 8, 6, 4 destinations");
+    assert_eq!(claims[1]["evidence"][0]["experiment"], "paper-1-table-1");
+    let page = folder.read("reproduction/report.html");
+    for part in ["<!DOCTYPE html>", "mesh-startups", "not reproduced", "wormcast reproduce mesh-startups", "seed"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("src=") && !page.contains("<script") && !page.contains("@import"), "nothing from elsewhere");
+    assert!(folder.read("reproduction/report.md").contains("| [mesh-startups](#mesh-startups) | Table 1 |"));
+    // The experiments lie beside it, with what they read, and run as they are.
+    folder.run(&["sweep", "reproduction/experiments/paper-2-examples.toml"]).success();
+    // The second time everything comes from the store, and is the same.
+    assert_eq!(folder.run(&COUNTED).success(), said);
+    assert_eq!(folder.read("reproduction/report.html"), page);
+}
+
+#[test]
+fn a_strict_reproduction_fails_with_a_claim() {
+    let folder = Folder::with(&[]);
+    let failed = folder.run(&["reproduce", "mesh-startups", "--strict"]);
+    assert_eq!(failed.code, 1);
+    assert!(failed.stderr.contains("1 of 1 claims are not reproduced"), "{}", failed.stderr);
+    folder.run(&["reproduce", "mesh-example", "--strict"]).success();
+}
+
+#[test]
+fn a_name_that_is_no_claim_is_refused() {
+    let folder = Folder::with(&[]);
+    for (name, meant) in [("mesh-lod", "mesh-load"), ("paper-6", "paper-1"), ("paper-1-figure-9", "paper-1-figure-9a")]
+    {
+        let refused = folder.run(&["reproduce", name]);
+        assert_eq!(refused.code, 2);
+        assert!(refused.stderr.contains(&format!("`{name}` is no claim")), "{}", refused.stderr);
+        assert!(refused.stderr.contains(meant), "{}", refused.stderr);
+    }
+    assert!(folder.files("").is_empty());
+}
+
+const SMALL: &str = r#"
+title = "Latency & more <on> a small mesh"
+topology = "mesh:4x4"
+traffic.arrivals = { process = "poisson", rate = 0.1 }
+traffic.multicast.destinations = 3
+run = { warmup = 500, messages = 60 }
+stop = { min_replications = 2, max_replications = 2 }
+[sweep]
+algorithm = ["dual-path", "column-path"]
+"traffic.arrivals.rate" = [0.05, 0.1]
+[[claim]]
+id = "ahead"
+text = "dual-path is ahead"
+order = { lower = ["dual-path"], higher = ["column-path"] }
+[quick]
+run.messages = 30
+"#;
+
+#[test]
+fn a_report_shows_an_experiment_from_the_store() {
+    let folder = Folder::with(&[("small.toml", SMALL)]);
+    let before = folder.run(&["report", "small.toml"]);
+    assert_eq!(before.code, 2);
+    assert!(before.stderr.contains("run `wormcast sweep` first"), "{}", before.stderr);
+    folder.run(&["sweep", "small.toml"]).success();
+    assert_eq!(folder.run(&["report", "small.toml"]).success(), "Wrote results/small-report.html.\n");
+    let page = folder.read("results/small-report.html");
+    assert!(page.contains("<h1>Latency &amp; more &lt;on&gt; a small mesh</h1>"), "{page}");
+    assert!(page.contains("<svg") && page.contains("dual-path is ahead") && page.contains(" ± "));
+    assert!(
+        folder.read("results/small-report.md").contains("![")
+            && folder.files("results").contains(&"small.svg".to_owned())
+    );
+    // The quick version is another experiment.
+    let missing = folder.run(&["report", "small.toml", "--quick"]);
+    assert!(missing.stderr.contains("run `wormcast sweep small.toml --quick` first"), "{}", missing.stderr);
+    folder.run(&["sweep", "small.toml", "--quick"]).success();
+    folder.run(&["report", "small.toml", "--quick"]).success();
+}
+
+#[test]
+fn an_experiment_without_a_quick_version_says_so() {
+    let folder = Folder::with(&[("plain.toml", "topology = 'mesh:4x4'\n"), ("bad.toml", "[quick]\nrun.mesages = 3\n")]);
+    let plain = folder.run(&["sweep", "plain.toml", "--quick"]);
+    assert_eq!(plain.code, 2);
+    assert!(plain.stderr.contains("`plain.toml` has no quick version"), "{}", plain.stderr);
+    let bad = folder.run(&["sweep", "bad.toml"]);
+    assert!(bad.stderr.contains("bad.toml:2") && bad.stderr.contains("did you mean `messages`?"), "{}", bad.stderr);
+}
