@@ -61,7 +61,7 @@ impl TreeInfinity {
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
         let trees = TurnTrees::new("tree-infinity", network, options)?;
         let turns = trees.turns().turns();
-        let channels = || (0..network.channels() as u32).map(ChannelId::new);
+        let channels = || network.channel_ids();
         let (mut first, mut next) = (vec![0], Vec::new());
         let mut before = vec![0u32; network.channels()];
         for channel in channels() {

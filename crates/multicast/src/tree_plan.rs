@@ -28,7 +28,7 @@ pub(crate) fn tree_worm(
 
 /// Checks that header flits have a bit for each link and node of every router.
 pub(crate) fn require_bits(algorithm: &'static str, network: &Network) -> Result<(), Unsupported> {
-    let mut routers = (0..network.routers() as u32).map(RouterId::new);
+    let mut routers = network.router_ids();
     let crowded = |&router: &RouterId| network.outputs(router).len().max(network.nodes_of(router).len()) > MAX_BITS;
     match routers.find(crowded) {
         None => Ok(()),

@@ -80,7 +80,7 @@ pub fn working_links(network: &Network, failed: &[ChannelId]) -> Vec<ChannelId> 
         works[channel.index()] = false;
         works[network.reverse(channel).index()] = false;
     }
-    let channels = (0..network.channels() as u32).map(ChannelId::new);
+    let channels = network.channel_ids();
     channels.filter(|&channel| works[channel.index()] && channel < network.reverse(channel)).collect()
 }
 

@@ -110,9 +110,9 @@ mod tests {
             let torus = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let trees = TorusTrees::dstm_2(&torus, RouterId::new(0)).unwrap().build(&torus).unwrap();
             let routing = TreeRouting::new(&torus, trees.to_vec()).unwrap();
-            for failed in (0..torus.channels() as u32).map(ChannelId::new) {
+            for failed in torus.channel_ids() {
                 let (mut diameter, mut total) = (0, 0);
-                let routers = || (0..torus.routers() as u32).map(RouterId::new);
+                let routers = || torus.router_ids();
                 for (source, target) in routers().flat_map(|source| routers().map(move |target| (source, target))) {
                     let (mut at, mut tree, mut hops) = (source, routing.shortest(source, target), 0);
                     while at != target {

@@ -91,11 +91,6 @@ impl SpamRouting {
         &self.tree
     }
 
-    /// Whether a channel leads down the tree.
-    pub fn is_down(&self, channel: ChannelId) -> bool {
-        self.kinds[channel.index()] == Kind::TreeDown
-    }
-
     fn row(&self, network: &Network, target: RouterId) -> &[u16] {
         self.rows[target.index()].get_or_init(|| {
             // Backwards from the target, in whatever phase it is reached.

@@ -377,7 +377,7 @@ mod tests {
             let links: Vec<(u32, u32)> = parents.iter().zip(1..).map(|(&p, r)| (p, r)).collect();
             let routers = links.len() + 1;
             let network = Network::from_links("random tree", routers, &links);
-            let channels: Vec<_> = (0..network.channels() as u32).map(ChannelId::new)
+            let channels: Vec<_> = network.channel_ids()
                 .filter(|&c| c < network.reverse(c)).collect();
             let tree = SpanningTree::new(&network, RouterId::new(root), &channels).unwrap();
             prop_assert!(tree.is_spanning(&network));

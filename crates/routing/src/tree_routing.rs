@@ -126,11 +126,6 @@ impl TreeRouting {
         self
     }
 
-    /// Whether no link of a tree is known to have failed.
-    pub fn is_whole(&self, tree: usize) -> bool {
-        self.parts[tree].is_none()
-    }
-
     /// The trees.
     pub fn trees(&self) -> &[SpanningTree] {
         &self.trees
@@ -138,7 +133,7 @@ impl TreeRouting {
 
     /// The tree that a channel's link is part of.
     #[inline]
-    pub fn tree_of(&self, channel: ChannelId) -> Option<usize> {
+    pub(crate) fn tree_of(&self, channel: ChannelId) -> Option<usize> {
         let tree = self.tree_of[channel.index()];
         (tree != NONE).then_some(tree.into())
     }

@@ -93,7 +93,7 @@ impl Network {
     }
 
     /// The adapter's port that a node is, in a fabric.
-    pub fn adapter_port(&self, node: NodeId) -> Option<AdapterPort> {
+    pub(crate) fn adapter_port(&self, node: NodeId) -> Option<AdapterPort> {
         self.details.as_ref()?.adapter_ports.get(node.index()).copied()
     }
 

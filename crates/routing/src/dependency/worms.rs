@@ -5,12 +5,9 @@ use wormcast_network::ChannelId;
 use super::{Dependencies, Stop};
 
 impl<'n> Dependencies<'n> {
-    /// Adds a lockstep tree worm: its channels, each with the position of the one before it (`None` for those that leave
-    /// the source's router) and whether the worm delivers at the router that it enters.
-    ///
-    /// A flit leaves a replication point on all branches or on none, and buffers are small: whoever holds a channel of the
-    /// tree may wait for any other that is not granted by then, on other branches too (paper 5, Figure 1).
-    pub fn add_lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
+    /// Adds one tree worm, as [`Worms::lockstep_tree`] takes it.
+    #[cfg(test)]
+    pub(crate) fn add_lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
         self.add_worms(|worms| worms.lockstep_tree(tree));
     }
 
@@ -37,7 +34,11 @@ impl Worms<'_, '_> {
         }
     }
 
-    /// A tree worm, as [`Dependencies::add_lockstep_tree`] takes it: O(channels^2 x height).
+    /// A lockstep tree worm: its channels, each with the position of the one before it (`None` for those that leave the source's
+    /// router) and whether the worm delivers at the router that it enters. O(channels^2 x height).
+    ///
+    /// A flit leaves a replication point on all branches or on none, and buffers are small: whoever holds a channel of the
+    /// tree may wait for any other that is not granted by then, on other branches too (paper 5, Figure 1).
     pub fn lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
         let Dependencies { waits, together, stops, held_up, .. } = &mut *self.dependencies;
         for (i, &(held, parent, delivers)) in tree.iter().enumerate() {

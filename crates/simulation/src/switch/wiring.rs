@@ -50,7 +50,7 @@ impl Wiring {
             first_out: vec![0],
             outputs: Vec::new(),
         };
-        for switch in (0..network.routers() as u32).map(RouterId::new) {
+        for switch in network.router_ids() {
             let links = network.outputs(switch).map(|channel| (network.reverse(channel).raw(), channel.raw()));
             let only = |mut channels: Box<dyn Iterator<Item = ChannelId>>| channels.next().map_or(NIL, ChannelId::raw);
             let nodes = network

@@ -1,10 +1,11 @@
 //! `wormcast man`: manual pages.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, ValueHint};
 use clap_mangen::Man;
+use wormcast::lab::write_file;
 
 use super::Cli;
 use crate::failure::Failure;
@@ -20,7 +21,8 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let folder = &arguments.out;
-    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::failed(format!("cannot make `{}`: {error}", folder.display())))?;
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     for page in std::iter::once(&command).chain(command.get_subcommands()) {
@@ -28,12 +30,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         let path = folder.join(format!("{name}.1"));
         let mut text = Vec::new();
         Man::new(page.clone()).render(&mut text)?;
-        std::fs::write(&path, text).map_err(|error| unwritable(&path, &error))?;
+        write_file(&path, &text).map_err(Failure::failed)?;
         writeln!(out, "{}", path.display())?;
     }
     Ok(())
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::failed(format!("cannot write `{}`: {error}", path.display()))
 }

@@ -1,8 +1,10 @@
 //! `wormcast routing`: whether worms can deadlock, and how far they go.
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::{ArgGroup, Args, ValueHint};
+use wormcast::lab::write_file;
 use wormcast::multicast::{ALGORITHMS, Algorithm, Options, add_plan, algorithm_by_name};
 use wormcast::network::{ChannelId, MAX_PORTS, Network, RouterId};
 use wormcast::routing::{
@@ -228,8 +230,7 @@ fn write_numbering(network: &Network, numbering: &ChannelNumbering, file: &str) 
         let number = numbering.number(channel).map_or_else(String::new, |number| number.to_string());
         lines.push(format!("{channel},{from},{to},{number}"));
     }
-    std::fs::write(file, lines.join("\n") + "\n")
-        .map_err(|error| Failure::failed(format!("cannot write `{file}`: {error}")))
+    write_file(Path::new(file), (lines.join("\n") + "\n").as_bytes()).map_err(Failure::failed)
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {

@@ -142,7 +142,10 @@ fn mistakes_in_a_trace_are_pointed_at() {
     let good = "0 0 8 3\n# a comment\n";
     let cases: &[(&str, &[&str])] = &[
         ("5 0 8", &["messages.txt:3: ", "column 4, `destinations`, is missing"]),
-        ("5 0", &["messages.txt:3: 2 of 4 fields; expected `cycle source length destinations`, as in"]),
+        (
+            "5 0",
+            &["messages.txt:3: column 3, `length`, is missing; expected `cycle source length destinations`, as in"],
+        ),
         ("five 0 8 3", &["messages.txt:3: `five` is not a cycle"]),
         ("-5 0 8 3", &["messages.txt:3: `-5` is not a cycle"]),
         ("18446744073709551615 0 8 3", &["messages.txt:3: ", "cycle"]),

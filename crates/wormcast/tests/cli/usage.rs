@@ -80,7 +80,7 @@ fn every_subcommand_has_a_manual_page() {
     assert_eq!(folder.run(&["man", "--out", "share/man1"]).success(), pages);
     let refused = folder.run(&["man", "--out", "file/man1"]);
     assert_eq!(refused.code, 1);
-    assert!(refused.stderr.starts_with("error: cannot write `file/man1`: "), "{}", refused.stderr);
+    assert!(refused.stderr.starts_with("error: cannot make `file/man1`: "), "{}", refused.stderr);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Forwarding tables written to a file.
 
+use std::path::Path;
+
 use clap::ValueEnum;
+use wormcast::lab::write_file;
 use wormcast::network::{ChannelId, Network, TopologyError};
 use wormcast::routing::{
     Arrival, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation, TablesError, TablesText,
@@ -52,7 +55,7 @@ pub(super) fn write(
         Form::Opensm => NetworkLfts::new(network, tables).map_err(no_fabric)?.to_string(),
         Form::Text => TablesText { network, tables }.to_string(),
     };
-    std::fs::write(file, text).map_err(|error| Failure::failed(format!("cannot write `{file}`: {error}")))?;
+    write_file(Path::new(file), text.as_bytes()).map_err(Failure::failed)?;
     let average_distance = analyse_tables(network, tables).survey.average_distance;
     Ok(Exported { file: file.to_owned(), entries: tables.entries(), detours: Vec::new(), average_distance })
 }
