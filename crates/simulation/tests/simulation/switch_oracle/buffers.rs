@@ -141,7 +141,9 @@ impl SwitchOracle<'_> {
             return;
         }
         let chunk = self.config.chunk_flits;
-        let flits = self.packets[self.fifos[input][0].packet].flits;
+        // All that has arrived may have been read.
+        let Some(front) = self.fifos[input].front() else { return };
+        let flits = self.packets[front.packet].flits;
         let there = self.firsts[input].gone + self.available(input);
         for place in 0..self.firsts[input].branches.len() {
             let Branch { output, packet, granted } = self.firsts[input].branches[place];
