@@ -88,7 +88,7 @@ impl Experiment {
     /// If the text is no TOML, or a setting is unknown, of the wrong type or impossible.
     pub fn parse(path: &str, text: &str, overrides: &[Override]) -> Result<Self, Diagnostic> {
         let document = Document::new(path, text, overrides, false);
-        let experiment = Self::of(document)?;
+        let experiment = Self::of(&document)?;
         if experiment.has_quick() {
             // What is wrong with it is said before anybody asks for it.
             experiment.quick()?;
@@ -106,13 +106,13 @@ impl Experiment {
     /// # Errors
     /// As [`parse`](Self::parse), for the settings of the quick version.
     pub fn quick(&self) -> Result<Self, Diagnostic> {
-        Self::of(self.document.quick())
+        Self::of(&self.document.quick())
     }
 
-    fn of(document: Document) -> Result<Self, Diagnostic> {
+    fn of(document: &Document) -> Result<Self, Diagnostic> {
         let (mut tree, paths) = document.tree()?;
         let sweep = tree.remove("sweep");
-        let declared = sweep.as_ref().map_or_else(|| Ok(Vec::new()), |sweep| axes(&document, sweep))?;
+        let declared = sweep.as_ref().map_or_else(|| Ok(Vec::new()), |sweep| axes(document, sweep))?;
         let (fixed, kept): (Vec<Axis>, Vec<Axis>) = declared.into_iter().partition(|axis| paths.contains(&axis.path));
         let points = kept.iter().try_fold(1usize, |product, axis| product.checked_mul(axis.values.len()));
         if points.is_none_or(|points| points > MAX_POINTS) {

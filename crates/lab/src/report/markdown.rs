@@ -1,11 +1,13 @@
 //! Pages as Markdown: what is there for those who ask is left out.
 
+use std::fmt::Write as _;
+
 use super::{Block, Cell, Page};
 
 pub(super) fn page(page: &Page) -> String {
     let mut text = format!("# {}\n", page.title);
     for section in &page.sections {
-        text += &format!("\n{} {}\n", "#".repeat(section.level + 1), section.title);
+        let _ = write!(text, "\n{} {}\n", "#".repeat(section.level + 1), section.title);
         for block in &section.blocks {
             write(block, &mut text);
         }
@@ -15,14 +17,14 @@ pub(super) fn page(page: &Page) -> String {
 
 fn write(block: &Block, text: &mut String) {
     match block {
-        Block::Text(words) => *text += &format!("\n{words}\n"),
+        Block::Text(words) => drop(write!(text, "\n{words}\n")),
         Block::Verdict { verdict, text: claim, because } => {
-            *text += &format!("\n- **{verdict}**: {}\n", claim.trim_end_matches('.'));
+            let _ = write!(text, "\n- **{verdict}**: {}\n", claim.trim_end_matches('.'));
             for line in because.lines() {
-                *text += &format!("  - {line}\n");
+                let _ = writeln!(text, "  - {line}");
             }
         }
-        Block::Figure { name, caption, .. } => *text += &format!("\n![{caption}]({name})\n"),
+        Block::Figure { name, caption, .. } => drop(write!(text, "\n![{caption}]({name})\n")),
         Block::Table { head, rows } => {
             let columns = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
             let line = |cells: &[Cell]| {
@@ -31,11 +33,13 @@ fn write(block: &Block, text: &mut String) {
             };
             let numbers = |i: usize| rows.iter().any(|row| matches!(row.get(i), Some(Cell::Number(_))));
             let rule: Vec<&str> = (0..columns).map(|i| if numbers(i) { "--:" } else { "---" }).collect();
-            *text += &format!("\n{}| {} |\n", line(head), rule.join(" | "));
-            rows.iter().for_each(|row| *text += &line(row));
+            let _ = write!(text, "\n{}| {} |\n", line(head), rule.join(" | "));
+            for row in rows {
+                text.push_str(&line(row));
+            }
         }
-        Block::Command(command) => *text += &format!("\n```sh\n{command}\n```\n"),
-        Block::Code(code) => *text += &format!("\n```\n{}\n```\n", code.trim_end()),
+        Block::Command(command) => drop(write!(text, "\n```sh\n{command}\n```\n")),
+        Block::Code(code) => drop(write!(text, "\n```\n{}\n```\n", code.trim_end())),
         Block::Details { .. } => {}
     }
 }

@@ -5,6 +5,8 @@ mod machine;
 mod markdown;
 mod results;
 
+use std::fmt::Write as _;
+
 use crate::experiment::Experiment;
 use crate::plot::{PlotError, plot};
 use crate::reproduction::{CLAIMS, Evidence, PAPERS, ReproducedClaim, Reproduction};
@@ -151,7 +153,7 @@ fn overview(reproduction: &Reproduction) -> Section {
         count(Verdict::Inconclusive),
     );
     if reproduction.claims.len() < CLAIMS.len() {
-        text += &format!(" The papers make {}: the others were not asked for.", CLAIMS.len());
+        let _ = write!(text, " The papers make {}: the others were not asked for.", CLAIMS.len());
     }
     let mut blocks = vec![Block::Text(text)];
     if reproduction.quick {

@@ -22,13 +22,14 @@ pub(super) fn table(experiment: &Experiment, quantity: Quantity, summaries: &[Po
     let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
     for summary in summaries {
-        let name = summary.coordinate(&series).map_or_else(|| experiment.shown_as(quantity), |c| c.text());
+        let name =
+            summary.coordinate(&series).map_or_else(|| experiment.shown_as(quantity), crate::point::Coordinate::text);
         let others = summary.coordinates.iter().filter(|coordinate| coordinate.key != series);
         if keys.is_empty() {
             keys = others.clone().map(|coordinate| coordinate.key.clone()).collect();
         }
         let place: Vec<String> = others.map(crate::point::Coordinate::text).collect();
-        let column = super::results::position(&mut columns, name);
+        let column = position(&mut columns, name);
         let row = match rows.iter().position(|(known, _)| *known == place) {
             Some(row) => row,
             None => {

@@ -291,7 +291,7 @@ impl Shipped {
 
     /// Whether it is an experiment, and not what one reads.
     pub(super) fn is_experiment(&self) -> bool {
-        self.name.ends_with(".toml")
+        self.name.split_once('.').is_some_and(|(_, ending)| ending == "toml")
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use rand::RngExt;
 use wormcast_multicast::{Algorithm, MinimalNegativeFirst, Multicast, PureNegativeFirst, Worm, node_name};
 use wormcast_network::{Direction, Network, NodeId, RouterId, parse_node, parse_node_list};
-use wormcast_simulation::SimulationError;
 
 use super::{Answer, generator, network};
 
@@ -17,7 +16,7 @@ const LISTS: [&str; 3] = ["4,2;3,2;3,1;0,2;1,4;1,5;2,7;6,7", "2,0;5,0;5,1;5,2;7,
 /// Meshes for random multicasts.
 const SPECS: [&str; 4] = ["mesh:4x4", "mesh:5x5", "mesh:5x3", "mesh:3x3x3"];
 
-pub(super) fn example(_: bool) -> Result<Answer, SimulationError> {
+pub(super) fn example(_: bool) -> Answer {
     let mesh = network("mesh:8x8");
     let nodes = |text: &str| parse_node_list(&mesh, text).unwrap_or_default();
     let Ok(source) = parse_node(&mesh, SOURCE) else { unreachable!("{SOURCE} is a node of the mesh") };
@@ -25,15 +24,15 @@ pub(super) fn example(_: bool) -> Result<Answer, SimulationError> {
     let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(Worm::visits).collect();
     let holds = lists == LISTS.map(nodes);
     let lengths: Vec<String> = lists.iter().map(|list| list.len().to_string()).collect();
-    Ok(Answer::of(holds, format!("{} lists of {} destinations", lists.len(), lengths.join(", "))))
+    Answer::of(holds, format!("{} lists of {} destinations", lists.len(), lengths.join(", ")))
 }
 
-pub(super) fn theorem_1(quick: bool) -> Result<Answer, SimulationError> {
-    Ok(fewest(quick, &PureNegativeFirst, false))
+pub(super) fn theorem_1(quick: bool) -> Answer {
+    fewest(quick, &PureNegativeFirst, false)
 }
 
-pub(super) fn theorem_2(quick: bool) -> Result<Answer, SimulationError> {
-    Ok(fewest(quick, &MinimalNegativeFirst, true))
+pub(super) fn theorem_2(quick: bool) -> Answer {
+    fewest(quick, &MinimalNegativeFirst, true)
 }
 
 /// Compares the worms that an algorithm sends with the fewest that there can be, found by exhaustive search.
@@ -141,7 +140,7 @@ impl Search<'_> {
     }
 
     fn distance(&self, at: RouterId) -> u32 {
-        let axes = self.network.shape().mesh().map(|grid| grid.axes()).unwrap_or_default();
+        let axes = self.network.shape().mesh().map(wormcast_network::Grid::axes).unwrap_or_default();
         axes.iter().map(|axis| axis.coordinate(at.index()).abs_diff(axis.coordinate(self.source.index()))).sum()
     }
 }
