@@ -71,7 +71,7 @@ pub(crate) struct ExperimentFile {
     /// Settings that make a quick version of the experiment, laid over the others: tables are merged, everything else is replaced.
     #[serde(default)]
     #[allow(dead_code, reason = "taken out of the document before; here for the schema")]
-    quick: Option<BTreeMap<String, serde_json::Value>>,
+    quick: Option<Box<ExperimentFile>>,
 }
 
 /// Links that have failed before the run, for algorithms on spanning trees.

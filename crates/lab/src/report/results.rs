@@ -101,7 +101,7 @@ mod tests {
     fn numbers_have_the_decimals_that_their_intervals_make_sense_of() {
         assert_eq!(number(12.3456, Some(0.234)), "12.35 ± 0.23");
         assert_eq!(number(1234.5, Some(23.4)), "1234 ± 23");
-        assert_eq!(number(0.012_345, Some(0.000_123)), "0.01234 ± 0.00012");
+        assert_eq!(number(0.012_341, Some(0.000_123)), "0.01234 ± 0.00012");
         assert_eq!(number(5.0, Some(0.0)), "5");
         assert_eq!(number(0.123_456, None), "0.1235");
         assert_eq!(number(1024.0, None), "1024");

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use wormcast::lab::{Experiment, Store, experiments_page, stored_sweep, write_file};
+use wormcast::lab::{Experiment, Override, Store, experiments_page, stored_sweep, write_file};
 
 use super::results::{Places, failure, unusable};
 use crate::failure::Failure;
@@ -13,11 +13,14 @@ use crate::failure::Failure;
 ///
 /// The page is one HTML file that needs nothing else; the same goes to a Markdown file, whose plots lie beside it.
 #[derive(Args)]
-#[command(after_help = "Example:\n  wormcast sweep experiments/quick.toml\n  wormcast report experiments/quick.toml")]
+#[command(after_help = "Example:\n  wormcast report experiments/quick.toml")]
 pub(crate) struct Arguments {
     /// The experiment files (TOML).
     #[arg(value_name = "EXPERIMENT.toml", required = true)]
     files: Vec<PathBuf>,
+    /// A setting that replaces the files': `--set switching.buffer=4`; can be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// The quick versions of the experiments that have one.
     #[arg(long)]
     quick: bool,
@@ -32,10 +35,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         return Err(Failure::BadInput(message));
     }
     let store = Store::open(&path).map_err(unusable)?;
+    let overrides = arguments.set.iter().map(|assignment| Override::set(assignment));
+    let overrides = overrides.collect::<Result<Vec<Override>, _>>().map_err(Failure::diagnostic)?;
     let mut experiments = Vec::new();
     for file in &arguments.files {
-        let mut experiment = Experiment::read(file, &[]).map_err(Failure::diagnostic)?;
+        let mut experiment = Experiment::read(file, &overrides).map_err(Failure::diagnostic)?;
         let mut command = format!("wormcast sweep {}", file.display());
+        for assignment in &arguments.set {
+            command += " --set ";
+            command += assignment;
+        }
         if arguments.quick && experiment.has_quick() {
             experiment = experiment.quick().map_err(Failure::diagnostic)?;
             command += " --quick";

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 /// Experiments, tables and plots go to the output folder, with `report.html` and `report.md`; what is in its store is not run again,
 /// so that a reproduction that is interrupted goes on where it was.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  wormcast reproduce --quick\n  wormcast reproduce mesh-load paper-2 --jobs 2")]
+#[command(after_help = "Example:\n  wormcast reproduce mesh-example paper-1-table-1 --quick")]
 pub(crate) struct Arguments {
     /// Claims, papers (`paper-1`) or experiments (`paper-1-figure-9a`); by default all claims.
     #[arg(value_name = "NAME")]

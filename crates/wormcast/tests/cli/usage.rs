@@ -5,8 +5,20 @@ use std::path::Path;
 use crate::folder::Folder;
 use crate::wormcast;
 
-const SUBCOMMANDS: [&str; 10] =
-    ["topology", "routing", "trees", "plan", "simulate", "sweep", "plot", "schema", "completions", "man"];
+const SUBCOMMANDS: [&str; 12] = [
+    "topology",
+    "routing",
+    "trees",
+    "plan",
+    "simulate",
+    "sweep",
+    "plot",
+    "report",
+    "reproduce",
+    "schema",
+    "completions",
+    "man",
+];
 
 const SHORT: [&str; 7] = [
     "--set=algorithm=dual-path",
@@ -43,7 +55,7 @@ fn every_help_ends_with_an_example_that_works() {
         let example = example(&wormcast(&arguments).success());
         assert_eq!(example[0], "wormcast");
         let mut arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
-        if ["sweep", "plot"].contains(&arguments[0]) {
+        if ["sweep", "plot", "report"].contains(&arguments[0]) {
             // As it stands it takes long: one short point of it.
             arguments.extend(SHORT);
         }
