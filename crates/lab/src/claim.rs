@@ -187,6 +187,25 @@ pub(crate) enum Test<'a> {
 }
 
 impl Claim {
+    /// A claim without a name that some series lie below others.
+    pub(crate) fn of_order(order: Order, quantity: Quantity) -> Self {
+        Self {
+            id: String::new(),
+            text: String::new(),
+            y: Some(quantity),
+            from: None,
+            to: None,
+            series: Vec::new(),
+            only: BTreeMap::new(),
+            order: Some(order),
+            falls: None,
+            values: None,
+            gap: None,
+            saturates: None,
+            outlasts: None,
+        }
+    }
+
     /// Its tests; one is right.
     pub(crate) fn tests(&self) -> Vec<Test<'_>> {
         let all = [

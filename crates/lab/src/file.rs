@@ -484,8 +484,13 @@ impl Quantity {
     ];
 
     /// The quantity of this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, quantity)| quantity)
+    }
+
+    /// All names.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().map(|&(name, _)| name)
     }
 
     /// Its name.

@@ -28,6 +28,7 @@
 
 mod axis;
 mod claim;
+mod comparison;
 mod diagnostic;
 mod document;
 mod experiment;
@@ -51,6 +52,7 @@ mod synthetic;
 mod tree_runs;
 mod verdict;
 
+pub use comparison::{Crossover, Duel, SeriesComparison, compare_series};
 pub use diagnostic::Diagnostic;
 pub use document::Override;
 pub use experiment::Experiment;

@@ -1,5 +1,6 @@
 //! Experiments with the real engines: what the command calls.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 use thiserror::Error;
@@ -78,22 +79,35 @@ pub fn run_sweep(
     observer: &mut dyn Observer,
 ) -> Result<Findings, RunError> {
     let points = experiment.points()?;
-    let jobs_of_points = experiment.jobs(&points)?;
     if fresh {
+        experiment.jobs(&points)?;
         let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
         store.forget(hashes.iter().map(String::as_str))?;
     }
-    let runs = sweep(&points, experiment.stop(), jobs, store, observer, |point, replication| {
+    let runs = run_points(experiment, &points, jobs, store, observer)?;
+    Ok(findings(experiment, &points, &runs))
+}
+
+/// Runs some points of an experiment.
+pub(crate) fn run_points(
+    experiment: &Experiment,
+    points: &[Point],
+    jobs: NonZeroUsize,
+    store: &mut Store,
+    observer: &mut dyn Observer,
+) -> Result<Vec<PointRuns>, RunError> {
+    let jobs_of_points = experiment.jobs(points)?;
+    let places: HashMap<usize, usize> = points.iter().enumerate().map(|(place, point)| (point.index, place)).collect();
+    Ok(sweep(points, experiment.stop(), jobs, store, observer, |point, replication| {
         let seed = replication_seed(point.spec.seed, replication);
         let engine = point.spec.engine.into();
         if drawn_with(&point.spec.topology, seed).is_none() {
-            return jobs_of_points[point.index].run(engine, seed);
+            return jobs_of_points[places[&point.index]].run(engine, seed);
         }
         let job = experiment.job_of(point, seed);
         let job = job.map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })?;
         job.run(engine, seed)
-    })?;
-    Ok(findings(experiment, &points, &runs))
+    })?)
 }
 
 /// Summarises and judges what the store has of an experiment's points, without running anything.

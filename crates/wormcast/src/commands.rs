@@ -8,6 +8,7 @@ use wormcast::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 
 use crate::failure::Failure;
 
+mod compare;
 mod completions;
 mod experiment;
 mod man;
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     Simulate(simulate::Arguments),
     Sweep(sweep::Arguments),
     Plot(sweep::PlotArguments),
+    Compare(compare::Arguments),
     Report(report::Arguments),
     Reproduce(reproduce::Arguments),
     Schema(schema::Arguments),
@@ -62,6 +64,7 @@ impl Command {
             Self::Simulate(arguments) => simulate::run(&arguments, out),
             Self::Sweep(arguments) => sweep::run(&arguments, out),
             Self::Plot(arguments) => sweep::run_plot(&arguments, out),
+            Self::Compare(arguments) => compare::run(&arguments, out),
             Self::Report(arguments) => report::run(&arguments, out),
             Self::Reproduce(arguments) => reproduce::run(&arguments, out),
             Self::Schema(arguments) => schema::run(&arguments, out),

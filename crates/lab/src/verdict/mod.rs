@@ -15,6 +15,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use self::court::Court;
+use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::file::Quantity;
 use crate::point::Point;
@@ -120,11 +121,16 @@ pub enum Finding {
     Missing,
 }
 
+/// Judges one claim about an experiment, which need not be one of its own.
+pub(crate) fn judge_part(experiment: &Experiment, claim: &Claim, points: &[Point], runs: &[PointRuns]) -> Part {
+    Court::new(experiment, claim, points, runs).part()
+}
+
 /// Judges the claims of an experiment. Parts of one claim make one verdict, in the order in which the claims first occur.
 pub(crate) fn verdicts(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Vec<ClaimVerdict> {
     let mut verdicts: Vec<ClaimVerdict> = Vec::new();
     for claim in experiment.claims() {
-        let part = Court::new(experiment, claim, points, runs).part();
+        let part = judge_part(experiment, claim, points, runs);
         match verdicts.iter_mut().find(|verdict| verdict.claim == claim.id) {
             Some(whole) => {
                 whole.verdict = whole.verdict.max(part.verdict);

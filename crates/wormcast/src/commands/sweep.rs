@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let mut store = Store::open(&places.store()).map_err(unusable)?;
     let mut progress = Progress::new();
     let result = run_sweep(&experiment, threads(arguments.jobs), &mut store, arguments.fresh, &mut progress);
-    progress.bar.finish_and_clear();
+    progress.finish();
     let findings = result.map_err(failure)?;
     publish(&experiment, &findings, places.folder(), &arguments.experiment.stem(), out)
 }
@@ -184,12 +184,12 @@ fn short(number: f64) -> String {
 }
 
 /// A bar on standard error, if that is a terminal.
-struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let bar = if io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{bar:30} {percent:>3}% {elapsed} left {eta}  {msg}");
         if let Ok(style) = style {
@@ -197,6 +197,11 @@ impl Progress {
         }
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
     }
 }
 
