@@ -110,16 +110,30 @@ fn figure(comparison: &Comparison, unit: &str) -> String {
     format!("{sign}{mean}{half}{unit}")
 }
 
-/// A number with four digits or so.
+/// A number with three or four digits.
 fn short(number: f64) -> String {
-    let decimals = if number.abs() >= 1000.0 {
-        0
-    } else if number.abs() >= 10.0 {
-        1
-    } else {
-        3
+    let decimals = match number.abs() {
+        size if size >= 1000.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 || size == 0.0 => 3,
+        // Rates of traffic are small.
+        size => (2.0 - size.log10().floor()).min(9.0) as usize,
     };
     let text = format!("{number:.decimals$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let cases =
+            [(0.003_25, "0.00325"), (0.304_12, "0.304"), (-0.0, "0"), (0.0, "0"), (2.5, "2.5"), (1.444_4, "1.444")];
+        for (number, text) in cases.into_iter().chain([(12.345, "12.3"), (12_345.6, "12346"), (-1e-12, "0")]) {
+            assert_eq!(short(number), text);
+        }
+    }
 }
