@@ -19,7 +19,7 @@ use crate::file::{ExperimentFile, PlotSettings, Quantity, Stop, TimeUnit};
 use crate::point::{Coordinate, Point, PointSpec, sha256};
 use crate::scenarios::drawn_with;
 
-const BUILT_IN: &str = include_str!("../../../experiments/mesh-latency-10.toml");
+const BUILT_IN: &str = include_str!("../experiments/mesh-latency-10.toml");
 
 /// An experiment file with its overrides: one configuration, or a sweep.
 ///
