@@ -43,7 +43,7 @@ pub struct Duel {
     pub at: String,
     /// The mean of what the first has more than the second, over replications with the same random numbers; `None` if one has no value.
     pub difference: Option<Estimate>,
-    /// The series that is certainly better: lower, or for a load higher. One that is saturated loses against one that is not.
+    /// The series that is certainly better: lower, or higher where more is better. One that is saturated loses against one that is not.
     pub better: Option<String>,
 }
 
@@ -92,10 +92,16 @@ pub fn compare_series(
             Diagnostic::file(experiment.path(), format!("`{a}` is compared with itself: expected two series")).into()
         );
     }
+    let quantity = quantity.unwrap_or_else(|| experiment.quantities()[0]);
+    let Some(higher_is_better) = quantity.higher_is_better() else {
+        let message =
+            format!("whether a higher or a lower `{}` is better depends: compare something else", quantity.name());
+        return Err(Diagnostic::file(experiment.path(), message).into());
+    };
     let of_two = |point: &Point| point.coordinate(&key).is_some_and(|name| [a, b].contains(&name.text().as_str()));
     let points: Vec<Point> = points.into_iter().filter(of_two).collect();
     let runs = run_points(experiment, &points, jobs, store, observer)?;
-    Ok(compared(experiment, (a, b), quantity, &points, &runs))
+    Ok(compared(experiment, (a, b), (quantity, higher_is_better), &points, &runs))
 }
 
 /// The values of a swept setting, each once.
@@ -112,11 +118,10 @@ fn names(points: &[Point], key: &str) -> Vec<String> {
 fn compared(
     experiment: &Experiment,
     (a, b): (&str, &str),
-    quantity: Option<Quantity>,
+    (quantity, higher_is_better): (Quantity, bool),
     points: &[Point],
     runs: &[PointRuns],
 ) -> SeriesComparison {
-    let quantity = quantity.unwrap_or_else(|| experiment.quantities()[0]);
     // What a claim that the one is lower comes to, point by point.
     let order = Order {
         lower: vec![a.to_owned()],
@@ -128,16 +133,13 @@ fn compared(
     };
     let part = judge_part(experiment, &Claim::of_order(order, quantity), points, runs);
     let duel = |comparison: &Comparison| {
+        let certain = matches!(comparison.finding, Finding::Holds | Finding::Fails);
         let lower = match comparison.difference {
-            Some(Estimate { mean, half_width: Some(half), .. }) if half < mean.abs() => Some(mean < 0.0),
-            Some(_) => None,
-            None => match comparison.finding {
-                Finding::Holds => Some(true),
-                Finding::Fails => Some(false),
-                _ => None,
-            },
+            Some(Estimate { mean, half_width: Some(half), .. }) if certain && half < mean.abs() => Some(mean < 0.0),
+            None if certain => Some(comparison.finding == Finding::Holds),
+            _ => None,
         };
-        let better = lower.map(|lower| if lower == quantity.is_load() { b } else { a }.to_owned());
+        let better = lower.map(|lower| if lower == higher_is_better { b } else { a }.to_owned());
         // The series' name carries the other settings.
         let of = comparison.series.strip_prefix(a).unwrap_or_default().trim();
         let of = of.strip_prefix('(').and_then(|of| of.strip_suffix(')')).unwrap_or(of).to_owned();

@@ -488,6 +488,17 @@ impl Quantity {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, quantity)| quantity)
     }
 
+    /// Whether a higher value is better, or a lower one; `None` if that depends on what is wanted.
+    pub(crate) fn higher_is_better(self) -> Option<bool> {
+        match self {
+            Self::AcceptedLoad | Self::DeliveredLoad | Self::TreesDisjoint | Self::TreesBinary => Some(true),
+            Self::OfferedLoad | Self::LinkUtilisation | Self::BufferOccupancy | Self::TreesSide | Self::TreesUnused => {
+                None
+            }
+            _ => Some(false),
+        }
+    }
+
     /// All names.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::ALL.iter().map(|&(name, _)| name)

@@ -6,11 +6,13 @@ mod markdown;
 mod results;
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use crate::experiment::Experiment;
 use crate::plot::{PlotError, plot};
 use crate::reproduction::{CLAIMS, Evidence, PAPERS, ReproducedClaim, Reproduction};
 use crate::run::Findings;
+use crate::stopping::Outcome;
 use crate::verdict::{Finding, Part, Verdict};
 
 /// A page.
@@ -113,12 +115,13 @@ pub fn experiments_page(experiments: &[(String, String, Experiment, Findings)]) 
     Ok(Page { title, sections })
 }
 
-/// The page of a reproduction; `folder` is where its experiments lie.
+/// The page of a reproduction; `folder` is where its results lie, with the experiments and the store.
 ///
 /// # Errors
 /// If a plot cannot be drawn.
-pub fn reproduction_page(reproduction: &Reproduction, folder: &str) -> Result<Page, PlotError> {
+pub fn reproduction_page(reproduction: &Reproduction, folder: &Path) -> Result<Page, PlotError> {
     let mut sections = vec![overview(reproduction)];
+    let quick = if reproduction.quick { " --quick" } else { "" };
     for (number, paper) in (1..).zip(PAPERS) {
         let claims: Vec<&ReproducedClaim> = reproduction.claims.iter().filter(|c| c.claim.paper == number).collect();
         if claims.is_empty() {
@@ -130,11 +133,11 @@ pub fn reproduction_page(reproduction: &Reproduction, folder: &str) -> Result<Pa
             level: 1,
             blocks: vec![Block::Text(format!("“{}”.", paper.title))],
         });
-        sections.extend(claims.iter().map(|claim| claimed(claim)));
+        sections.extend(claims.iter().map(|claim| claimed(claim, &format!("{quick} --out {}", folder.display()))));
         let prefix = format!("paper-{number}-");
         for of_paper in reproduction.exhibits.iter().filter(|exhibit| exhibit.name.starts_with(&prefix)) {
-            let quick = if reproduction.quick { " --quick" } else { "" };
-            let command = format!("wormcast sweep {folder}/{}.toml{quick}", of_paper.name);
+            let file = folder.join("experiments").join(format!("{}.toml", of_paper.name));
+            let command = format!("wormcast sweep {}{quick} --out {}", file.display(), folder.display());
             sections.push(exhibit(of_paper.name, &of_paper.experiment, &of_paper.findings, &command, 2)?);
         }
     }
@@ -181,7 +184,7 @@ fn overview(reproduction: &Reproduction) -> Section {
 }
 
 /// A claim with its evidence.
-fn claimed(claim: &ReproducedClaim) -> Section {
+fn claimed(claim: &ReproducedClaim, options: &str) -> Section {
     let mut blocks = vec![Block::Verdict {
         verdict: claim.verdict,
         text: claim.claim.exhibit.to_owned(),
@@ -197,13 +200,13 @@ fn claimed(claim: &ReproducedClaim) -> Section {
             }),
         }
     }
-    if claim.verdict != Verdict::Reproduced && !claim.claim.note.is_empty() {
-        blocks.push(Block::Text(format!("Why: {}", claim.claim.note)));
+    if claim.verdict == Verdict::NotReproduced && !claim.claim.note.is_empty() {
+        blocks.push(Block::Text(format!("What is likely behind it: {}", claim.claim.note)));
     }
     let mut sources: Vec<&str> = claim.evidence.iter().map(Evidence::source).collect();
     sources.dedup();
     blocks.push(Block::Text(format!("Measured by {}.", sources.join(", "))));
-    blocks.push(Block::Command(format!("wormcast reproduce {}", claim.claim.id)));
+    blocks.push(Block::Command(format!("wormcast reproduce {}{options}", claim.claim.id)));
     Section { title: claim.claim.id.to_owned(), anchor: claim.claim.id.to_owned(), level: 2, blocks }
 }
 
@@ -246,6 +249,13 @@ fn exhibit(
     level: usize,
 ) -> Result<Section, PlotError> {
     let mut blocks = Vec::new();
+    let open = findings.summaries.iter().filter(|summary| summary.outcome == Outcome::Incomplete).count();
+    if open > 0 {
+        let points = findings.summaries.len();
+        blocks.push(Block::Text(format!(
+            "{open} of {points} points are not complete: the command below goes on with them."
+        )));
+    }
     let figures = experiment.figures();
     for figure in &figures {
         let which =

@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::Serialize;
 use wormcast_network::did_you_mean;
 
+use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
 use crate::output::write_file;
 use crate::run::{Findings, RunError, run_sweep};
@@ -188,22 +189,33 @@ fn claimed_by(file: &Shipped) -> Vec<String> {
 }
 
 impl Selection {
-    /// What measures some claims. Writes the experiments to a folder, with the files that they read, and reads them from there: anybody
-    /// can run them again, and change them.
+    /// What measures some claims. Writes the experiments to a folder, with the files that they read: anybody can run them again.
     ///
     /// # Errors
-    /// If the folder cannot be written.
+    /// If the folder cannot be written, or one of the files is there and differs.
     pub fn new(claims: Vec<&'static PaperClaim>, quick: bool, folder: &Path) -> Result<Self, RunError> {
         let wanted = |id: &str| claims.iter().any(|claim| claim.id == id);
-        for file in FILES {
-            write_file(&folder.join(file.name), file.text.as_bytes())?;
+        let claimed = |file: &&Shipped| file.is_experiment() && claimed_by(file).iter().any(|id| wanted(id));
+        let measuring: Vec<&Shipped> = FILES.iter().filter(claimed).collect();
+        // What they read lies beside them.
+        let read = |file: &&Shipped| {
+            !file.is_experiment() && measuring.iter().any(|experiment| experiment.text.contains(file.name))
+        };
+        for file in FILES.iter().filter(read).chain(measuring.iter().copied()) {
+            let path = folder.join(file.name);
+            match std::fs::read(&path) {
+                Ok(there) if there == file.text.as_bytes() => {}
+                Ok(_) => {
+                    let message = "it is not as the program made it, and is left alone: choose another folder with `--out`, or take it away";
+                    return Err(Diagnostic::file(&path.display().to_string(), message).into());
+                }
+                Err(_) => write_file(&path, file.text.as_bytes())?,
+            }
         }
         let mut experiments = Vec::new();
-        for file in FILES.iter().filter(|file| file.is_experiment()) {
+        for file in measuring {
             let experiment = Experiment::read(&folder.join(file.name), &[])?;
-            if experiment.claim_ids().iter().any(|id| wanted(id)) {
-                experiments.push((file.stem(), if quick { experiment.quick()? } else { experiment }));
-            }
+            experiments.push((file.stem(), if quick { experiment.quick()? } else { experiment }));
         }
         let checks = CHECKS.iter().filter(|check| wanted(check.claim)).collect();
         Ok(Self { claims, experiments, checks, quick })

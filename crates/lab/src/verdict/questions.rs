@@ -15,7 +15,12 @@ impl Court<'_> {
                     let excess = |cells: &[(usize, f64)]| self.excess(context, lower, higher, order.by, cells);
                     let question = |at: String, evidence| Question {
                         series: self.name(context, lower),
-                        against: higher.clone(),
+                        // What the difference is from.
+                        against: if order.by == 0.0 {
+                            higher.clone()
+                        } else {
+                            format!("{}% of {higher}", (100.0 * (1.0 - order.by)).round())
+                        },
                         at,
                         evidence,
                     };

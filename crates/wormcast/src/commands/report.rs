@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use wormcast::lab::{Experiment, Override, Store, experiments_page, stored_sweep, write_file};
+use wormcast::lab::{Experiment, Findings, Override, Store, experiments_page, stored_sweep, write_file};
 
 use super::results::{Places, failure, unusable};
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let store = Store::open(&path).map_err(unusable)?;
     let overrides = arguments.set.iter().map(|assignment| Override::set(assignment));
     let overrides = overrides.collect::<Result<Vec<Override>, _>>().map_err(Failure::diagnostic)?;
-    let mut experiments = Vec::new();
+    let mut experiments: Vec<(String, String, Experiment, Findings)> = Vec::new();
     for file in &arguments.files {
         let mut experiment = Experiment::read(file, &overrides).map_err(Failure::diagnostic)?;
         let mut command = format!("wormcast sweep {}", file.display());
@@ -52,6 +52,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         let findings = stored_sweep(&experiment, &store).map_err(failure)?;
         if findings.summaries.iter().all(|summary| summary.replications == 0) {
             let message = format!("`{}` has no results of `{}`: run `{command}` first", path.display(), file.display());
+            return Err(Failure::BadInput(message));
+        }
+        if experiments.iter().any(|(name, ..)| *name == stem(file)) {
+            let message = format!("two of the experiments are called `{}`: their plots would be, too", stem(file));
             return Err(Failure::BadInput(message));
         }
         experiments.push((stem(file), command, experiment, findings));

@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     progress.bar.finish_and_clear();
     let reproduction = result.map_err(failure)?;
 
-    let page = reproduction_page(&reproduction, &experiments.display().to_string()).map_err(Failure::failed)?;
+    let page = reproduction_page(&reproduction, &arguments.out).map_err(Failure::failed)?;
     let write =
         |name: &str, text: &str| write_file(&arguments.out.join(name), text.as_bytes()).map_err(Failure::failed);
     write("report.html", &page.html())?;

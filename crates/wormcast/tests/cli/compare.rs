@@ -65,6 +65,8 @@ fn what_is_not_swept_is_not_compared() {
     assert!(same.code == 2 && same.stderr.contains("compared with itself"), "{}", same.stderr);
     let alone = folder.run(&["compare", "a", "b", "small.toml", "--set", "algorithm=dual-path"]);
     assert!(alone.code == 2 && alone.stderr.contains("`algorithm` is not swept"), "{}", alone.stderr);
+    let neither = folder.run(&["compare", "dual-path", "column-path", "small.toml", "--y", "link_utilisation"]);
+    assert!(neither.code == 2 && neither.stderr.contains("compare something else"), "{}", neither.stderr);
     let quantity = folder.run(&["compare", "a", "b", "small.toml", "--y", "latency.lst"]);
     assert!(quantity.code == 2 && quantity.stderr.contains("did you mean `latency.last`?"), "{}", quantity.stderr);
 }

@@ -47,6 +47,18 @@ fn claims_come_with_verdict_evidence_and_a_page() {
 }
 
 #[test]
+fn what_somebody_has_changed_is_left_alone() {
+    let folder = Folder::with(&[]);
+    folder.run(&["reproduce", "mesh-startups"]).success();
+    assert_eq!(folder.files("reproduction/experiments"), ["paper-1-table-1.toml"]);
+    folder.write("reproduction/experiments/paper-1-table-1.toml", b"# mine");
+    let refused = folder.run(&["reproduce", "mesh-startups"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("paper-1-table-1.toml: it is not as the program made it"), "{}", refused.stderr);
+    assert_eq!(folder.read("reproduction/experiments/paper-1-table-1.toml"), "# mine");
+}
+
+#[test]
 fn a_strict_reproduction_fails_with_a_claim() {
     let folder = Folder::with(&[]);
     let failed = folder.run(&["reproduce", "mesh-startups", "--strict"]);
