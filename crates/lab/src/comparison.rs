@@ -13,7 +13,7 @@ use crate::run::{RunError, run_points};
 use crate::statistics::Estimate;
 use crate::store::Store;
 use crate::sweep::{Observer, PointRuns};
-use crate::verdict::{Comparison, Finding, judge_part};
+use crate::verdict::{Comparison, Finding, judge_part, position};
 
 /// How two series compare.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -108,9 +108,7 @@ pub fn compare_series(
 fn names(points: &[Point], key: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in points.iter().filter_map(|point| point.coordinate(key)).map(Coordinate::text) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
+        position(&mut names, name);
     }
     names
 }

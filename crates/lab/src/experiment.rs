@@ -18,6 +18,7 @@ use crate::figure::Figure;
 use crate::file::{ExperimentFile, PlotSettings, Quantity, Stop, TimeUnit};
 use crate::point::{Coordinate, Point, PointSpec, sha256};
 use crate::scenarios::drawn_with;
+use crate::verdict::position;
 
 const BUILT_IN: &str = include_str!("../experiments/mesh-latency-10.toml");
 
@@ -229,9 +230,7 @@ impl Experiment {
     pub(crate) fn shown(&self) -> Vec<Quantity> {
         let mut shown = self.quantities();
         for quantity in self.claims.iter().filter_map(|claim| claim.y) {
-            if !shown.contains(&quantity) {
-                shown.push(quantity);
-            }
+            position(&mut shown, quantity);
         }
         shown
     }
@@ -264,9 +263,7 @@ impl Experiment {
     pub fn claim_ids(&self) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
         for claim in &self.claims {
-            if !ids.contains(&claim.id) {
-                ids.push(claim.id.clone());
-            }
+            position(&mut ids, claim.id.clone());
         }
         ids
     }

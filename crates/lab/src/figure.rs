@@ -57,6 +57,11 @@ impl Figure {
         self.label(self.y)
     }
 
+    /// What tells its file from those of the other plots of an experiment: nothing if it is the only one of `figures`.
+    pub fn file_suffix(&self, figures: &[Self]) -> String {
+        if figures.len() > 1 { format!("-{}", self.y.name().replace(['.', '_'], "-")) } else { String::new() }
+    }
+
     fn label(&self, quantity: Quantity) -> String {
         let unit = match self.unit {
             TimeUnit::Microseconds => "µs",

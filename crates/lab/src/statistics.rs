@@ -41,10 +41,32 @@ impl Estimate {
         Self::of(&differences, confidence)
     }
 
+    /// The mean with as many decimals as its interval makes sense of, and the interval: `12.35 ± 0.23`.
+    pub fn text(&self) -> String {
+        with_interval(self.mean, self.half_width)
+    }
+
     /// The half width as a share of the mean; `None` without a half width or if the mean is 0.
     pub fn relative_half_width(&self) -> Option<f64> {
         self.half_width.filter(|_| self.mean != 0.0).map(|half_width| half_width / self.mean.abs())
     }
+}
+
+/// A number with as many decimals as its interval makes sense of; with four digits without an interval.
+pub(crate) fn with_interval(mean: f64, half_width: Option<f64>) -> String {
+    let Some(half) = half_width.filter(|half| *half > 0.0) else { return plain(mean, 4) };
+    let decimals = (1.0 - half.log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{mean:.decimals$} ± {half:.decimals$}")
+}
+
+/// A number with so many significant digits, without zeros at its end.
+fn plain(number: f64, digits: i32) -> String {
+    if number == 0.0 || !number.is_finite() {
+        return number.to_string();
+    }
+    let decimals = (f64::from(digits) - 1.0 - number.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    let text = format!("{number:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// The arithmetic mean; `None` without values.
@@ -106,6 +128,16 @@ mod tests {
         close(estimate.half_width.unwrap(), 2.3646 * (32.0f64 / 56.0).sqrt(), 1e-3);
         close(estimate.relative_half_width().unwrap(), estimate.half_width.unwrap() / 5.0, 1e-12);
         close(lower_bound(&values).unwrap(), 5.0 - 1.8946 * (32.0f64 / 56.0).sqrt(), 1e-3);
+    }
+
+    #[test]
+    fn numbers_have_the_decimals_that_their_intervals_make_sense_of() {
+        assert_eq!(with_interval(12.3456, Some(0.234)), "12.35 ± 0.23");
+        assert_eq!(with_interval(1234.5, Some(23.4)), "1234 ± 23");
+        assert_eq!(with_interval(0.012_341, Some(0.000_123)), "0.01234 ± 0.00012");
+        assert_eq!(with_interval(5.0, Some(0.0)), "5");
+        assert_eq!(with_interval(0.123_456, None), "0.1235");
+        assert_eq!(with_interval(1024.0, None), "1024");
     }
 
     #[test]

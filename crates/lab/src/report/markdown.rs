@@ -1,13 +1,13 @@
-//! Pages as Markdown: what is there for those who ask is left out.
+//! Pages as Markdown: of what is there for those who ask, only the numbers are shown.
 
 use std::fmt::Write as _;
 
-use super::{Block, Cell, Page};
+use super::{Block, Cell, NUMBERS, Page};
 
 pub(super) fn page(page: &Page) -> String {
-    let mut text = format!("# {}\n", page.title);
+    let mut text = format!("# {}\n", plain(&page.title));
     for section in &page.sections {
-        let _ = write!(text, "\n{} {}\n", "#".repeat(section.level + 1), section.title);
+        let _ = write!(text, "\n{} {}\n", "#".repeat(section.level + 1), plain(&section.title));
         for block in &section.blocks {
             write(block, &mut text);
         }
@@ -24,7 +24,7 @@ fn write(block: &Block, text: &mut String) {
                 let _ = writeln!(text, "  - {line}");
             }
         }
-        Block::Figure { name, caption, .. } => drop(write!(text, "\n![{caption}]({name})\n")),
+        Block::Figure { name, caption, .. } => drop(write!(text, "\n![{}](<{name}>)\n", plain(caption))),
         Block::Table { head, rows } => {
             let columns = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
             let line = |cells: &[Cell]| {
@@ -40,13 +40,22 @@ fn write(block: &Block, text: &mut String) {
         }
         Block::Command(command) => drop(write!(text, "\n```sh\n{command}\n```\n")),
         Block::Code(code) => drop(write!(text, "\n```\n{}\n```\n", code.trim_end())),
+        Block::Details { summary, block } if summary.ends_with(NUMBERS) => {
+            let _ = write!(text, "\n{}\n", plain(summary));
+            write(block, text);
+        }
         Block::Details { .. } => {}
     }
 }
 
+/// Text in which nothing is markup.
+fn plain(text: &str) -> String {
+    text.replace('<', "&lt;").replace('[', "\\[").replace('|', "\\|")
+}
+
 fn cell(cell: &Cell) -> String {
     match cell {
-        Cell::Text(text) | Cell::Number(text) => text.replace('|', "\\|"),
+        Cell::Text(text) | Cell::Number(text) => plain(text),
         Cell::Verdict(verdict) => format!("**{verdict}**"),
         Cell::Link { text, anchor } => format!("[{text}](#{anchor})"),
     }

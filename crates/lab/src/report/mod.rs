@@ -15,6 +15,9 @@ use crate::run::Findings;
 use crate::stopping::Outcome;
 use crate::verdict::{Finding, Part, Verdict};
 
+/// How the heading of a table of results ends.
+const NUMBERS: &str = "the numbers";
+
 /// A page.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -149,7 +152,7 @@ pub fn reproduction_page(reproduction: &Reproduction, folder: &Path) -> Result<P
 fn overview(reproduction: &Reproduction) -> Section {
     let count = |verdict| reproduction.claims.iter().filter(|claim| claim.verdict == verdict).count();
     let mut text = format!(
-        "Of {} claims, {} are reproduced, {} are not, and {} are inconclusive.",
+        "Claims: {}. Reproduced: {}; not reproduced: {}; inconclusive: {}.",
         reproduction.claims.len(),
         count(Verdict::Reproduced),
         count(Verdict::NotReproduced),
@@ -218,8 +221,10 @@ fn part(part: &Part) -> Vec<Block> {
     }
     let head = ["series", "against", "at", "difference", "finding"].map(|text| Cell::Text(text.to_owned())).into();
     let rows = part.comparisons.iter().map(|comparison| {
-        let difference =
-            comparison.difference.map_or_else(String::new, |difference| results::estimate(difference, &part.unit));
+        let difference = comparison.difference.map_or_else(String::new, |difference| {
+            let unit = if part.unit == "us" { "µs" } else { &part.unit };
+            format!("{} {unit}", difference.text()).trim_end().to_owned()
+        });
         let finding = match comparison.finding {
             Finding::Holds => "holds",
             Finding::Fails => "fails",
@@ -258,8 +263,7 @@ fn exhibit(
     }
     let figures = experiment.figures();
     for figure in &figures {
-        let which =
-            if figures.len() > 1 { format!("-{}", figure.y.name().replace(['.', '_'], "-")) } else { String::new() };
+        let which = figure.file_suffix(&figures);
         match plot(figure, &findings.summaries) {
             Ok(plot) => blocks.push(Block::Figure {
                 name: format!("{name}{which}.svg"),
@@ -273,7 +277,7 @@ fn exhibit(
     }
     for quantity in experiment.shown() {
         let table = results::table(experiment, quantity, &findings.summaries);
-        let summary = format!("{}: the numbers", experiment.shown_as(quantity));
+        let summary = format!("{}: {NUMBERS}", experiment.shown_as(quantity));
         blocks.push(Block::Details { summary, block: Box::new(table) });
     }
     blocks.push(Block::Command(command.to_owned()));

@@ -196,7 +196,7 @@ impl<'a> Court<'a> {
 }
 
 /// Where a value is in a list, at its end if it was not there.
-fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
+pub(crate) fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
     list.iter().position(|known| *known == value).unwrap_or_else(|| {
         list.push(value);
         list.len() - 1

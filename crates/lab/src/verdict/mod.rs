@@ -15,6 +15,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use self::court::Court;
+pub(crate) use self::court::position;
 use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::file::Quantity;

@@ -74,11 +74,11 @@ fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Result<
     for Duel { of: others, at, difference, better } in points {
         let by = match difference {
             Some(estimate) => {
-                let half = estimate.half_width.map_or_else(String::new, |half| format!(" ± {half:.4}"));
-                format!("{:+.4}{half} {unit}", estimate.mean)
+                let sign = if estimate.mean > 0.0 { "+" } else { "" };
+                format!("{sign}{} {unit}, {} pairs", estimate.text(), estimate.count).replace(" ,", ",")
             }
             None if better.is_some() => "the other is saturated".to_owned(),
-            None => "nothing to compare".to_owned(),
+            None => "nothing to compare: both are saturated, or have no results".to_owned(),
         };
         let better = better.as_deref().unwrap_or("open");
         writeln!(out, "  {}{at:<14}{better:<28}{}", of(others), by.trim_end())?;

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use wormcast::lab::{Experiment, Findings, Override, Store, experiments_page, stored_sweep, write_file};
+use wormcast::lab::{Experiment, Findings, Override, experiments_page, stored_sweep, write_file};
 
-use super::results::{Places, failure, unusable};
+use super::results::{Places, failure};
 use crate::failure::Failure;
 
 /// Make a page of experiments from the store: plots, tables, verdicts, files. Runs nothing.
@@ -29,12 +29,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let path = arguments.places.store();
-    if !path.exists() {
-        let message = format!("there is no result store `{}`: run `wormcast sweep` first", path.display());
-        return Err(Failure::BadInput(message));
-    }
-    let store = Store::open(&path).map_err(unusable)?;
+    let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let overrides = arguments.set.iter().map(|assignment| Override::set(assignment));
     let overrides = overrides.collect::<Result<Vec<Override>, _>>().map_err(Failure::diagnostic)?;
     let mut experiments: Vec<(String, String, Experiment, Findings)> = Vec::new();

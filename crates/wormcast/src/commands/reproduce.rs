@@ -1,18 +1,18 @@
 //! `wormcast reproduce`: the papers' claims, each with its verdict.
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use wormcast::lab::{
-    PAPERS, ReproductionObserver, Selection, Status, Store, Verdict, claims_named, reproduction_page, write_file,
+    PAPERS, ReproductionObserver, Selection, Status, Store, Verdict, check_file, claims_named, reproduction_page,
+    write_file,
 };
 
-use super::results::{failure, threads, unusable};
+use super::results::{failure, progress_bar, threads, unusable};
 use super::{Format, write_json};
 use crate::failure::Failure;
 
@@ -57,6 +57,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let experiments = arguments.out.join("experiments");
     fs::create_dir_all(&experiments)
         .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", experiments.display())))?;
+    for name in ["report.html", "report.md"] {
+        check_file(&arguments.out.join(name)).map_err(Failure::failed)?;
+    }
     let selection = Selection::new(claims, arguments.quick, &experiments).map_err(failure)?;
     let store = arguments.store.clone().unwrap_or_else(|| arguments.out.join("store.db"));
     let mut store = Store::open(&store).map_err(unusable)?;
@@ -136,12 +139,7 @@ impl Progress {
     const STEPS: u64 = 1000;
 
     fn new() -> Self {
-        let bar = if io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}% {elapsed} left {eta}  {wide_msg}") {
-            bar.set_style(style);
-        }
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar }
+        Self { bar: progress_bar("{wide_msg}") }
     }
 }
 

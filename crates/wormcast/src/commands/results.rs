@@ -1,11 +1,14 @@
 //! What all subcommands that run or read sweeps share: where results are kept, and what their failures come to.
 
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
-use wormcast::lab::{RunError, StoreError, SweepError};
+use indicatif::{ProgressBar, ProgressStyle};
+use wormcast::lab::{RunError, Store, StoreError, SweepError};
 
 use crate::failure::Failure;
 
@@ -30,6 +33,16 @@ impl Places {
     /// The folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.out
+    }
+
+    /// The store, which must be there.
+    pub(crate) fn existing_store(&self) -> Result<Store, Failure> {
+        let path = self.store();
+        if !path.exists() {
+            let message = format!("there is no result store `{}`: run `wormcast sweep` first", path.display());
+            return Err(Failure::BadInput(message));
+        }
+        Store::open(&path).map_err(unusable)
     }
 
     /// The path of the store.
@@ -60,4 +73,16 @@ pub(crate) fn failure(error: RunError) -> Failure {
         RunError::Sweep(error @ SweepError::Run { .. }) => Failure::bad_input(error),
         other => Failure::failed(other),
     }
+}
+
+/// A bar on standard error, if that is a terminal; `message` is where its message goes.
+pub(crate) fn progress_bar(message: &str) -> ProgressBar {
+    let bar = if io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
+    if let Ok(style) =
+        ProgressStyle::with_template(&format!("{{bar:30}} {{percent:>3}}% {{elapsed}} left {{eta}}  {message}"))
+    {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }

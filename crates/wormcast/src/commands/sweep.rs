@@ -1,19 +1,18 @@
 //! `wormcast sweep` and `wormcast plot`: an experiment from its points to a table and a plot.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use wormcast::lab::{
     Experiment, Findings, Observer, Outcome, PlotError, PointSummary, Status, Store, csv, plot, run_sweep,
     stored_sweep, write_file,
 };
 
 use super::experiment::ExperimentArguments;
-use super::results::{Places, failure, threads, unusable};
+use super::results::{Places, failure, progress_bar, threads, unusable};
 use crate::failure::Failure;
 
 /// Run every point of an experiment until it is precise enough; write a table and plots.
@@ -62,12 +61,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
 
 pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let experiment = arguments.experiment.read(&[])?;
-    let path = arguments.places.store();
-    if !path.exists() {
-        let message = format!("there is no result store `{}`: run `wormcast sweep` first", path.display());
-        return Err(Failure::BadInput(message));
-    }
-    let store = Store::open(&path).map_err(unusable)?;
+    let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let findings = stored_sweep(&experiment, &store).map_err(failure)?;
     if findings.summaries.iter().all(|summary| summary.replications == 0) {
         let message = format!("`{}` has no results of this experiment: run `wormcast sweep` first", path.display());
@@ -94,9 +88,7 @@ fn publish(
     write(".csv", csv(summaries).as_bytes())?;
     let figures = experiment.figures();
     for figure in &figures {
-        // One of several needs a name of its own.
-        let which =
-            if figures.len() > 1 { format!("-{}", figure.y.name().replace(['.', '_'], "-")) } else { String::new() };
+        let which = figure.file_suffix(&figures);
         match plot(figure, summaries) {
             Ok(plot) => {
                 write(&format!("{which}.svg"), plot.svg.as_bytes())?;
@@ -190,13 +182,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        let bar = if io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template("{bar:30} {percent:>3}% {elapsed} left {eta}  {msg}");
-        if let Ok(style) = style {
-            bar.set_style(style);
-        }
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar }
+        Self { bar: progress_bar("{msg}") }
     }
 
     /// Takes the bar away.
