@@ -283,10 +283,10 @@ impl Experiment {
             None => self.axes.iter().find(numeric).map(|axis| &axis.key),
         }?;
         let series = self.plot.series.as_deref().unwrap_or("algorithm");
-        // A measured load follows the first numbers that are swept, the size of a network whatever is swept.
+        // A measured load follows the first numbers that are swept, the size of a network its topology.
         let mut others = self.axes.iter().filter(|axis| axis.key != series);
         let runs = axis(x).or_else(|| match Quantity::named(x) {
-            Some(Quantity::TreesSide) => others.next(),
+            Some(Quantity::TreesSide) => others.find(|axis| axis.key.split('.').next() == Some("topology")),
             _ => others.find(numeric),
         });
         Some(Figure {
