@@ -56,10 +56,10 @@ pub(crate) fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// A store that cannot be opened is the wrong choice, unless it is only the disk that is full.
+/// A store that cannot be opened is the wrong choice, unless it is the disk that is full or broken.
 pub(crate) fn unusable(error: StoreError) -> Failure {
     match error {
-        StoreError::Full { .. } => Failure::failed(error),
+        StoreError::Full { .. } | StoreError::Disk { .. } => Failure::failed(error),
         _ => Failure::bad_input(error),
     }
 }
