@@ -63,8 +63,8 @@ pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
 pub use report::{Page, experiments_page, reproduction_page};
 pub use reproduction::{
-    CLAIMS, Checked, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction, ReproductionObserver,
-    Selection, UnknownClaim, claims_named,
+    CLAIMS, Checked, Choice, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction,
+    ReproductionObserver, Selection, UnknownClaim,
 };
 pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
 pub use scenarios::{Job, JobError};
