@@ -89,19 +89,12 @@ fn replace(path: &Path, contents: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A new file beside another, under a name that nobody else has, and with the usual permissions.
+/// A new file beside another, under a name that nobody else has.
 fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
+    // Made here, it has the usual permissions, and errors are the system's own.
     let prefix = temporary_prefix(path);
-    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder(path)).map_err(|error| {
-        // The system's own words, without the name of the temporary file, which says nothing to anybody.
-        let cause =
-            error.get_ref().and_then(|wrapped| wrapped.source()?.downcast_ref::<std::io::Error>()?.raw_os_error());
-        cause.map_or(error, std::io::Error::from_raw_os_error)
-    })
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX).make_in(folder(path), |path| std::fs::File::create_new(path))
 }
 
 /// Takes away what killed processes have left of a file. What is not removed disturbs nobody.
@@ -302,7 +295,7 @@ mod tests {
                 let path = &path;
                 scope.spawn(move || {
                     for _ in 0..5 {
-                        write_file(path, &[writer; 100_000]).unwrap();
+                        write_file(path, &vec![writer; 100_000]).unwrap();
                         let there = std::fs::read(path).unwrap();
                         assert!(
                             there.len() == 100_000 && there.iter().all(|&byte| byte == there[0]),

@@ -327,7 +327,10 @@ fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
             // locks are lost by trying.
             let reason = match std::fs::metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => "it is a directory".to_owned(),
-                Ok(_) => std::fs::File::open(&path).err().map_or(reason, |error| error.to_string()),
+                Ok(_) => std::fs::File::open(&path).err().map_or_else(
+                    || "it cannot be written, or its directory takes no new files, which the database needs".to_owned(),
+                    |error| error.to_string(),
+                ),
                 Err(_) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                     Some(parent) if !parent.exists() => format!("there is no directory `{}`", parent.display()),
                     Some(parent) => {

@@ -105,7 +105,7 @@ fn report_name(choice: &Choice, names: &[String]) -> String {
     let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     match (choice.is_everything(), names.first(), names.len()) {
         (true, ..) | (_, None, _) => "report".to_owned(),
-        (_, _, 1..=3) => format!("report-{}", Vec::from_iter(names).join("-")),
+        (_, _, 1..=3) => format!("report-{}", names.into_iter().collect::<Vec<_>>().join("-")),
         (_, Some(first), count) => format!("report-{first}-and-{}-more", count - 1),
     }
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
@@ -81,12 +82,23 @@ fn rows(folder: &Folder) -> Rows {
     rows.map(Result::unwrap).collect()
 }
 
-/// What a store has while somebody writes to it; nothing, while it is made.
+/// The store while somebody writes to it; an error, while it is made.
+fn watch(folder: &Folder) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(folder.path().join("out/store.db"), OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+/// What it has.
 fn seen(folder: &Folder) -> rusqlite::Result<BTreeSet<Key>> {
-    let path = folder.path().join("out/store.db");
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let connection = watch(folder)?;
     let mut statement = connection.prepare("SELECT config_hash, replication FROM results")?;
     statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+/// How many results it has.
+fn stored(folder: &Folder) -> usize {
+    let count =
+        |connection: Connection| connection.query_row("SELECT count(*) FROM results", [], |row| row.get::<_, u32>(0));
+    watch(folder).and_then(count).unwrap_or(0) as usize
 }
 
 /// Everything that a run leaves but the store, by path.
@@ -113,6 +125,9 @@ struct Alone {
     outputs: BTreeMap<PathBuf, Vec<u8>>,
 }
 
+static REPRODUCED: LazyLock<Alone> = LazyLock::new(|| Alone::run(REPRODUCE));
+static SWEPT: LazyLock<Alone> = LazyLock::new(|| Alone::run(SWEEP));
+
 impl Alone {
     fn run(arguments: &[&str]) -> Self {
         let folder = folder();
@@ -130,7 +145,7 @@ impl Alone {
         }
         for (path, bytes) in outputs(folder) {
             let name = path.file_name().unwrap().to_str().unwrap();
-            let temporary = name.starts_with('.') && name.ends_with(".tmp");
+            let temporary = name.starts_with('.') && path.extension().is_some_and(|ending| ending == "tmp");
             assert!(temporary || self.outputs.get(&path) == Some(&bytes), "{} is not whole", path.display());
         }
         rows
@@ -141,8 +156,7 @@ impl Alone {
         assert_eq!(run.success(), self.said);
         assert!(rows(folder) == self.rows);
         let outputs = outputs(folder);
-        assert_eq!(Vec::from_iter(outputs.keys()), Vec::from_iter(self.outputs.keys()));
-        assert!(outputs == self.outputs);
+        assert!(outputs == self.outputs, "{:?}", outputs.keys());
         assert!(!folder.path().join("out/store.db-wal").exists(), "the store is one file");
     }
 }
@@ -152,7 +166,7 @@ fn wait(process: &mut Child, mut reached: impl FnMut() -> bool) {
     let since = Instant::now();
     while !reached() && process.try_wait().unwrap().is_none() {
         assert!(since.elapsed() < LONG, "the process is stuck");
-        std::thread::sleep(Duration::from_micros(200));
+        std::thread::sleep(Duration::from_micros(500));
     }
 }
 
@@ -160,7 +174,7 @@ fn wait(process: &mut Child, mut reached: impl FnMut() -> bool) {
 #[test]
 fn a_killed_reproduction_loses_only_what_was_in_flight() {
     let mut random = generator();
-    let alone = Alone::run(REPRODUCE);
+    let alone = &*REPRODUCED;
     let all = alone.rows.len();
     let mut kills = Vec::new();
     while kills.len() < 20 {
@@ -168,13 +182,12 @@ fn a_killed_reproduction_loses_only_what_was_in_flight() {
         let mut before = Rows::new();
         for moment in 0..4 {
             let mut victim = start(&folder, REPRODUCE);
-            let rows_at_least = |count: usize| seen(&folder).is_ok_and(|seen| seen.len() >= count);
             match moment {
                 0 => wait(&mut victim, || folder.path().join("out").exists()),
-                1 => wait(&mut victim, || rows_at_least(before.len() + 1)),
+                1 => wait(&mut victim, || stored(&folder) > before.len()),
                 2 => {
-                    let middle = random.random_range(before.len() + 1..all);
-                    wait(&mut victim, || rows_at_least(middle));
+                    let middle = random.random_range(before.len()..=all);
+                    wait(&mut victim, || stored(&folder) >= middle);
                 }
                 _ => {
                     // With the experiments' folder, with temporary files, and without the store's three.
@@ -188,12 +201,14 @@ fn a_killed_reproduction_loses_only_what_was_in_flight() {
             std::thread::sleep(Duration::from_micros(delay));
             let seen = if moment < 3 { seen(&folder).unwrap_or_default() } else { BTreeSet::new() };
             victim.kill().unwrap();
-            let killed = victim.wait().unwrap().code().is_none();
+            let end = victim.wait().unwrap();
             let after = alone.is_part_of(&folder);
             assert!(before.keys().chain(&seen).all(|key| after.contains_key(key)), "a result is gone");
             // On a busy machine one may be done before it is killed; it does not count.
-            if killed {
+            if end.code().is_none() {
                 kills.push((moment, after.len(), outputs(&folder).len()));
+            } else {
+                assert!(end.success(), "{end}");
             }
             before = after;
         }
@@ -203,48 +218,49 @@ fn a_killed_reproduction_loses_only_what_was_in_flight() {
 }
 
 /// Two at once make one store and write the same files; then one of the two is killed.
-fn together(arguments: &[&str]) {
+fn together(arguments: &[&str], alone: &Alone) {
     let mut random = generator();
-    let alone = Alone::run(arguments);
     for round in 0..3 {
         let folder = folder();
         let [mut one, other] = [(); 2].map(|()| start(&folder, arguments));
         if round > 0 {
             let rows = random.random_range(0..alone.rows.len());
-            wait(&mut one, || seen(&folder).is_ok_and(|seen| seen.len() >= rows));
+            wait(&mut one, || stored(&folder) >= rows);
             one.kill().unwrap();
             one.wait().unwrap();
+            assert_eq!(outcome(other).success(), alone.said);
+            // Nothing is left to do but to take away what the one that was killed may have been writing.
+            alone.is(&folder, folder.run(arguments));
         } else {
             assert_eq!(outcome(one).success(), alone.said);
+            alone.is(&folder, outcome(other));
         }
-        alone.is(&folder, outcome(other));
-        // What the one that was killed had left is gone, and nothing is left to do.
-        alone.is(&folder, folder.run(arguments));
     }
 }
 
 #[test]
 fn two_reproductions_share_a_folder() {
-    together(REPRODUCE);
+    together(REPRODUCE, &REPRODUCED);
 }
 
 #[test]
 fn two_sweeps_share_a_folder() {
-    together(SWEEP);
+    together(SWEEP, &SWEPT);
 }
 
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_says_where_its_results_are() {
     let folder = folder();
-    let alone = Alone::run(SWEEP);
+    let alone = &*SWEPT;
     let fresh = [SWEEP, &["--fresh"]].concat();
     for (signal, code, arguments, again) in
         [("INT", 130, SWEEP, "the same command"), ("TERM", 143, &fresh, "the same command without `--fresh`")]
     {
         let mut process = start(&folder, arguments);
-        let before = seen(&folder).map_or(0, |seen| seen.len());
-        wait(&mut process, || seen(&folder).is_ok_and(|seen| seen.len() != before && !seen.is_empty()));
+        // `--fresh` takes away what was there.
+        let before = stored(&folder);
+        wait(&mut process, || ![0, before].contains(&stored(&folder)));
         let id = process.id().to_string();
         assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
         let ended = outcome(process);
@@ -268,7 +284,7 @@ fn a_disk_that_fails_is_reported_and_the_sweep_goes_on_later() {
     let message =
         "error: the result store `out/store.db` cannot be read or written: disk I/O error; what it has is kept\n";
     assert_eq!(failed.stderr, message);
-    let alone = Alone::run(SWEEP);
+    let alone = &*SWEPT;
     assert!(!alone.is_part_of(&folder).is_empty());
     alone.is(&folder, folder.run(SWEEP));
 }
@@ -277,7 +293,8 @@ fn a_disk_that_fails_is_reported_and_the_sweep_goes_on_later() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_reported_and_the_run_goes_on_later() {
-    for (arguments, size) in [(SWEEP, "size=160k"), (REPRODUCE, "size=1m")] {
+    let runs: [(_, &Alone, _); 2] = [(SWEEP, &SWEPT, "size=160k"), (REPRODUCE, &REPRODUCED, "size=1m")];
+    for (arguments, alone, size) in runs {
         let folder = folder();
         let disk = folder.path().join("out");
         fs::create_dir(&disk).unwrap();
@@ -297,7 +314,6 @@ fn a_full_disk_is_reported_and_the_run_goes_on_later() {
         let (rows, outputs) = (rows(&folder), outputs(&folder));
         assert!(mount(&["umount"]) && grown);
 
-        let alone = Alone::run(arguments);
         assert_eq!(full.code, 1, "{full:?}");
         let message = full.stderr.as_str();
         let explained = message.contains("no space left for the result store `out/store.db`")
