@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(names(directory.path()), ["table.csv"]);
         let error = write_file(&directory.path().join("no/table.csv"), b"x").unwrap_err();
-        assert!(error.to_string().contains("no/table.csv`: ") && !error.to_string().contains(".tmp"), "{error}");
+        assert!(error.to_string().contains("no/table.csv`: ") && !error.to_string().contains(".table.csv"), "{error}");
     }
 
     #[test]
