@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod checks;
+mod sensitivity;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -22,6 +23,7 @@ use crate::verdict::{Part, Verdict};
 pub use catalogue::{CLAIMS, PAPERS, Paper, PaperClaim, UnknownClaim};
 use catalogue::{FILES, Shipped};
 use checks::{CHECKS, Check};
+pub use sensitivity::{Varied, stored_variations};
 
 /// What is asked for: claims, and which of the checks and experiments that speak about them.
 #[derive(Clone, Debug)]
@@ -63,6 +65,9 @@ pub struct ReproducedClaim {
     pub evidence: Vec<Evidence>,
     /// The checks and experiments that speak about the claim, too, and were not asked for: the verdict knows nothing of them.
     pub left_out: Vec<&'static str>,
+    /// What variations of the experiments come to, if the claim is not reproduced.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sensitivity: Vec<Varied>,
 }
 
 /// What speaks for a verdict.
@@ -72,7 +77,7 @@ pub enum Evidence {
     /// A test on a sweep.
     Sweep {
         /// The experiment.
-        experiment: &'static str,
+        experiment: String,
         /// The test.
         #[serde(flatten)]
         part: Part,
@@ -147,7 +152,7 @@ impl Evidence {
     }
 
     /// The experiment or the check.
-    pub fn source(&self) -> &'static str {
+    pub fn source(&self) -> &str {
         match self {
             Self::Sweep { experiment, .. } => experiment,
             Self::Check(checked) => checked.check,
@@ -260,7 +265,8 @@ impl Selection {
         Ok(Self { choice, experiments, checks, quick })
     }
 
-    /// Runs whatever the store has not: checks first, then the experiments in the papers' order.
+    /// Runs whatever the store has not: checks first, then the experiments in the papers' order, then the variations of those that do not
+    /// reproduce a claim, in their quick versions; a quick reproduction has none.
     ///
     /// # Errors
     /// If a replication fails, or the store does. What was computed is in the store.
@@ -286,7 +292,10 @@ impl Selection {
             exhibits.push(Exhibit { name, experiment: experiment.clone(), findings });
         }
         let judged = |claim: &&'static PaperClaim| judged(claim, &checked, &exhibits, self.choice.left_out(claim.id));
-        let claims = self.choice.claims.iter().map(judged).collect();
+        let mut claims: Vec<ReproducedClaim> = self.choice.claims.iter().map(judged).collect();
+        if !self.quick {
+            sensitivity::add(&mut claims, &exhibits, parts, jobs, store, observer)?;
+        }
         Ok(Reproduction { claims, exhibits, quick: self.quick })
     }
 }
@@ -302,11 +311,11 @@ fn judged(
     let sweeps = exhibits.iter().flat_map(|exhibit| {
         let verdicts = exhibit.findings.verdicts.iter().filter(|verdict| verdict.claim == claim.id);
         let parts = verdicts.flat_map(|verdict| &verdict.evidence);
-        parts.map(|part| Evidence::Sweep { experiment: exhibit.name, part: part.clone() })
+        parts.map(|part| Evidence::Sweep { experiment: exhibit.name.to_owned(), part: part.clone() })
     });
     let evidence: Vec<Evidence> = checks.chain(sweeps).collect();
     let verdict = evidence.iter().map(Evidence::verdict).max().unwrap_or(Verdict::Inconclusive);
-    ReproducedClaim { claim, verdict, evidence, left_out }
+    ReproducedClaim { claim, verdict, evidence, left_out, sensitivity: Vec::new() }
 }
 
 /// Tells the observer of the whole about one sweep.

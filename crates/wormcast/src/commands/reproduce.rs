@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use wormcast::lab::{Choice, PAPERS, Selection, Store, Verdict, check_file, reproduction_page, write_file};
+use wormcast::lab::{Choice, PAPERS, Page, Selection, Store, Verdict, check_file, reproduction_page, write_file};
 
 use super::results::{AGAIN, failure, threads, unusable, watched};
 use super::{Format, write_json};
@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// The folder for everything that is made; made if it is not there.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
+    /// Write the Markdown page to this file as well, with its plots in a folder beside it that has its name without ending.
+    #[arg(long, value_name = "FILE.md")]
+    markdown: Option<PathBuf>,
     /// The result store; by default `store.db` in the output folder.
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -52,11 +55,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         return list(&choice, arguments.format, out);
     }
     let experiments = arguments.out.join("experiments");
-    fs::create_dir_all(&experiments)
-        .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", experiments.display())))?;
+    make_folder(&experiments)?;
     let report = report_name(&choice, &arguments.names);
-    let reports = [".html", ".md"].map(|ending| arguments.out.join(format!("{report}{ending}")));
-    for path in &reports {
+    let [html, markdown] = [".html", ".md"].map(|ending| arguments.out.join(format!("{report}{ending}")));
+    for path in [&html, &markdown] {
+        check_file(path).map_err(Failure::failed)?;
+    }
+    if let Some(path) = &arguments.markdown {
+        if path.extension().is_none() {
+            let message = format!("`--markdown {0}`: expected a file such as `{0}.md`", path.display());
+            return Err(Failure::BadInput(message));
+        }
+        make_folder(path.parent().unwrap_or(Path::new("")))?;
         check_file(path).map_err(Failure::failed)?;
     }
     let selection = Selection::new(choice, arguments.quick, &experiments).map_err(failure)?;
@@ -68,11 +78,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
 
     let page = reproduction_page(&reproduction, &arguments.out).map_err(Failure::failed)?;
     let write = |path: &Path, text: &str| write_file(path, text.as_bytes()).map_err(Failure::failed);
-    for (path, text) in reports.iter().zip([page.html(), page.markdown()]) {
-        write(path, &text)?;
-    }
+    write(&html, &page.html())?;
+    write(&markdown, &page.markdown(""))?;
     for (name, svg) in page.plots() {
         write(&arguments.out.join(name), svg)?;
+    }
+    if let Some(path) = &arguments.markdown {
+        write_markdown(&page, path)?;
     }
     match arguments.format {
         Format::Json => write_json(out, &reproduction.claims)?,
@@ -89,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                     }
                 }
             }
-            writeln!(out, "Wrote {}.", reports[0].display())?;
+            writeln!(out, "Wrote {}.", html.display())?;
         }
     }
     out.flush()?;
@@ -108,6 +120,22 @@ fn report_name(choice: &Choice, names: &[String]) -> String {
         (_, _, 1..=3) => format!("report-{}", names.into_iter().collect::<Vec<_>>().join("-")),
         (_, Some(first), count) => format!("report-{first}-and-{}-more", count - 1),
     }
+}
+
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", folder.display())))
+}
+
+/// The page as a file of a repository: plots in a folder of their own.
+fn write_markdown(page: &Page, path: &Path) -> Result<(), Failure> {
+    let folder = path.with_extension("");
+    for (name, svg) in page.plots() {
+        make_folder(&folder)?;
+        write_file(&folder.join(name), svg.as_bytes()).map_err(Failure::failed)?;
+    }
+    let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    write_file(path, page.markdown(&name).as_bytes()).map_err(Failure::failed)
 }
 
 /// The claims, and what measures each.
