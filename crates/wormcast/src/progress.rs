@@ -145,7 +145,11 @@ impl ReproductionObserver for Progress {
         let share = |s: &Status<'_>| (s.replications as f64 / s.replications_expected.max(1) as f64).min(1.0);
         let work = self.stored.work(done, parts, status.map(|status| (share(status), status.computed > 0)));
         let points = status.map_or_else(String::new, |s| format!(", {} of {} points", s.points_done, s.points));
-        let message = format!("{done} of {parts} parts done, now {name}{points}");
+        let message = match self.lines {
+            Some(_) => format!("{done} of {parts} parts done, now {name}{points}"),
+            // A bar has little space beside it.
+            None => format!("{} of {parts}: {name}{points}", done + 1),
+        };
         self.show(work, status.is_none() && done > 0, message);
     }
 }
