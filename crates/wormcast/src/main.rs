@@ -7,6 +7,8 @@ use clap::Parser;
 
 mod commands;
 mod failure;
+mod interrupt;
+mod progress;
 
 use commands::Cli;
 use failure::Failure;
