@@ -240,7 +240,11 @@ fn claimed(claim: &ReproducedClaim, quick: bool, folder: &Path) -> Section {
     }
     let mut sources: Vec<&str> = claim.evidence.iter().map(Evidence::source).collect();
     sources.dedup();
-    blocks.push(Block::Text(format!("Measured by {}.", sources.join(", "))));
+    let mut measured = format!("Measured by {}.", sources.join(", "));
+    if !claim.left_out.is_empty() {
+        let _ = write!(measured, " Not looked at here, though about the claim: {}.", claim.left_out.join(", "));
+    }
+    blocks.push(Block::Text(measured));
     let mut words = vec!["wormcast", "reproduce", claim.claim.id];
     words.extend(quick.then_some("--quick"));
     let folder = folder.display().to_string();

@@ -4,7 +4,7 @@ use super::court::Court;
 use super::{Bracket, Comparison, Finding};
 use crate::claim::{Outlasts, Saturates, Scope, Test};
 use crate::statistics::Estimate;
-use crate::stopping::{BACKLOG, backlogs, is_steady};
+use crate::stopping::{BACKLOG, Outcome, backlogs, is_steady};
 
 /// What the replications of a point say about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,8 @@ impl Court<'_> {
         }
         let interval = Estimate::of(&backlogs(runs), confidence).and_then(|e| Some((e.mean, e.half_width?)));
         match interval {
-            Some((mean, half)) if mean + half <= BACKLOG => State::Stable,
+            // Runs may be saturated by themselves though few messages fall behind: what is called saturated elsewhere is not stable here.
+            Some((mean, half)) if mean + half <= BACKLOG && entry.runs.outcome != Outcome::Saturated => State::Stable,
             Some((mean, half)) if mean - half > BACKLOG => State::Saturated,
             _ => State::Open,
         }
