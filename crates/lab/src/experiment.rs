@@ -214,6 +214,16 @@ impl Experiment {
         Ok(points)
     }
 
+    /// Whether runs of its kind measure a quantity at all: those that only plan, or build trees, measure nothing else.
+    pub(crate) fn may_measure(&self, quantity: Quantity) -> bool {
+        let of = |kind| quantity.name().starts_with(kind);
+        match self.mode {
+            Some(Mode::Plan) => of("plan."),
+            Some(Mode::Trees) => of("trees."),
+            _ => !of("plan.") && !of("trees."),
+        }
+    }
+
     /// What is plotted and claimed, unless a claim says otherwise: never empty.
     pub(crate) fn quantities(&self) -> Vec<Quantity> {
         match self.plot.y.0.as_slice() {

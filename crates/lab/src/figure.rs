@@ -29,6 +29,9 @@ impl Figure {
     /// The horizontal axis in words, with its unit.
     pub(crate) fn x_label(&self) -> String {
         let label = match self.x.as_str() {
+            "algorithm" => "Algorithm",
+            "routing" => "Routing",
+            "switching.model" => "Switches",
             "traffic.arrivals.rate" => "Arrival rate (messages per node per µs)",
             "traffic.arrivals.load" => "Effective applied load (flits per node per cycle)",
             "traffic.arrivals.sources" => "Source nodes",

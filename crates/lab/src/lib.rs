@@ -52,7 +52,7 @@ mod synthetic;
 mod tree_runs;
 mod verdict;
 
-pub use comparison::{Crossover, Duel, SeriesComparison, compare_series};
+pub use comparison::{Compared, ComparedPoint, Crossover, Relation, SeriesComparison, Standing, State, compare_series};
 pub use diagnostic::Diagnostic;
 pub use document::Override;
 pub use experiment::Experiment;

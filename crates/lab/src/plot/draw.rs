@@ -42,7 +42,7 @@ const LEGEND_LINE: f64 = 23.0;
 
 impl<'a> Layout<'a> {
     /// Chooses axes and sizes.
-    pub(crate) fn new(figure: &'a Figure, curves: &'a [Curve]) -> Self {
+    pub(crate) fn new(figure: &'a Figure, curves: &'a [Curve], names: &[String]) -> Self {
         let marks = || curves.iter().flat_map(|curve| &curve.marks);
         let xs: Vec<f64> = marks().map(|mark| mark.x).collect();
         let values =
@@ -58,7 +58,7 @@ impl<'a> Layout<'a> {
         let (left, right) = (48.0 + tick_width, SIZE.0 - 24.0);
         let legend = legend_lines(curves, right - left);
         let height = SIZE.1 + LEGEND_LINE * legend.len().saturating_sub(1) as f64;
-        let x = Scale::around(&xs, figure.log);
+        let x = if names.is_empty() { Scale::around(&xs, figure.log) } else { names_axis(names, right - left) };
         Self { figure, curves, legend, notes: notes(figure, curves), left, right, height, x, y }
     }
 
@@ -108,6 +108,16 @@ impl<'a> Layout<'a> {
         }
         Ok(())
     }
+}
+
+/// An axis of names, which are left to the legend where they have no room.
+fn names_axis(names: &[String], room: f64) -> Scale {
+    let widest = names.iter().map(|name| text_width(name, TICK)).fold(0.0, f64::max);
+    let mut scale = Scale::of_names(names);
+    if (widest + TICK) * names.len() as f64 > room {
+        scale.ticks.clear();
+    }
+    scale
 }
 
 /// The entries of the legend in as many lines as they need; none for a single curve without a name.

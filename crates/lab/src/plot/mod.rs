@@ -54,12 +54,13 @@ const SAMPLES: u32 = 2;
 /// # Errors
 /// If no point can be drawn.
 pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotError> {
-    let curves = curves::curves(figure, summaries);
+    let names = curves::names(figure, summaries);
+    let curves = curves::curves(figure, summaries, &names);
     if curves.is_empty() {
         return Err(PlotError::Empty { x: figure.x.clone() });
     }
     embed_font()?;
-    let layout = Layout::new(figure, &curves);
+    let layout = Layout::new(figure, &curves, &names);
     let size = |scale: f64| {
         let (width, height) = layout.size();
         ((width * scale).round() as u32, (height * scale).round() as u32)

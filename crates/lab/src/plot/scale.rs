@@ -36,6 +36,12 @@ impl Scale {
         Self::linear(from, most + room)
     }
 
+    /// An axis with a name at each of 0, 1, 2, …
+    pub(crate) fn of_names(names: &[String]) -> Self {
+        let ticks = names.iter().enumerate().map(|(position, name)| (position as f64, name.clone())).collect();
+        Self { from: -0.5, to: names.len() as f64 - 0.5, log: false, ticks }
+    }
+
     fn linear(from: f64, to: f64) -> Self {
         let step = step((to - from) / 7.0);
         let decimals = (-step.log10().floor()).max(0.0) as usize;
