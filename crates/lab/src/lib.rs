@@ -69,7 +69,7 @@ pub use reproduction::{
 pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
 pub use scenarios::{Job, JobError};
 pub use seed::replication_seed;
-pub use statistics::Estimate;
+pub use statistics::{Estimate, number_text};
 pub use stopping::Outcome;
 pub use store::{MODEL_VERSION, Store, StoreError};
 pub use summary::{LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, summarise};

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use wormcast::lab::{ComparedPoint, Crossover, Estimate, Relation, SeriesComparison, Standing, State};
+use wormcast::lab::{ComparedPoint, Crossover, Estimate, Relation, SeriesComparison, Standing, State, number_text};
 
 /// Writes it.
 pub(super) fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Result<()> {
@@ -40,7 +40,7 @@ pub(super) fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::
         }
     }
     for Crossover { of, between: [from, to], about, before, after } in crossovers {
-        let about = about.map_or_else(String::new, |about| format!(", about {about:.6}"));
+        let about = about.map_or_else(String::new, |about| format!(", about {}", number_text(about, 4)));
         let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
         writeln!(out, "{of}{before} is best up to {from}, {after} from {to} on{about}")?;
     }
