@@ -13,6 +13,11 @@ use crate::switch::SwitchConfig;
 use crate::switching::{BufferedSwitch, Header, Switching, Wormhole};
 use crate::traffic::CheckedTraffic;
 
+/// More messages than any run can simulate: a slip of the pen.
+const MOST_MESSAGES: u64 = 1_000_000_000_001;
+/// A longer warm-up than any run can simulate.
+const LONGEST_WARMUP: u64 = 1_000_000_000_001;
+
 /// The most data flits of a message.
 pub const MAX_LENGTH: u32 = 1 << 24;
 
@@ -139,6 +144,10 @@ impl Scenario {
         let problem = match (run.messages, run.max_cycles) {
             (Some(0), _) => Some(("messages", "expected at least 1 message")),
             (_, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
+            (Some(MOST_MESSAGES..), _) => Some(("messages", "expected at most 1000000000000 messages")),
+            _ if matches!(run.warmup, Warmup::Cycles(LONGEST_WARMUP..)) => {
+                Some(("warmup", "expected at most 1000000000000 cycles"))
+            }
             _ => None,
         };
         if let Some((key, problem)) = problem {
