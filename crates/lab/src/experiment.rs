@@ -16,8 +16,9 @@ use crate::claim::Claim;
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::{Document, Override, Tree};
 use crate::figure::Figure;
-use crate::file::{ExperimentFile, PlotSettings, Quantity, Stop, TimeUnit};
+use crate::file::{ExperimentFile, PlotSettings, Stop, TimeUnit};
 use crate::point::{Coordinate, Point, PointSpec, sha256};
+use crate::quantity::Quantity;
 use crate::scenarios::drawn_with;
 use crate::verdict::position;
 
@@ -384,7 +385,7 @@ impl Experiment {
         let trace = file.traffic.trace.as_ref().map(|trace| self.directory.join(trace));
         for (key, path) in [("topology", network_file), ("traffic.trace", trace)] {
             let Some(path) = path else { continue };
-            if path.exists() && !path.is_file() {
+            if path.exists() && !path.is_file() && !path.is_dir() {
                 // What a pipe or a device gives is gone before it is needed again, or has no end.
                 return Err(self.error_at(choice, key, format!("`{}` is not a file", path.display())));
             }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::{Quantity, TimeUnit};
+use crate::file::TimeUnit;
+use crate::quantity::Quantity;
 
 /// What a plot shows of a sweep.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -37,6 +37,7 @@ mod file;
 mod output;
 mod plot;
 mod point;
+mod quantity;
 mod report;
 mod reproduction;
 mod run;
@@ -57,10 +58,11 @@ pub use diagnostic::Diagnostic;
 pub use document::Override;
 pub use experiment::Experiment;
 pub use figure::Figure;
-pub use file::{Engine, FaultInformation, FaultSettings, Quantity, Stop, TimeUnit, schema};
+pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit, schema};
 pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
+pub use quantity::Quantity;
 pub use report::{Page, experiments_page, reproduction_page};
 pub use reproduction::{
     CLAIMS, Checked, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction, ReproductionObserver,
@@ -72,6 +74,6 @@ pub use seed::replication_seed;
 pub use statistics::{Estimate, number_text};
 pub use stopping::Outcome;
 pub use store::{MODEL_VERSION, Store, StoreError};
-pub use summary::{LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, summarise};
+pub use summary::{LatencySummary, LoadSummary, PlanCosts, PointSummary, TreeSummary, summarise};
 pub use sweep::{Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
 pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Verdict};

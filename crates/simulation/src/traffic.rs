@@ -203,7 +203,8 @@ impl CheckedArrivals {
         }
         let per_cycle = rate * timing.cycle_ns / 1000.0;
         // As it was written, without hundreds of zeros.
-        let written = if (1e-6..1e12).contains(&rate.abs()) { rate.to_string() } else { format!("{rate:e}") };
+        let short = rate.abs() <= 0.0 || (1e-6..1e12).contains(&rate.abs());
+        let written = if short { rate.to_string() } else { format!("{rate:e}") };
         if !(rate > 0.0 && per_cycle.is_finite()) {
             return Err(error(
                 "arrivals.rate",

@@ -1,7 +1,8 @@
 //! The curves of a plot, from the summaries of a sweep.
 
 use crate::figure::Figure;
-use crate::file::{Quantity, TimeUnit};
+use crate::file::TimeUnit;
+use crate::quantity::Quantity;
 use crate::stopping::Outcome;
 use crate::summary::PointSummary;
 use crate::verdict::position;

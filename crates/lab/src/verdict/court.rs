@@ -6,8 +6,9 @@ use super::words::because;
 use super::{Comparison, Part, Verdict};
 use crate::claim::{Claim, Scope, Test};
 use crate::experiment::Experiment;
-use crate::file::{Quantity, TimeUnit};
+use crate::file::TimeUnit;
 use crate::point::{Coordinate, Point};
+use crate::quantity::Quantity;
 use crate::stopping::Outcome;
 use crate::sweep::PointRuns;
 

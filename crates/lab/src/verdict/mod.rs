@@ -18,8 +18,8 @@ pub(crate) use self::court::{Court, Entry, position};
 pub(crate) use self::evidence::certain_sign;
 use crate::claim::Claim;
 use crate::experiment::Experiment;
-use crate::file::Quantity;
 use crate::point::Point;
+use crate::quantity::Quantity;
 use crate::statistics::Estimate;
 use crate::sweep::PointRuns;
 

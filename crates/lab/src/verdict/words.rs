@@ -105,7 +105,12 @@ fn figure(comparison: &Comparison, unit: &str) -> String {
     let scale = if unit == "%" { 100.0 } else { 1.0 };
     let text = with_interval(difference.mean * scale, difference.half_width.map(|half| half * scale));
     let sign = if difference.mean > 0.0 && text != "0" { "+" } else { "" };
-    let interval = if difference.half_width.is_none() { " (no interval)" } else { "" };
+    let interval = match difference.half_width {
+        None => " (no interval)",
+        // All replications agree.
+        Some(_) if !text.contains('±') => " ± 0",
+        Some(_) => "",
+    };
     let unit = if unit.is_empty() { String::new() } else { format!(" {}", unit.replace("us", "µs")) };
     format!("{sign}{text}{interval}{unit}")
 }

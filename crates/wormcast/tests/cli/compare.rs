@@ -114,7 +114,7 @@ fn one_load_is_a_plot_too_and_other_settings_make_series() {
     assert_eq!(one["plots"][0], "results/small-comparison.svg");
     let plot = folder.read("results/small-comparison.svg");
     // In the legend and along the axis.
-    assert_eq!(plot.matches("minimal-negative-first").count(), 2, "{plot}");
+    assert_eq!(plot.matches("\nminimal-negative-first\n").count(), 2, "{plot}");
     let swept = ["--set", "algorithm=dual-path", "--set", "sweep.engine=[\"flit\", \"worm\"]"];
     let engines = json(&folder, &[&["small.toml", "--set", "traffic.arrivals.rate=0.01"], &swept[..]].concat());
     assert_eq!((engines["key"].as_str(), engines["points"][0]["best"].is_null()), (Some("engine"), true));
