@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 use wormcast::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, plot, write_file};
 
-use super::experiment::{SettingArguments, stem};
+use super::experiment::SettingArguments;
 use super::results::{Places, failure, threads, unusable};
 use super::sweep::Progress;
 use super::{Format, write_json};
@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     match plot(&compared.figure, &compared.summaries) {
         Ok(plot) => {
             for (ending, contents) in [("svg", plot.svg.as_bytes()), ("png", &plot.png)] {
-                let path = places.folder().join(format!("{}-comparison.{ending}", stem(file)));
+                let path = places.folder().join(format!("{}-comparison.{ending}", arguments.settings.stem(file)));
                 write_file(&path, contents).map_err(Failure::failed)?;
                 plots.push(path.display().to_string());
             }
