@@ -20,7 +20,7 @@ use crate::failure::Failure;
 ///
 /// Two are compared with each other, one with all others; several, or without a name all, are ranked at each point. All meet the same
 /// random numbers. Intervals are those of the differences, so wide that all of them hold together; of two series as many replications
-/// count as both have, and what lacks is run. A plot of what is compared is written beside the store.
+/// count as both have, and what lacks is run. A plot of what is compared is written to the output folder.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast compare --set topology=mesh:32x32 --set traffic.arrivals.rate=0.001")]
 pub(crate) struct Arguments {
