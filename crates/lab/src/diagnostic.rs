@@ -141,6 +141,9 @@ pub(crate) fn reword(message: &str) -> (String, Option<String>) {
         ("expected f64", "expected a number"),
         ("expected an array of length 2", "expected two numbers"),
         ("expected a sequence", "expected a list"),
+        ("wanted string or table", "expected a text or a table"),
+        ("invalid type: map,", "invalid type: a table,"),
+        ("invalid type: sequence,", "invalid type: a list,"),
         ("floating point ", "number "),
         ("integer `", "number `"),
         ("unknown field ", "unknown setting "),
@@ -191,5 +194,6 @@ mod tests {
         assert_eq!(help.as_deref(), Some("did you mean `buffer`?"));
         let (message, _) = reword("invalid type: string \"x\", expected u32");
         assert_eq!(message, "invalid type: string \"x\", expected a whole number from 0 to 4294967295");
+        assert_eq!(reword("invalid type: map, expected a sequence").0, "invalid type: a table, expected a list");
     }
 }

@@ -3,6 +3,7 @@
 mod claims;
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
@@ -16,10 +17,14 @@ use crate::claim::Claim;
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::document::{Document, Override, Tree};
 use crate::figure::Figure;
-use crate::file::{ExperimentFile, PlotSettings, Quantity, Stop, TimeUnit};
+use crate::file::{ExperimentFile, PlotSettings, Stop, TimeUnit};
 use crate::point::{Coordinate, Point, PointSpec, sha256};
+use crate::quantity::Quantity;
 use crate::scenarios::drawn_with;
 use crate::verdict::position;
+
+/// The most bytes of an experiment file.
+const MAX_BYTES: u64 = 16 << 20;
 
 const BUILT_IN: &str = include_str!("../experiments/mesh-latency-10.toml");
 
@@ -70,8 +75,23 @@ impl Experiment {
     /// If it cannot be read, and as [`parse`](Self::parse).
     pub fn read(path: &Path, overrides: &[Override]) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Diagnostic::file(&name, format!("cannot read the experiment file: {error}")))?;
+        let unreadable = |error| Diagnostic::file(&name, format!("cannot read the experiment file: {error}"));
+        let mut bytes = Vec::new();
+        // A device may have no end.
+        let file = std::fs::File::open(path).map_err(unreadable)?;
+        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(Diagnostic::file(
+                &name,
+                format!("this is no experiment file: it has more than {MAX_BYTES} bytes"),
+            ));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let (good, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
+            let text = String::from_utf8_lossy(bytes).into();
+            let message = format!("this is no text: the byte {:#04x} is not UTF-8 here", bytes[good]);
+            Diagnostic::text(&name, &text, good..good + 1, message)
+        })?;
         Self::parse(&name, &text, overrides)
     }
 
@@ -253,6 +273,16 @@ impl Experiment {
         Ok(points)
     }
 
+    /// Whether runs of its kind measure a quantity at all: those that only plan, or build trees, measure nothing else.
+    pub(crate) fn may_measure(&self, quantity: Quantity) -> bool {
+        let of = |kind| quantity.name().starts_with(kind);
+        match self.mode {
+            Some(Mode::Plan) => of("plan."),
+            Some(Mode::Trees) => of("trees."),
+            _ => !of("plan.") && !of("trees."),
+        }
+    }
+
     /// What is plotted and claimed, unless a claim says otherwise: never empty.
     pub(crate) fn quantities(&self) -> Vec<Quantity> {
         match self.plot.y.0.as_slice() {
@@ -394,6 +424,10 @@ impl Experiment {
         let trace = file.traffic.trace.as_ref().map(|trace| self.directory.join(trace));
         for (key, path) in [("topology", network_file), ("traffic.trace", trace)] {
             let Some(path) = path else { continue };
+            if path.exists() && !path.is_file() && !path.is_dir() {
+                // What a pipe or a device gives is gone before it is needed again, or has no end.
+                return Err(self.error_at(choice, key, format!("`{}` is not a file", path.display())));
+            }
             let digest = if let Some(digest) = digests.get(&path) {
                 digest.clone()
             } else {

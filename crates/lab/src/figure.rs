@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::{Quantity, TimeUnit};
+use crate::file::TimeUnit;
+use crate::quantity::Quantity;
 
 /// What a plot shows of a sweep.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ impl Figure {
     /// The horizontal axis in words, with its unit.
     pub(crate) fn x_label(&self) -> String {
         let label = match self.x.as_str() {
+            "algorithm" => "Algorithm",
+            "routing" => "Routing",
+            "switching.model" => "Switches",
             "traffic.arrivals.rate" => "Arrival rate (messages per node per µs)",
             "traffic.arrivals.load" => "Effective applied load (flits per node per cycle)",
             "traffic.arrivals.sources" => "Source nodes",

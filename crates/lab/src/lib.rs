@@ -37,6 +37,7 @@ mod file;
 mod output;
 mod plot;
 mod point;
+mod quantity;
 mod report;
 mod reproduction;
 mod run;
@@ -52,15 +53,16 @@ mod synthetic;
 mod tree_runs;
 mod verdict;
 
-pub use comparison::{Crossover, Duel, SeriesComparison, compare_series};
+pub use comparison::{Compared, ComparedPoint, Crossover, Relation, SeriesComparison, Standing, State, compare_series};
 pub use diagnostic::Diagnostic;
 pub use document::Override;
 pub use experiment::Experiment;
 pub use figure::Figure;
-pub use file::{Engine, FaultInformation, FaultSettings, Quantity, Stop, TimeUnit, schema};
+pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit, schema};
 pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
+pub use quantity::Quantity;
 pub use report::{Page, Reported, experiments_page, reproduction_page, shell_line};
 pub use reproduction::{
     CLAIMS, Checked, Choice, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction,
@@ -69,9 +71,9 @@ pub use reproduction::{
 pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
 pub use scenarios::{Job, JobError};
 pub use seed::replication_seed;
-pub use statistics::Estimate;
+pub use statistics::{Estimate, number_text};
 pub use stopping::Outcome;
 pub use store::{MODEL_VERSION, Store, StoreError};
-pub use summary::{LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, summarise};
+pub use summary::{LatencySummary, LoadSummary, PlanCosts, PointSummary, TreeSummary, summarise};
 pub use sweep::{Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
 pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Verdict};

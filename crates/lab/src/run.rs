@@ -8,6 +8,7 @@ use wormcast_simulation::{RunResult, SimulationError, simulate};
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
+use crate::file::Stop;
 use crate::output::OutputError;
 use crate::point::Point;
 use crate::scenarios::{JobError, drawn_with};
@@ -96,9 +97,21 @@ pub(crate) fn run_points(
     store: &mut Store,
     observer: &mut dyn Observer,
 ) -> Result<Vec<PointRuns>, RunError> {
+    run_points_until(experiment, points, experiment.stop(), jobs, store, observer)
+}
+
+/// Runs some points of an experiment until they are as precise as `stop` asks for.
+pub(crate) fn run_points_until(
+    experiment: &Experiment,
+    points: &[Point],
+    stop: &Stop,
+    jobs: NonZeroUsize,
+    store: &mut Store,
+    observer: &mut dyn Observer,
+) -> Result<Vec<PointRuns>, RunError> {
     let jobs_of_points = experiment.jobs(points)?;
     let places: HashMap<usize, usize> = points.iter().enumerate().map(|(place, point)| (point.index, place)).collect();
-    Ok(sweep(points, experiment.stop(), jobs, store, observer, |point, replication| {
+    Ok(sweep(points, stop, jobs, store, observer, |point, replication| {
         let seed = replication_seed(point.spec.seed, replication);
         let engine = point.spec.engine.into();
         if drawn_with(&point.spec.topology, seed).is_none() {

@@ -52,19 +52,37 @@ impl Estimate {
     }
 }
 
+/// What differences of floating-point numbers may be instead of 0.
+const NOISE: f64 = 1e-12;
+
 /// A number with as many decimals as its interval makes sense of; with four digits without an interval.
 pub(crate) fn with_interval(mean: f64, half_width: Option<f64>) -> String {
-    let Some(half) = half_width.filter(|half| *half > 0.0) else { return plain(mean, 4) };
-    let decimals = (1.0 - half.log10().floor()).clamp(0.0, 9.0) as usize;
-    format!("{mean:.decimals$} ± {half:.decimals$}")
+    let Some(half) = half_width.filter(|half| *half > NOISE) else { return number_text(mean, 4) };
+    let decimals = (1.0 - half.log10().floor()).clamp(0.0, 13.0) as usize;
+    let text = format!("{mean:.decimals$} ± {half:.decimals$}");
+    // A mean that is rounded to 0 has no sign.
+    match text.strip_prefix('-') {
+        Some(positive) if mean.abs() < 0.5 * 0.1f64.powi(decimals as i32) => positive.to_owned(),
+        _ => text,
+    }
 }
 
-/// A number with so many significant digits, without zeros at its end.
-fn plain(number: f64, digits: i32) -> String {
-    if number == 0.0 || !number.is_finite() {
+/// A number with so many significant digits, or as many as its whole part has, without zeros at its end.
+///
+/// ```
+/// use wormcast_lab::number_text;
+///
+/// assert_eq!(number_text(4.722_222, 4), "4.722");
+/// assert_eq!(number_text(123_456.7, 4), "123457");
+/// ```
+pub fn number_text(number: f64, digits: u32) -> String {
+    if number.abs() < NOISE {
+        return "0".to_owned();
+    }
+    if !number.is_finite() {
         return number.to_string();
     }
-    let decimals = (f64::from(digits) - 1.0 - number.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    let decimals = (f64::from(digits) - 1.0 - number.abs().log10().floor()).clamp(0.0, 15.0) as usize;
     let text = format!("{number:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -138,6 +156,15 @@ mod tests {
         assert_eq!(with_interval(5.0, Some(0.0)), "5");
         assert_eq!(with_interval(0.123_456, None), "0.1235");
         assert_eq!(with_interval(1024.0, None), "1024");
+        assert_eq!(with_interval(-0.0, None), "0");
+        assert_eq!(with_interval(-1e-17, Some(3e-17)), "0");
+        assert_eq!(with_interval(-0.001, Some(0.5)), "0.00 ± 0.50");
+        assert_eq!(with_interval(-0.1, Some(0.5)), "-0.10 ± 0.50");
+        for (number, text) in
+            [(0.003_25, "0.00325"), (0.304_12, "0.3041"), (2.5, "2.5"), (1.444_4, "1.444"), (12_345.6, "12346")]
+        {
+            assert_eq!(number_text(number, 4), text);
+        }
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use wormcast_simulation::{Mode, Process, RunResult};
 
-use crate::file::{Quantity, Stop};
+use crate::file::Stop;
 use crate::point::PointSpec;
+use crate::quantity::Quantity;
 use crate::statistics::{Estimate, lower_bound};
 
 /// The share of messages by which a steady run may fall behind before it counts as saturated.

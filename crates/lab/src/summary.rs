@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use wormcast_simulation::{Deadlock, Parts, RunResult};
 
-use crate::file::Quantity;
 use crate::point::{Coordinate, Point};
+use crate::quantity::Quantity;
 use crate::statistics::{Estimate, mean};
 use crate::stopping::Outcome;
 use crate::sweep::PointRuns;
@@ -29,7 +29,7 @@ pub struct PointSummary {
     /// Loads; `None` if the point is deadlocked or has no results, or its runs only plan or build trees.
     pub load: Option<LoadSummary>,
     /// What the messages' plans cost, if runs only plan.
-    pub plan: Option<PlanSummary>,
+    pub plan: Option<PlanCosts>,
     /// What sets of spanning trees are like, if runs only build trees.
     pub trees: Option<TreeSummary>,
     /// The mean latency to the last destination minus that of the first series at the same point, over replications with the same
@@ -83,7 +83,7 @@ pub struct LoadSummary {
 
 /// What the messages of a point cost apart from time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct PlanSummary {
+pub struct PlanCosts {
     /// Steps of a message's plan.
     pub steps: Estimate,
     /// Worms that the busiest node sends in a run.
@@ -243,11 +243,11 @@ fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
     })
 }
 
-fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanSummary> {
+fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanCosts> {
     let estimate = |quantity: Quantity| {
         Estimate::of(&runs.iter().filter_map(|run| quantity.of(run)).collect::<Vec<f64>>(), confidence)
     };
-    Some(PlanSummary {
+    Some(PlanCosts {
         steps: estimate(Quantity::PlanSteps)?,
         startups: estimate(Quantity::PlanStartups)?,
         mean_startups: estimate(Quantity::PlanMeanStartups)?,

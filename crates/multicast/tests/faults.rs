@@ -1,23 +1,11 @@
 //! Multicasts on spanning trees without some links.
 
+mod support;
+
 use wormcast_multicast::{AlgorithmError, FaultInformation, Faults, Multicast, Options, algorithm_by_name};
-use wormcast_network::{Network, NodeId, TopologySpec};
+use wormcast_network::{Network, NodeId};
 
-fn build(spec: &str) -> Network {
-    spec.parse::<TopologySpec>().unwrap().build().unwrap()
-}
-
-/// Numbers that look random: splitmix64.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % limit as u64) as usize
-    }
-}
+use support::{Numbers, build};
 
 /// Plans random unicasts and multicasts; returns how many worms are sent on by nodes that want nothing themselves.
 fn plans_avoid(network: &Network, algorithm: &str, faults: &Faults, times: usize) -> Result<usize, AlgorithmError> {

@@ -1,15 +1,15 @@
 //! Multicasts on multistage networks: paper 4, and what U-Min promises.
 
+mod support;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use wormcast_multicast::{Itinerary, Multicast, Options, Plan, PlanSummary, PortModel, algorithm_by_name};
-use wormcast_network::{Network, NodeId, TopologySpec};
+use wormcast_network::{Network, NodeId};
 use wormcast_routing::{Choice, DestinationTag, RoutingRelation, Turnaround};
 
-fn build(spec: &str) -> Network {
-    spec.parse::<TopologySpec>().unwrap().build().unwrap()
-}
+use support::build;
 
 fn plan(network: &Network, algorithm: &str, source: u32, ids: impl IntoIterator<Item = u32>) -> (Plan, PlanSummary) {
     let algorithm = algorithm_by_name(algorithm, network, &Options::default()).unwrap();

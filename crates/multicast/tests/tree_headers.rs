@@ -1,12 +1,16 @@
 //! Headers replayed through the routers' procedure (paper 5, section 3.1.2), written from the paper.
 
+mod support;
+
 use std::collections::{BTreeSet, HashMap};
 
 use wormcast_multicast::{HeaderFlit, TreeEncoding};
-use wormcast_network::{ChannelId, Network, NodeId, RouterId, TopologySpec};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{
     Root, RoutingRelation, SpamRouting, SpanningTree, TreeOptions, TreeRouting, tree_construction_by_name,
 };
+
+use support::{Numbers, build};
 
 /// What a router has set up for a worm that came by one channel.
 enum Router {
@@ -79,18 +83,6 @@ impl Replay<'_> {
     }
 }
 
-/// Numbers that look random: splitmix64.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % limit as u64) as usize
-    }
-}
-
 /// Random multicasts, from few destinations to all, on one tree.
 fn replay(
     network: &Network,
@@ -128,10 +120,6 @@ fn replay(
             assert!(encoding.header[..place].iter().all(|before| !tree.is_below(before.router, flit.router)));
         }
     }
-}
-
-fn build(spec: &str) -> Network {
-    spec.parse::<TopologySpec>().unwrap().build().unwrap()
 }
 
 #[test]

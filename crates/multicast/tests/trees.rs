@@ -1,19 +1,19 @@
 //! Tree worms over permitted turns: legal, as near or as small as promised, and compared with each other.
 
+mod support;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use wormcast_multicast::{
     Algorithm, Branch, Itinerary, Multicast, Options, Plan, PortModel, TreeInfinity, algorithm_by_name,
 };
-use wormcast_network::{ChannelId, Network, NetworkBuilder, NodeDetails, NodeId, RouterId, TopologySpec};
+use wormcast_network::{ChannelId, Network, NetworkBuilder, NodeDetails, NodeId, RouterId};
 use wormcast_routing::TurnSet;
+
+use support::{Numbers, build};
 
 const NAMES: [&str; 3] = ["tree-zero", "tree-one", "tree-infinity"];
 const ROUTINGS: [&str; 2] = ["turn-prohibition", "up-down"];
-
-fn build(spec: &str) -> Network {
-    spec.parse::<TopologySpec>().unwrap().build().unwrap()
-}
 
 fn make(name: &str, network: &Network, routing: &str) -> Box<dyn Algorithm> {
     algorithm_by_name(name, network, &Options { routing: Some(routing.to_owned()), ..Options::default() }).unwrap()
@@ -31,32 +31,6 @@ fn branches(plan: &Plan) -> &[Branch] {
             other => panic!("no tree: {other:?}"),
         },
         _ => panic!("several worms"),
-    }
-}
-
-/// Numbers that look random and are the same in every run: splitmix64.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound as u64) as usize
-    }
-
-    /// A multicast to so many different nodes.
-    fn multicast(&mut self, network: &Network, destinations: usize) -> Multicast {
-        let source = self.below(network.nodes());
-        let mut wanted = Vec::new();
-        while wanted.len() < destinations {
-            let node = self.below(network.nodes());
-            if node != source && !wanted.contains(&node) {
-                wanted.push(node);
-            }
-        }
-        let node = |id: usize| NodeId::new(id as u32);
-        Multicast::new(node(source), &wanted.into_iter().map(node).collect::<Vec<_>>())
     }
 }
 
@@ -149,7 +123,7 @@ fn check(network: &Network, turns: &TurnSet, multicast: &Multicast, plan: &Plan)
 
 #[test]
 fn infinity_has_the_fewest_channels() {
-    let mut dice = Dice(1);
+    let mut dice = Numbers(1);
     for seed in 0..60 {
         let nodes = 3 + seed % 5;
         let degree = if nodes < 4 { 1.5 } else { [2.0, 2.5, 3.0][seed / 5 % 3] };
@@ -173,7 +147,7 @@ fn infinity_has_the_fewest_channels() {
 
 #[test]
 fn trees_on_random_graphs() {
-    let mut dice = Dice(2);
+    let mut dice = Numbers(2);
     let (mut totals, mut larger, mut smaller) = ([0; 3], 0, 0);
     for seed in 0..60 {
         let nodes = 10 + dice.below(50);
@@ -223,7 +197,7 @@ fn compare(network: &Network, turns: &TurnSet, trees: &[Box<dyn Algorithm>; 3], 
 #[test]
 fn destinations_are_a_set() {
     let network = build("random:nodes=30,degree=4,seed=5");
-    let mut dice = Dice(3);
+    let mut dice = Numbers(3);
     for name in NAMES {
         let tree = make(name, &network, "turn-prohibition");
         let multicast = dice.multicast(&network, 7);

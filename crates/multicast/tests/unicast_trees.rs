@@ -2,21 +2,21 @@
 //!
 //! `WORMCAST_CASES=10000 cargo test --release -p wormcast-multicast --test unicast_trees` runs the long mode.
 
+mod support;
+
 use std::collections::HashMap;
 
 use proptest::prelude::*;
 use wormcast_multicast::{Algorithm, Multicast, Options, PlanSummary, PortModel, WormSummary, algorithm_by_name};
-use wormcast_network::{ChannelId, Network, NodeId, TopologySpec};
+use wormcast_network::{ChannelId, Network, NodeId};
+
+use support::build;
 
 const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
 const PORTS: [PortModel; 2] = [PortModel::One, PortModel::All];
 
 fn cases() -> u32 {
     std::env::var("WORMCAST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(500)
-}
-
-fn build(spec: &str) -> Network {
-    spec.parse::<TopologySpec>().unwrap().build().unwrap()
 }
 
 fn algorithms(network: &Network) -> [Box<dyn Algorithm>; 4] {

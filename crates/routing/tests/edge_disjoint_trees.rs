@@ -1,17 +1,17 @@
 //! As many edge-disjoint spanning trees as there are, with the proof; repaired trees; distances over several trees.
 
+mod support;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use wormcast_network::{ChannelId, Network, RouterId, TopologySpec};
+use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{
     Balance, SpanningTree, TreeError, TreeOptions, build_trees, combined_distance, edge_disjoint_trees, repair_trees,
     tree_construction_by_name, working_links,
 };
 
-fn build(spec: &str) -> Network {
-    spec.parse::<TopologySpec>().unwrap().build().unwrap()
-}
+use support::build;
 
 fn link(network: &Network, channel: ChannelId) -> ChannelId {
     channel.min(network.reverse(channel))

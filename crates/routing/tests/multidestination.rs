@@ -1,12 +1,12 @@
 //! Worms that switches replicate: each destination is reached once, whatever way up is taken.
 
+mod support;
+
 use proptest::prelude::*;
-use wormcast_network::{ChannelId, Network, NodeId, RouterId, TopologySpec};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{Choice, Decision, ReachabilityRouting, Root, RoutingRelation, Step, Turnaround, node_set};
 
-fn build(spec: &str) -> Network {
-    spec.parse::<TopologySpec>().unwrap().build().unwrap()
-}
+use support::build;
 
 /// What a worm did: its channels up, those down, and its deliveries.
 #[derive(Default, Debug)]

@@ -1,5 +1,7 @@
 //! Forwarding tables: read, analysed, and made for routings.
 
+mod support;
+
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -10,9 +12,7 @@ use wormcast_routing::{
     read_tables, routing_by_name, survey, witness_of_tables,
 };
 
-fn build(spec: &str) -> Network {
-    spec.parse::<TopologySpec>().unwrap().build().unwrap()
-}
+use support::build;
 
 fn routing(name: &str, network: &Network) -> Box<dyn RoutingRelation> {
     routing_by_name(name, network, &RoutingOptions::default()).unwrap()

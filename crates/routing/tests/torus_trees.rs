@@ -1,14 +1,14 @@
 //! Theorem 4.1 of paper 5: two edge-disjoint binary spanning trees in any torus, two links unused.
 
+mod support;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use wormcast_network::{ChannelId, Direction, Network, RouterId, TopologySpec};
+use wormcast_network::{ChannelId, Direction, Network, RouterId};
 use wormcast_routing::{Balance, SpanningTree, Sweep, TorusMethod, TorusTrees, TreeOptions, tree_construction_by_name};
 
-fn build(spec: &str) -> Network {
-    spec.parse::<TopologySpec>().unwrap().build().unwrap()
-}
+use support::build;
 
 fn torus(columns: u32, rows: u32) -> Network {
     build(&format!("torus:{columns}x{rows}"))

@@ -13,6 +13,11 @@ use crate::switch::SwitchConfig;
 use crate::switching::{BufferedSwitch, Header, Switching, Wormhole};
 use crate::traffic::CheckedTraffic;
 
+/// More messages than any run can simulate: a slip of the pen.
+const MOST_MESSAGES: u64 = 1_000_000_000_001;
+/// A longer warm-up than any run can simulate.
+const LONGEST_WARMUP: u64 = 1_000_000_000_001;
+
 /// The most data flits of a message.
 pub const MAX_LENGTH: u32 = 1 << 24;
 
@@ -37,6 +42,33 @@ pub struct Scenario {
     pub(crate) traffic: CheckedTraffic,
     pub(crate) run: Run,
     pub(crate) mode: Mode,
+}
+
+/// Whether the settings of a run make sense for its kind.
+fn check_run(run: &Run, mode: Mode) -> Result<(), ConfigError> {
+    let problem = match (run.messages, run.max_cycles) {
+        (Some(0), _) => Some(("messages", "expected at least 1 message")),
+        (_, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
+        (Some(MOST_MESSAGES..), _) => Some(("messages", "expected at most 1000000000000 messages")),
+        _ if matches!(run.warmup, Warmup::Cycles(LONGEST_WARMUP..)) => {
+            Some(("warmup", "expected at most 1000000000000 cycles"))
+        }
+        _ => None,
+    };
+    if let Some((key, problem)) = problem {
+        return Err(ConfigError { key: format!("run.{key}"), problem: problem.to_owned() });
+    }
+    if run.ports.is_some() && mode != Mode::Plan {
+        let problem =
+            "only `mode = \"plan\"` counts steps; in time, `switching.injection_ports` says how many".to_owned();
+        return Err(ConfigError { key: "run.ports".to_owned(), problem });
+    }
+    let timed = [("max_cycles", run.max_cycles.is_some()), ("warmup", run.warmup != Warmup::Auto)];
+    if let (Mode::Plan, Some((key, _))) = (mode, timed.into_iter().find(|(_, given)| *given)) {
+        let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
+        return Err(ConfigError { key: format!("run.{key}"), problem });
+    }
+    Ok(())
 }
 
 /// A bound on the flits of a run's worms, header and data.
@@ -136,24 +168,7 @@ impl Scenario {
         }
         let checked = CheckedTraffic::new(traffic, switching, timing, &network)?;
         let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
-        let problem = match (run.messages, run.max_cycles) {
-            (Some(0), _) => Some(("messages", "expected at least 1 message")),
-            (_, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
-            _ => None,
-        };
-        if let Some((key, problem)) = problem {
-            return Err(ConfigError { key: format!("run.{key}"), problem: problem.to_owned() });
-        }
-        if run.ports.is_some() && mode != Mode::Plan {
-            let problem =
-                "only `mode = \"plan\"` counts steps; in time, `switching.injection_ports` says how many".to_owned();
-            return Err(ConfigError { key: "run.ports".to_owned(), problem });
-        }
-        let timed = [("max_cycles", run.max_cycles.is_some()), ("warmup", run.warmup != Warmup::Auto)];
-        if let (Mode::Plan, Some((key, _))) = (mode, timed.into_iter().find(|(_, given)| *given)) {
-            let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
-            return Err(ConfigError { key: format!("run.{key}"), problem });
-        }
+        check_run(run, mode)?;
         if u64::from(engine.buffer) >= longest_worm(&engine, &checked, &network) {
             engine.buffer = Buffer::WHOLE;
         }

@@ -202,10 +202,13 @@ impl CheckedArrivals {
             return Err(error("arrivals.load", problem));
         }
         let per_cycle = rate * timing.cycle_ns / 1000.0;
+        // As it was written, without hundreds of zeros.
+        let short = rate.abs() <= 0.0 || (1e-6..1e12).contains(&rate.abs());
+        let written = if short { rate.to_string() } else { format!("{rate:e}") };
         if !(rate > 0.0 && per_cycle.is_finite()) {
             return Err(error(
                 "arrivals.rate",
-                format!("{rate} is not a positive number of messages per node per microsecond"),
+                format!("{written} is not a positive number of messages per node per microsecond"),
             ));
         }
         let successes = arrivals.successes.unwrap_or(1);
@@ -218,7 +221,7 @@ impl CheckedArrivals {
             return Err(error(
                 "arrivals.rate",
                 format!(
-                    "{rate} is impossible: at most {limit} messages per node per microsecond, one in {} cycles",
+                    "{written} is impossible: at most {limit} messages per node per microsecond, one in {} cycles",
                     1.0 / most
                 ),
             ));
@@ -226,13 +229,13 @@ impl CheckedArrivals {
         if per_cycle * (MAX_GAP as f64) < 1.0 {
             return Err(error(
                 "arrivals.rate",
-                format!("{rate} is impossible: less than one message in {MAX_GAP} cycles from each node"),
+                format!("{written} is impossible: less than one message in {MAX_GAP} cycles from each node"),
             ));
         }
         if per_cycle > 1000.0 {
             return Err(error(
                 "arrivals.rate",
-                format!("{rate} is impossible: over 1000 messages a cycle from each node"),
+                format!("{written} is impossible: over 1000 messages a cycle from each node"),
             ));
         }
         Ok(Self::Random(arrivals.process, per_cycle, successes))

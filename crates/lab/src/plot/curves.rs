@@ -1,9 +1,11 @@
 //! The curves of a plot, from the summaries of a sweep.
 
 use crate::figure::Figure;
-use crate::file::{Quantity, TimeUnit};
+use crate::file::TimeUnit;
+use crate::quantity::Quantity;
 use crate::stopping::Outcome;
 use crate::summary::PointSummary;
+use crate::verdict::position;
 
 /// One line of a plot.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,12 +36,24 @@ pub(crate) enum Height {
     Deadlocked,
 }
 
-/// The curves in the order in which the sweep meets them.
-pub(crate) fn curves(figure: &Figure, summaries: &[PointSummary]) -> Vec<Curve> {
+/// The values along the horizontal axis, in the order of the sweep, if they are names and no numbers.
+pub(crate) fn names(figure: &Figure, summaries: &[PointSummary]) -> Vec<String> {
+    let mut names = Vec::new();
+    for coordinate in summaries.iter().filter_map(|summary| summary.coordinate(&figure.x)) {
+        if coordinate.value.is_number() {
+            return Vec::new();
+        }
+        position(&mut names, coordinate.text());
+    }
+    names
+}
+
+/// The curves in the order in which the sweep meets them; where names run along the horizontal axis, their positions are the numbers there.
+pub(crate) fn curves(figure: &Figure, summaries: &[PointSummary], names: &[String]) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for summary in summaries {
         let label = label(figure, summary);
-        let Some(mark) = mark(figure, summary) else { continue };
+        let Some(mark) = mark(figure, summary, names) else { continue };
         match curves.iter_mut().find(|curve| curve.label == label) {
             Some(curve) => curve.marks.push(mark),
             None => curves.push(Curve { label, marks: vec![mark] }),
@@ -63,9 +77,12 @@ fn label(figure: &Figure, summary: &PointSummary) -> String {
     first.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
-fn mark(figure: &Figure, summary: &PointSummary) -> Option<Mark> {
+fn mark(figure: &Figure, summary: &PointSummary, names: &[String]) -> Option<Mark> {
     let saturated = summary.saturated();
     let x = match summary.coordinate(&figure.x) {
+        Some(coordinate) if !names.is_empty() => {
+            names.iter().position(|name| *name == coordinate.text()).map(|position| position as f64)?
+        }
         Some(coordinate) => coordinate.value.as_f64()?,
         None => summary.quantity(Quantity::named(&figure.x)?)?.0,
     };

@@ -25,6 +25,8 @@ const HEADROOM: f64 = 1.15;
 pub(crate) struct Layout<'a> {
     figure: &'a Figure,
     curves: &'a [Curve],
+    /// The names of the curves in the legend.
+    labels: Vec<String>,
     /// The entries of each line of the legend, with their widths, and the width of the line.
     legend: Vec<(Vec<(usize, f64)>, f64)>,
     notes: String,
@@ -42,7 +44,7 @@ const LEGEND_LINE: f64 = 23.0;
 
 impl<'a> Layout<'a> {
     /// Chooses axes and sizes.
-    pub(crate) fn new(figure: &'a Figure, curves: &'a [Curve]) -> Self {
+    pub(crate) fn new(figure: &'a Figure, curves: &'a [Curve], names: &[String]) -> Self {
         let marks = || curves.iter().flat_map(|curve| &curve.marks);
         let xs: Vec<f64> = marks().map(|mark| mark.x).collect();
         let values =
@@ -56,10 +58,13 @@ impl<'a> Layout<'a> {
         }
         let tick_width = y.ticks.iter().map(|(_, label)| text_width(label, TICK)).fold(0.0, f64::max);
         let (left, right) = (48.0 + tick_width, SIZE.0 - 24.0);
-        let legend = legend_lines(curves, right - left);
+        let room = right - left - KEY - KEY_GAP;
+        let labels: Vec<String> = curves.iter().map(|curve| shortened(&curve.label, room)).collect();
+        let legend = legend_lines(&labels, right - left);
         let height = SIZE.1 + LEGEND_LINE * legend.len().saturating_sub(1) as f64;
-        let x = Scale::around(&xs, figure.log);
-        Self { figure, curves, legend, notes: notes(figure, curves), left, right, height, x, y }
+        let mut x = if names.is_empty() { Scale::around(&xs, figure.log) } else { Scale::of_names(names) };
+        thin(&mut x, right - left, !names.is_empty());
+        Self { figure, curves, labels, legend, notes: notes(figure, curves), left, right, height, x, y }
     }
 
     /// Width and height, in units.
@@ -101,7 +106,7 @@ impl<'a> Layout<'a> {
                 let (shape, colour) = look(index);
                 canvas.line(&[(x, y), (x + KEY, y)], colour, 2.0)?;
                 canvas.marker((x + KEY / 2.0, y), RADIUS, shape, colour, false)?;
-                canvas.text(&self.curves[index].label, (x + KEY + KEY_GAP, y), TICK, Align::Left, BLACK)?;
+                canvas.text(&self.labels[index], (x + KEY + KEY_GAP, y), TICK, Align::Left, BLACK)?;
                 x += width + ENTRY_GAP;
             }
             y += LEGEND_LINE;
@@ -110,11 +115,41 @@ impl<'a> Layout<'a> {
     }
 }
 
+/// Leaves out labels of a horizontal axis that have no room: every other one until the rest has, or all, if they are names, which the
+/// legend has too.
+fn thin(scale: &mut Scale, room: f64, names: bool) {
+    let collide = |ticks: &[(f64, String)]| {
+        let half = |label: &str| text_width(label, TICK) / 2.0;
+        ticks.windows(2).any(|pair| {
+            let apart = (scale.share(pair[1].0) - scale.share(pair[0].0)) * room;
+            apart < half(&pair[0].1) + half(&pair[1].1) + TICK / 2.0
+        })
+    };
+    let mut ticks = scale.ticks.clone();
+    while collide(&ticks) {
+        ticks = if names { Vec::new() } else { ticks.into_iter().step_by(2).collect() };
+    }
+    scale.ticks = ticks;
+}
+
+/// A text that is no wider than this: what has no room in the middle is left out, since names often differ at an end.
+fn shortened(text: &str, room: f64) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let mut kept = letters.len();
+    let mut short = text.to_owned();
+    while text_width(&short, TICK) > room && kept > 2 {
+        kept -= 1;
+        let (start, end) = (kept.div_ceil(2), letters.len() - kept / 2);
+        short = letters[..start].iter().chain(&['…']).chain(&letters[end..]).collect();
+    }
+    short
+}
+
 /// The entries of the legend in as many lines as they need; none for a single curve without a name.
-fn legend_lines(curves: &[Curve], room: f64) -> Vec<(Vec<(usize, f64)>, f64)> {
+fn legend_lines(labels: &[String], room: f64) -> Vec<(Vec<(usize, f64)>, f64)> {
     let mut lines: Vec<(Vec<(usize, f64)>, f64)> = Vec::new();
-    for (index, curve) in curves.iter().enumerate().filter(|(_, curve)| !curve.label.is_empty()) {
-        let width = KEY + KEY_GAP + text_width(&curve.label, TICK);
+    for (index, label) in labels.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
+        let width = KEY + KEY_GAP + text_width(label, TICK);
         match lines.last_mut().filter(|(_, used)| used + ENTRY_GAP + width <= room) {
             Some((entries, used)) => {
                 entries.push((index, width));
@@ -180,7 +215,8 @@ fn axes<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, figure: &Figure, frame: &Fr
     canvas.text(&figure.y_label(), (20.0, f64::midpoint(top, bottom)), LABEL, Align::Upwards, BLACK)
 }
 
-/// The marks at the top so far, so that those of several curves at one place stand below each other.
+/// The marks at the top so far, so that those of several curves at one place stand below each other and, from the fifth on, beside
+/// them: far from the top they would look like values.
 #[derive(Default)]
 struct Tops(Vec<f64>);
 
@@ -189,7 +225,10 @@ impl Tops {
         let left = frame.left_of(x);
         let there = self.0.iter().filter(|&&other| (other - left).abs() < 2.0 * RADIUS).count();
         self.0.push(left);
-        (left, frame.top + 12.0 + there as f64 * 2.8 * RADIUS)
+        // Columns to the right and to the left in turn: 0, 1, -1, 2, …
+        let (row, column) = (there % 4, there / 4);
+        let aside = column.div_ceil(2) as f64 * if column % 2 == 1 { 1.0 } else { -1.0 };
+        (left + aside * 2.8 * RADIUS, frame.top + 12.0 + row as f64 * 2.8 * RADIUS)
     }
 }
 

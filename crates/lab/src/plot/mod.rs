@@ -7,12 +7,14 @@ mod scale;
 
 use std::sync::OnceLock;
 
+use maud::html;
 use plotters::prelude::*;
 use thiserror::Error;
 
 use crate::figure::Figure;
 use crate::summary::PointSummary;
 use canvas::Canvas;
+use curves::Curve;
 use draw::Layout;
 
 /// A drawn plot.
@@ -54,12 +56,13 @@ const SAMPLES: u32 = 2;
 /// # Errors
 /// If no point can be drawn.
 pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotError> {
-    let curves = curves::curves(figure, summaries);
+    let names = curves::names(figure, summaries);
+    let curves = curves::curves(figure, summaries, &names);
     if curves.is_empty() {
         return Err(PlotError::Empty { x: figure.x.clone() });
     }
     embed_font()?;
-    let layout = Layout::new(figure, &curves);
+    let layout = Layout::new(figure, &curves, &names);
     let size = |scale: f64| {
         let (width, height) = layout.size();
         ((width * scale).round() as u32, (height * scale).round() as u32)
@@ -78,6 +81,7 @@ pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotErr
         &format!("width=\"{}\" height=\"{}\"", layout.size().0, layout.size().1),
         1,
     );
+    let svg = described(&svg, figure, &curves);
 
     let (width, height) = size(f64::from(PNG_SCALE * SAMPLES));
     let mut pixels = vec![255; width as usize * height as usize * 3];
@@ -90,6 +94,18 @@ pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotErr
     let (width, height) = (width / SAMPLES, height / SAMPLES);
     let png = encode(&shrink(&pixels, width as usize, height as usize), width, height).map_err(drawing)?;
     Ok(Plot { svg, png })
+}
+
+/// The picture with a title and, for those who cannot see it, what it shows in words.
+fn described(svg: &str, figure: &Figure, curves: &[Curve]) -> String {
+    let shows = format!("{} against {}", figure.y_label(), figure.x_label());
+    let title = if figure.title.is_empty() { &shows } else { &figure.title };
+    let names: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).filter(|name| !name.is_empty()).collect();
+    let of = if names.is_empty() { String::new() } else { format!(" of {}", names.join("; ")) };
+    let label = if figure.title.is_empty() { format!("{shows}{of}") } else { format!("{title}: {shows}{of}") };
+    let escaped = |text: &str| html! { (text) }.into_string();
+    let (label, title) = (escaped(&label), escaped(title));
+    svg.replacen('>', &format!(" role=\"img\" aria-label=\"{label}\">\n<title>{title}</title>"), 1)
 }
 
 fn drawing(error: impl std::fmt::Display) -> PlotError {

@@ -36,13 +36,26 @@ impl Scale {
         Self::linear(from, most + room)
     }
 
+    /// An axis with a name at each of 0, 1, 2, …
+    pub(crate) fn of_names(names: &[String]) -> Self {
+        let ticks = names.iter().enumerate().map(|(position, name)| (position as f64, name.clone())).collect();
+        Self { from: -0.5, to: names.len() as f64 - 0.5, log: false, ticks }
+    }
+
     fn linear(from: f64, to: f64) -> Self {
         let step = step((to - from) / 7.0);
         let decimals = (-step.log10().floor()).max(0.0) as usize;
+        let largest = to.abs().max(from.abs());
+        let label = |value: f64| {
+            if decimals <= 6 && largest < 1e7 || decimals <= 9 && (1e-4..1.0).contains(&largest) {
+                format!("{:.decimals$}", value + 0.0)
+            } else {
+                scientific(value, step)
+            }
+        };
         let first = (from / step - 1e-9).ceil() as i64;
         let last = (to / step + 1e-9).floor() as i64;
-        let ticks =
-            (first..=last).map(|i| (i as f64 * step, format!("{:.decimals$}", i as f64 * step + 0.0))).collect();
+        let ticks = (first..=last).map(|i| (i as f64 * step, label(i as f64 * step))).collect();
         Self { from, to, log: false, ticks }
     }
 
@@ -77,6 +90,21 @@ fn step(least: f64) -> f64 {
     multiples.into_iter().map(|multiple| multiple * power).find(|&step| step >= least * 0.85).unwrap_or(power)
 }
 
+/// A number with a power of ten, and as many digits as tell it from its neighbours, which are `step` away.
+fn scientific(value: f64, step: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = (value.abs().log10().floor() - step.log10().floor()).clamp(0.0, 15.0) as usize;
+    let text = format!("{value:.digits$e}");
+    match text.split_once('e') {
+        Some((number, power)) if number.contains('.') => {
+            format!("{}e{power}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
 /// A number without noise from its binary form.
 fn plain(value: f64) -> String {
     if !(1e-4..1e7).contains(&value.abs()) {
@@ -103,6 +131,9 @@ mod tests {
         assert_eq!(labels(&Scale::around(&[10.0, 100.0], true)), ["10", "20", "50", "100"]);
         assert_eq!(labels(&Scale::around(&[0.001, 10.0], true)), ["0.001", "0.01", "0.1", "1", "10"]);
         assert_eq!(labels(&Scale::around(&[98.0, 102.0], false)), ["98", "99", "100", "101", "102"]);
+        assert_eq!(labels(&Scale::from_zero(2.1e-8)), ["0", "5e-9", "1e-8", "1.5e-8", "2e-8"]);
+        assert_eq!(labels(&Scale::from_zero(6.1e13)), ["0", "1e13", "2e13", "3e13", "4e13", "5e13", "6e13"]);
+        assert_eq!(labels(&Scale::from_zero(6_000_000.0))[1..3], ["1000000", "2000000"]);
     }
 
     #[test]

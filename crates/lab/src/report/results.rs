@@ -3,7 +3,8 @@
 use super::{Block, Cell};
 use crate::experiment::Experiment;
 use crate::figure::Figure;
-use crate::file::{Quantity, TimeUnit};
+use crate::file::TimeUnit;
+use crate::quantity::Quantity;
 use crate::statistics::with_interval;
 use crate::stopping::Outcome;
 use crate::summary::PointSummary;

@@ -6,8 +6,9 @@ use super::words::{because, to_settle};
 use super::{Comparison, Part, Verdict};
 use crate::claim::{Claim, Scope, Test};
 use crate::experiment::Experiment;
-use crate::file::{Quantity, TimeUnit};
+use crate::file::TimeUnit;
 use crate::point::{Coordinate, Point};
+use crate::quantity::Quantity;
 use crate::stopping::Outcome;
 use crate::sweep::PointRuns;
 
@@ -24,35 +25,35 @@ pub(super) enum Cell {
 
 /// A value of the horizontal axis.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Place {
-    pub(super) text: String,
-    pub(super) number: Option<f64>,
+pub(crate) struct Place {
+    pub(crate) text: String,
+    pub(crate) number: Option<f64>,
 }
 
 /// A point of the sweep, as the claim sees it.
-pub(super) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     context: usize,
     series: String,
     place: usize,
     cell: Cell,
-    pub(super) point: &'a Point,
-    pub(super) runs: &'a PointRuns,
+    pub(crate) point: &'a Point,
+    pub(crate) runs: &'a PointRuns,
 }
 
 /// A claim with what it is judged on.
-pub(super) struct Court<'a> {
+pub(crate) struct Court<'a> {
     claim: &'a Claim,
     quantity: Quantity,
     pub(super) unit: Option<TimeUnit>,
     confidence: f64,
     /// The other swept settings, as text: each combination is a sweep of its own. Empty if there are none.
-    pub(super) contexts: Vec<String>,
-    pub(super) places: Vec<Place>,
+    pub(crate) contexts: Vec<String>,
+    pub(crate) places: Vec<Place>,
     entries: Vec<Entry<'a>>,
 }
 
 impl<'a> Court<'a> {
-    pub(super) fn new(experiment: &Experiment, claim: &'a Claim, points: &'a [Point], runs: &'a [PointRuns]) -> Self {
+    pub(crate) fn new(experiment: &Experiment, claim: &'a Claim, points: &'a [Point], runs: &'a [PointRuns]) -> Self {
         let quantity = claim.y.unwrap_or_else(|| experiment.quantities()[0]);
         let (x, series) = (experiment.claim_axis(claim), experiment.claim_series(claim));
         let unit = (quantity.is_latency() && claim.over().is_none()).then(|| experiment.unit());
@@ -108,10 +109,7 @@ impl<'a> Court<'a> {
             Outcome::Deadlocked | Outcome::Incomplete => return Cell::Missing,
             _ => {}
         }
-        let scale = match self.unit {
-            Some(TimeUnit::Microseconds) => point.spec.timing.cycle_ns / 1000.0,
-            _ => 1.0,
-        };
+        let scale = self.scale(point);
         let value = |run| {
             let value = self.quantity.of(run)?;
             // As a share of what it is compared with, both of the same replication.
@@ -122,8 +120,25 @@ impl<'a> Court<'a> {
         values.filter(|values| !values.is_empty()).map_or(Cell::Missing, Cell::Values)
     }
 
+    /// What a value in cycles is multiplied by to have the unit.
+    pub(crate) fn scale(&self, point: &Point) -> f64 {
+        match self.unit {
+            Some(TimeUnit::Microseconds) => point.spec.timing.cycle_ns / 1000.0,
+            _ => 1.0,
+        }
+    }
+
+    /// The unit of values: `us` or `cycles` for times, else empty.
+    pub(crate) fn unit_name(&self) -> &'static str {
+        match self.unit {
+            Some(TimeUnit::Microseconds) => "us",
+            Some(TimeUnit::Cycles) => "cycles",
+            None => "",
+        }
+    }
+
     /// A series at a value of the horizontal axis.
-    pub(super) fn entry(&self, context: usize, series: &str, place: usize) -> Option<&Entry<'a>> {
+    pub(crate) fn entry(&self, context: usize, series: &str, place: usize) -> Option<&Entry<'a>> {
         self.entries.iter().find(|entry| (entry.context, entry.place) == (context, place) && entry.series == series)
     }
 
@@ -149,11 +164,7 @@ impl<'a> Court<'a> {
             Some(Test::Outlasts(outlasts)) if outlasts.scope == Scope::Somewhere => judge_somewhere,
             _ => judge_all,
         };
-        let unit = match self.unit {
-            Some(TimeUnit::Microseconds) => "us",
-            Some(TimeUnit::Cycles) => "cycles",
-            None => "",
-        };
+        let unit = self.unit_name();
         let verdict = if groups.is_empty() { Verdict::Inconclusive } else { judge(&groups) };
         let mut because = because(&groups, test, if self.claim.over().is_some() { "%" } else { unit });
         if verdict == Verdict::Inconclusive {
@@ -179,7 +190,7 @@ impl<'a> Court<'a> {
     }
 
     /// The confidence of each of so many intervals (Bonferroni): each may err with its share of the probability.
-    pub(super) fn shared_confidence(&self, count: usize) -> f64 {
+    pub(crate) fn shared_confidence(&self, count: usize) -> f64 {
         1.0 - (1.0 - self.confidence) / count.max(1) as f64
     }
 

@@ -86,3 +86,11 @@ impl Evidence {
         (estimate, finding)
     }
 }
+
+/// The mean of differences whose sign is certain with this confidence.
+pub(crate) fn certain_sign(differences: &[f64], confidence: f64) -> Option<f64> {
+    let (estimate, finding) = Evidence::Differences(differences.to_vec()).finding(confidence);
+    let Estimate { mean, half_width, .. } = estimate?;
+    let certain = matches!(finding, Finding::Holds | Finding::Fails) && half_width? < mean.abs();
+    certain.then_some(mean)
+}

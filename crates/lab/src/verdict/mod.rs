@@ -14,12 +14,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use self::court::Court;
-pub(crate) use self::court::position;
+pub(crate) use self::court::{Court, Entry, position};
+pub(crate) use self::evidence::certain_sign;
 use crate::claim::Claim;
 use crate::experiment::Experiment;
-use crate::file::Quantity;
 use crate::point::Point;
+use crate::quantity::Quantity;
 use crate::statistics::Estimate;
 use crate::sweep::PointRuns;
 
@@ -125,8 +125,8 @@ pub enum Finding {
     Missing,
 }
 
-/// Judges one claim about an experiment, which need not be one of its own.
-pub(crate) fn judge_part(experiment: &Experiment, claim: &Claim, points: &[Point], runs: &[PointRuns]) -> Part {
+/// Judges one claim about an experiment.
+fn judge_part(experiment: &Experiment, claim: &Claim, points: &[Point], runs: &[PointRuns]) -> Part {
     Court::new(experiment, claim, points, runs).part()
 }
 

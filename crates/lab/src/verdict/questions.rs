@@ -4,6 +4,7 @@ use super::Finding;
 use super::court::{Cell, Court};
 use super::evidence::{Evidence, Question};
 use crate::claim::{Falls, Gap, Order, Scope, Values};
+use crate::statistics::number_text;
 
 impl Court<'_> {
     /// One group for each pair of series.
@@ -111,7 +112,7 @@ impl Court<'_> {
             for (series, expected) in &values.of {
                 let question = |(place, expected): (usize, &f64)| Question {
                     series: self.name(context, series),
-                    against: expected.to_string(),
+                    against: number_text(*expected, 6),
                     at: self.places[place].text.clone(),
                     evidence: match self.at(context, series, place) {
                         Cell::Values(found) => {

@@ -55,7 +55,7 @@ fn orders_that_hold_fail_or_stay_open() {
     let false_claim = judged(ORDER, 0.1, parallel(-10.0));
     assert_eq!(false_claim.verdict, Verdict::NotReproduced);
     assert!(
-        false_claim.because.starts_with("a against b: holds at 0 of 4, fails at 4 (1, 2, 3, 4); difference +10 ± "),
+        false_claim.because.starts_with("a against b: holds at 0 of 4, fails at 4 (1, 2, 3, 4); difference +10.00 ± "),
         "{}",
         false_claim.because
     );

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::saturation::factor;
 use super::{Bracket, Comparison, Finding};
 use crate::claim::Test;
+use crate::statistics::{number_text, with_interval};
 
 /// The most places that a sentence names.
 const MOST_PLACES: usize = 8;
@@ -136,38 +137,19 @@ fn bracket(bracket: Option<Bracket>) -> String {
 fn figure(comparison: &Comparison, unit: &str) -> String {
     let Some(difference) = comparison.difference else { return String::new() };
     let scale = if unit == "%" { 100.0 } else { 1.0 };
-    let half = |half| format!(" ± {}", short(half * scale));
-    let half = difference.half_width.map_or_else(|| " (no interval)".to_owned(), half);
-    let unit = if unit.is_empty() { String::new() } else { format!(" {}", unit.replace("us", "µs")) };
-    let mean = short(difference.mean * scale);
-    let sign = if difference.mean > 0.0 && mean != "0" { "+" } else { "" };
-    format!("{sign}{mean}{half}{unit}")
-}
-
-/// A number with three or four digits.
-fn short(number: f64) -> String {
-    let decimals = match number.abs() {
-        size if size >= 1000.0 => 0,
-        size if size >= 10.0 => 1,
-        size if size >= 1.0 || size == 0.0 => 3,
-        // Rates of traffic are small.
-        size => (2.0 - size.log10().floor()).min(9.0) as usize,
+    let text = with_interval(difference.mean * scale, difference.half_width.map(|half| half * scale));
+    let sign = if difference.mean > 0.0 && text != "0" { "+" } else { "" };
+    let interval = match difference.half_width {
+        None => " (no interval)",
+        // All replications agree.
+        Some(_) if !text.contains('±') => " ± 0",
+        Some(_) => "",
     };
-    let text = format!("{number:.decimals$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    let unit = if unit.is_empty() { String::new() } else { format!(" {}", unit.replace("us", "µs")) };
+    format!("{sign}{text}{interval}{unit}")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_keep_three_digits() {
-        let cases =
-            [(0.003_25, "0.00325"), (0.304_12, "0.304"), (-0.0, "0"), (0.0, "0"), (2.5, "2.5"), (1.444_4, "1.444")];
-        for (number, text) in cases.into_iter().chain([(12.345, "12.3"), (12_345.6, "12346"), (-1e-12, "0")]) {
-            assert_eq!(short(number), text);
-        }
-    }
+/// A number without an interval.
+fn short(number: f64) -> String {
+    number_text(number, 4)
 }

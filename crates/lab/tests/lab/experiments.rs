@@ -245,6 +245,22 @@ fn bad_files_are_pointed_at() {
 }
 
 #[test]
+fn numbers_beyond_reason_are_pointed_at() {
+    for (from, to, start) in [
+        (
+            "seed = 3",
+            "run.messages = 1000000000000000000",
+            "x.toml:3:16: `run.messages`: expected at most 1000000000000",
+        ),
+        ("seed = 3", "run.warmup = 1000000000000000000", "x.toml:3:14: `run.warmup`: expected at most 1000000000000"),
+        ("0.02]", "1e308]", "x.toml:8:34: `traffic.arrivals.rate`: 1e308 is "),
+    ] {
+        let error = check(&GOOD.replacen(from, to, 1), &[]).expect_err(to).to_string();
+        assert!(error.starts_with(start), "{to}: {error}");
+    }
+}
+
+#[test]
 fn presets_are_the_numbers_that_they_stand_for() {
     let hashes = |text: &str| -> Vec<String> {
         let points = Experiment::parse("x.toml", text, &[]).unwrap().points().unwrap();

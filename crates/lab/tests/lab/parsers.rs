@@ -220,3 +220,25 @@ fn files_of_any_bytes() {
         assert!(Experiment::read(Path::new(&path), &[]).and_then(|experiment| experiment.points()).is_err());
     }
 }
+
+#[test]
+fn files_that_are_no_text_are_pointed_at() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.toml");
+    std::fs::write(&path, b"title = \"\xc3\xa9\"\nseed = \xff3\n").unwrap();
+    let error = Experiment::read(&path, &[]).unwrap_err();
+    assert_eq!(error.position(), Some((2, 8)), "{error}");
+    assert_eq!(error.message(), "this is no text: the byte 0xff is not UTF-8 here");
+    // Other line ends and a mark at the start are good.
+    std::fs::write(&path, b"\xef\xbb\xbftitle = \"x\"\r\nseeed = 3\r\n").unwrap();
+    let error = Experiment::read(&path, &[]).unwrap_err();
+    assert_eq!(error.position().map(|(line, _)| line), Some(2), "{error}");
+    // A device without an end is no file; a trace is read more than once.
+    if cfg!(unix) {
+        let endless = Experiment::read(Path::new("/dev/zero"), &[]).unwrap_err();
+        assert!(endless.message().starts_with("this is no experiment file"), "{endless}");
+        let text = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\ntraffic.trace = '/dev/zero'\n";
+        let error = Experiment::parse("x.toml", text, &[]).unwrap().points().unwrap_err();
+        assert!(error.to_string().starts_with("x.toml:3:17: `/dev/zero` is not a file"), "{error}");
+    }
+}

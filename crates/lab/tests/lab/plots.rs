@@ -53,6 +53,12 @@ fn latency_against_load() {
         "{}",
         &plot.svg[..200]
     );
+    let title = "Latency against arrival rate, 10 destinations, 16x16 mesh";
+    let shows =
+        "Latency to the last destination (µs) against Arrival rate (messages per node per µs) of pure-negative-first; ";
+    let head = plot.svg.lines().take(2).collect::<Vec<_>>().concat();
+    assert!(head.contains(&format!(" role=\"img\" aria-label=\"{title}: {shows}")), "{head}");
+    assert!(head.ends_with(&format!("><title>{title}</title>")), "{head}");
     assert_eq!(plot.png[..8], *b"\x89PNG\r\n\x1a\n");
     assert_eq!(plot, drawn("latency", &[], plain), "the same results make the same bytes");
 }
@@ -75,6 +81,40 @@ fn other_axes() {
     assert!(!single.svg.contains("open markers"));
     let crowd = drawn("crowd", &["sweep.\"switching.buffer\"=[1, 2, 4]"], plain);
     assert!(crowd.svg.contains("column-path, buffer 4"));
+}
+
+/// Plots of many shapes, to be looked at; what they must not do is tested where it can be said.
+#[test]
+fn many_shapes() {
+    let algorithms: Vec<String> = (1..=16).map(|i| format!("'scheme-{i}'")).collect();
+    let sixteen = drawn("sixteen", &[&format!("sweep.algorithm=[{}]", algorithms.join(", "))], |point, replication| {
+        let mut result = plain(point, replication);
+        let scheme: f64 = point.spec.algorithm.rsplit('-').next().unwrap().parse().unwrap();
+        result.latency.last.mean = result.latency.last.mean.map(|mean| mean * (1.0 + scheme / 20.0));
+        result
+    });
+    assert!((1..=16).all(|i| sixteen.svg.contains(&format!("scheme-{i}\n"))));
+    let scaled = |factor: f64| {
+        move |point: &Point, replication| {
+            let mut result = plain(point, replication);
+            result.latency.last.mean = result.latency.last.mean.map(|mean| mean * factor);
+            result
+        }
+    };
+    drawn("tiny", &["algorithm=dual-path"], scaled(1e-9));
+    drawn("huge", &["algorithm=dual-path"], scaled(1e12));
+    drawn("percentile", &["plot.y=latency.p99"], plain);
+    let long = "a-scheme-whose-name-is-so-long-that-it-does-not-fit-into-a-line-of-the-legend-whatever-its-letters-may-be-and-goes-on";
+    let named = drawn("names", &[&format!("sweep.algorithm=['{long}-1', '<&\">', 'dual-path']")], plain);
+    assert!(named.svg.contains("…") && named.svg.contains("&lt;&amp;&quot;&gt;"), "{}", &named.svg[..600]);
+    drawn("rates", &["sweep.\"traffic.arrivals.rate\"={ from = 0.0061234567, to = 0.0061234667, points = 5 }"], plain);
+    drawn("loads", &["sweep.\"traffic.length\"=[1000000, 30000000, 100000000]", "traffic.arrivals.rate=0.003"], plain);
+    drawn("wide", &["sweep.\"traffic.arrivals.rate\"={ from = 1e-9, to = 0.01, points = 12, scale = 'log' }"], plain);
+    drawn(
+        "two-in-a-decade",
+        &["sweep.\"traffic.arrivals.rate\"={ from = 0.0031, to = 0.0039, points = 5, scale = 'log' }"],
+        plain,
+    );
 }
 
 #[test]

@@ -1,31 +1,34 @@
-//! `wormcast compare`: two series of an experiment against each other.
+//! `wormcast compare`: series of an experiment against each other.
+
+mod text;
 
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use clap::Args;
-use wormcast::lab::{Crossover, Duel, Quantity, SeriesComparison, Store, compare_series};
+use serde::Serialize;
+use wormcast::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, plot, write_file};
 
-use super::experiment::ExperimentArguments;
+use super::experiment::SettingArguments;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
 
-/// Compare two algorithms, or two values of whatever an experiment calls its series: which is better, where, and by how much.
+/// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.
 ///
-/// Both meet the same random numbers, and intervals are those of the differences, so wide that all of them hold together. What the
-/// store lacks is run.
+/// Two are compared with each other, one with all others; several, or without a name all, are ranked at each point. All meet the same
+/// random numbers. Intervals are those of the differences, so wide that all of them hold together; of two series as many replications
+/// count as both have, and what lacks is run. A plot of what is compared is written to the output folder.
 #[derive(Args)]
-#[command(after_help = "Example:\n  wormcast compare pure-negative-first minimal-negative-first")]
+#[command(after_help = "Example:\n  wormcast compare --set topology=mesh:32x32 --set traffic.arrivals.rate=0.001")]
 pub(crate) struct Arguments {
-    /// The one series, such as an algorithm.
-    #[arg(value_name = "A")]
-    a: String,
-    /// The other.
-    #[arg(value_name = "B")]
-    b: String,
+    /// The series, such as algorithms, and at the end the experiment file; without a file, the built-in experiment: latency against
+    /// arrival rate for 10 destinations in a 16x16 mesh.
+    #[arg(value_name = "SERIES… EXPERIMENT.toml")]
+    what: Vec<String>,
     #[command(flatten)]
-    experiment: ExperimentArguments,
+    settings: SettingArguments,
     /// What to compare, such as `latency.mean`; by default what the experiment plots.
     #[arg(long, value_name = "QUANTITY", value_parser = quantity)]
     y: Option<Quantity>,
@@ -47,46 +50,64 @@ fn quantity(name: &str) -> Result<Quantity, String> {
     })
 }
 
+/// The comparison and the files that show it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    comparison: &'a SeriesComparison,
+    /// The plots that were written.
+    plots: Vec<String>,
+}
+
+fn is_toml(argument: &str) -> bool {
+    Path::new(argument).extension().is_some_and(|ending| ending == "toml")
+}
+
+impl Arguments {
+    /// The names of series and the experiment file: the last argument, if it is a file or is named like one.
+    fn split(&self) -> (&[String], Option<&Path>) {
+        match self.what.split_last() {
+            Some((last, names)) if is_toml(last) || Path::new(last).is_file() => (names, Some(Path::new(last))),
+            _ => (&self.what, None),
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let experiment = arguments.experiment.read(&[])?;
-    arguments.places.make()?;
-    let mut store = Store::open(&arguments.places.store()).map_err(unusable)?;
+    let (names, file) = arguments.split();
+    if let Some(misplaced) = names.iter().find(|name| is_toml(name)) {
+        let message = format!("`{misplaced}` is not the last argument: expected series, and then one experiment file");
+        return Err(Failure::BadInput(message));
+    }
+    let experiment = arguments.settings.read(file, &[])?;
+    let places = &arguments.places;
+    places.make()?;
+    let mut store = Store::open(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
-    let names = (arguments.a.as_str(), arguments.b.as_str());
-    let comparison = watched(&mut store, AGAIN, |store, progress| {
+    let compared = watched(&mut store, AGAIN, |store, progress| {
         compare_series(&experiment, names, arguments.y, jobs, store, progress)
     })
     .map_err(failure)?;
+    let mut plots = Vec::new();
+    match plot(&compared.figure, &compared.summaries) {
+        Ok(plot) => {
+            for (ending, contents) in [("svg", plot.svg.as_bytes()), ("png", &plot.png)] {
+                let path = places.folder().join(format!("{}-comparison.{ending}", arguments.settings.stem(file)));
+                write_file(&path, contents).map_err(Failure::failed)?;
+                plots.push(path.display().to_string());
+            }
+        }
+        Err(error @ PlotError::Empty { .. }) => Failure::warn(&error.to_string()),
+        Err(error) => return Err(Failure::failed(error)),
+    }
     match arguments.format {
-        Format::Json => write_json(out, &comparison)?,
-        Format::Text => print(&comparison, out)?,
+        Format::Json => write_json(out, &Answer { comparison: &compared.comparison, plots })?,
+        Format::Text => {
+            text::print(&compared.comparison, out)?;
+            if !plots.is_empty() {
+                writeln!(out, "Wrote {}.", plots.join(", "))?;
+            }
+        }
     }
     Ok(out.flush()?)
-}
-
-fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Result<()> {
-    let SeriesComparison { a, b, quantity, confidence, points, crossovers, .. } = comparison;
-    let unit = if comparison.unit == "us" { "µs" } else { &comparison.unit };
-    let name = quantity.name();
-    writeln!(out, "{a} against {b}: {name}, differences with {:.3}% confidence each", 100.0 * confidence)?;
-    let of = |of: &str| if of.is_empty() { String::new() } else { format!("{of}, ") };
-    for Duel { of: others, at, difference, better } in points {
-        let by = match difference {
-            Some(estimate) => {
-                let sign = if estimate.mean > 0.0 { "+" } else { "" };
-                format!("{sign}{} {unit}, {} pairs", estimate.text(), estimate.count).replace(" ,", ",")
-            }
-            None if better.is_some() => "the other is saturated".to_owned(),
-            None => "nothing to compare: both are saturated, or have no results".to_owned(),
-        };
-        let better = better.as_deref().unwrap_or("open");
-        writeln!(out, "  {}{at:<14}{better:<28}{}", of(others), by.trim_end())?;
-    }
-    for Crossover { of: others, between: [from, to], about, before, after } in crossovers {
-        let about = about.map_or_else(String::new, |about| format!(", about {about:.6}"));
-        writeln!(out, "{}{before} is better up to {from}, {after} from {to} on{about}", of(others))?;
-    }
-    let wins = |name: &str| points.iter().filter(|duel| duel.better.as_deref() == Some(name)).count();
-    let open = points.iter().filter(|duel| duel.better.is_none()).count();
-    writeln!(out, "{a} is better at {} of {} points, {b} at {}; {open} are open", wins(a), points.len(), wins(b))
 }

@@ -14,6 +14,13 @@ pub(crate) struct ExperimentArguments {
     /// 16x16 mesh.
     #[arg(value_name = "EXPERIMENT.toml")]
     file: Option<PathBuf>,
+    #[command(flatten)]
+    settings: SettingArguments,
+}
+
+/// Settings beside an experiment file.
+#[derive(Args)]
+pub(crate) struct SettingArguments {
     /// A setting that replaces the file's: `--set switching.buffer=4`; can be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -28,12 +35,24 @@ pub(crate) struct ExperimentArguments {
 impl ExperimentArguments {
     /// Reads the experiment; `options` are (option, setting, value) of other arguments that stand for settings.
     pub(crate) fn read(&self, options: &[(&str, &str, String)]) -> Result<Experiment, Failure> {
+        self.settings.read(self.file.as_deref(), options)
+    }
+
+    /// The name for files that are made of it.
+    pub(crate) fn stem(&self) -> String {
+        self.settings.stem(self.file.as_deref())
+    }
+}
+
+impl SettingArguments {
+    /// Reads the experiment of a file, or the built-in one, with these settings; `options` as for [`ExperimentArguments::read`].
+    pub(crate) fn read(&self, file: Option<&Path>, options: &[(&str, &str, String)]) -> Result<Experiment, Failure> {
         let mut overrides = Vec::new();
         for assignment in &self.set {
             overrides.push(Override::set(assignment).map_err(Failure::diagnostic)?);
         }
         overrides.extend(options.iter().map(|(option, key, value)| Override::option(option, key, value)));
-        let mut experiment = match &self.file {
+        let mut experiment = match file {
             Some(path) => Experiment::read(path, &overrides),
             None => Experiment::built_in(&overrides),
         }
@@ -53,8 +72,8 @@ impl ExperimentArguments {
     }
 
     /// The name for files that are made of it.
-    pub(crate) fn stem(&self) -> String {
-        let stem = self.file.as_deref().and_then(Path::file_stem);
+    pub(crate) fn stem(&self, file: Option<&Path>) -> String {
+        let stem = file.and_then(Path::file_stem);
         let stem = stem.map_or_else(|| "mesh-latency-10".to_owned(), |stem| stem.to_string_lossy().into_owned());
         self.variation.as_ref().map_or(stem.clone(), |variation| format!("{stem}-{variation}"))
     }

@@ -171,5 +171,5 @@ fn describe(summary: &PointSummary) -> String {
 
 /// A number without decimals that say nothing.
 fn short(number: f64) -> String {
-    format!("{number:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
+    wormcast::lab::number_text(number, 4)
 }

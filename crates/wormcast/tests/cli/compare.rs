@@ -23,50 +23,139 @@ algorithm = ["dual-path", "column-path", "minimal-negative-first"]
 "traffic.arrivals.rate" = [0.01, 0.05, 4.0]
 "#;
 
+fn json(folder: &Folder, arguments: &[&str]) -> serde_json::Value {
+    let said = folder.run(&[&["compare", "--format", "json"], arguments].concat()).success();
+    serde_json::from_str(&said).unwrap()
+}
+
+fn texts<'a>(list: &'a serde_json::Value, key: &str) -> Vec<&'a str> {
+    list.as_array().unwrap().iter().map(|item| item[key].as_str().unwrap_or("-")).collect()
+}
+
 #[test]
 fn two_series_are_compared_point_by_point() {
     let folder = Folder::with(&[("small.toml", SMALL)]);
-    let run = |a: &str, b: &str| {
-        let said = folder.run(&["compare", a, b, "small.toml", "--format", "json"]).success();
-        serde_json::from_str::<serde_json::Value>(&said).unwrap()
-    };
-    let forwards = run("dual-path", "column-path");
+    let forwards = json(&folder, &["dual-path", "column-path", "small.toml"]);
     assert_eq!((forwards["quantity"].as_str(), forwards["unit"].as_str()), (Some("latency.last"), Some("us")));
     let points = forwards["points"].as_array().unwrap();
-    assert_eq!(points.iter().map(|p| p["at"].as_str().unwrap()).collect::<Vec<_>>(), ["0.01", "0.05", "4.0"]);
-    assert_eq!(points[0]["better"], "dual-path");
-    assert!(points[0]["difference"]["mean"].as_f64().unwrap() < 0.0);
-    assert_eq!(points[0]["difference"]["count"], 5);
-    assert!(points[2]["difference"].is_null(), "both are saturated");
+    assert_eq!(texts(&forwards["points"], "at"), ["0.01", "0.05", "4.0"]);
+    assert_eq!((&points[0]["best"], &points[0]["reference"]), (&"dual-path".into(), &"column-path".into()));
+    let first = &points[0]["standings"][0];
+    assert_eq!(
+        (&first["series"], &first["state"], &first["relation"]),
+        (&"dual-path".into(), &"measured".into(), &"better".into())
+    );
+    assert!(first["difference"]["mean"].as_f64().unwrap() < 0.0);
+    assert_eq!(first["difference"]["count"], 5);
+    assert_eq!(texts(&points[2]["standings"], "state"), ["saturated", "saturated"]);
     // The other way round everything is the other way round.
-    let backwards = run("column-path", "dual-path");
+    let backwards = json(&folder, &["column-path", "dual-path", "small.toml"]);
     for (one, other) in points.iter().zip(backwards["points"].as_array().unwrap()) {
-        assert_eq!(one["better"], other["better"]);
-        let mean = |point: &serde_json::Value| point["difference"]["mean"].as_f64();
+        assert_eq!(one["best"], other["best"]);
+        let mean = |point: &serde_json::Value| point["standings"][0]["difference"]["mean"].as_f64();
         assert_eq!(mean(one).map(|mean| -mean), mean(other));
     }
     // The sweep has run only what was compared; the store answers.
     let text = folder.run(&["compare", "dual-path", "column-path", "small.toml"]).success();
-    assert!(text.starts_with("dual-path against column-path: latency.last, "), "{text}");
-    assert!(text.lines().last().unwrap().contains("of 3 points"), "{text}");
+    assert!(text.starts_with("dual-path against column-path: latency.last, µs; "), "{text}");
+    assert!(text.contains("  both are saturated\n"), "{text}");
+    assert!(text.contains("; all are saturated at 1\n"), "{text}");
+    assert!(text.ends_with("Wrote results/small-comparison.svg, results/small-comparison.png.\n"), "{text}");
+    let plot = folder.read("results/small-comparison.svg");
+    assert!(
+        plot.contains("dual-path") && !plot.contains("minimal-negative-first"),
+        "what is not compared is not drawn"
+    );
     // Where more is better, the higher one is.
-    let loads = folder.run(&["compare", "dual-path", "column-path", "small.toml", "--y", "delivered_load"]).success();
-    assert!(loads.starts_with("dual-path against column-path: delivered_load"), "{loads}");
+    let loads = json(&folder, &["dual-path", "column-path", "small.toml", "--y", "delivered_load"]);
+    let (beyond, higher) = (&loads["points"][2]["standings"], loads["higher_is_better"].as_bool());
+    let load = |series: usize| beyond[series]["value"]["mean"].as_f64().unwrap();
+    let winner = if load(0) > load(1) { "dual-path" } else { "column-path" };
+    assert_eq!((loads["points"][2]["best"].as_str(), higher), (Some(winner), Some(true)));
+}
+
+#[test]
+fn all_series_are_ranked_and_have_as_many_replications() {
+    let folder = Folder::with(&[("small.toml", SMALL)]);
+    // At the second rate the one needs more replications than the others.
+    let set =
+        ["small.toml", "--set", "stop.max_replications=9", "--set", "sweep.\"traffic.arrivals.rate\"=[0.01, 0.1]"];
+    let ranked = json(&folder, &set);
+    assert_eq!((ranked["series"].as_array().unwrap().len(), &ranked["pairs"]), (3, &6.into()));
+    let points = ranked["points"].as_array().unwrap();
+    assert_eq!(points[0]["best"], "dual-path");
+    assert_eq!(texts(&points[0]["standings"], "series"), ["dual-path", "minimal-negative-first", "column-path"]);
+    let counts = |point: &serde_json::Value| -> Vec<u64> {
+        point["standings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|standing| standing["value"]["count"].as_u64().unwrap())
+            .collect()
+    };
+    assert_eq!((counts(&points[0]), counts(&points[1])), (vec![5; 3], vec![9; 3]));
+    // With several names, those; with one, that against all others.
+    let named = json(&folder, &[&["column-path", "dual-path", "minimal-negative-first"], &set[..]].concat());
+    assert_eq!(texts(&named["points"], "best"), texts(&ranked["points"], "best"));
+    let one = json(&folder, &[&["column-path"], &set[..]].concat());
+    assert_eq!((one["reference"].as_str(), &one["pairs"]), (Some("column-path"), &4.into()));
+    assert_eq!(texts(&one["points"][0]["standings"], "relation"), ["better", "better", "-"]);
+    let text = folder.run(&[&["compare"], &set[..]].concat()).success();
+    assert!(text.starts_with("3 values of algorithm, each against each: latency.last, µs; "), "{text}");
+    assert!(text.contains("traffic.arrivals.rate=0.01\n  dual-path               best         2."), "{text}");
+    assert!(text.contains("\nCertainly the best, of 2 points: dual-path at "), "{text}");
+}
+
+#[test]
+fn one_load_is_a_plot_too_and_other_settings_make_series() {
+    let folder = Folder::with(&[("small.toml", SMALL)]);
+    let one = json(&folder, &["small.toml", "--set", "traffic.arrivals.rate=0.01"]);
+    assert_eq!((one["points"].as_array().unwrap().len(), one["along"].is_null()), (1, true));
+    assert_eq!(one["plots"][0], "results/small-comparison.svg");
+    let plot = folder.read("results/small-comparison.svg");
+    // In the legend and along the axis.
+    assert_eq!(plot.matches("\nminimal-negative-first\n").count(), 2, "{plot}");
+    let swept = ["--set", "algorithm=dual-path", "--set", "sweep.engine=[\"flit\", \"worm\"]"];
+    let engines = json(&folder, &[&["small.toml", "--set", "traffic.arrivals.rate=0.01"], &swept[..]].concat());
+    assert_eq!((engines["key"].as_str(), engines["points"][0]["best"].is_null()), (Some("engine"), true));
+    assert_eq!(engines["points"][0]["standings"][1]["difference"]["mean"], 0.0, "they agree");
 }
 
 #[test]
 fn what_is_not_swept_is_not_compared() {
     let folder = Folder::with(&[("small.toml", SMALL)]);
-    let unknown = folder.run(&["compare", "dual-path", "colum-path", "small.toml"]);
-    assert_eq!(unknown.code, 2);
-    assert!(unknown.stderr.contains("`colum-path` is no value of `algorithm` in this sweep"), "{}", unknown.stderr);
-    assert!(unknown.stderr.contains("did you mean `column-path`?"), "{}", unknown.stderr);
-    let same = folder.run(&["compare", "dual-path", "dual-path", "small.toml"]);
-    assert!(same.code == 2 && same.stderr.contains("compared with itself"), "{}", same.stderr);
-    let alone = folder.run(&["compare", "a", "b", "small.toml", "--set", "algorithm=dual-path"]);
-    assert!(alone.code == 2 && alone.stderr.contains("`algorithm` is not swept"), "{}", alone.stderr);
-    let neither = folder.run(&["compare", "dual-path", "column-path", "small.toml", "--y", "link_utilisation"]);
-    assert!(neither.code == 2 && neither.stderr.contains("compare something else"), "{}", neither.stderr);
-    let quantity = folder.run(&["compare", "a", "b", "small.toml", "--y", "latency.lst"]);
-    assert!(quantity.code == 2 && quantity.stderr.contains("did you mean `latency.last`?"), "{}", quantity.stderr);
+    let refused = |arguments: &[&str], expected: &[&str]| {
+        let said = folder.run(&[&["compare"], arguments].concat());
+        assert!(
+            said.code == 2 && expected.iter().all(|text| said.stderr.contains(text)),
+            "{arguments:?}: {}",
+            said.stderr
+        );
+    };
+    refused(
+        &["dual-path", "colum-path", "small.toml"],
+        &["`colum-path` is no value of `algorithm` in this sweep", "did you mean `column-path`?"],
+    );
+    refused(&["dual-path", "dual-path", "small.toml"], &["compared with itself"]);
+    refused(
+        &["a", "b", "small.toml", "--set", "algorithm=dual-path"],
+        &["`algorithm` is not swept", "sweep.algorithm="],
+    );
+    refused(&["small.toml", "dual-path"], &["`small.toml` is not the last argument"]);
+    refused(&["dual-path", "smal.toml"], &["cannot read the experiment file"]);
+    refused(
+        &["small.toml", "--set", "sweep.algorithm=[\"dual-path\"]"],
+        &["`dual-path` is the only value of `algorithm`"],
+    );
+    refused(&["dual-path", "column-path", "small.toml", "--y", "link_utilisation"], &["compare something else"]);
+    refused(&["a", "b", "small.toml", "--y", "latency.lst"], &["did you mean `latency.last`?"]);
+    refused(
+        &["small.toml", "--y", "latency.unicast"],
+        &["`latency.unicast` is not measured in this experiment: expected one of latency.last, latency.mean, "],
+    );
+    refused(&["small.toml", "--y", "plan.steps"], &["`plan.steps` is not measured"]);
+    refused(
+        &["small.toml", "--y", "latency.last", "--set", "run.mode=plan"],
+        &["`latency.last` is not measured in this experiment: expected one of plan.steps, plan.startups, "],
+    );
 }

@@ -133,7 +133,7 @@ fn files_that_are_none_are_refused() {
     folder.write("empty.toml", b"");
     refused(&folder, "none.toml", &["none.toml: cannot read the experiment file: ", "No such file"]);
     refused(&folder, "folder.toml", &["folder.toml: cannot read the experiment file: ", "directory"]);
-    refused(&folder, "binary.toml", &["binary.toml: cannot read the experiment file: ", "UTF-8"]);
+    refused(&folder, "binary.toml", &["this is no text: the byte 0x9f is not UTF-8 here", "binary.toml:1:2"]);
     refused(&folder, "empty.toml", &["missing setting `topology`: expected one such as `topology = \"mesh:16x16\"`"]);
 }
 

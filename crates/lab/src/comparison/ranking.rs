@@ -1,0 +1,151 @@
+//! Who is best at a point, from the replications of all series, and where that changes.
+
+use super::{ComparedPoint, Crossover, Field, Relation, Standing, State};
+use crate::statistics::{Estimate, mean};
+use crate::verdict::certain_sign;
+
+/// What a series has at a point.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Outcome {
+    /// Values by replication; `None` where one has none, but not all of them.
+    Values(Vec<Option<f64>>),
+    Saturated,
+    Deadlocked,
+    NoResult,
+}
+
+impl Outcome {
+    fn values(&self) -> Option<Vec<f64>> {
+        if let Self::Values(values) = self { Some(values.iter().copied().flatten().collect()) } else { None }
+    }
+
+    fn state(&self) -> State {
+        match self {
+            Self::Values(_) => State::Measured,
+            Self::Saturated => State::Saturated,
+            Self::Deadlocked => State::Deadlocked,
+            Self::NoResult => State::NoResult,
+        }
+    }
+}
+
+/// All series at one point, and what is certain of them.
+pub(super) struct Arena {
+    outcomes: Vec<Outcome>,
+    higher_is_better: bool,
+    confidence: f64,
+    /// The series that are not certainly worse than one that they were compared with, by number.
+    contenders: Vec<usize>,
+    /// What differences are from: the one that is given, or the contender with the best mean.
+    reference: Option<usize>,
+}
+
+impl Arena {
+    /// Compares each with each, or each with the `reference` if one is given, by intervals of this confidence.
+    pub(super) fn new(
+        outcomes: Vec<Outcome>,
+        reference: Option<usize>,
+        higher_is_better: bool,
+        confidence: f64,
+    ) -> Self {
+        let mut arena = Self { outcomes, higher_is_better, confidence, contenders: Vec::new(), reference };
+        let count = arena.outcomes.len();
+        let looked_at =
+            |a: usize, b: usize| a != b && reference.is_none_or(|reference| a == reference || b == reference);
+        let beaten = |a: usize| (0..count).any(|b| looked_at(a, b) && arena.relation(a, b) == Some(Relation::Worse));
+        let contenders = (0..count).filter(|&a| arena.outcomes[a].values().is_some() && !beaten(a)).collect();
+        arena.contenders = contenders;
+        if reference.is_none() {
+            arena.reference = arena.contenders.iter().copied().min_by(|&a, &b| arena.rank(a).total_cmp(&arena.rank(b)));
+        }
+        arena
+    }
+
+    /// How much more one series is than another, over the replications in which both have a value.
+    pub(super) fn difference(&self, a: usize, b: usize) -> Option<Estimate> {
+        Estimate::of(&self.differences(a, b)?, self.confidence)
+    }
+
+    fn differences(&self, a: usize, b: usize) -> Option<Vec<f64>> {
+        let (Outcome::Values(a), Outcome::Values(b)) = (&self.outcomes[a], &self.outcomes[b]) else { return None };
+        Some(a.iter().zip(b).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect())
+    }
+
+    /// How one series certainly is to another one. One that carries the load is better than one that does not.
+    fn relation(&self, a: usize, b: usize) -> Option<Relation> {
+        match (&self.outcomes[a], &self.outcomes[b]) {
+            (Outcome::Values(_), Outcome::Saturated | Outcome::Deadlocked) => Some(Relation::Better),
+            (Outcome::Saturated | Outcome::Deadlocked, Outcome::Values(_)) => Some(Relation::Worse),
+            _ => {
+                let higher = certain_sign(&self.differences(a, b)?, self.confidence)? > 0.0;
+                Some(if higher == self.higher_is_better { Relation::Better } else { Relation::Worse })
+            }
+        }
+    }
+
+    /// A number that is lower for a better mean; infinite without one.
+    fn rank(&self, series: usize) -> f64 {
+        let mean = self.outcomes[series].values().and_then(|values| mean(&values));
+        mean.map_or(f64::INFINITY, |mean| if self.higher_is_better { -mean } else { mean })
+    }
+
+    /// The series that is certainly the best. On the event that all intervals hold the best one is not found worse than another, so
+    /// if only one is left, it is that one; of a series without a result, nobody knows.
+    pub(super) fn best(&self) -> Option<usize> {
+        match self.contenders[..] {
+            [best] if !self.outcomes.contains(&Outcome::NoResult) => Some(best),
+            _ => None,
+        }
+    }
+
+    /// The point in the form that is published; `confidence` is that of the series' own intervals.
+    pub(super) fn point(&self, field: &Field, of: &str, at: &str, confidence: f64) -> ComparedPoint {
+        let name = |series: usize| field.series[series].clone();
+        let standing = |series: usize| {
+            let outcome = &self.outcomes[series];
+            let other = self.reference.filter(|&reference| reference != series);
+            Standing {
+                series: name(series),
+                state: outcome.state(),
+                value: outcome.values().and_then(|values| Estimate::of(&values, confidence)),
+                difference: other.and_then(|reference| self.difference(series, reference)),
+                relation: other.and_then(|reference| self.relation(series, reference)),
+            }
+        };
+        let mut order: Vec<usize> = (0..self.outcomes.len()).collect();
+        if field.sorted {
+            order.sort_by(|&a, &b| self.rank(a).total_cmp(&self.rank(b)));
+        }
+        ComparedPoint {
+            of: of.to_owned(),
+            at: at.to_owned(),
+            best: self.best().map(name),
+            contenders: self.contenders.iter().map(|&series| name(series)).collect(),
+            reference: self.reference.map(name),
+            standings: order.into_iter().map(standing).collect(),
+        }
+    }
+}
+
+/// Where the certain best changes along the horizontal axis, whose values are `xs`.
+pub(super) fn crossovers(series: &[String], of: &str, xs: &[f64], arenas: &[Arena]) -> Vec<Crossover> {
+    let mut found = Vec::new();
+    let mut last: Option<(usize, usize)> = None;
+    for (here, arena) in arenas.iter().enumerate() {
+        let Some(after) = arena.best() else { continue };
+        if let Some((from, before)) = last
+            && before != after
+        {
+            // Of all neighbours between the two, those whose means have different signs.
+            let mean = |place: usize| arenas[place].difference(before, after).map(|difference| difference.mean);
+            let about = (from..here).find_map(|place| {
+                let (x1, x2, d1, d2) = (xs[place], xs[place + 1], mean(place)?, mean(place + 1)?);
+                ((d1 < 0.0) != (d2 < 0.0)).then(|| d1.mul_add((x2 - x1) / (d1 - d2), x1))
+            });
+            let (before, after) = (series[before].clone(), series[after].clone());
+            found.push(Crossover { of: of.to_owned(), between: [xs[from], xs[here]], about, before, after });
+        }
+        last = Some((here, after));
+    }
+    found
+}

@@ -1,0 +1,68 @@
+//! Which series of a sweep are compared.
+
+use super::Field;
+use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::experiment::Experiment;
+use crate::point::{Coordinate, Point};
+use crate::verdict::position;
+
+/// The swept setting whose values are the series: what the experiment says, or else the one beside the horizontal axis.
+pub(super) fn series_key(experiment: &Experiment, points: &[Point]) -> Result<String, Diagnostic> {
+    let (given, swept) = (experiment.series_key(), experiment.swept());
+    if swept.contains(&given.as_str()) {
+        return Ok(given);
+    }
+    let along = experiment.figure().and_then(|figure| figure.along);
+    let others: Vec<&str> = swept.into_iter().filter(|key| Some(*key) != along.as_deref()).collect();
+    let is_text = |key: &&str| points.iter().filter_map(|point| point.coordinate(key)).all(|c| c.value.is_string());
+    let texts: Vec<&str> = others.iter().copied().filter(is_text).collect();
+    match (&texts[..], &others[..]) {
+        ([key], _) | ([], [key]) => Ok((*key).to_owned()),
+        (_, []) => {
+            let along = along.map_or_else(String::new, |along| format!(", only `{along}`"));
+            let message = format!("there are no series to compare: `{given}` is not swept{along}");
+            let example = r#"sweep it, as by `--set 'sweep.algorithm=["dual-path", "column-path"]'`"#;
+            Err(Diagnostic::file(experiment.path(), message).with_help(Some(example.to_owned())))
+        }
+        (_, others) => {
+            let message = format!("`{given}` is not swept: which of {} makes the series?", others.join(", "));
+            let help = format!("say so, as by `--set plot.series={}`", texts.first().unwrap_or(&others[0]));
+            Err(Diagnostic::file(experiment.path(), message).with_help(Some(help)))
+        }
+    }
+}
+
+/// Who is compared with whom: the named series, or all.
+pub(super) fn chosen(
+    experiment: &Experiment,
+    points: &[Point],
+    key: &str,
+    names: &[String],
+) -> Result<Field, Diagnostic> {
+    let mut all: Vec<String> = Vec::new();
+    for name in points.iter().filter_map(|point| point.coordinate(key)).map(Coordinate::text) {
+        position(&mut all, name);
+    }
+    for (index, name) in names.iter().enumerate() {
+        let problem = if !all.contains(name) {
+            format!("`{name}` is no value of `{key}` in this sweep: expected one of {}", all.join(", "))
+        } else if names[..index].contains(name) {
+            format!("`{name}` is compared with itself: expected each series once")
+        } else {
+            continue;
+        };
+        let help = did_you_mean(name, all.iter().map(String::as_str)).filter(|_| !all.contains(name));
+        return Err(Diagnostic::file(experiment.path(), problem).with_help(help));
+    }
+    if let [only] = &all[..] {
+        let message =
+            format!("`{only}` is the only value of `{key}` in this sweep: there is nothing to compare it with");
+        return Err(Diagnostic::file(experiment.path(), message));
+    }
+    Ok(match names {
+        [] => Field { series: all, reference: None, sorted: true },
+        [one] => Field { series: all, reference: Some(one.clone()), sorted: true },
+        [_, other] => Field { series: names.to_vec(), reference: Some(other.clone()), sorted: false },
+        several => Field { series: several.to_vec(), reference: None, sorted: true },
+    })
+}

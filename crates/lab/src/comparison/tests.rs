@@ -1,0 +1,263 @@
+//! Rankings of made-up results, of which the truth is known.
+
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::ranking::crossovers;
+use super::*;
+use crate::statistics::{sample_variance, t_quantile};
+use crate::synthetic::run;
+
+fn values(values: &[f64]) -> At {
+    At::Values(values.iter().copied().map(Some).collect())
+}
+
+/// Values around a mean, with the same noise in all series and some of their own.
+fn around(mean: f64, own: usize) -> At {
+    values(
+        &(0..10).map(|i| mean + [3.0, -2.0, 5.0, -6.0, 0.0][i % 5] + 0.1 * ((i * own) % 7) as f64).collect::<Vec<_>>(),
+    )
+}
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|series| format!("s{series}")).collect()
+}
+
+fn point(outcomes: Vec<At>, reference: Option<usize>, higher_is_better: bool) -> ComparedPoint {
+    let series = names(outcomes.len());
+    let field = Field { reference: reference.map(|at| series[at].clone()), series, sorted: reference.is_none() };
+    Arena::new(outcomes, reference, higher_is_better, 0.99).point(&field, "", "1", 0.95)
+}
+
+#[test]
+fn the_best_is_certain_if_all_others_are_worse() {
+    let ranked = point(vec![around(105.0, 3), around(100.0, 2), around(120.0, 5)], None, false);
+    assert_eq!((ranked.best.as_deref(), &ranked.contenders[..]), (Some("s1"), &["s1".to_owned()][..]));
+    assert_eq!(
+        ranked.standings.iter().map(|standing| standing.series.as_str()).collect::<Vec<_>>(),
+        ["s1", "s0", "s2"]
+    );
+    assert_eq!(ranked.standings[0].difference, None);
+    let second = &ranked.standings[1];
+    assert_eq!(second.relation, Some(Relation::Worse));
+    // The noise that they share is larger than their difference: only pairs tell them apart.
+    assert!(second.value.unwrap().half_width.unwrap() > 2.5 && second.difference.unwrap().half_width.unwrap() < 0.5);
+    assert!((second.difference.unwrap().mean - 5.0).abs() < 0.2);
+    // Where more is better it is the other way round.
+    let most = point(vec![around(105.0, 3), around(100.0, 2), around(120.0, 5)], None, true);
+    assert_eq!(most.best.as_deref(), Some("s2"));
+    assert_eq!(most.standings.iter().map(|standing| standing.series.as_str()).collect::<Vec<_>>(), ["s2", "s0", "s1"]);
+}
+
+#[test]
+fn who_cannot_be_told_from_the_best_is_a_contender() {
+    let noisy: Vec<f64> = (0..10).map(|i| 100.0 + if i % 2 == 0 { 10.0 } else { -9.0 }).collect();
+    let ranked = point(vec![values(&noisy), around(100.0, 1), around(150.0, 1)], None, false);
+    assert_eq!((ranked.best, ranked.contenders), (None, vec!["s0".to_owned(), "s1".to_owned()]));
+    assert_eq!(ranked.standings[2].relation, Some(Relation::Worse));
+    // Nobody is certain of one replication, nor of ten that happen to be equal.
+    for few in [&[1.0][..], &[1.0; 10]] {
+        let more: Vec<f64> = few.iter().map(|value| value + 1.0).collect();
+        assert_eq!(point(vec![values(few), values(&more)], None, false).best, None);
+    }
+}
+
+#[test]
+fn saturation_deadlock_and_no_result_are_told_apart() {
+    let states = |ranked: &ComparedPoint| ranked.standings.iter().map(|standing| standing.state).collect::<Vec<_>>();
+    let ranked = point(vec![At::Saturated, around(100.0, 1), At::Deadlocked], None, false);
+    assert_eq!(ranked.best.as_deref(), Some("s1"), "the only one that carries the load");
+    assert_eq!(states(&ranked), [State::Measured, State::Saturated, State::Deadlocked]);
+    assert_eq!(ranked.standings[1].relation, Some(Relation::Worse));
+    let nobody = point(vec![At::Saturated, At::Saturated], None, false);
+    assert_eq!((nobody.best.as_ref(), nobody.contenders.len(), nobody.reference.as_ref()), (None, 0, None));
+    // What nobody has measured may be better still.
+    let unknown = point(vec![around(100.0, 1), At::NoResult, around(120.0, 2)], None, false);
+    assert_eq!((unknown.best.as_ref(), &unknown.contenders[..]), (None, &["s0".to_owned()][..]));
+    // Only replications that both have make pairs.
+    let gaps = At::Values(vec![Some(1.0), None, Some(1.5), Some(1.2)]);
+    let pair = point(vec![gaps, values(&[2.0, 3.0, 2.6])], Some(1), false);
+    assert_eq!(pair.standings[0].difference.unwrap().count, 2);
+    assert!((pair.standings[0].difference.unwrap().mean + 1.05).abs() < 1e-12);
+}
+
+#[test]
+fn one_against_all_others_looks_at_no_other_pairs() {
+    let outcomes = || vec![around(110.0, 3), around(100.0, 2), around(120.0, 5), At::Saturated];
+    let ranked = point(outcomes(), Some(0), false);
+    assert_eq!((ranked.reference.as_deref(), ranked.best.as_deref()), (Some("s0"), Some("s1")));
+    let relations: Vec<_> = ranked.standings.iter().map(|standing| standing.relation).collect();
+    assert_eq!(relations, [None, Some(Relation::Better), Some(Relation::Worse), Some(Relation::Worse)]);
+    let field = Field { series: names(4), reference: Some("s0".to_owned()), sorted: true };
+    let arena = Arena::new(outcomes(), Some(0), false, 0.99);
+    assert_eq!(arena.point(&field, "", "1", 0.95).standings[0].series, "s1", "the best mean comes first");
+}
+
+#[test]
+fn the_best_changes_where_the_lines_cross() {
+    // One rises from 100, the other falls to it; they meet at 2.25.
+    let at = |x: f64| vec![around(100.0 + 8.0 * (x - 2.25), 2), around(100.0, 2), around(200.0, 1)];
+    let xs = [1.0, 2.0, 3.0, 4.0];
+    let mut arenas: Vec<Arena> = xs.iter().map(|&x| Arena::new(at(x), None, false, 0.99)).collect();
+    // Equal differences are not certain from few replications: here own noise is the same.
+    assert!(crossovers(&names(3), "", &xs, &arenas).is_empty());
+    let at = |x: f64| vec![around(100.0 + 8.0 * (x - 2.25), 2), around(100.0, 3), around(200.0, 1)];
+    arenas = xs.iter().map(|&x| Arena::new(at(x), None, false, 0.99)).collect();
+    let [found] = &crossovers(&names(3), "of", &xs, &arenas)[..] else { panic!("one crossover") };
+    assert_eq!((found.before.as_str(), found.after.as_str(), found.of.as_str()), ("s0", "s1", "of"));
+    assert_eq!(found.between.map(|x| x.to_string()), ["2", "3"]);
+    assert!((found.about.unwrap() - 2.25).abs() < 0.02, "{found:?}");
+    // By saturation alone, nobody knows where in between.
+    arenas[2] = Arena::new(vec![At::Saturated, around(100.0, 3), At::Saturated], None, false, 0.99);
+    assert_eq!(crossovers(&names(3), "", &xs, &arenas)[0].about, None);
+    assert!(crossovers(&names(3), "", &xs[..2], &arenas[..2]).is_empty());
+}
+
+/// Replications of series with these means: noise that they share, and some of their own.
+fn drawn(means: &[f64], replications: usize, random: &mut Xoshiro256PlusPlus) -> Vec<At> {
+    // The sum of twelve has variance 1 and is close to normal.
+    let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+    let common: Vec<f64> = (0..replications).map(|_| 5.0 * normal()).collect();
+    means.iter().map(|mean| values(&common.iter().map(|common| mean + common + normal()).collect::<Vec<_>>())).collect()
+}
+
+#[test]
+fn intervals_cover_the_truth_and_the_best_is_hardly_ever_wrong() {
+    const TRIALS: usize = 1500;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(20_261_120);
+    for means in [&[10.0, 10.0][..], &[10.0, 10.4, 11.0, 13.0], &[10.0; 5]] {
+        let pairs = means.len() * (means.len() - 1) / 2;
+        let confidence = 1.0 - 0.05 / pairs as f64;
+        let (mut uncovered, mut wrong, mut decided, mut singles) = (0, 0, 0, 0);
+        for _ in 0..TRIALS {
+            let arena = Arena::new(drawn(means, 8, &mut random), None, false, confidence);
+            let misses = (0..means.len()).flat_map(|a| (0..a).map(move |b| (a, b))).filter(|&(a, b)| {
+                let difference = arena.difference(a, b).unwrap();
+                (difference.mean - (means[a] - means[b])).abs() > difference.half_width.unwrap()
+            });
+            let misses = misses.count();
+            singles += misses;
+            uncovered += usize::from(misses > 0);
+            // The first is the best, or one of those that are.
+            wrong += usize::from(arena.best().is_some_and(|best| best != 0 && means[best] > means[0]));
+            decided += usize::from(arena.best().is_some());
+        }
+        // 5% of 1500 are 75, give or take three times 8.4.
+        assert!(uncovered <= 100, "{uncovered} of {TRIALS}");
+        assert!(wrong <= 100, "{wrong} of {TRIALS}");
+        // Each interval alone errs as often as it may, so none is wider than it has to be.
+        let each = singles as f64 / (pairs * TRIALS) as f64;
+        assert!((0.5..1.5).contains(&(each / (1.0 - confidence))), "{each} against {}", 1.0 - confidence);
+        let equal = means.iter().all(|mean| (mean - means[0]).abs() < 1e-9);
+        // Where all are the same, to call one of them the best is an error too.
+        assert!(if equal { decided <= 100 } else { decided < TRIALS }, "{decided}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Against a judgement written down from the definitions, whatever the order of the series.
+    #[test]
+    fn contenders_are_those_that_nobody_beats(
+        table in proptest::collection::vec(proptest::collection::vec(-4i32..5, 2..7), 2..5),
+        saturated in proptest::collection::vec(any::<bool>(), 5),
+        higher in any::<bool>(),
+        turn in 0usize..4,
+    ) {
+        let count = table.len();
+        let of = |series: usize| {
+            if saturated[series] { At::Saturated } else { values(&table[series].iter().map(|&v| f64::from(v)).collect::<Vec<_>>()) }
+        };
+        let beats = |a: usize, b: usize| match (saturated[a], saturated[b]) {
+            (true, _) => false,
+            (false, true) => true,
+            (false, false) => {
+                let gains: Vec<f64> =
+                    table[a].iter().zip(&table[b]).map(|(a, b)| f64::from(if higher { a - b } else { b - a })).collect();
+                let n = gains.len() as f64;
+                let mean = gains.iter().sum::<f64>() / n;
+                let spread = sample_variance(&gains).unwrap();
+                spread > 0.0 && mean > t_quantile(gains.len() - 1, 0.9) * (spread / n).sqrt()
+            }
+        };
+        let expected: Vec<usize> = (0..count).filter(|&b| !saturated[b] && !(0..count).any(|a| a != b && beats(a, b))).collect();
+        let order: Vec<usize> = (0..count).map(|series| (series + turn) % count).collect();
+        let arena = Arena::new(order.iter().map(|&series| of(series)).collect(), None, higher, 0.9);
+        let series: Vec<String> = order.iter().map(ToString::to_string).collect();
+        let ranked = arena.point(&Field { series, reference: None, sorted: true }, "", "", 0.9);
+        let mut contenders: Vec<usize> = ranked.contenders.iter().map(|name| name.parse().unwrap()).collect();
+        contenders.sort_unstable();
+        prop_assert_eq!(&contenders, &expected);
+        let best = ranked.best.map(|name| name.parse::<usize>().unwrap());
+        prop_assert_eq!(best, if let [only] = expected[..] { Some(only) } else { None });
+    }
+}
+
+const SWEEP: &str = r#"
+topology = "mesh:4x4"
+traffic.arrivals = { process = "burst", sources = 1 }
+plot.unit = "cycles"
+stop = { min_replications = 2, max_replications = 8 }
+[sweep]
+routing = ["a", "b", "c"]
+algorithm = ["x", "y"]
+"traffic.multicast.destinations" = [1, 2, 3]
+"#;
+
+#[test]
+fn a_sweep_is_compared_along_its_axis_and_for_each_other_setting() {
+    let experiment = Experiment::parse("x.toml", SWEEP, &[]).unwrap();
+    let points = experiment.points().unwrap();
+    // Of `x`, c is best at first and a at last; of `y`, b always; c is saturated at 3.
+    let runs: Vec<PointRuns> = points
+        .iter()
+        .map(|point| {
+            let text = |key: &str| point.coordinate(key).unwrap().text();
+            let at: f64 = text("traffic.multicast.destinations").parse().unwrap();
+            let (series, other) = (text("routing"), text("algorithm"));
+            let mean = match (series.as_str(), other.as_str()) {
+                ("a", "x") => 100.0,
+                ("b", "y") => 50.0,
+                ("c", _) => 80.0 + 10.0 * at,
+                _ => 200.0,
+            };
+            let outcome = if series == "c" && at > 2.5 { Outcome::Saturated } else { Outcome::Precise };
+            let noise = |i: usize| ((i * 7 + point.index * 3) % 5) as f64 * 0.1;
+            PointRuns { outcome, runs: (0..6).map(|i| run(mean + noise(i))).collect() }
+        })
+        .collect();
+    let field = chosen(&experiment, &points, "routing", &[]).unwrap();
+    let quantity = Quantity::LatencyLast;
+    let settings = Settings { key: "routing".to_owned(), field, quantity, higher_is_better: false };
+    let compared = settings.compare(&experiment, &points, &runs);
+    assert_eq!((compared.pairs, compared.unit.as_str(), compared.reference.as_ref()), (3 * 2 * 3, "cycles", None));
+    assert!((compared.confidence - (1.0 - 0.05 / 18.0)).abs() < 1e-12);
+    assert_eq!(compared.along.as_deref(), Some("traffic.multicast.destinations"));
+    let best = |of: &str| {
+        let points = compared.points.iter().filter(|point| point.of == of);
+        points.map(|point| (point.at.as_str(), point.best.as_deref().unwrap_or("-"))).collect::<Vec<_>>()
+    };
+    assert_eq!(best("x")[..1], [("1", "c")]);
+    assert_eq!(best("x")[2], ("3", "a"));
+    assert_eq!(best("y"), [("1", "b"), ("2", "b"), ("3", "b")]);
+    assert_eq!(compared.crossovers.len(), 1);
+    assert_eq!((compared.crossovers[0].of.as_str(), compared.crossovers[0].between), ("x", [1.0, 3.0]));
+    let figure = settings.figure(&experiment, &points);
+    assert_eq!((figure.series.as_deref(), figure.x.as_str()), (Some("routing"), "traffic.multicast.destinations"));
+    // The experiment says `algorithm`, unless that is not swept.
+    assert_eq!(series_key(&experiment, &points).unwrap(), "algorithm");
+    let set = |assignments: &[&str]| {
+        let overrides: Vec<_> = assignments.iter().map(|given| crate::Override::set(given).unwrap()).collect();
+        let experiment = Experiment::parse("x.toml", SWEEP, &overrides).unwrap();
+        let points = experiment.points().unwrap();
+        series_key(&experiment, &points)
+    };
+    assert_eq!(set(&["algorithm=x"]).unwrap(), "routing");
+    let several = set(&["algorithm=x", "sweep.engine=['flit', 'worm']"]).unwrap_err();
+    assert!(several.message().ends_with("which of routing, engine makes the series?"), "{several}");
+    assert_eq!(several.help(), Some("say so, as by `--set plot.series=routing`"));
+    let none = set(&["algorithm=x", "routing=a"]).unwrap_err();
+    assert!(none.message().ends_with("`algorithm` is not swept, only `traffic.multicast.destinations`"), "{none}");
+}

@@ -1,0 +1,259 @@
+//! Measured quantities, by the names that experiment files use.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::{self, IntoDeserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use wormcast_simulation::RunResult;
+
+/// A measured quantity of a point, by the name that experiment files use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub enum Quantity {
+    /// Mean latency to the last destination.
+    #[default]
+    #[serde(rename = "latency.last")]
+    LatencyLast,
+    /// Mean latency, averaged over destinations.
+    #[serde(rename = "latency.mean")]
+    LatencyMean,
+    /// Median latency to the last destination.
+    #[serde(rename = "latency.p50")]
+    LatencyP50,
+    /// 95th percentile of the latency to the last destination.
+    #[serde(rename = "latency.p95")]
+    LatencyP95,
+    /// 99th percentile of the latency to the last destination.
+    #[serde(rename = "latency.p99")]
+    LatencyP99,
+    /// Mean latency of messages to one destination, where there are others too.
+    #[serde(rename = "latency.unicast")]
+    LatencyUnicast,
+    /// Mean latency of messages to several destinations, to the last of them, where there are others too.
+    #[serde(rename = "latency.multicast")]
+    LatencyMulticast,
+    /// Flits that messages ask to be delivered, per node per cycle.
+    #[serde(rename = "offered_load")]
+    OfferedLoad,
+    /// Flits of completed messages, each counted once, per node per cycle.
+    #[serde(rename = "accepted_load")]
+    AcceptedLoad,
+    /// Flits delivered, per node per cycle.
+    #[serde(rename = "delivered_load")]
+    DeliveredLoad,
+    /// The mean share of cycles in which a link is busy.
+    #[serde(rename = "link_utilisation")]
+    LinkUtilisation,
+    /// The mean share of the buffers of buffered switches that is taken.
+    #[serde(rename = "buffer_occupancy")]
+    BufferOccupancy,
+    /// Steps of a message's plan; as all `plan.…`, of runs in `mode = "plan"`.
+    #[serde(rename = "plan.steps")]
+    PlanSteps,
+    /// Worms that the busiest node sends for all messages of a run.
+    #[serde(rename = "plan.startups")]
+    PlanStartups,
+    /// Worms that a node sends for all messages of a run, averaged over nodes.
+    #[serde(rename = "plan.mean_startups")]
+    PlanMeanStartups,
+    /// Channels that a message's worms take.
+    #[serde(rename = "plan.channels")]
+    PlanChannels,
+    /// The share of plans that are not contention-free.
+    #[serde(rename = "plan.contention")]
+    PlanContention,
+    /// The share of turns that the routing prohibits.
+    #[serde(rename = "plan.prohibited")]
+    PlanProhibited,
+    /// The routers along the first dimension of the network; as all `trees.…`, of runs in `mode = "trees"`.
+    #[serde(rename = "trees.side")]
+    TreesSide,
+    /// The combined diameter of a set of trees: the largest distance of two routers, each in the tree where it is shorter.
+    #[serde(rename = "trees.diameter")]
+    TreesDiameter,
+    /// The smallest combined diameter of the sets of a run.
+    #[serde(rename = "trees.least_diameter")]
+    TreesLeastDiameter,
+    /// The largest combined diameter of the sets of a run.
+    #[serde(rename = "trees.largest_diameter")]
+    TreesLargestDiameter,
+    /// The average distance of two routers, each in the tree where it is shorter.
+    #[serde(rename = "trees.average_distance")]
+    TreesAverageDistance,
+    /// Links in none of the trees of a set.
+    #[serde(rename = "trees.unused")]
+    TreesUnused,
+    /// The share of sets whose trees span the network and have no link in common.
+    #[serde(rename = "trees.disjoint")]
+    TreesDisjoint,
+    /// The share of sets whose trees are all binary.
+    #[serde(rename = "trees.binary")]
+    TreesBinary,
+}
+
+impl Quantity {
+    /// All quantities, by name.
+    pub(crate) const ALL: [(&'static str, Self); 26] = [
+        ("latency.last", Self::LatencyLast),
+        ("latency.mean", Self::LatencyMean),
+        ("latency.p50", Self::LatencyP50),
+        ("latency.p95", Self::LatencyP95),
+        ("latency.p99", Self::LatencyP99),
+        ("latency.unicast", Self::LatencyUnicast),
+        ("latency.multicast", Self::LatencyMulticast),
+        ("offered_load", Self::OfferedLoad),
+        ("accepted_load", Self::AcceptedLoad),
+        ("delivered_load", Self::DeliveredLoad),
+        ("link_utilisation", Self::LinkUtilisation),
+        ("buffer_occupancy", Self::BufferOccupancy),
+        ("plan.steps", Self::PlanSteps),
+        ("plan.startups", Self::PlanStartups),
+        ("plan.mean_startups", Self::PlanMeanStartups),
+        ("plan.channels", Self::PlanChannels),
+        ("plan.contention", Self::PlanContention),
+        ("plan.prohibited", Self::PlanProhibited),
+        ("trees.side", Self::TreesSide),
+        ("trees.diameter", Self::TreesDiameter),
+        ("trees.least_diameter", Self::TreesLeastDiameter),
+        ("trees.largest_diameter", Self::TreesLargestDiameter),
+        ("trees.average_distance", Self::TreesAverageDistance),
+        ("trees.unused", Self::TreesUnused),
+        ("trees.disjoint", Self::TreesDisjoint),
+        ("trees.binary", Self::TreesBinary),
+    ];
+
+    /// The quantity of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, quantity)| quantity)
+    }
+
+    /// Whether a higher value is better, or a lower one; `None` if that depends on what is wanted.
+    pub(crate) fn higher_is_better(self) -> Option<bool> {
+        match self {
+            Self::AcceptedLoad | Self::DeliveredLoad | Self::TreesDisjoint | Self::TreesBinary => Some(true),
+            Self::OfferedLoad | Self::LinkUtilisation | Self::BufferOccupancy | Self::TreesSide | Self::TreesUnused => {
+                None
+            }
+            _ => Some(false),
+        }
+    }
+
+    /// All names.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().map(|&(name, _)| name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, quantity)| *quantity == self).map_or("", |&(name, _)| name)
+    }
+
+    /// Whether it can run along the horizontal axis: a measured load, or the size of a network.
+    pub(crate) fn is_load(self) -> bool {
+        matches!(
+            self,
+            Self::OfferedLoad | Self::AcceptedLoad | Self::DeliveredLoad | Self::LinkUtilisation | Self::TreesSide
+        )
+    }
+
+    /// Its value in one run, in cycles for times; `None` if the run has none.
+    pub(crate) fn of(self, run: &RunResult) -> Option<f64> {
+        let plan = run.plan.as_ref();
+        let trees = run.trees.as_ref();
+        match self {
+            Self::LatencyLast => run.latency.last.mean,
+            Self::LatencyMean => run.latency.mean.mean,
+            Self::LatencyP50 => run.latency.last.p50,
+            Self::LatencyP95 => run.latency.last.p95,
+            Self::LatencyP99 => run.latency.last.p99,
+            Self::LatencyUnicast => run.latency.unicast.as_ref()?.last.mean,
+            Self::LatencyMulticast => run.latency.multicast.as_ref()?.last.mean,
+            Self::OfferedLoad => Some(run.offered_load),
+            Self::AcceptedLoad => Some(run.accepted_load),
+            Self::DeliveredLoad => Some(run.delivered_load),
+            Self::LinkUtilisation => Some(run.links.busy),
+            Self::BufferOccupancy => run.buffers.map(|buffers| buffers.share),
+            Self::PlanSteps => plan.map(|plan| plan.steps),
+            Self::PlanStartups => plan.map(|plan| plan.startups as f64),
+            Self::PlanMeanStartups => plan.map(|plan| plan.mean_startups),
+            Self::PlanChannels => plan.map(|plan| plan.channels),
+            Self::PlanContention => plan.map(|plan| plan.contention),
+            Self::PlanProhibited => plan.and_then(|plan| plan.prohibited),
+            Self::TreesSide => trees.map(|trees| trees.side),
+            Self::TreesDiameter => trees.map(|trees| trees.diameter),
+            Self::TreesLeastDiameter => trees.map(|trees| trees.least_diameter),
+            Self::TreesLargestDiameter => trees.map(|trees| trees.largest_diameter),
+            Self::TreesAverageDistance => trees.map(|trees| trees.average_distance),
+            Self::TreesUnused => trees.map(|trees| trees.unused),
+            Self::TreesDisjoint => trees.map(|trees| trees.disjoint),
+            Self::TreesBinary => trees.map(|trees| trees.binary),
+        }
+    }
+
+    /// Whether it is a time, in cycles, which a saturated point does not have.
+    pub(crate) fn is_latency(self) -> bool {
+        matches!(
+            self,
+            Self::LatencyLast
+                | Self::LatencyMean
+                | Self::LatencyP50
+                | Self::LatencyP95
+                | Self::LatencyP99
+                | Self::LatencyUnicast
+                | Self::LatencyMulticast
+        )
+    }
+}
+
+/// A quantity, or several.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Quantities(pub(crate) Vec<Quantity>);
+
+impl<'de> Deserialize<'de> for Quantities {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct QuantitiesVisitor;
+
+        impl<'de> Visitor<'de> for QuantitiesVisitor {
+            type Value = Quantities;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a quantity, or a list of them")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Quantities, E> {
+                Quantity::deserialize(name.into_deserializer()).map(|quantity| Quantities(vec![quantity]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Quantities, A::Error> {
+                let mut quantities: Vec<Quantity> = Vec::new();
+                while let Some(quantity) = list.next_element()? {
+                    if quantities.contains(&quantity) {
+                        return Err(de::Error::custom(format!("`{}` is listed twice", quantity.name())));
+                    }
+                    quantities.push(quantity);
+                }
+                if quantities.is_empty() {
+                    Err(de::Error::invalid_length(0, &self))
+                } else {
+                    Ok(Quantities(quantities))
+                }
+            }
+        }
+
+        deserializer.deserialize_any(QuantitiesVisitor)
+    }
+}
+
+impl JsonSchema for Quantities {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Quantities".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let quantity = generator.subschema_for::<Quantity>();
+        schemars::json_schema!({
+            "description": "A quantity, or a list of them.",
+            "anyOf": [quantity, { "type": "array", "items": quantity, "minItems": 1 }]
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! A comparison for people.
+
+use std::io::Write;
+
+use wormcast::lab::{ComparedPoint, Crossover, Estimate, Relation, SeriesComparison, Standing, State, number_text};
+
+/// Writes it.
+pub(super) fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Result<()> {
+    let SeriesComparison { key, series, reference, quantity, confidence, points, crossovers, .. } = comparison;
+    let unit = if comparison.unit == "us" { "µs" } else { &comparison.unit };
+    let name = if unit.is_empty() { quantity.name().to_owned() } else { format!("{}, {unit}", quantity.name()) };
+    let confidence = format!("{:.3}% confidence each", 100.0 * confidence);
+    match (reference, &series[..]) {
+        (Some(_), [a, b]) => writeln!(out, "{a} against {b}: {name}; differences with {confidence}")?,
+        (Some(one), _) => writeln!(out, "{one} against each other {key}: {name}; differences with {confidence}")?,
+        (None, _) => {
+            let count = series.len();
+            writeln!(
+                out,
+                "{count} values of {key}, each against each: {name}; differences from the best mean with {confidence}"
+            )?;
+        }
+    }
+    let width = series.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let duel = reference.is_some() && series.len() == 2;
+    let column = points.iter().map(|point| place(comparison, point, duel).chars().count()).max().unwrap_or(0);
+    for point in points {
+        let place = place(comparison, point, duel);
+        if duel {
+            let winner = point.best.as_deref().unwrap_or(if nobodys(point) { "nobody" } else { "open" });
+            let lead = if place.is_empty() { String::new() } else { format!("{place:<column$}  ") };
+            writeln!(out, "  {lead}{winner:<width$}  {}", two(point, unit))?;
+        } else {
+            if !place.is_empty() {
+                writeln!(out, "{place}")?;
+            }
+            for standing in &point.standings {
+                writeln!(out, "  {}", line(point, standing, width))?;
+            }
+        }
+    }
+    for Crossover { of, between: [from, to], about, before, after } in crossovers {
+        let about = about.map_or_else(String::new, |about| format!(", about {}", number_text(about, 4)));
+        let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
+        writeln!(out, "{of}{before} is best up to {from}, {after} from {to} on{about}")?;
+    }
+    summary(comparison, out)
+}
+
+/// Where a point is, if there are several; the name of the axis is left out where a column has its values.
+fn place(comparison: &SeriesComparison, point: &ComparedPoint, in_column: bool) -> String {
+    let at = match &comparison.along {
+        Some(along) if !in_column => format!("{along}={}", point.at),
+        _ => point.at.clone(),
+    };
+    [point.of.as_str(), at.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// A series with its value, what is certain of it, and its difference.
+fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
+    let Standing { series, state, value, difference, relation } = standing;
+    let is_reference = point.reference.as_ref() == Some(series);
+    let word = match (state, relation) {
+        (State::Saturated, _) => "saturated",
+        (State::Deadlocked, _) => "deadlocked",
+        (State::NoResult, _) => "no result",
+        (State::Measured, _) if point.best.as_ref() == Some(series) => "best",
+        (State::Measured, Some(Relation::Worse)) => "worse",
+        (State::Measured, Some(Relation::Better)) => "better",
+        (State::Measured, None) if !point.contenders.contains(series) => "not best",
+        (State::Measured, None) if is_reference => "may be best",
+        (State::Measured, None) => "open",
+    };
+    let value = value.map_or_else(String::new, |value| value.text());
+    let difference = difference.map_or_else(String::new, |difference| signed(&difference, ""));
+    format!("{series:<width$}  {word:<11}  {value:<16}  {difference}").trim_end().to_owned()
+}
+
+/// A difference with its sign, unit and number of pairs.
+fn signed(difference: &Estimate, unit: &str) -> String {
+    let sign = if difference.mean > 0.0 { "+" } else { "" };
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    format!("{sign}{}{unit}, {} pairs", difference.text(), difference.count)
+}
+
+/// How the first of two series is to the second.
+fn two(point: &ComparedPoint, unit: &str) -> String {
+    let [a, b] = &point.standings[..] else { return String::new() };
+    if let Some(difference) = &a.difference {
+        return signed(difference, unit);
+    }
+    match (a.state, b.state) {
+        (State::Saturated, State::Saturated) => "both are saturated".to_owned(),
+        (State::Deadlocked, State::Deadlocked) => "both deadlock".to_owned(),
+        _ => {
+            let said = [a, b].map(|standing| match standing.state {
+                State::Measured => None,
+                State::Saturated => Some(format!("{} is saturated", standing.series)),
+                State::Deadlocked => Some(format!("{} deadlocks", standing.series)),
+                State::NoResult => Some(format!("{} has no result", standing.series)),
+            });
+            let said: Vec<String> = said.into_iter().flatten().collect();
+            if said.is_empty() { "no replication in which both have a value".to_owned() } else { said.join(", ") }
+        }
+    }
+}
+
+/// Whether no series carries the load.
+fn nobodys(point: &ComparedPoint) -> bool {
+    point.standings.iter().all(|standing| matches!(standing.state, State::Saturated | State::Deadlocked))
+}
+
+/// How often each is the best, and at how many points that is open, or nobody's.
+fn summary(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Result<()> {
+    let SeriesComparison { series, points, .. } = comparison;
+    let mut parts = Vec::new();
+    for name in series {
+        let wins = points.iter().filter(|point| point.best.as_ref() == Some(name)).count();
+        if wins > 0 {
+            parts.push(format!("{name} at {wins}"));
+        }
+    }
+    let wins = if parts.is_empty() { "none of them at any".to_owned() } else { parts.join(", ") };
+    let nobody = points.iter().filter(|point| nobodys(point)).count();
+    let open = points.iter().filter(|point| point.best.is_none()).count() - nobody;
+    let mut rest = Vec::new();
+    if open > 0 {
+        rest.push(format!("{open} open"));
+    }
+    if nobody > 0 {
+        rest.push(format!("all are saturated at {nobody}"));
+    }
+    let rest = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
+    writeln!(out, "Certainly the best, of {} points: {wins}{rest}", points.len())
+}
