@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::DeValue;
+use wormcast_multicast::own_revision;
 use wormcast_network::TopologySpec;
 use wormcast_simulation::{Mode, Switching};
 
@@ -373,6 +374,8 @@ impl Experiment {
             } else {
                 resolved.to_string()
             },
+            // In mode `trees` the name is that of a construction.
+            algorithm_revision: if file.run.mode == Some(Mode::Trees) { None } else { own_revision(&algorithm) },
             algorithm,
             routing: file.routing,
             root: file.root,

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand, ValueEnum};
-use wormcast::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 
 use crate::failure::Failure;
 

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 
+use crate::lab::{Crossover, Duel, Quantity, SeriesComparison, Store, compare_series};
 use clap::Args;
-use wormcast::lab::{Crossover, Duel, Quantity, SeriesComparison, Store, compare_series};
 
 use super::experiment::ExperimentArguments;
 use super::results::{Places, failure, threads, unusable};
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 fn quantity(name: &str) -> Result<Quantity, String> {
     Quantity::named(name).ok_or_else(|| {
         let names = Quantity::names().collect::<Vec<_>>();
-        let meant = wormcast::network::did_you_mean(name, names.iter().copied());
+        let meant = crate::network::did_you_mean(name, names.iter().copied());
         format!("expected one of {}{meant}", names.join(", "))
     })
 }

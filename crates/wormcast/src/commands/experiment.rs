@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::lab::{Experiment, Override};
 use clap::Args;
-use wormcast::lab::{Experiment, Override};
 
 use crate::failure::Failure;
 

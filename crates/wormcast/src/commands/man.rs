@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::lab::write_file;
 use clap::{Args, CommandFactory, ValueHint};
 use clap_mangen::Man;
-use wormcast::lab::write_file;
 
 use super::Cli;
 use crate::failure::Failure;

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::num::NonZeroU32;
 
-use clap::{Args, ValueEnum};
-use wormcast::multicast::{
-    ALGORITHMS, Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, PlanSummary,
-    PortModel, algorithm_by_name, node_name, plan_dot, plan_svg, router_name,
+use crate::multicast::{
+    Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, PlanSummary, PortModel,
+    algorithm_by_name, algorithm_names, node_name, plan_dot, plan_svg, router_name,
 };
-use wormcast::network::{Network, parse_node, parse_node_list};
-use wormcast::routing::ROUTINGS;
+use crate::network::{Network, parse_node, parse_node_list};
+use crate::routing::ROUTINGS;
+use clap::{Args, ValueEnum};
 
 use super::{network, one_of, topology_help, write_json};
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SPEC", help = topology_help(), required_unless_present = "batch")]
     topology: Option<String>,
     /// The multicast algorithm.
-    #[arg(long, value_name = "NAME", value_parser = one_of(ALGORITHMS), required_unless_present = "batch")]
+    #[arg(long, value_name = "NAME", value_parser = one_of(&algorithm_names()), required_unless_present = "batch")]
     algorithm: Option<String>,
     /// The routing, for algorithms that leave a choice.
     #[arg(long, value_name = "NAME", value_parser = one_of(&ROUTINGS))]
@@ -215,7 +215,7 @@ fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
     for worm in &summary.worms {
         let from = node_name(network, worm.from);
         let after = worm.after.map_or_else(|| "-".to_owned(), |trigger| trigger.to_string());
-        let visit = |node: &wormcast::network::NodeId| {
+        let visit = |node: &crate::network::NodeId| {
             let absorbed = if relays.binary_search(node).is_ok() { " (absorbed)" } else { "" };
             format!("{}{absorbed}", node_name(network, *node))
         };

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::lab::{Experiment, Findings, Override, experiments_page, stored_sweep, write_file};
 use clap::Args;
-use wormcast::lab::{Experiment, Findings, Override, experiments_page, stored_sweep, write_file};
 
 use super::results::{Places, failure};
 use crate::failure::Failure;

@@ -5,12 +5,12 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::Args;
-use indicatif::ProgressBar;
-use wormcast::lab::{
+use crate::lab::{
     PAPERS, ReproductionObserver, Selection, Status, Store, Verdict, check_file, claims_named, reproduction_page,
     write_file,
 };
+use clap::Args;
+use indicatif::ProgressBar;
 
 use super::results::{failure, progress_bar, threads, unusable};
 use super::{Format, write_json};

@@ -6,9 +6,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::lab::{RunError, Store, StoreError, SweepError};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use wormcast::lab::{RunError, Store, StoreError, SweepError};
 
 use crate::failure::Failure;
 

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use clap::Args;
-use indicatif::ProgressBar;
-use wormcast::lab::{
+use crate::lab::{
     Experiment, Findings, Observer, Outcome, PlotError, PointSummary, Status, Store, csv, plot, run_sweep,
     stored_sweep, write_file,
 };
+use clap::Args;
+use indicatif::ProgressBar;
 
 use super::experiment::ExperimentArguments;
 use super::results::{Places, failure, progress_bar, threads, unusable};

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use clap::{Args, ValueEnum, ValueHint};
-use serde::Serialize;
-use wormcast::network::{
+use crate::network::{
     Degrees, FileFormat, Network, NetworkAnynet, NetworkDot, NetworkEdgeList, NetworkGraphml, NetworkIbsim,
     NetworkNodeLink, NetworkSvg, NodeId, RouterId,
 };
+use clap::{Args, ValueEnum, ValueHint};
+use serde::Serialize;
 
 use super::{network, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::rc::Rc;
 
+use crate::multicast::{Algorithm, Options, Plan, algorithm_by_name};
+use crate::network::{Network, TopologySpec, read_text};
 use serde::Serialize;
-use wormcast::multicast::{Algorithm, Options, Plan, algorithm_by_name};
-use wormcast::network::{Network, TopologySpec, read_text};
 
 use super::answer::Answer;
 use super::request::Request;

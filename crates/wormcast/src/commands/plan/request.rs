@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::multicast::Multicast;
+use crate::network::{Network, NodeError, NodeId, parse_node, parse_node_list};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
-use wormcast::multicast::Multicast;
-use wormcast::network::{Network, NodeError, NodeId, parse_node, parse_node_list};
 
 use super::{FlitBits, Ports};
 use crate::failure::Failure;

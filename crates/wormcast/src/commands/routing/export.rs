@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use clap::ValueEnum;
-use wormcast::lab::write_file;
-use wormcast::network::{ChannelId, Network, TopologyError};
-use wormcast::routing::{
+use crate::lab::write_file;
+use crate::network::{ChannelId, Network, TopologyError};
+use crate::routing::{
     Arrival, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation, TablesError, TablesText,
     analyse_tables, choose_tables,
 };
+use clap::ValueEnum;
 
 use super::is_safe;
 use super::report::{Exported, router};

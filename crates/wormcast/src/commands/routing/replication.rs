@@ -1,12 +1,12 @@
 //! How worms of an algorithm are replicated, and whether they can block each other then.
 
+use crate::multicast::Algorithm;
+use crate::network::Network;
+use crate::routing::{Dependencies, Resource, synchronous_deadlock};
+use crate::simulation::{Buffer, EngineConfig, MAX_LENGTH, Replication, Reservation, Timing, Wormhole};
 use clap::ValueEnum;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wormcast::multicast::Algorithm;
-use wormcast::network::Network;
-use wormcast::routing::{Dependencies, Resource, synchronous_deadlock};
-use wormcast::simulation::{Buffer, EngineConfig, MAX_LENGTH, Replication, Reservation, Timing, Wormhole};
 
 use super::Arguments;
 use crate::failure::Failure;

@@ -2,11 +2,11 @@
 
 use super::Multicasts;
 use super::replication::Replicating;
-use serde::Serialize;
-use wormcast::network::{ChannelId, Network, NodeId, RouterId};
-use wormcast::routing::{
+use crate::network::{ChannelId, Network, NodeId, RouterId};
+use crate::routing::{
     Fault, ForwardingTables, LinkLoad, Resource, RoutingRelation, TablesReport, TurnRouting, TurnSet, Witness, survey,
 };
+use serde::Serialize;
 
 /// What the analysis finds. Fields of turn sets are null for routings that are none, those of tables for routings without.
 #[derive(Serialize)]
