@@ -47,7 +47,7 @@ proptest! {
         let defined = algorithm_by_name(algorithm, &network, &Options::default()).is_ok();
         let algorithm = if defined { algorithm } else { "separate" };
         let summary = plan(&network, algorithm, &multicast);
-        let svg = plan_svg(&network, &summary, &multicast);
+        let svg = plan_svg(&network, algorithm, &summary, &multicast);
         prop_assert!(!svg.contains("NaN") && !svg.contains("inf"));
         let elements = elements(&svg);
         let count = |name| elements.iter().filter(|element| *element == name).count();
@@ -66,7 +66,7 @@ proptest! {
 fn no_two_worms_are_drawn_on_the_same_line() {
     let line = "mesh:6".parse::<TopologySpec>().unwrap().build().unwrap();
     let multicast = Multicast::new(NodeId::new(0), &[1, 2, 3, 4, 5].map(NodeId::new));
-    let svg = plan_svg(&line, &plan(&line, "separate", &multicast), &multicast);
+    let svg = plan_svg(&line, "separate", &plan(&line, "separate", &multicast), &multicast);
     let worms: Vec<&str> = svg.split("<polyline fill=\"none\" stroke-width=\"2\"").skip(1).collect();
     let mut heights: Vec<&str> = worms
         .iter()
@@ -98,7 +98,7 @@ fn trees_have_a_row_for_each_step_and_cross_nowhere() {
     let everyone: Vec<NodeId> = (0..64).map(NodeId::new).collect();
     for algorithm in ["u-cube", "maxport", "combine", "w-sort"] {
         let multicast = Multicast::new(NodeId::new(21), &everyone);
-        let svg = plan_svg(&cube, &plan(&cube, algorithm, &multicast), &multicast);
+        let svg = plan_svg(&cube, algorithm, &plan(&cube, algorithm, &multicast), &multicast);
         let number = |element: &str, name: &str| -> f64 {
             let (_, value) = element.split_once(&format!(" {name}=\"")).unwrap();
             value.split_once('"').unwrap().0.parse().unwrap()

@@ -20,13 +20,15 @@ const LANE: f64 = 4.5;
 const WIDEST: f64 = 20.0;
 /// The height of the title above the network.
 const TITLE: f64 = 26.0;
+/// The width of a character of the title.
+const TITLE_CHARACTER: f64 = 7.0;
 const LINE: f64 = 16.0;
 /// The width of a character in the legend.
 const CHARACTER: f64 = 6.7;
 /// How many characters of visits a line of the legend holds.
 const LEGEND_CHARACTERS: usize = 52;
 
-/// A plan as an SVG picture.
+/// A plan as an SVG picture, with the name of the algorithm that made it.
 ///
 /// The source is a black square. Each worm has a colour, and a dash pattern where there are more worms than colours; it runs to
 /// the right of its links and in a lane of its own beside other worms. The nodes that it delivers to are filled with its
@@ -43,16 +45,16 @@ const LEGEND_CHARACTERS: usize = 52;
 /// let algorithm = algorithm_by_name("dual-path", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(NodeId::new(5), &[NodeId::new(0), NodeId::new(15)]);
 /// let summary = algorithm.plan(&mesh, &multicast).summary(&mesh, algorithm.routing(), PortModel::One)?;
-/// let svg = plan_svg(&mesh, &summary, &multicast);
+/// let svg = plan_svg(&mesh, algorithm.name(), &summary, &multicast);
 /// assert!(svg.starts_with("<svg ") && svg.contains("worm 1"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn plan_svg(network: &Network, summary: &PlanSummary, multicast: &Multicast) -> String {
+pub fn plan_svg(network: &Network, algorithm: &str, summary: &PlanSummary, multicast: &Multicast) -> String {
     let layout = Layout::new(network);
     let lanes = Lanes::new(&layout, summary);
     let forwards = summary.worms.iter().any(|worm| worm.after.is_some());
     let tree = TreeDiagram::new(network, summary, multicast);
-    let picture = Picture { network, layout, summary, multicast, lanes, forwards, tree };
+    let picture = Picture { network, algorithm, layout, summary, multicast, lanes, forwards, tree };
     let mut svg = String::new();
     // Writing to a string does not fail.
     let _ = picture.write(&mut svg);
@@ -122,6 +124,7 @@ impl Run {
 
 struct Picture<'a> {
     network: &'a Network,
+    algorithm: &'a str,
     layout: Layout<'a>,
     summary: &'a PlanSummary,
     multicast: &'a Multicast,
@@ -137,10 +140,12 @@ impl Picture<'_> {
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
+        let title = self.title();
         let legend = self.legend();
         let longest = legend.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let width = self.layout.width() + 40.0 + longest as f64 * CHARACTER + 20.0;
         let width = width.max(self.tree.as_ref().map_or(0.0, |tree| tree.width() + 20.0));
+        let width = width.max(title.chars().count() as f64 * TITLE_CHARACTER + 28.0);
         let tree_top = TITLE + self.layout.height().max((legend.len() as f64 + 2.0) * LINE);
         let height = tree_top + self.tree.as_ref().map_or(0.0, TreeDiagram::height);
         writeln!(
@@ -148,7 +153,6 @@ impl Picture<'_> {
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
         )?;
         writeln!(out, r##"<rect width="100%" height="100%" fill="#ffffff"/>"##)?;
-        let title = self.title();
         writeln!(
             out,
             r##"<text x="14" y="20" font-family="sans-serif" font-size="13" fill="#222222">{}</text>"##,
@@ -179,7 +183,8 @@ impl Picture<'_> {
         let steps =
             if self.forwards { format!(", {}", count(self.summary.steps as usize, "step")) } else { String::new() };
         format!(
-            "{}: from {} to {}, {}{steps}",
+            "{} on {}: from {} to {}, {}{steps}",
+            self.algorithm,
             self.network.name(),
             node_name(self.network, self.multicast.source()),
             count(self.multicast.destinations().len(), "destination"),

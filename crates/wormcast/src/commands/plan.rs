@@ -151,7 +151,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
             matrices.iter().try_for_each(|matrix| write_matrix(out, &network, matrix))
         }
         Output::Json => write_json(out, &answer),
-        Output::Svg => Ok(out.write_all(plan_svg(&network, &summary, &multicast).as_bytes())?),
+        Output::Svg => Ok(out.write_all(plan_svg(&network, algorithm.name(), &summary, &multicast).as_bytes())?),
         Output::Dot => Ok(out.write_all(plan_dot(&network, &summary, &multicast).as_bytes())?),
     }
 }

@@ -6,6 +6,7 @@ mod documents;
 mod experiment;
 mod folder;
 mod output;
+mod pictures;
 mod plan;
 mod reproduce;
 mod routing;
