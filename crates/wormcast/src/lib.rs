@@ -35,3 +35,17 @@ pub use wormcast_multicast as multicast;
 pub use wormcast_network as network;
 pub use wormcast_routing as routing;
 pub use wormcast_simulation as simulation;
+
+/// The guide's listings, compiled and run as doc tests.
+#[cfg(doctest)]
+mod guide {
+    #[cfg(feature = "command")]
+    #[doc = include_str!("../guide/algorithm.md")]
+    mod algorithm {}
+
+    #[doc = include_str!("../guide/topology.md")]
+    mod topology {}
+
+    #[doc = include_str!("../guide/observer.md")]
+    mod observer {}
+}

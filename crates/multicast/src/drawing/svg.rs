@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 
 use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, escape_xml};
 
+use super::branches::BranchDiagram;
 use super::offset::{arrow, arrow_head, offset, parallel};
 use super::palette::{Style, style};
 use super::tree::TreeDiagram;
@@ -35,7 +36,8 @@ const LEGEND_CHARACTERS: usize = 52;
 /// colour and numbered in the order of delivery. A legend lists every worm's visits.
 ///
 /// Where nodes forward the message, colours and numbers are those of steps instead, and the legend lists each step's worms. If all
-/// worms are unicasts, their tree is drawn below: a row for each step.
+/// worms are unicasts, their tree is drawn below: a row for each step. Below a single worm that branches is its tree, with a row for
+/// each hop.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name, plan_svg};
@@ -54,7 +56,8 @@ pub fn plan_svg(network: &Network, algorithm: &str, summary: &PlanSummary, multi
     let lanes = Lanes::new(&layout, summary);
     let forwards = summary.worms.iter().any(|worm| worm.after.is_some());
     let tree = TreeDiagram::new(network, summary, multicast);
-    let picture = Picture { network, algorithm, layout, summary, multicast, lanes, forwards, tree };
+    let branches = BranchDiagram::new(network, summary);
+    let picture = Picture { network, algorithm, layout, summary, multicast, lanes, forwards, tree, branches };
     let mut svg = String::new();
     // Writing to a string does not fail.
     let _ = picture.write(&mut svg);
@@ -132,6 +135,7 @@ struct Picture<'a> {
     /// Whether colours and numbers are those of steps.
     forwards: bool,
     tree: Option<TreeDiagram<'a>>,
+    branches: Option<BranchDiagram<'a>>,
 }
 
 impl Picture<'_> {
@@ -145,9 +149,12 @@ impl Picture<'_> {
         let longest = legend.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let width = self.layout.width() + 40.0 + longest as f64 * CHARACTER + 20.0;
         let width = width.max(self.tree.as_ref().map_or(0.0, |tree| tree.width() + 20.0));
+        let width = width.max(self.branches.as_ref().map_or(0.0, |tree| tree.width() + 20.0));
         let width = width.max(title.chars().count() as f64 * TITLE_CHARACTER + 28.0);
         let tree_top = TITLE + self.layout.height().max((legend.len() as f64 + 2.0) * LINE);
-        let height = tree_top + self.tree.as_ref().map_or(0.0, TreeDiagram::height);
+        let height = tree_top
+            + self.tree.as_ref().map_or(0.0, TreeDiagram::height)
+            + self.branches.as_ref().map_or(0.0, BranchDiagram::height);
         writeln!(
             out,
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
@@ -174,6 +181,11 @@ impl Picture<'_> {
         if let Some(tree) = &self.tree {
             writeln!(out, r#"<g transform="translate(0 {tree_top:.0})">"#)?;
             tree.write(out)?;
+            writeln!(out, "</g>")?;
+        }
+        if let Some(branches) = &self.branches {
+            writeln!(out, r#"<g transform="translate(0 {tree_top:.0})">"#)?;
+            branches.write(out)?;
             writeln!(out, "</g>")?;
         }
         writeln!(out, "</svg>")
@@ -237,7 +249,7 @@ impl Picture<'_> {
         writeln!(out, "</g>")
     }
 
-    /// An arrow head at each delivery: the first arrival at the node that is next or, in a tree, the only one.
+    /// An arrow head at each delivery; of a path at the first arrival at the node that is next.
     fn write_heads(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
         let Style { colour, .. } = self.style(worm);
         writeln!(out, r#"<g stroke="none" fill="{colour}"><title>worm {}</title>"#, worm.id)?;
@@ -247,8 +259,17 @@ impl Picture<'_> {
         }
         let apart = |node: NodeId| self.layout.node_position(node).is_some();
         let mut awaited = worm.visits.iter().filter(|&&node| !apart(node)).peekable();
-        for (&channel, distance) in worm.channels.iter().zip(self.lanes.distances(worm)) {
-            if awaited.next_if(|&&node| self.network.router_of(node) == self.network.to(channel)).is_none() {
+        let channels = worm.channels.iter().enumerate().zip(self.lanes.distances(worm));
+        for ((place, &channel), distance) in channels {
+            let next = |&&node: &&NodeId| self.network.router_of(node) == self.network.to(channel);
+            // Where a worm branches, it may pass a router on the way up and deliver there on the way down.
+            let delivers = match worm.branches.get(place) {
+                Some(branch) => {
+                    branch.delivers && self.network.nodes_of(self.network.to(channel)).any(|node| !apart(node))
+                }
+                None => awaited.next_if(next).is_some(),
+            };
+            if !delivers {
                 continue;
             }
             if let Some([.., from, to]) = self.layout.lines(channel).last().map(Vec::as_slice) {

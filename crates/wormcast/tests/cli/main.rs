@@ -6,6 +6,7 @@ mod documents;
 mod experiment;
 mod folder;
 mod output;
+mod own_algorithm;
 mod pictures;
 mod plan;
 mod reproduce;
