@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
+use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 
 mod compare;
 mod completions;

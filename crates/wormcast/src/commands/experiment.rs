@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::lab::{Experiment, Override};
 use clap::Args;
 
 use crate::failure::Failure;
+use crate::lab::{Experiment, Override};
 
 /// An experiment file and settings beside it.
 #[derive(Args)]

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::lab::write_file;
 use clap::{Args, CommandFactory, ValueHint};
 use clap_mangen::Man;
 
 use super::Cli;
 use crate::failure::Failure;
+use crate::lab::write_file;
 
 /// Write manual pages: one of the command, and one of each subcommand.
 #[derive(Args)]

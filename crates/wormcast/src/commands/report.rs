@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::lab::{Experiment, Findings, Override, experiments_page, stored_sweep, write_file};
 use clap::Args;
 
 use super::results::{Places, failure};
 use crate::failure::Failure;
+use crate::lab::{Experiment, Findings, Override, experiments_page, stored_sweep, write_file};
 
 /// Make a page of experiments from the store: plots, tables, verdicts, files. Runs nothing.
 ///

@@ -6,11 +6,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::lab::{RunError, Store, StoreError, SweepError};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;
+use crate::lab::{RunError, Store, StoreError, SweepError};
 
 /// Where results are kept.
 #[derive(Args)]

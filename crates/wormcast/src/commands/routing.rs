@@ -3,6 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
+use clap::{ArgGroup, Args, ValueHint};
+
+use super::plan::batch::plan_all;
+use super::{Format, network, one_of, topology_help, write_json};
+use crate::failure::Failure;
 use crate::lab::write_file;
 use crate::multicast::{Algorithm, Options, add_plan, algorithm_by_name, algorithm_names};
 use crate::network::{ChannelId, MAX_PORTS, Network, RouterId};
@@ -11,11 +16,6 @@ use crate::routing::{
     routing_by_name, witness_of_relation, witness_of_tables,
 };
 use crate::simulation::{Buffer, Reservation};
-use clap::{ArgGroup, Args, ValueHint};
-
-use super::plan::batch::plan_all;
-use super::{Format, network, one_of, topology_help, write_json};
-use crate::failure::Failure;
 use export::{Form, export_routing};
 use replication::{Replicating, buffer, replicated, reservation};
 use report::{Analysis, Subject, Tables};

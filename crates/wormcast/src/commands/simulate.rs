@@ -4,12 +4,6 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::lab::{PointSpec, check_file, write_file};
-use crate::network::ChannelSpace;
-use crate::routing::{Resource, synchronous_deadlock};
-use crate::simulation::{
-    BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
-};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -17,6 +11,12 @@ use serde_json::{Value as Json, json};
 use super::experiment::ExperimentArguments;
 use super::{Format, write_figure, write_json};
 use crate::failure::Failure;
+use crate::lab::{PointSpec, check_file, write_file};
+use crate::network::ChannelSpace;
+use crate::routing::{Resource, synchronous_deadlock};
+use crate::simulation::{
+    BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
+};
 
 /// Simulate one configuration of an experiment file.
 ///

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
+use clap::ValueEnum;
+
+use super::is_safe;
+use super::report::{Exported, router};
+use crate::failure::Failure;
 use crate::lab::write_file;
 use crate::network::{ChannelId, Network, TopologyError};
 use crate::routing::{
     Arrival, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation, TablesError, TablesText,
     analyse_tables, choose_tables,
 };
-use clap::ValueEnum;
-
-use super::is_safe;
-use super::report::{Exported, router};
-use crate::failure::Failure;
 
 /// The form of exported tables.
 #[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

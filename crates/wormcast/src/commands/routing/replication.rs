@@ -1,15 +1,15 @@
 //! How worms of an algorithm are replicated, and whether they can block each other then.
 
-use crate::multicast::Algorithm;
-use crate::network::Network;
-use crate::routing::{Dependencies, Resource, synchronous_deadlock};
-use crate::simulation::{Buffer, EngineConfig, MAX_LENGTH, Replication, Reservation, Timing, Wormhole};
 use clap::ValueEnum;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Arguments;
 use crate::failure::Failure;
+use crate::multicast::Algorithm;
+use crate::network::Network;
+use crate::routing::{Dependencies, Resource, synchronous_deadlock};
+use crate::simulation::{Buffer, EngineConfig, MAX_LENGTH, Replication, Reservation, Timing, Wormhole};
 
 /// How worms are replicated, and outputs reserved for them.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]

@@ -1,12 +1,13 @@
 //! The analysis of a routing as data.
 
+use serde::Serialize;
+
 use super::Multicasts;
 use super::replication::Replicating;
 use crate::network::{ChannelId, Network, NodeId, RouterId};
 use crate::routing::{
     Fault, ForwardingTables, LinkLoad, Resource, RoutingRelation, TablesReport, TurnRouting, TurnSet, Witness, survey,
 };
-use serde::Serialize;
 
 /// What the analysis finds. Fields of turn sets are null for routings that are none, those of tables for routings without.
 #[derive(Serialize)]
