@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<(String, Vec<String>)>, Diagnostic> {
-        let document = Document::new("x.toml", text, &[], false);
+        let document = Document::new("x.toml", text, &[]);
         let (tree, _) = document.tree()?;
         let axes = axes(&document, tree.get("sweep").unwrap())?;
         Ok(axes.into_iter().map(|axis| (axis.key, axis.values.into_iter().map(|value| value.text).collect())).collect())

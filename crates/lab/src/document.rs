@@ -46,7 +46,9 @@ impl Override {
 }
 
 /// The table of a file with the settings of its quick version.
-pub(crate) const QUICK: &str = "quick";
+const QUICK: &str = "quick";
+/// The table of a file with its variations, each a table of settings.
+const VARIATION: &str = "variation";
 
 /// The file's text and the overrides, in the order in which they apply.
 #[derive(Clone, Debug)]
@@ -56,11 +58,14 @@ pub(crate) struct Document {
     overrides: Vec<Override>,
     /// Whether the settings of its table `quick` apply.
     quick: bool,
+    /// Which of its variations applies.
+    variation: Option<String>,
 }
 
 impl Document {
-    pub(crate) fn new(path: &str, text: &str, overrides: &[Override], quick: bool) -> Self {
-        Self { path: path.to_owned(), text: text.into(), overrides: overrides.to_vec(), quick }
+    pub(crate) fn new(path: &str, text: &str, overrides: &[Override]) -> Self {
+        let overrides = overrides.to_vec();
+        Self { path: path.to_owned(), text: text.into(), overrides, quick: false, variation: None }
     }
 
     /// Its quick version.
@@ -73,17 +78,89 @@ impl Document {
         DeTable::parse(&self.text).is_ok_and(|tree| tree.get_ref().contains_key(QUICK))
     }
 
-    /// The table of all settings, those of the quick version and the overrides applied, and the dotted paths of the overrides.
-    pub(crate) fn tree(&self) -> Result<(Tree<'_>, Vec<Vec<String>>), Diagnostic> {
-        let mut tree = DeTable::parse(&self.text).map_err(|error| self.serde_error(&error))?.into_inner();
-        if let Some(quick) = tree.remove(QUICK) {
+    /// One of its variations, of the quick version if this is it.
+    pub(crate) fn variation(&self, name: &str) -> Self {
+        Self { variation: Some(name.to_owned()), ..self.clone() }
+    }
+
+    /// The names of its variations, in the file's order.
+    pub(crate) fn variations(&self) -> Vec<String> {
+        self.variations_table().into_iter().flatten().map(|(name, _)| name.into_inner().into_owned()).collect()
+    }
+
+    /// What a variation sets: dotted paths, and the values as they stand in the file.
+    pub(crate) fn variation_settings(&self, name: &str) -> Vec<(String, String)> {
+        let mut settings = Vec::new();
+        let varied = self.variations_table().and_then(|mut table| table.remove(name));
+        if let Some(DeValue::Table(table)) = varied.map(Spanned::into_inner) {
+            self.leaves(&table, "", &mut settings);
+        }
+        settings
+    }
+
+    /// The table of variations, if there is one.
+    fn variations_table(&self) -> Option<Tree<'_>> {
+        match DeTable::parse(&self.text).ok()?.into_inner().remove(VARIATION)?.into_inner() {
+            DeValue::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    fn leaves(&self, table: &Tree<'_>, prefix: &str, settings: &mut Vec<(String, String)>) {
+        for (key, value) in table {
+            let path = format!("{prefix}{}", key.get_ref());
+            match value.get_ref() {
+                DeValue::Table(inner) => self.leaves(inner, &format!("{path}."), settings),
+                _ => settings.push((path, self.text[value.span()].to_owned())),
+            }
+        }
+    }
+
+    /// Takes the file's versions out of its settings and lays the chosen ones over the others.
+    fn apply_versions(&self, tree: &mut Tree<'_>) -> Result<(), Diagnostic> {
+        let (quick, variations) = (tree.remove(QUICK), tree.remove(VARIATION));
+        let mut chosen = Vec::new();
+        if let Some(quick) = quick {
             let span = quick.span();
             match quick.into_inner() {
-                DeValue::Table(quick) if self.quick => merge(&mut tree, quick),
+                DeValue::Table(quick) if self.quick => chosen.push(quick),
                 DeValue::Table(_) => {}
                 _ => return Err(self.error(span, "`quick` is a table: expected the settings of the quick version")),
             }
         }
+        if let Some(variations) = variations {
+            let span = variations.span();
+            let DeValue::Table(table) = variations.into_inner() else {
+                return Err(self.error(span, "`variation` is a table of variations, as in `[variation.no-startup]`"));
+            };
+            for (name, variation) in table {
+                let span = variation.span();
+                let DeValue::Table(settings) = variation.into_inner() else {
+                    let message = format!("the variation `{}` is a table: expected settings", name.get_ref());
+                    return Err(self.error(span, message));
+                };
+                if self.variation.as_deref() == Some(name.get_ref().as_ref()) {
+                    chosen.push(settings);
+                }
+            }
+        }
+        for version in chosen {
+            for name in [QUICK, VARIATION] {
+                if let Some(inner) = version.get(name) {
+                    return Err(
+                        self.error(inner.span(), format!("a version of an experiment has no `{name}` of its own"))
+                    );
+                }
+            }
+            merge(tree, version);
+        }
+        Ok(())
+    }
+
+    /// The table of all settings, those of the chosen versions and the overrides applied, and the dotted paths of the overrides.
+    pub(crate) fn tree(&self) -> Result<(Tree<'_>, Vec<Vec<String>>), Diagnostic> {
+        let mut tree = DeTable::parse(&self.text).map_err(|error| self.serde_error(&error))?.into_inner();
+        self.apply_versions(&mut tree)?;
         let mut paths = Vec::with_capacity(self.overrides.len());
         for (index, given) in self.overrides.iter().enumerate() {
             // Spans beyond the text stand for overrides.
@@ -262,7 +339,7 @@ mod tests {
 
     fn overridden(text: &str, set: &[&str]) -> Result<toml::Table, Diagnostic> {
         let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
-        let document = Document::new("x.toml", text, &overrides, false);
+        let document = Document::new("x.toml", text, &overrides);
         let (tree, _) = document.tree()?;
         document.typed(tree)
     }
@@ -284,14 +361,35 @@ mod tests {
         let text = "a = 1\n[b]\nc = [2]\nd = 3\n[quick]\nb = { c = [4, 5], e = 6 }\na = 7\n";
         let table = |quick, set: &[&str]| {
             let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
-            let document = Document::new("x.toml", text, &overrides, quick);
+            let document = Document::new("x.toml", text, &overrides);
+            let document = if quick { document.quick() } else { document };
             document.typed::<toml::Table>(document.tree().unwrap().0).unwrap().to_string()
         };
         assert_eq!(table(false, &[]), "a = 1\n\n[b]\nc = [2]\nd = 3\n");
         assert_eq!(table(true, &["b.e=8"]), "a = 7\n\n[b]\nc = [4, 5]\nd = 3\ne = 8\n");
-        assert!(Document::new("x.toml", text, &[], false).has_quick());
-        let document = Document::new("x.toml", "quick = true", &[], true);
+        assert!(Document::new("x.toml", text, &[]).has_quick());
+        let document = Document::new("x.toml", "quick = true", &[]).quick();
         assert!(document.tree().unwrap_err().to_string().starts_with("x.toml:1:9: `quick` is a table"));
+    }
+
+    #[test]
+    fn a_variation_is_laid_over_the_quick_version() {
+        let text = "a = 1\nb = 2\nc.d = 3\nquick.a = 4\nquick.b = 5\n[variation.deep]\nb = 6\nc = { e = [7, 8] }\n[variation.other]\n";
+        let file = Document::new("x.toml", text, &[]);
+        let table =
+            |document: &Document| document.typed::<toml::Table>(document.tree().unwrap().0).unwrap().to_string();
+        assert_eq!(file.variations(), ["deep", "other"]);
+        assert_eq!(table(&file.variation("deep")), "a = 1\nb = 6\n\n[c]\nd = 3\ne = [7, 8]\n");
+        assert_eq!(table(&file.quick().variation("deep")), "a = 4\nb = 6\n\n[c]\nd = 3\ne = [7, 8]\n");
+        assert_eq!(table(&file.quick().variation("other")), table(&file.quick()));
+        let settings = [("b", "6"), ("c.e", "[7, 8]")].map(|(path, value)| (path.to_owned(), value.to_owned()));
+        assert_eq!(file.variation_settings("deep"), settings);
+        let message = |text| Document::new("x.toml", text, &[]).variation("a").tree().unwrap_err().to_string();
+        assert!(message("variation = 1").starts_with("x.toml:1:13: `variation` is a table of variations"));
+        assert!(message("variation.b = 1").starts_with("x.toml:1:15: the variation `b` is a table"));
+        assert!(
+            message("[variation.a]\nquick.c = 1").ends_with("a version of an experiment has no `quick` of its own")
+        );
     }
 
     #[test]
@@ -311,7 +409,7 @@ mod tests {
 
     #[test]
     fn places_are_those_of_values_and_tables() {
-        let document = Document::new("x.toml", "[a]\nb = { c = 10 }\n", &[], false);
+        let document = Document::new("x.toml", "[a]\nb = { c = 10 }\n", &[]);
         let (tree, _) = document.tree().unwrap();
         let text = |path| document.error(Document::place(&tree, path), "").span_text().unwrap().to_owned();
         assert_eq!(text("a.b.c"), "10");

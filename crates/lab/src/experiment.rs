@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 use wormcast_multicast::own_revision;
 use wormcast_network::TopologySpec;
+use wormcast_routing::routing_has_root;
 use wormcast_simulation::{Mode, Switching};
 
 use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
@@ -89,11 +90,13 @@ impl Experiment {
     /// # Errors
     /// If the text is no TOML, or a setting is unknown, of the wrong type or impossible.
     pub fn parse(path: &str, text: &str, overrides: &[Override]) -> Result<Self, Diagnostic> {
-        let document = Document::new(path, text, overrides, false);
+        let document = Document::new(path, text, overrides);
         let experiment = Self::of(&document)?;
-        if experiment.has_quick() {
-            // What is wrong with it is said before anybody asks for it.
-            experiment.quick()?;
+        // What is wrong with its versions is said before anybody asks for them.
+        let quick = experiment.quick()?;
+        for name in experiment.variations() {
+            experiment.variation(&name)?;
+            quick.variation(&name)?;
         }
         Ok(experiment)
     }
@@ -109,6 +112,42 @@ impl Experiment {
     /// As [`parse`](Self::parse), for the settings of the quick version.
     pub fn quick(&self) -> Result<Self, Diagnostic> {
         Self::of(&self.document.quick())
+    }
+
+    /// The names of the file's variations, in its order: tables `variation.NAME` of settings that are laid over the others, to see what
+    /// depends on them.
+    pub fn variations(&self) -> Vec<String> {
+        self.document.variations()
+    }
+
+    /// One of its variations, of the quick version if this is it.
+    ///
+    /// # Errors
+    /// If there is none of that name, and as [`parse`](Self::parse), for the settings of the variation.
+    pub fn variation(&self, name: &str) -> Result<Self, Diagnostic> {
+        let known = self.variations();
+        if !known.iter().any(|variation| variation == name) {
+            let expected = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let expected =
+                if known.is_empty() { "a table `[variation.NAME]` of settings".to_owned() } else { expected };
+            let message = format!("there is no variation `{name}`: expected {expected}");
+            let help = did_you_mean(name, known.iter().map(String::as_str));
+            return Err(Diagnostic::file(self.path(), message).with_help(help));
+        }
+        Self::of(&self.document.variation(name))
+    }
+
+    /// What a variation changes, in one line: its settings, without the title and the claims, and without the stop rule if there are others.
+    pub fn variation_settings(&self, name: &str) -> String {
+        let told = |asides: &[&str]| -> Vec<String> {
+            let settings = self.document.variation_settings(name).into_iter();
+            let settings = settings.filter(|(path, _)| !asides.iter().any(|aside| path.starts_with(aside)));
+            let line = |value: &str| value.split_whitespace().collect::<Vec<_>>().join(" ");
+            settings.map(|(path, value)| format!("{path} = {}", line(&value))).collect()
+        };
+        let found =
+            [&["title", "claim", "stop."][..], &["title", "claim"]].map(told).into_iter().find(|told| !told.is_empty());
+        found.map_or_else(|| "other claims".to_owned(), |told| told.join(", "))
     }
 
     fn of(document: &Document) -> Result<Self, Diagnostic> {
@@ -377,8 +416,12 @@ impl Experiment {
             // In mode `trees` the name is that of a construction.
             algorithm_revision: if file.run.mode == Some(Mode::Trees) { None } else { own_revision(&algorithm) },
             algorithm,
+            // Where routings are swept, the root is that of those that have one.
+            root: file.root.filter(|_| {
+                let swept = self.axes.iter().any(|axis| axis.key == "routing");
+                !swept || file.routing.as_deref().is_none_or(routing_has_root)
+            }),
             routing: file.routing,
-            root: file.root,
             seed: file.seed,
             engine: file.engine,
             faults: file.faults,

@@ -72,6 +72,10 @@ pub(crate) struct ExperimentFile {
     #[serde(default)]
     #[allow(dead_code, reason = "taken out of the document before; here for the schema")]
     quick: Option<Box<ExperimentFile>>,
+    /// Variations of the experiment by their names: settings that are laid over the others, to see what depends on them.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken out of the document before; here for the schema")]
+    variation: BTreeMap<String, ExperimentFile>,
 }
 
 /// Links that have failed before the run, for algorithms on spanning trees.

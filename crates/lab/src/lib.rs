@@ -61,10 +61,10 @@ pub use file::{Engine, FaultInformation, FaultSettings, Quantity, Stop, TimeUnit
 pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
-pub use report::{Page, experiments_page, reproduction_page};
+pub use report::{Page, Reported, experiments_page, reproduction_page, shell_line};
 pub use reproduction::{
     CLAIMS, Checked, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction, ReproductionObserver,
-    Selection, UnknownClaim, claims_named,
+    Selection, UnknownClaim, Varied, claims_named, stored_variations,
 };
 pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
 pub use scenarios::{Job, JobError};

@@ -65,7 +65,9 @@ pub use multidestination::{Branches, Decision, MultidestinationRouting, Step, no
 pub use negative_first::NegativeFirst;
 pub use numbering::{ChannelNumbering, NotAProof};
 pub use reachability::ReachabilityRouting;
-pub use registry::{ROUTINGS, RoutingError, RoutingOptions, UnknownName, check_routing_name, routing_by_name};
+pub use registry::{
+    ROUTINGS, RoutingError, RoutingOptions, UnknownName, check_routing_name, routing_by_name, routing_has_root,
+};
 pub use relation::{NoRoute, RoutingRelation, Unsupported, append_route, nearest_channels};
 pub use replication::synchronous_deadlock;
 pub use spam_routing::SpamRouting;

@@ -101,6 +101,11 @@ pub fn check_routing_name(name: &str) -> Result<(), UnknownName> {
     Err(unknown(name))
 }
 
+/// Whether the routing of this name has a root, which [`RoutingOptions::root`] names.
+pub fn routing_has_root(name: &str) -> bool {
+    matches!(name, "up-down" | "up-down-deterministic" | "spam")
+}
+
 fn unknown(name: &str) -> UnknownName {
     UnknownName { kind: "routing", given: name.to_owned(), expected: ROUTINGS.to_vec() }
 }
@@ -128,7 +133,7 @@ pub fn routing_by_name(
     let over_turns = |name, turns, choice| -> Result<Box<dyn RoutingRelation>, RoutingError> {
         Ok(Box::new(TurnRouting::new(name, network, turns, choice)))
     };
-    if options.root.is_some() && !matches!(name, "up-down" | "up-down-deterministic" | "spam") {
+    if options.root.is_some() && !routing_has_root(name) {
         check_routing_name(name)?;
         return Err(RoutingError::NoRoot(name.to_owned()));
     }

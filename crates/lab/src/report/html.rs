@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{Block, Cell, Page};
+use super::{Block, Cell, Page, pieces};
 use crate::verdict::Verdict;
 
 const STYLE: &str = include_str!("style.css");
@@ -38,10 +38,13 @@ pub(super) fn page(page: &Page) -> String {
 fn block(of: &Block) -> Markup {
     html! {
         @match of {
-            Block::Text(text) => p { (text) },
-            Block::Verdict { verdict, text, because } => div.claim {
-                p { (badge(*verdict)) " " (text) }
-                @for line in because.lines() { p.because { (line) } }
+            Block::Text(text) => p { (words(text)) },
+            Block::Verdict { verdict, text, because, source } => div.claim {
+                p {
+                    (badge(*verdict)) " " (words(text))
+                    @if let Some(source) = source { " " span.source { "(" a href={ "#" (source) } { (source) } ")" } }
+                }
+                @for line in because.lines() { p.because { (words(line)) } }
             },
             Block::Figure { caption, svg, .. } => figure {
                 (PreEscaped(drawing(svg)))
@@ -63,11 +66,16 @@ fn block(of: &Block) -> Markup {
 fn cell(cell: &Cell) -> Markup {
     html! {
         @match cell {
-            Cell::Text(text) | Cell::Number(text) => (text),
+            Cell::Text(text) | Cell::Number(text) => (words(text)),
             Cell::Verdict(verdict) => (badge(*verdict)),
             Cell::Link { text, anchor } => a href={ "#" (anchor) } { (text) },
         }
     }
+}
+
+/// Text with its code marked.
+fn words(text: &str) -> Markup {
+    html! { @for (is_code, piece) in pieces(text) { @if is_code { code { (piece) } } @else { (piece) } } }
 }
 
 fn badge(verdict: Verdict) -> Markup {

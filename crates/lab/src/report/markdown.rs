@@ -2,29 +2,34 @@
 
 use std::fmt::Write as _;
 
-use super::{Block, Cell, NUMBERS, Page};
+use super::{Block, Cell, NUMBERS, Page, pieces};
 
-pub(super) fn page(page: &Page) -> String {
+pub(super) fn page(page: &Page, folder: &str) -> String {
     let mut text = format!("# {}\n", plain(&page.title));
     for section in &page.sections {
-        let _ = write!(text, "\n{} {}\n", "#".repeat(section.level + 1), plain(&section.title));
+        let _ = write!(text, "\n<a id=\"{}\"></a>\n\n", section.anchor);
+        let _ = writeln!(text, "{} {}", "#".repeat(section.level + 1), plain(&section.title));
         for block in &section.blocks {
-            write(block, &mut text);
+            write(block, folder, &mut text);
         }
     }
     text
 }
 
-fn write(block: &Block, text: &mut String) {
+fn write(block: &Block, folder: &str, text: &mut String) {
     match block {
-        Block::Text(words) => drop(write!(text, "\n{words}\n")),
-        Block::Verdict { verdict, text: claim, because } => {
-            let _ = write!(text, "\n- **{verdict}**: {}\n", claim.trim_end_matches('.'));
+        Block::Text(words) => drop(write!(text, "\n{}\n", plain(words))),
+        Block::Verdict { verdict, text: claim, because, source } => {
+            let source = source.as_ref().map_or_else(String::new, |source| format!(" ([{source}](#{source}))"));
+            let _ = write!(text, "\n- **{verdict}**: {}{source}\n", plain(claim.trim_end_matches('.')));
             for line in because.lines() {
-                let _ = writeln!(text, "  - {line}");
+                let _ = writeln!(text, "  - {}", plain(line));
             }
         }
-        Block::Figure { name, caption, .. } => drop(write!(text, "\n![{}](<{name}>)\n", plain(caption))),
+        Block::Figure { name, caption, .. } => {
+            let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+            let _ = write!(text, "\n![{}](<{folder}{name}>)\n", plain(caption));
+        }
         Block::Table { head, rows } => {
             let columns = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
             let line = |cells: &[Cell]| {
@@ -42,15 +47,26 @@ fn write(block: &Block, text: &mut String) {
         Block::Code(code) => drop(write!(text, "\n```\n{}\n```\n", code.trim_end())),
         Block::Details { summary, block } if summary.ends_with(NUMBERS) => {
             let _ = write!(text, "\n{}\n", plain(summary));
-            write(block, text);
+            write(block, folder, text);
         }
         Block::Details { .. } => {}
     }
 }
 
-/// Text in which nothing is markup.
+/// Text in which nothing is markup but code.
 fn plain(text: &str) -> String {
-    text.replace('<', "&lt;").replace('[', "\\[").replace('|', "\\|")
+    let escaped = |words: &str| {
+        let mut escaped = String::with_capacity(words.len());
+        for letter in words.chars() {
+            match letter {
+                '<' => escaped.push_str("&lt;"),
+                '[' | '|' | '*' | '_' => escaped.extend(['\\', letter]),
+                _ => escaped.push(letter),
+            }
+        }
+        escaped
+    };
+    pieces(text).map(|(code, words)| if code { format!("`{words}`") } else { escaped(words) }).collect()
 }
 
 fn cell(cell: &Cell) -> String {

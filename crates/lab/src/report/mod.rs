@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::experiment::Experiment;
 use crate::plot::{PlotError, plot};
-use crate::reproduction::{CLAIMS, Evidence, PAPERS, ReproducedClaim, Reproduction};
+use crate::reproduction::{CLAIMS, Evidence, PAPERS, ReproducedClaim, Reproduction, Varied};
 use crate::run::Findings;
 use crate::stopping::Outcome;
 use crate::verdict::{Finding, Part, Verdict};
@@ -40,11 +40,12 @@ struct Section {
 #[derive(Clone, Debug)]
 enum Block {
     Text(String),
-    /// A test with its verdict: what is claimed, and why it holds or does not.
+    /// A test with its verdict: what is claimed, why it holds or does not, and the section that shows what it was tested on.
     Verdict {
         verdict: Verdict,
         text: String,
         because: String,
+        source: Option<String>,
     },
     Figure {
         name: String,
@@ -84,9 +85,9 @@ impl Page {
         html::page(self)
     }
 
-    /// The page as Markdown; plots are files beside it, see [`plots`](Self::plots).
-    pub fn markdown(&self) -> String {
-        markdown::page(self)
+    /// The page as Markdown; its plots, see [`plots`](Self::plots), are files in `folder`, which is relative to it: empty for files beside it.
+    pub fn markdown(&self, folder: &str) -> String {
+        markdown::page(self, folder)
     }
 
     /// The names and texts of the plots, as SVG, that the Markdown links to.
@@ -98,20 +99,37 @@ impl Page {
     }
 }
 
-/// A page about experiments, each with its name, the command that makes its results, and what they are.
+/// An experiment for a page.
+#[derive(Clone, Debug)]
+pub struct Reported {
+    /// Its name: that of its file, without ending.
+    pub name: String,
+    /// The command that makes its results.
+    pub command: String,
+    /// The experiment.
+    pub experiment: Experiment,
+    /// What was found.
+    pub findings: Findings,
+    /// The variations of it that have results, with what they say of its claims.
+    pub variations: Vec<Varied>,
+}
+
+/// A page about experiments.
 ///
 /// # Errors
 /// If a plot cannot be drawn.
-pub fn experiments_page(experiments: &[(String, String, Experiment, Findings)]) -> Result<Page, PlotError> {
+pub fn experiments_page(experiments: &[Reported]) -> Result<Page, PlotError> {
     let title = match experiments {
-        [(name, _, experiment, _)] => heading(name, experiment),
+        [only] => heading(&only.name, &only.experiment),
         _ => "Experiments".to_owned(),
     };
     let mut sections = Vec::new();
-    for (name, command, experiment, findings) in experiments {
+    for Reported { name, command, experiment, findings, variations } in experiments {
         let mut section = exhibit(name, experiment, findings, command, 1)?;
-        let verdicts = findings.verdicts.iter().flat_map(|verdict| verdict.evidence.iter().flat_map(part));
-        section.blocks.extend(verdicts);
+        let verdicts = findings.verdicts.iter().flat_map(|verdict| &verdict.evidence);
+        section.blocks.extend(verdicts.clone().flat_map(|evidence| part(evidence, None)));
+        let base = |_: &str, text: &str| verdicts.clone().find(|part| part.text == text).map(|part| part.verdict);
+        section.blocks.extend(sensitivity(variations, base));
         sections.push(section);
     }
     sections.push(made(None));
@@ -124,7 +142,6 @@ pub fn experiments_page(experiments: &[(String, String, Experiment, Findings)]) 
 /// If a plot cannot be drawn.
 pub fn reproduction_page(reproduction: &Reproduction, folder: &Path) -> Result<Page, PlotError> {
     let mut sections = vec![overview(reproduction)];
-    let quick = if reproduction.quick { " --quick" } else { "" };
     for (number, paper) in (1..).zip(PAPERS) {
         let claims: Vec<&ReproducedClaim> = reproduction.claims.iter().filter(|c| c.claim.paper == number).collect();
         if claims.is_empty() {
@@ -136,11 +153,11 @@ pub fn reproduction_page(reproduction: &Reproduction, folder: &Path) -> Result<P
             level: 1,
             blocks: vec![Block::Text(format!("“{}”.", paper.title))],
         });
-        sections.extend(claims.iter().map(|claim| claimed(claim, &format!("{quick} --out {}", folder.display()))));
+        sections.extend(claims.iter().map(|claim| claimed(claim, reproduction.quick, folder)));
         let prefix = format!("paper-{number}-");
         for of_paper in reproduction.exhibits.iter().filter(|exhibit| exhibit.name.starts_with(&prefix)) {
             let file = folder.join("experiments").join(format!("{}.toml", of_paper.name));
-            let command = format!("wormcast sweep {}{quick} --out {}", file.display(), folder.display());
+            let command = sweep_command(&file, if reproduction.quick { &["--quick"] } else { &[] }, folder);
             sections.push(exhibit(of_paper.name, &of_paper.experiment, &of_paper.findings, &command, 2)?);
         }
     }
@@ -187,35 +204,93 @@ fn overview(reproduction: &Reproduction) -> Section {
 }
 
 /// A claim with its evidence.
-fn claimed(claim: &ReproducedClaim, options: &str) -> Section {
+fn claimed(claim: &ReproducedClaim, quick: bool, folder: &Path) -> Section {
     let mut blocks = vec![Block::Verdict {
         verdict: claim.verdict,
         text: claim.claim.exhibit.to_owned(),
         because: claim.claim.statement.to_owned(),
+        source: None,
     }];
     for evidence in &claim.evidence {
         match evidence {
-            Evidence::Sweep { part: of_sweep, .. } => blocks.extend(part(of_sweep)),
+            Evidence::Sweep { experiment, part: of_sweep } => blocks.extend(part(of_sweep, Some(experiment))),
             Evidence::Check(checked) => blocks.push(Block::Verdict {
                 verdict: checked.verdict,
                 text: checked.text.to_owned(),
                 because: checked.because.clone(),
+                source: None,
             }),
         }
     }
     if claim.verdict == Verdict::NotReproduced && !claim.claim.note.is_empty() {
         blocks.push(Block::Text(format!("What is likely behind it: {}", claim.claim.note)));
     }
+    let base = |source: &str, text: &str| {
+        let same = claim.evidence.iter().find(|e| e.source() == source && e.text() == text);
+        same.map(Evidence::verdict)
+    };
+    blocks.extend(sensitivity(&claim.sensitivity, base));
+    if let Some(varied) = claim.sensitivity.iter().find(|varied| varied.swept) {
+        let file = folder.join("experiments").join(format!("{}.toml", varied.source));
+        let options = ["--quick", "--variation", varied.variation.as_str()];
+        blocks.push(Block::Text(
+            "Variations are run in the experiments' quick versions, the first of these by".to_owned(),
+        ));
+        blocks.push(Block::Command(sweep_command(&file, &options, folder)));
+    }
     let mut sources: Vec<&str> = claim.evidence.iter().map(Evidence::source).collect();
     sources.dedup();
     blocks.push(Block::Text(format!("Measured by {}.", sources.join(", "))));
-    blocks.push(Block::Command(format!("wormcast reproduce {}{options}", claim.claim.id)));
+    let mut words = vec!["wormcast", "reproduce", claim.claim.id];
+    words.extend(quick.then_some("--quick"));
+    let folder = folder.display().to_string();
+    words.extend(["--out", &folder]);
+    blocks.push(Block::Command(shell_line(words)));
     Section { title: claim.claim.id.to_owned(), anchor: claim.claim.id.to_owned(), level: 2, blocks }
 }
 
+/// What becomes of claims when settings change; `base` is the verdict on a sentence by a source without a change.
+fn sensitivity(variations: &[Varied], base: impl Fn(&str, &str) -> Option<Verdict>) -> Vec<Block> {
+    if variations.is_empty() {
+        return Vec::new();
+    }
+    let text = "Sensitivity: the same tests with a setting changed. “What changes” lists the sentences that come out otherwise than \
+                above, or are tested here alone.";
+    let mut blocks = vec![Block::Text(text.to_owned())];
+    let mut rows = Vec::new();
+    let mut details = Vec::new();
+    for varied in variations {
+        let told = |e: &&Evidence| base(&varied.source, e.text()) != Some(e.verdict());
+        let changed: Vec<String> =
+            varied.evidence.iter().filter(told).map(|e| format!("{}: {}", e.text(), e.verdict())).collect();
+        rows.push(vec![
+            Cell::Text(varied.variation.clone()),
+            Cell::Text(varied.settings.clone()),
+            Cell::Text(varied.source.clone()),
+            Cell::Verdict(varied.verdict),
+            Cell::Text(if changed.is_empty() { "nothing".to_owned() } else { changed.join("; ") }),
+        ]);
+        for of in &varied.evidence {
+            details.push(vec![
+                Cell::Text(varied.variation.clone()),
+                Cell::Text(of.text().to_owned()),
+                Cell::Verdict(of.verdict()),
+                Cell::Text(of.because().replace('\n', "; ")),
+            ]);
+        }
+    }
+    let head = |names: &[&str]| names.iter().map(|&name| Cell::Text(name.to_owned())).collect();
+    blocks.push(Block::Table { head: head(&["variation", "sets", "experiment", "verdict", "what changes"]), rows });
+    let table = Block::Table { head: head(&["variation", "sentence", "verdict", "why"]), rows: details };
+    blocks.push(Block::Details { summary: "All sentences under all variations".to_owned(), block: Box::new(table) });
+    blocks
+}
+
 /// A test on a sweep, with its comparisons for those who ask.
-fn part(part: &Part) -> Vec<Block> {
-    let verdict = Block::Verdict { verdict: part.verdict, text: part.text.clone(), because: part.because.clone() };
+fn part(part: &Part, source: Option<&str>) -> Vec<Block> {
+    let (verdict, text, because) = (part.verdict, part.text.clone(), part.because.clone());
+    let source = source.map(str::to_owned);
+    let verdict = Block::Verdict { verdict, text, because, source };
     if part.comparisons.is_empty() {
         return vec![verdict];
     }
@@ -267,7 +342,7 @@ fn exhibit(
         match plot(figure, &findings.summaries) {
             Ok(plot) => blocks.push(Block::Figure {
                 name: format!("{name}{which}.svg"),
-                caption: results::caption(experiment, figure.y),
+                caption: results::caption(experiment, figure),
                 svg: plot.svg,
             }),
             // A point without a result has nothing to show.
@@ -287,6 +362,29 @@ fn exhibit(
         block: Box::new(Block::Code(experiment.text().to_owned())),
     });
     Ok(Section { title: heading(name, experiment), anchor: name.to_owned(), level, blocks })
+}
+
+/// The pieces of a text, each with whether it is code: between back quotes, if they come in pairs.
+fn pieces(text: &str) -> impl Iterator<Item = (bool, &str)> {
+    let paired = text.matches('`').count().is_multiple_of(2);
+    let whole = (!paired).then_some((false, text));
+    let taken_apart = paired.then(|| text.split('`').enumerate().map(|(index, piece)| (index % 2 == 1, piece)));
+    whole.into_iter().chain(taken_apart.into_iter().flatten())
+}
+
+/// The command that runs an experiment.
+fn sweep_command(file: &Path, options: &[&str], folder: &Path) -> String {
+    let (file, folder) = (file.display().to_string(), folder.display().to_string());
+    let mut words = vec!["wormcast", "sweep", &file];
+    words.extend(options);
+    words.extend(["--out", &folder]);
+    shell_line(words)
+}
+
+/// A command as it is typed: words that a shell would take apart or change are quoted.
+pub fn shell_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    // Only a word with a NUL character cannot be quoted, and none can be an argument.
+    words.into_iter().map(|word| shlex::try_quote(word).unwrap_or(word.into())).collect::<Vec<_>>().join(" ")
 }
 
 fn heading(name: &str, experiment: &Experiment) -> String {
@@ -309,5 +407,39 @@ fn made(quick: Option<bool>) -> Section {
         anchor: "made".to_owned(),
         level: 1,
         blocks: vec![Block::Table { head: Vec::new(), rows }],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_has_no_markup_but_code() {
+        let text = "Up*/down* is `up-down`, a_b <c> [d](e)".to_owned();
+        let section = Section {
+            title: "A | B".to_owned(),
+            anchor: "a".to_owned(),
+            level: 1,
+            blocks: vec![Block::Text(text), Block::Text("one ` alone".to_owned())],
+        };
+        let page = Page { title: "P".to_owned(), sections: vec![section] };
+        assert_eq!(
+            page.markdown(""),
+            "# P\n\n<a id=\"a\"></a>\n\n## A \\| B\n\nUp\\*/down\\* is `up-down`, a\\_b &lt;c> \\[d](e)\n\none ` alone\n"
+        );
+        let html = page.html();
+        assert!(
+            html.contains("<p>Up*/down* is <code>up-down</code>, a_b &lt;c&gt; [d](e)</p><p>one ` alone</p>"),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn commands_can_be_typed() {
+        assert_eq!(
+            shell_line(["wormcast", "sweep", "my file.toml", "--set", "a=[1, 2]"]),
+            "wormcast sweep 'my file.toml' --set 'a=[1, 2]'"
+        );
     }
 }

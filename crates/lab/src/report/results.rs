@@ -2,6 +2,7 @@
 
 use super::{Block, Cell};
 use crate::experiment::Experiment;
+use crate::figure::Figure;
 use crate::file::{Quantity, TimeUnit};
 use crate::statistics::with_interval;
 use crate::stopping::Outcome;
@@ -9,11 +10,11 @@ use crate::summary::PointSummary;
 use crate::verdict::position;
 
 /// What a plot shows.
-pub(super) fn caption(experiment: &Experiment, quantity: Quantity) -> String {
+pub(super) fn caption(experiment: &Experiment, figure: &Figure) -> String {
     let confidence = 100.0 * experiment.stop().confidence;
-    let what = experiment.title().trim_end_matches('.');
-    let what = if what.is_empty() { quantity.name() } else { what };
-    format!("{what}. Bars are intervals with {confidence:.0}% confidence.")
+    let title = experiment.title().trim_end_matches('.');
+    let title = if title.is_empty() { String::new() } else { format!("{title}: ") };
+    format!("{title}{}. Bars are intervals with {confidence:.0}% confidence.", figure.y_label())
 }
 
 /// A quantity at all points of an experiment: series beside each other, everything else below each other.

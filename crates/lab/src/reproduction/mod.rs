@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod checks;
+mod sensitivity;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -21,6 +22,7 @@ use crate::verdict::{Part, Verdict};
 pub use catalogue::{CLAIMS, PAPERS, Paper, PaperClaim, UnknownClaim};
 use catalogue::{FILES, Shipped};
 use checks::{CHECKS, Check};
+pub use sensitivity::{Varied, stored_variations};
 
 /// What is to be reproduced: some of the papers' claims, and what measures them.
 #[derive(Clone, Debug)]
@@ -53,6 +55,9 @@ pub struct ReproducedClaim {
     pub verdict: Verdict,
     /// Why.
     pub evidence: Vec<Evidence>,
+    /// What variations of the experiments come to, if the claim is not reproduced.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sensitivity: Vec<Varied>,
 }
 
 /// What speaks for a verdict.
@@ -62,7 +67,7 @@ pub enum Evidence {
     /// A test on a sweep.
     Sweep {
         /// The experiment.
-        experiment: &'static str,
+        experiment: String,
         /// The test.
         #[serde(flatten)]
         part: Part,
@@ -137,7 +142,7 @@ impl Evidence {
     }
 
     /// The experiment or the check.
-    pub fn source(&self) -> &'static str {
+    pub fn source(&self) -> &str {
         match self {
             Self::Sweep { experiment, .. } => experiment,
             Self::Check(checked) => checked.check,
@@ -229,7 +234,8 @@ impl Selection {
         checks.chain(experiments.map(Shipped::stem)).collect()
     }
 
-    /// Runs whatever the store has not: checks first, then the experiments in the papers' order.
+    /// Runs whatever the store has not: checks first, then the experiments in the papers' order, then the variations of those that do not
+    /// reproduce a claim, in their quick versions; a quick reproduction has none.
     ///
     /// # Errors
     /// If a replication fails, or the store does. What was computed is in the store.
@@ -254,7 +260,11 @@ impl Selection {
             findings.verdicts.retain(|verdict| self.claims.iter().any(|claim| claim.id == verdict.claim));
             exhibits.push(Exhibit { name, experiment: experiment.clone(), findings });
         }
-        let claims = self.claims.iter().map(|claim| judged(claim, &checked, &exhibits)).collect();
+        let mut claims: Vec<ReproducedClaim> =
+            self.claims.iter().map(|claim| judged(claim, &checked, &exhibits)).collect();
+        if !self.quick {
+            sensitivity::add(&mut claims, &exhibits, parts, jobs, store, observer)?;
+        }
         Ok(Reproduction { claims, exhibits, quick: self.quick })
     }
 }
@@ -265,11 +275,11 @@ fn judged(claim: &'static PaperClaim, checked: &[(&str, Checked)], exhibits: &[E
     let sweeps = exhibits.iter().flat_map(|exhibit| {
         let verdicts = exhibit.findings.verdicts.iter().filter(|verdict| verdict.claim == claim.id);
         let parts = verdicts.flat_map(|verdict| &verdict.evidence);
-        parts.map(|part| Evidence::Sweep { experiment: exhibit.name, part: part.clone() })
+        parts.map(|part| Evidence::Sweep { experiment: exhibit.name.to_owned(), part: part.clone() })
     });
     let evidence: Vec<Evidence> = checks.chain(sweeps).collect();
     let verdict = evidence.iter().map(Evidence::verdict).max().unwrap_or(Verdict::Inconclusive);
-    ReproducedClaim { claim, verdict, evidence }
+    ReproducedClaim { claim, verdict, evidence, sensitivity: Vec::new() }
 }
 
 /// Tells the observer of the whole about one sweep.

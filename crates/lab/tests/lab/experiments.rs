@@ -24,7 +24,17 @@ fn the_shipped_experiments_are_good() {
     for path in shipped() {
         let experiment = Experiment::read(&path, &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
         let points = experiment.points().unwrap();
-        experiment.jobs(&points).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let runs = |version: &Experiment| {
+            let points = version.points().unwrap_or_else(|error| panic!("{}", error.render(false)));
+            version.jobs(&points).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        };
+        runs(&experiment);
+        let quick = experiment.quick().unwrap();
+        runs(&quick);
+        for name in experiment.variations() {
+            runs(&quick.variation(&name).unwrap());
+            assert!(!experiment.variation_settings(&name).is_empty());
+        }
         assert!(!experiment.title().is_empty() && points.len() > 1);
         // Tables have no numbers to plot against.
         let tables = ["paper-2-examples", "paper-1-table-1", "paper-5-theorem-4-1"];
@@ -45,7 +55,8 @@ fn property<'s>(root: &'s Json, schema: &'s Json, name: &str) -> Option<&'s Json
 
 fn covered(root: &Json, schema: &Json, table: &toml::Table, path: &str) {
     for (key, value) in table {
-        let found = property(root, schema, key).unwrap_or_else(|| panic!("{path}{key} is not in the schema"));
+        let any = schema["additionalProperties"].as_object().map(|_| &schema["additionalProperties"]);
+        let found = property(root, schema, key).or(any).unwrap_or_else(|| panic!("{path}{key} is not in the schema"));
         if let (toml::Value::Table(inner), false) = (value, key == "sweep") {
             covered(root, found, inner, &format!("{path}{key}."));
         }
@@ -64,6 +75,27 @@ fn the_schema_covers_every_key_of_the_shipped_experiments() {
     {
         assert!(text.contains(description), "{description}");
     }
+}
+
+/// Where routings are swept, a root is that of those that have one: the others' points are the same as without it.
+#[test]
+fn a_root_beside_swept_routings_is_theirs_that_have_one() {
+    let points = |root: &str, sweep: &str| {
+        let text = format!(
+            "topology = 'random:nodes=16,degree=3,seed=1'\nalgorithm = 'separate'\n{root}\n\
+             traffic.arrivals = {{ process = 'poisson', rate = 0.1 }}\n{sweep}\n"
+        );
+        Experiment::parse("test.toml", &text, &[]).and_then(|experiment| {
+            let points = experiment.points()?;
+            experiment.jobs(&points)?;
+            Ok(points.iter().map(|point| point.spec.config_hash()).collect::<Vec<_>>())
+        })
+    };
+    let sweep = "sweep.routing = ['turn-prohibition', 'up-down']";
+    let (with, without) = (points("root = 'maximum-degree'", sweep).unwrap(), points("", sweep).unwrap());
+    assert!(with[0] == without[0] && with[1] != without[1]);
+    let error = points("root = 5", "routing = 'turn-prohibition'").unwrap_err().to_string();
+    assert!(error.contains("`turn-prohibition` has no root"), "{error}");
 }
 
 /// A graph without a seed is drawn with that of the run, from text or from a table whose parameters can be swept.

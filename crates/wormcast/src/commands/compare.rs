@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 
-use crate::lab::{Crossover, Duel, Quantity, SeriesComparison, Store, compare_series};
 use clap::Args;
 
 use super::experiment::ExperimentArguments;
@@ -11,6 +10,7 @@ use super::results::{Places, failure, threads, unusable};
 use super::sweep::Progress;
 use super::{Format, write_json};
 use crate::failure::Failure;
+use crate::lab::{Crossover, Duel, Quantity, SeriesComparison, Store, compare_series};
 
 /// Compare two algorithms, or two values of whatever an experiment calls its series: which is better, where, and by how much.
 ///

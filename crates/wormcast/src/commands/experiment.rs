@@ -20,6 +20,9 @@ pub(crate) struct ExperimentArguments {
     /// The quick version of the experiment, if its file has one: settings of its table `quick`.
     #[arg(long)]
     quick: bool,
+    /// A variation of the experiment: settings of its table `variation.NAME`.
+    #[arg(long, value_name = "NAME")]
+    variation: Option<String>,
 }
 
 impl ExperimentArguments {
@@ -30,25 +33,29 @@ impl ExperimentArguments {
             overrides.push(Override::set(assignment).map_err(Failure::diagnostic)?);
         }
         overrides.extend(options.iter().map(|(option, key, value)| Override::option(option, key, value)));
-        let experiment = match &self.file {
+        let mut experiment = match &self.file {
             Some(path) => Experiment::read(path, &overrides),
             None => Experiment::built_in(&overrides),
         }
         .map_err(Failure::diagnostic)?;
-        if !self.quick {
-            return Ok(experiment);
+        if self.quick {
+            if !experiment.has_quick() {
+                let message =
+                    format!("`{}` has no quick version: expected a table `[quick]` of settings", experiment.path());
+                return Err(Failure::BadInput(message));
+            }
+            experiment = experiment.quick().map_err(Failure::diagnostic)?;
         }
-        if !experiment.has_quick() {
-            let message =
-                format!("`{}` has no quick version: expected a table `[quick]` of settings", experiment.path());
-            return Err(Failure::BadInput(message));
+        match &self.variation {
+            Some(name) => experiment.variation(name).map_err(Failure::diagnostic),
+            None => Ok(experiment),
         }
-        experiment.quick().map_err(Failure::diagnostic)
     }
 
     /// The name for files that are made of it.
     pub(crate) fn stem(&self) -> String {
         let stem = self.file.as_deref().and_then(Path::file_stem);
-        stem.map_or_else(|| "mesh-latency-10".to_owned(), |stem| stem.to_string_lossy().into_owned())
+        let stem = stem.map_or_else(|| "mesh-latency-10".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        self.variation.as_ref().map_or(stem.clone(), |variation| format!("{stem}-{variation}"))
     }
 }

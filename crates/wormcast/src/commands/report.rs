@@ -7,7 +7,9 @@ use clap::Args;
 
 use super::results::{Places, failure};
 use crate::failure::Failure;
-use crate::lab::{Experiment, Findings, Override, experiments_page, stored_sweep, write_file};
+use crate::lab::{
+    Experiment, Override, Reported, experiments_page, shell_line, stored_sweep, stored_variations, write_file,
+};
 
 /// Make a page of experiments from the store: plots, tables, verdicts, files. Runs nothing.
 ///
@@ -32,39 +34,40 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let overrides = arguments.set.iter().map(|assignment| Override::set(assignment));
     let overrides = overrides.collect::<Result<Vec<Override>, _>>().map_err(Failure::diagnostic)?;
-    let mut experiments: Vec<(String, String, Experiment, Findings)> = Vec::new();
+    let mut experiments: Vec<Reported> = Vec::new();
     for file in &arguments.files {
         let mut experiment = Experiment::read(file, &overrides).map_err(Failure::diagnostic)?;
-        let mut command = format!("wormcast sweep {}", file.display());
-        for assignment in &arguments.set {
-            command += " --set ";
-            command += assignment;
-        }
+        let path_of_file = file.display().to_string();
+        let mut words = vec!["wormcast", "sweep", &path_of_file];
+        words.extend(arguments.set.iter().flat_map(|assignment| ["--set", assignment]));
         if arguments.quick && experiment.has_quick() {
             experiment = experiment.quick().map_err(Failure::diagnostic)?;
-            command += " --quick";
+            words.push("--quick");
         }
+        let command = shell_line(words);
         let findings = stored_sweep(&experiment, &store).map_err(failure)?;
         if findings.summaries.iter().all(|summary| summary.replications == 0) {
             let message = format!("`{}` has no results of `{}`: run `{command}` first", path.display(), file.display());
             return Err(Failure::BadInput(message));
         }
-        if experiments.iter().any(|(name, ..)| *name == stem(file)) {
+        if experiments.iter().any(|reported| reported.name == stem(file)) {
             let message = format!("two of the experiments are called `{}`: their plots would be, too", stem(file));
             return Err(Failure::BadInput(message));
         }
-        experiments.push((stem(file), command, experiment, findings));
+        let name = stem(file);
+        let variations = stored_variations(&name, &experiment, &store).map_err(failure)?;
+        experiments.push(Reported { name, command, experiment, findings, variations });
     }
     let page = experiments_page(&experiments).map_err(Failure::failed)?;
     arguments.places.make()?;
     let name = match &experiments[..] {
-        [(name, ..)] => format!("{name}-report"),
+        [only] => format!("{}-report", only.name),
         _ => "report".to_owned(),
     };
     let folder = arguments.places.folder();
     let write = |name: &str, text: &str| write_file(&folder.join(name), text.as_bytes()).map_err(Failure::failed);
     write(&format!("{name}.html"), &page.html())?;
-    write(&format!("{name}.md"), &page.markdown())?;
+    write(&format!("{name}.md"), &page.markdown(""))?;
     for (name, svg) in page.plots() {
         write(name, svg)?;
     }

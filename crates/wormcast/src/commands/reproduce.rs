@@ -3,18 +3,18 @@
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::lab::{
-    PAPERS, ReproductionObserver, Selection, Status, Store, Verdict, check_file, claims_named, reproduction_page,
-    write_file,
-};
 use clap::Args;
 use indicatif::ProgressBar;
 
 use super::results::{failure, progress_bar, threads, unusable};
 use super::{Format, write_json};
 use crate::failure::Failure;
+use crate::lab::{
+    PAPERS, Page, ReproductionObserver, Selection, Status, Store, Verdict, check_file, claims_named, reproduction_page,
+    write_file,
+};
 
 /// Reproduce what five papers report: every claim with its verdict, the figures behind it, and a page that shows them.
 ///
@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// The folder for everything that is made; made if it is not there.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
+    /// Write the Markdown page to this file as well, with its plots in a folder beside it that has its name without ending.
+    #[arg(long, value_name = "FILE.md")]
+    markdown: Option<PathBuf>,
     /// The result store; by default `store.db` in the output folder.
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -55,10 +58,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         return list(arguments, out);
     }
     let experiments = arguments.out.join("experiments");
-    fs::create_dir_all(&experiments)
-        .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", experiments.display())))?;
+    make_folder(&experiments)?;
     for name in ["report.html", "report.md"] {
         check_file(&arguments.out.join(name)).map_err(Failure::failed)?;
+    }
+    if let Some(path) = &arguments.markdown {
+        if path.extension().is_none() {
+            let message = format!("`--markdown {0}`: expected a file such as `{0}.md`", path.display());
+            return Err(Failure::BadInput(message));
+        }
+        make_folder(path.parent().unwrap_or(Path::new("")))?;
+        check_file(path).map_err(Failure::failed)?;
     }
     let selection = Selection::new(claims, arguments.quick, &experiments).map_err(failure)?;
     let store = arguments.store.clone().unwrap_or_else(|| arguments.out.join("store.db"));
@@ -72,9 +82,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let write =
         |name: &str, text: &str| write_file(&arguments.out.join(name), text.as_bytes()).map_err(Failure::failed);
     write("report.html", &page.html())?;
-    write("report.md", &page.markdown())?;
+    write("report.md", &page.markdown(""))?;
     for (name, svg) in page.plots() {
         write(name, svg)?;
+    }
+    if let Some(path) = &arguments.markdown {
+        write_markdown(&page, path)?;
     }
     match arguments.format {
         Format::Json => write_json(out, &reproduction.claims)?,
@@ -97,6 +110,22 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         return Err(Failure::Failed(format!("{failed} of {} claims are not reproduced", reproduction.claims.len())));
     }
     Ok(())
+}
+
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", folder.display())))
+}
+
+/// The page as a file of a repository: plots in a folder of their own.
+fn write_markdown(page: &Page, path: &Path) -> Result<(), Failure> {
+    let folder = path.with_extension("");
+    for (name, svg) in page.plots() {
+        make_folder(&folder)?;
+        write_file(&folder.join(name), svg.as_bytes()).map_err(Failure::failed)?;
+    }
+    let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    write_file(path, page.markdown(&name).as_bytes()).map_err(Failure::failed)
 }
 
 /// The claims, and what measures each.

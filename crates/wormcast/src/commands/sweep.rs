@@ -4,16 +4,16 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::lab::{
-    Experiment, Findings, Observer, Outcome, PlotError, PointSummary, Status, Store, csv, plot, run_sweep,
-    stored_sweep, write_file,
-};
 use clap::Args;
 use indicatif::ProgressBar;
 
 use super::experiment::ExperimentArguments;
 use super::results::{Places, failure, progress_bar, threads, unusable};
 use crate::failure::Failure;
+use crate::lab::{
+    Experiment, Findings, Observer, Outcome, PlotError, PointSummary, Status, Store, csv, plot, run_sweep,
+    stored_sweep, write_file,
+};
 
 /// Run every point of an experiment until it is precise enough; write a table and plots.
 ///

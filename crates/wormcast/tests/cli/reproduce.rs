@@ -33,6 +33,9 @@ fn claims_come_with_verdict_evidence_and_a_page() {
     );
     assert_eq!(claims[0]["evidence"][0]["because"], "3 lists of 8, 6, 4 destinations");
     assert_eq!(claims[1]["evidence"][0]["experiment"], "paper-1-table-1");
+    let varied = &claims[1]["sensitivity"][0];
+    assert_eq!((&varied["variation"], &varied["verdict"]), (&"exact-forms".into(), &"reproduced".into()));
+    assert!(claims[0].get("sensitivity").is_none(), "what is reproduced needs none");
     let page = folder.read("reproduction/report.html");
     for part in ["<!DOCTYPE html>", "mesh-startups", "not reproduced", "wormcast reproduce mesh-startups", "seed"] {
         assert!(page.contains(part), "{part}");
@@ -42,7 +45,9 @@ fn claims_come_with_verdict_evidence_and_a_page() {
     // The experiments lie beside it, with what they read, and run as they are.
     folder.run(&["sweep", "reproduction/experiments/paper-2-examples.toml"]).success();
     // The second time everything comes from the store, and is the same.
-    assert_eq!(folder.run(&COUNTED).success(), said);
+    let again = [&COUNTED[..], &["--markdown", "docs/claims.md"]].concat();
+    assert_eq!(folder.run(&again).success(), said);
+    assert_eq!(folder.read("docs/claims.md"), folder.read("reproduction/report.md"), "there are no plots");
     assert_eq!(folder.read("reproduction/report.html"), page);
 }
 
@@ -96,7 +101,33 @@ text = "dual-path is ahead"
 order = { lower = ["dual-path"], higher = ["column-path"] }
 [quick]
 run.messages = 30
+[variation.no-startup]
+timing.startup = 0
+[variation.one-port]
+switching = { injection_ports = 1, consumption_ports = 2 }
 "#;
+
+#[test]
+fn a_variation_is_swept_beside_the_experiment_and_reported_with_it() {
+    let folder = Folder::with(&[("small.toml", SMALL)]);
+    folder.run(&["sweep", "small.toml"]).success();
+    let table = folder.read("results/small.csv");
+    let said = folder.run(&["sweep", "small.toml", "--variation", "no-startup"]).success();
+    assert!(said.ends_with("small-no-startup.claims.json.\n"), "{said}");
+    assert!(folder.read("results/small.csv") == table && folder.read("results/small-no-startup.csv") != table);
+    let varied = folder.read("results/small-no-startup.csv");
+    let column = varied.lines().next().unwrap().split(',').position(|name| name == "startup_cycles").unwrap();
+    assert!(varied.lines().skip(1).all(|line| line.split(',').nth(column).unwrap().parse() == Ok(0.0)), "{varied}");
+    folder.run(&["report", "small.toml"]).success();
+    let page = folder.read("results/small-report.md");
+    let row = page.lines().find(|line| line.starts_with("| no-startup | timing.startup = 0 | small | **"));
+    assert!(row.is_some() && !page.contains("| one-port |"), "{page}");
+    // The quick version has variations of its own.
+    folder.run(&["sweep", "small.toml", "--quick", "--variation", "one-port"]).success();
+    let wrong = folder.run(&["plot", "small.toml", "--variation", "no-start"]).bad_input();
+    assert!(wrong.contains("there is no variation `no-start`: expected `no-startup`, `one-port`"), "{wrong}");
+    assert!(wrong.contains("did you mean `no-startup`?"), "{wrong}");
+}
 
 #[test]
 fn a_report_shows_an_experiment_from_the_store() {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use rand::RngExt;
-use wormcast_multicast::{Algorithm, MinimalNegativeFirst, Multicast, PureNegativeFirst, Worm, node_name};
+use wormcast_multicast::{
+    Algorithm, MinimalNegativeFirst, MinimalNegativeFirstOptimal, Multicast, PureNegativeFirst, Worm, node_name,
+};
 use wormcast_network::{Direction, Network, NodeId, RouterId, parse_node, parse_node_list};
 
 use super::{Answer, generator, network};
@@ -33,6 +35,10 @@ pub(super) fn theorem_1(quick: bool) -> Answer {
 
 pub(super) fn theorem_2(quick: bool) -> Answer {
     fewest(quick, &MinimalNegativeFirst, true)
+}
+
+pub(super) fn theorem_2_joined(quick: bool) -> Answer {
+    fewest(quick, &MinimalNegativeFirstOptimal, true)
 }
 
 /// Compares the worms that an algorithm sends with the fewest that there can be, found by exhaustive search.
