@@ -143,7 +143,7 @@ impl Experiment {
             let settings = self.document.variation_settings(name).into_iter();
             let settings = settings.filter(|(path, _)| !asides.iter().any(|aside| path.starts_with(aside)));
             let line = |value: &str| value.split_whitespace().collect::<Vec<_>>().join(" ");
-            settings.map(|(path, value)| format!("{path} = {}", line(&value))).collect()
+            settings.map(|(path, value)| format!("`{path} = {}`", line(&value))).collect()
         };
         let found =
             [&["title", "claim", "stop."][..], &["title", "claim"]].map(told).into_iter().find(|told| !told.is_empty());

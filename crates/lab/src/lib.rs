@@ -63,8 +63,8 @@ pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
 pub use report::{Page, Reported, experiments_page, reproduction_page, shell_line};
 pub use reproduction::{
-    CLAIMS, Checked, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction, ReproductionObserver,
-    Selection, UnknownClaim, Varied, claims_named, stored_variations,
+    CLAIMS, Checked, Choice, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction,
+    ReproductionObserver, Selection, UnknownClaim, Varied, stored_variations,
 };
 pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
 pub use scenarios::{Job, JobError};

@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
 use thiserror::Error;
 
 use crate::summary::PointSummary;
@@ -24,17 +25,7 @@ pub struct OutputError {
 /// If the directory is not there or may not be written, or there is no space; the file is then what it was.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), OutputError> {
     let written = match Target::of(path) {
-        Ok(Target::File(file)) => {
-            let temporary = beside(&file);
-            let written = std::fs::File::create(&temporary)
-                .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()))
-                .and_then(|()| std::fs::rename(&temporary, &file));
-            if written.is_err() {
-                // It may not even be there.
-                let _ = std::fs::remove_file(&temporary);
-            }
-            written
-        }
+        Ok(Target::File(file)) => replace(&file, contents),
         Ok(Target::Stream) => {
             std::fs::OpenOptions::new().write(true).open(path).and_then(|mut stream| stream.write_all(contents))
         }
@@ -49,10 +40,8 @@ pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), OutputError> {
 /// If the directory is not there or may not be written, or the file is a directory.
 pub fn check_file(path: &Path) -> Result<(), OutputError> {
     let checked = Target::of(path).and_then(|target| match target {
-        Target::File(file) => {
-            let temporary = beside(&file);
-            std::fs::File::create(&temporary).and_then(|_| std::fs::remove_file(&temporary))
-        }
+        // It is gone at the end of the statement.
+        Target::File(file) => beside(&file).map(drop),
         Target::Stream => Ok(()),
     });
     checked.map_err(|reason| OutputError { path: path.to_owned(), reason })
@@ -81,10 +70,57 @@ impl Target {
     }
 }
 
-/// The name under which a file is written at first.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+/// Puts a file in the place of another. Several processes may do so at the same time: one of their files stays.
+fn replace(path: &Path, contents: &[u8]) -> std::io::Result<()> {
+    loop {
+        let mut temporary = beside(path)?;
+        // The lock says that somebody is at work, where the file system knows locks.
+        let _ = temporary.as_file().try_lock();
+        temporary.as_file_mut().write_all(contents)?;
+        temporary.as_file().sync_all()?;
+        match temporary.persist(path) {
+            Ok(_) => break,
+            // Another process has taken it for forgotten, before it was locked.
+            Err(failed) if failed.error.kind() == ErrorKind::NotFound && folder(path).is_dir() => {}
+            Err(failed) => return Err(failed.error),
+        }
+    }
+    remove_forgotten(path);
+    Ok(())
+}
+
+/// A new file beside another, under a name that nobody else has.
+fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
+    // Made here, it has the usual permissions, and errors are the system's own.
+    let prefix = temporary_prefix(path);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX).make_in(folder(path), |path| std::fs::File::create_new(path))
+}
+
+/// Takes away what killed processes have left of a file. What is not removed disturbs nobody.
+fn remove_forgotten(path: &Path) {
+    let prefix = temporary_prefix(path);
+    let Ok(entries) = std::fs::read_dir(folder(path)) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let middle = name.strip_prefix(&prefix).and_then(|name| name.strip_suffix(TEMPORARY_SUFFIX));
+        let temporary = middle.is_some_and(|middle| middle.chars().all(char::is_alphanumeric));
+        if temporary && std::fs::File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// How the temporary names of a file begin.
+fn temporary_prefix(path: &Path) -> String {
+    format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy())
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The measured columns of a table, behind those of the swept settings.
@@ -215,15 +251,73 @@ fn record(summary: &PointSummary) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(directory).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
     #[test]
     fn writing_replaces_the_file_and_leaves_nothing_beside_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("table.csv");
+        check_file(&path).unwrap();
+        assert!(names(directory.path()).is_empty(), "looking leaves nothing");
         write_file(&path, b"old").unwrap();
         write_file(&path, b"new").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert_eq!(names(directory.path()), ["table.csv"]);
         let error = write_file(&directory.path().join("no/table.csv"), b"x").unwrap_err();
-        assert!(error.to_string().contains("no/table.csv`: "));
+        assert!(error.to_string().contains("no/table.csv`: ") && !error.to_string().contains(".table.csv"), "{error}");
+    }
+
+    #[test]
+    fn what_a_killed_process_has_left_is_taken_away_and_what_another_writes_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("table.csv");
+        std::fs::write(directory.path().join(".table.csv.left.tmp"), "half of").unwrap();
+        std::fs::write(directory.path().join(".other.csv.left.tmp"), "half of").unwrap();
+        let busy = beside(&path).unwrap();
+        busy.as_file().lock().unwrap();
+        write_file(&path, b"new").unwrap();
+        assert!(busy.path().exists());
+        busy.persist(&path).unwrap();
+        let mut names = names(directory.path());
+        names.sort();
+        assert_eq!(names, [".other.csv.left.tmp", "table.csv"]);
+    }
+
+    #[test]
+    fn several_may_write_a_file_at_the_same_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("table.csv");
+        std::thread::scope(|scope| {
+            for writer in 0..8_u8 {
+                let path = &path;
+                scope.spawn(move || {
+                    for _ in 0..5 {
+                        write_file(path, &vec![writer; 100_000]).unwrap();
+                        let there = std::fs::read(path).unwrap();
+                        assert!(
+                            there.len() == 100_000 && there.iter().all(|&byte| byte == there[0]),
+                            "one of them, whole"
+                        );
+                    }
+                });
+            }
+        });
+        assert_eq!(names(directory.path()), ["table.csv"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_have_the_permissions_of_any_new_file() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let directory = tempfile::tempdir().unwrap();
+        let (path, other) = (directory.path().join("table.csv"), directory.path().join("other"));
+        write_file(&path, b"").unwrap();
+        std::fs::write(&other, b"").unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&path), mode(&other));
     }
 }

@@ -1,8 +1,6 @@
 //! Results on disk: one row a replication, written as soon as it is there.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -19,14 +17,15 @@ pub const MODEL_VERSION: u32 = 4;
 /// The layout of the database.
 const SCHEMA_VERSION: u32 = 1;
 
-/// How long to wait for other processes that write.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for other processes that write. They do so for milliseconds, but a slow disk may take seconds now and then,
+/// and hours of work should not end for that.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// `wcst`, which marks the file as a result store.
 const APPLICATION_ID: i32 = 0x7763_7374;
 
-/// How a database file starts.
-const MAGIC: &[u8] = b"SQLite format 3\0";
+/// The smallest page, and so the smallest database, in bytes.
+const SMALLEST: u64 = 512;
 
 /// A database of results, by description and replication. Several processes may use one at the same time, and one that is killed
 /// loses no replication that was finished.
@@ -94,6 +93,14 @@ pub enum StoreError {
         /// The store.
         path: PathBuf,
     },
+    /// It cannot be read or written although it is open: a broken disk, a quota, a network drive that is gone.
+    #[error("the result store `{path}` cannot be read or written: {reason}; what it has is kept")]
+    Disk {
+        /// The store.
+        path: PathBuf,
+        /// What the database said.
+        reason: String,
+    },
     /// There is no space left.
     #[error("no space left for the result store `{path}`; what it has is safe, and the sweep goes on from there")]
     Full {
@@ -129,10 +136,10 @@ impl Store {
     }
 
     fn try_open(path: &Path) -> Result<Self, StoreError> {
-        // The database takes a file that is shorter than its header for an empty one, and would overwrite it.
-        let mut header = Vec::new();
-        let read = File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut header));
-        if read.is_ok_and(|length| length > 0) && header != MAGIC {
+        // The database may take a file of one byte for an empty one, and overwrite it. The file is not opened to find out: closing
+        // it would give up the locks of this process on it, which another store may hold.
+        let metadata = std::fs::metadata(path);
+        if metadata.is_ok_and(|metadata| metadata.is_file() && (1..SMALLEST).contains(&metadata.len())) {
             return Err(StoreError::Foreign { path: path.to_owned(), reason: "it is not a database".to_owned() });
         }
         let fail = |error| failure(path, error);
@@ -314,11 +321,16 @@ fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
         }
         Some(ErrorCode::DiskFull) => StoreError::Full { path },
         Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
-        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::SystemIoFailure) => {
-            // The operating system's own words are clearer, if it has any.
+        Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, reason },
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            // The operating system's own words are clearer, if it has any. What cannot be opened is not open already, so that no
+            // locks are lost by trying.
             let reason = match std::fs::metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => "it is a directory".to_owned(),
-                Ok(_) => std::fs::File::open(&path).err().map_or(reason, |error| error.to_string()),
+                Ok(_) => std::fs::File::open(&path).err().map_or_else(
+                    || "it cannot be written, or its directory takes no new files, which the database needs".to_owned(),
+                    |error| error.to_string(),
+                ),
                 Err(_) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                     Some(parent) if !parent.exists() => format!("there is no directory `{}`", parent.display()),
                     Some(parent) => {
@@ -435,6 +447,23 @@ mod tests {
             }
         });
         assert_eq!(Store::open(&path).unwrap().load("a").unwrap().len(), 40);
+    }
+
+    /// A process's locks on a file are gone as soon as it closes the file, however often it has it open.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_store_that_is_opened_twice_keeps_its_locks() {
+        use std::os::unix::fs::MetadataExt;
+
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.db");
+        let store = Store::open(&path).unwrap();
+        let inode = format!(":{} ", path.metadata().unwrap().ino());
+        let locks = || std::fs::read_to_string("/proc/locks").unwrap().matches(&inode).count();
+        let before = locks();
+        let again = Store::open(&path).unwrap();
+        assert!(before > 0 && locks() == before);
+        drop((store, again));
     }
 
     #[test]

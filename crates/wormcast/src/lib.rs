@@ -29,6 +29,10 @@ pub mod command;
 mod commands;
 #[cfg(feature = "command")]
 mod failure;
+#[cfg(feature = "command")]
+mod interrupt;
+#[cfg(feature = "command")]
+mod progress;
 
 pub use wormcast_lab as lab;
 pub use wormcast_multicast as multicast;

@@ -254,22 +254,20 @@ fn sensitivity(variations: &[Varied], base: impl Fn(&str, &str) -> Option<Verdic
     if variations.is_empty() {
         return Vec::new();
     }
-    let text = "Sensitivity: the same tests with a setting changed. “What changes” lists the sentences that come out otherwise than \
-                above, or are tested here alone.";
+    let text = "Sensitivity: the same tests with a setting changed, and the sentences that come out otherwise than above, or are tested here \
+                alone.";
     let mut blocks = vec![Block::Text(text.to_owned())];
-    let mut rows = Vec::new();
     let mut details = Vec::new();
     for varied in variations {
         let told = |e: &&Evidence| base(&varied.source, e.text()) != Some(e.verdict());
         let changed: Vec<String> =
             varied.evidence.iter().filter(told).map(|e| format!("{}: {}", e.text(), e.verdict())).collect();
-        rows.push(vec![
-            Cell::Text(varied.variation.clone()),
-            Cell::Text(varied.settings.clone()),
-            Cell::Text(varied.source.clone()),
-            Cell::Verdict(varied.verdict),
-            Cell::Text(if changed.is_empty() { "nothing".to_owned() } else { changed.join("; ") }),
-        ]);
+        blocks.push(Block::Verdict {
+            verdict: varied.verdict,
+            text: format!("{}: {}", varied.variation, varied.settings),
+            because: if changed.is_empty() { "Nothing changes.".to_owned() } else { changed.join("\n") },
+            source: varied.swept.then(|| varied.source.clone()),
+        });
         for of in &varied.evidence {
             details.push(vec![
                 Cell::Text(varied.variation.clone()),
@@ -280,7 +278,6 @@ fn sensitivity(variations: &[Varied], base: impl Fn(&str, &str) -> Option<Verdic
         }
     }
     let head = |names: &[&str]| names.iter().map(|&name| Cell::Text(name.to_owned())).collect();
-    blocks.push(Block::Table { head: head(&["variation", "sets", "experiment", "verdict", "what changes"]), rows });
     let table = Block::Table { head: head(&["variation", "sentence", "verdict", "why"]), rows: details };
     blocks.push(Block::Details { summary: "All sentences under all variations".to_owned(), block: Box::new(table) });
     blocks

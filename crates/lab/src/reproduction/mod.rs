@@ -7,6 +7,7 @@ mod sensitivity;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde::Serialize;
 use wormcast_network::did_you_mean;
@@ -24,10 +25,17 @@ use catalogue::{FILES, Shipped};
 use checks::{CHECKS, Check};
 pub use sensitivity::{Varied, stored_variations};
 
+/// What is asked for: claims, and which of the checks and experiments that speak about them.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    claims: Vec<&'static PaperClaim>,
+    sources: BTreeSet<&'static str>,
+}
+
 /// What is to be reproduced: some of the papers' claims, and what measures them.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    claims: Vec<&'static PaperClaim>,
+    choice: Choice,
     /// The experiments with their files' names without ending.
     experiments: Vec<(&'static str, Experiment)>,
     checks: Vec<&'static Check>,
@@ -55,6 +63,8 @@ pub struct ReproducedClaim {
     pub verdict: Verdict,
     /// Why.
     pub evidence: Vec<Evidence>,
+    /// The checks and experiments that speak about the claim, too, and were not asked for: the verdict knows nothing of them.
+    pub left_out: Vec<&'static str>,
     /// What variations of the experiments come to, if the claim is not reproduced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sensitivity: Vec<Varied>,
@@ -150,58 +160,87 @@ impl Evidence {
     }
 }
 
-/// The claims that names stand for, in the papers' order: names of claims, `paper-1` to `paper-5`, or names of experiments such as
-/// `paper-1-figure-9a`. Without names, all of them.
-///
-/// # Errors
-/// If a name is none of these.
-pub fn claims_named(names: &[String]) -> Result<Vec<&'static PaperClaim>, UnknownClaim> {
-    if names.is_empty() {
-        return Ok(CLAIMS.iter().collect());
-    }
-    let mut wanted = BTreeSet::new();
-    for name in names {
-        let found = ids(name);
-        if found.is_empty() {
-            let papers = (1..=PAPERS.len()).map(|paper| format!("paper-{paper}"));
-            let stems = FILES.iter().filter(|file| file.is_experiment()).map(|file| file.stem().to_owned());
-            let known: Vec<String> =
-                CLAIMS.iter().map(|claim| claim.id.to_owned()).chain(papers).chain(stems).collect();
-            return Err(UnknownClaim::new(name, did_you_mean(name, known.iter().map(String::as_str))));
+/// The experiments that the program carries and that speak about claims, with the names of these.
+static EXPERIMENTS: LazyLock<Vec<(&'static str, Vec<String>)>> = LazyLock::new(|| {
+    let experiments = FILES.iter().filter(|file| file.is_experiment());
+    let claims = |file: &Shipped| {
+        Experiment::parse(file.name, file.text, &[]).map(|experiment| experiment.claim_ids()).unwrap_or_default()
+    };
+    experiments.map(|file| (file.stem(), claims(file))).filter(|(_, claims)| !claims.is_empty()).collect()
+});
+
+impl Choice {
+    /// What names stand for: claims, or all of a paper (`paper-1` to `paper-5`), with everything that speaks about them; or single
+    /// experiments such as `paper-1-figure-9a`, with the claims that they speak about. Without names, all claims.
+    ///
+    /// # Errors
+    /// If a name is none of these.
+    pub fn named(names: &[String]) -> Result<Self, UnknownClaim> {
+        let mut wanted = BTreeSet::new();
+        let mut sources = BTreeSet::new();
+        if names.is_empty() {
+            wanted.extend(CLAIMS.iter().map(|claim| claim.id));
         }
-        wanted.extend(found);
+        for name in names {
+            if let Some((experiment, claims)) = EXPERIMENTS.iter().find(|(experiment, _)| experiment == name) {
+                sources.insert(*experiment);
+                // They speak for a part of the evidence only.
+                let of_experiment = CLAIMS.iter().filter(|claim| claims.iter().any(|id| id == claim.id));
+                wanted.extend(of_experiment.map(|claim| claim.id));
+                continue;
+            }
+            let paper = name.strip_prefix("paper-").and_then(|number| number.parse().ok());
+            let named = |claim: &&PaperClaim| claim.id == name || Some(claim.paper) == paper;
+            let ids: Vec<&str> = CLAIMS.iter().filter(named).map(|claim| claim.id).collect();
+            if ids.is_empty() {
+                let papers = (1..=PAPERS.len()).map(|paper| format!("paper-{paper}"));
+                let experiments = EXPERIMENTS.iter().map(|(experiment, _)| (*experiment).to_owned());
+                let known: Vec<String> =
+                    CLAIMS.iter().map(|claim| claim.id.to_owned()).chain(papers).chain(experiments).collect();
+                return Err(UnknownClaim::new(name, did_you_mean(name, known.iter().map(String::as_str))));
+            }
+            wanted.extend(ids.iter().copied());
+            sources.extend(ids.into_iter().flat_map(Self::sources));
+        }
+        if names.is_empty() {
+            sources.extend(CLAIMS.iter().flat_map(|claim| Self::sources(claim.id)));
+        }
+        let claims = CLAIMS.iter().filter(|claim| wanted.contains(claim.id)).collect();
+        Ok(Self { claims, sources })
     }
-    Ok(CLAIMS.iter().filter(|claim| wanted.contains(claim.id)).collect())
-}
 
-/// The claims that a name stands for; none if it is unknown.
-fn ids(name: &str) -> Vec<&'static str> {
-    let of_paper = |paper: usize| CLAIMS.iter().filter(move |claim| claim.paper == paper).map(|claim| claim.id);
-    let paper = name.strip_prefix("paper-").and_then(|number| number.parse().ok());
-    if let Some(paper) = paper {
-        return of_paper(paper).collect();
+    /// The claims, in the papers' order.
+    pub fn claims(&self) -> &[&'static PaperClaim] {
+        &self.claims
     }
-    if let Some(file) = FILES.iter().find(|file| file.is_experiment() && file.stem() == name) {
-        let claimed = claimed_by(file);
-        return CLAIMS.iter().map(|claim| claim.id).filter(|id| claimed.iter().any(|claimed| claimed == id)).collect();
-    }
-    CLAIMS.iter().map(|claim| claim.id).filter(|id| *id == name).collect()
-}
 
-/// The names of the claims of an experiment that the program carries.
-fn claimed_by(file: &Shipped) -> Vec<String> {
-    Experiment::parse(file.name, file.text, &[]).map(|experiment| experiment.claim_ids()).unwrap_or_default()
+    /// Whether it is every claim, with everything that speaks about it.
+    pub fn is_everything(&self) -> bool {
+        self.claims.len() == CLAIMS.len() && self.claims.iter().all(|claim| self.left_out(claim.id).is_empty())
+    }
+
+    /// The names of the checks and experiments that measure a claim.
+    pub fn sources(id: &str) -> Vec<&'static str> {
+        let checks = CHECKS.iter().filter(|check| check.claim == id).map(|check| check.name);
+        let experiments = EXPERIMENTS.iter().filter(|(_, claims)| claims.iter().any(|claim| claim == id));
+        checks.chain(experiments.map(|(experiment, _)| *experiment)).collect()
+    }
+
+    /// Those that were not asked for.
+    fn left_out(&self, id: &str) -> Vec<&'static str> {
+        Self::sources(id).into_iter().filter(|source| !self.sources.contains(source)).collect()
+    }
 }
 
 impl Selection {
-    /// What measures some claims. Writes the experiments to a folder, with the files that they read: anybody can run them again.
+    /// What was chosen. Writes the experiments to a folder, with the files that they read: anybody can run them again.
     ///
     /// # Errors
     /// If the folder cannot be written, or one of the files is there and differs.
-    pub fn new(claims: Vec<&'static PaperClaim>, quick: bool, folder: &Path) -> Result<Self, RunError> {
-        let wanted = |id: &str| claims.iter().any(|claim| claim.id == id);
-        let claimed = |file: &&Shipped| file.is_experiment() && claimed_by(file).iter().any(|id| wanted(id));
-        let measuring: Vec<&Shipped> = FILES.iter().filter(claimed).collect();
+    pub fn new(choice: Choice, quick: bool, folder: &Path) -> Result<Self, RunError> {
+        let wanted = |source: &str| choice.sources.contains(source);
+        let measuring: Vec<&Shipped> =
+            FILES.iter().filter(|file| file.is_experiment() && wanted(file.stem())).collect();
         // What they read lies beside them.
         let read = |file: &&Shipped| {
             !file.is_experiment() && measuring.iter().any(|experiment| experiment.text.contains(file.name))
@@ -222,16 +261,8 @@ impl Selection {
             let experiment = Experiment::read(&folder.join(file.name), &[])?;
             experiments.push((file.stem(), if quick { experiment.quick()? } else { experiment }));
         }
-        let checks = CHECKS.iter().filter(|check| wanted(check.claim)).collect();
-        Ok(Self { claims, experiments, checks, quick })
-    }
-
-    /// The names of the checks and experiments that measure a claim.
-    pub fn sources(id: &str) -> Vec<&'static str> {
-        let checks = CHECKS.iter().filter(|check| check.claim == id).map(|check| check.name);
-        let experiments =
-            FILES.iter().filter(|file| file.is_experiment() && claimed_by(file).iter().any(|of| of == id));
-        checks.chain(experiments.map(Shipped::stem)).collect()
+        let checks = CHECKS.iter().filter(|check| wanted(check.name)).collect();
+        Ok(Self { choice, experiments, checks, quick })
     }
 
     /// Runs whatever the store has not: checks first, then the experiments in the papers' order, then the variations of those that do not
@@ -257,11 +288,11 @@ impl Selection {
             observer.update(done, parts, name, None);
             let mut inner = Inner { observer, done, parts, name };
             let mut findings = run_sweep(experiment, jobs, store, false, &mut inner)?;
-            findings.verdicts.retain(|verdict| self.claims.iter().any(|claim| claim.id == verdict.claim));
+            findings.verdicts.retain(|verdict| self.choice.claims.iter().any(|claim| claim.id == verdict.claim));
             exhibits.push(Exhibit { name, experiment: experiment.clone(), findings });
         }
-        let mut claims: Vec<ReproducedClaim> =
-            self.claims.iter().map(|claim| judged(claim, &checked, &exhibits)).collect();
+        let judged = |claim: &&'static PaperClaim| judged(claim, &checked, &exhibits, self.choice.left_out(claim.id));
+        let mut claims: Vec<ReproducedClaim> = self.choice.claims.iter().map(judged).collect();
         if !self.quick {
             sensitivity::add(&mut claims, &exhibits, parts, jobs, store, observer)?;
         }
@@ -270,7 +301,12 @@ impl Selection {
 }
 
 /// All that speaks about a claim.
-fn judged(claim: &'static PaperClaim, checked: &[(&str, Checked)], exhibits: &[Exhibit]) -> ReproducedClaim {
+fn judged(
+    claim: &'static PaperClaim,
+    checked: &[(&str, Checked)],
+    exhibits: &[Exhibit],
+    left_out: Vec<&'static str>,
+) -> ReproducedClaim {
     let checks = checked.iter().filter(|(id, _)| *id == claim.id).map(|(_, checked)| Evidence::Check(checked.clone()));
     let sweeps = exhibits.iter().flat_map(|exhibit| {
         let verdicts = exhibit.findings.verdicts.iter().filter(|verdict| verdict.claim == claim.id);
@@ -279,7 +315,7 @@ fn judged(claim: &'static PaperClaim, checked: &[(&str, Checked)], exhibits: &[E
     });
     let evidence: Vec<Evidence> = checks.chain(sweeps).collect();
     let verdict = evidence.iter().map(Evidence::verdict).max().unwrap_or(Verdict::Inconclusive);
-    ReproducedClaim { claim, verdict, evidence, sensitivity: Vec::new() }
+    ReproducedClaim { claim, verdict, evidence, left_out, sensitivity: Vec::new() }
 }
 
 /// Tells the observer of the whole about one sweep.
@@ -338,16 +374,39 @@ mod tests {
     fn names_stand_for_claims() {
         let named = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            claims_named(&names).map(|claims| claims.iter().map(|claim| claim.id).collect::<Vec<_>>())
+            Choice::named(&names).map(|choice| choice.claims().iter().map(|claim| claim.id).collect::<Vec<_>>())
         };
         assert_eq!(named(&[]).unwrap().len(), CLAIMS.len());
         assert_eq!(named(&["mesh-load", "mesh-example"]).unwrap(), ["mesh-example", "mesh-load"]);
         assert_eq!(named(&["paper-2"]).unwrap().len(), 5);
         assert_eq!(named(&["paper-1-table-1"]).unwrap(), ["mesh-startups"]);
+        let all = Choice::named(&[]).unwrap();
+        assert!(all.is_everything() && all.claims().iter().all(|claim| all.left_out(claim.id).is_empty()));
         let message = named(&["mesh-lod"]).unwrap_err().to_string();
         assert!(
             message.starts_with("`mesh-lod` is no claim") && message.ends_with("did you mean `mesh-load`?"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn an_experiment_stands_for_itself_alone() {
+        let choice = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            Choice::named(&names).unwrap()
+        };
+        let alone = choice(&["paper-1-figure-9a"]);
+        assert_eq!(alone.sources, BTreeSet::from(["paper-1-figure-9a"]));
+        assert_eq!(alone.left_out("mesh-load"), ["paper-1-figure-9b", "paper-1-figure-9c"]);
+        let both = choice(&["paper-1-figure-9a", "mesh-load"]);
+        assert!(both.left_out("mesh-load").is_empty() && !both.is_everything());
+        // One that belongs to two claims is looked at for both, and is not all that there is for one of them.
+        let two = choice(&["paper-4-figure-15-input"]);
+        assert_eq!(
+            two.claims().iter().map(|claim| claim.id).collect::<Vec<_>>(),
+            ["switch-degree", "switch-saturation"]
+        );
+        let papers: Vec<String> = (1..=5).map(|paper| format!("paper-{paper}")).collect();
+        assert!(Choice::named(&papers).unwrap().is_everything());
     }
 }

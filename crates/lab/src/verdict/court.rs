@@ -2,7 +2,7 @@
 
 use super::evidence::Question;
 use super::judges::{Judge, judge_all, judge_order, judge_somewhere, judge_strictly_somewhere};
-use super::words::because;
+use super::words::{because, to_settle};
 use super::{Comparison, Part, Verdict};
 use crate::claim::{Claim, Scope, Test};
 use crate::experiment::Experiment;
@@ -154,11 +154,16 @@ impl<'a> Court<'a> {
             Some(TimeUnit::Cycles) => "cycles",
             None => "",
         };
+        let verdict = if groups.is_empty() { Verdict::Inconclusive } else { judge(&groups) };
+        let mut because = because(&groups, test, if self.claim.over().is_some() { "%" } else { unit });
+        if verdict == Verdict::Inconclusive {
+            because += &to_settle(&groups);
+        }
         let about_saturation = test.is_some_and(Test::is_about_saturation);
         Part {
             text: self.claim.text.clone(),
-            verdict: if groups.is_empty() { Verdict::Inconclusive } else { judge(&groups) },
-            because: because(&groups, test, if self.claim.over().is_some() { "%" } else { unit }),
+            verdict,
+            because,
             quantity: (!about_saturation).then_some(self.quantity),
             unit: if about_saturation { String::new() } else { unit.to_owned() },
             confidence: self.confidence_of_each(&groups, test),

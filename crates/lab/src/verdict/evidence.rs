@@ -29,6 +29,7 @@ impl Question {
     /// The answer with intervals of this confidence.
     pub(super) fn answer(self, confidence: f64) -> Comparison {
         let (difference, finding) = self.evidence.finding(confidence);
+        let replications = (finding == Finding::Open).then(|| self.evidence.replications(difference)).flatten();
         Comparison {
             series: self.series,
             against: self.against,
@@ -37,18 +38,41 @@ impl Question {
             saturation: None,
             against_saturation: None,
             finding,
+            replications,
         }
     }
 }
 
 impl Evidence {
+    /// The values, and the least and the largest that their mean may be.
+    fn bounds(&self) -> Option<(&[f64], f64, f64)> {
+        match self {
+            Self::Settled(_) => None,
+            Self::Differences(values) => Some((values, f64::NEG_INFINITY, 0.0)),
+            Self::Deviations(values, tolerance) => Some((values, -tolerance, *tolerance)),
+            Self::Shares { of, least, most } => Some((of, *least, *most)),
+        }
+    }
+
+    /// The replications at which the interval would not include a bound any more, if mean and variance stay what they are: the
+    /// half-width falls with the root of their number.
+    fn replications(&self, estimate: Option<Estimate>) -> Option<u64> {
+        let ((values, least, most), estimate) = (self.bounds()?, estimate?);
+        let Some(half) = estimate.half_width else { return Some(2) };
+        if half == 0.0 {
+            return Some(SETTLED as u64);
+        }
+        let distance = (estimate.mean - least).abs().min((estimate.mean - most).abs());
+        let needed = (values.len() as f64 * (half / distance).powi(2)).ceil();
+        // One that is as good as on the bound is not settled by any number.
+        (needed < 1e9).then_some(needed as u64)
+    }
+
     pub(super) fn finding(&self, confidence: f64) -> (Option<Estimate>, Finding) {
-        let (values, least, most) = match self {
-            Self::Settled(finding) => return (None, *finding),
-            Self::Differences(values) => (values, f64::NEG_INFINITY, 0.0),
-            Self::Deviations(values, tolerance) => (values, -tolerance, *tolerance),
-            Self::Shares { of, least, most } => (of, *least, *most),
-        };
+        if let Self::Settled(finding) = self {
+            return (None, *finding);
+        }
+        let Some((values, least, most)) = self.bounds() else { return (None, Finding::Missing) };
         let estimate = Estimate::of(values, confidence);
         let finding = match estimate.and_then(|estimate| Some((estimate.mean, estimate.half_width?))) {
             // A few values that happen to be equal do not say that all are.

@@ -97,6 +97,9 @@ pub struct Comparison {
     pub against_saturation: Option<Bracket>,
     /// What follows for the claim.
     pub finding: Finding,
+    /// If it is open: the replications that would settle it, if mean and variance stay what they are; `None` if no number would.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replications: Option<u64>,
 }
 
 /// Where a series saturates along the horizontal axis of a sweep.

@@ -83,6 +83,7 @@ impl Court<'_> {
                 saturation: Some(bracket),
                 against_saturation: None,
                 finding: both(before, after),
+                replications: None,
             }
         };
         let contexts = 0..self.contexts.len();
@@ -108,6 +109,7 @@ impl Court<'_> {
                         saturation: Some(a),
                         against_saturation: Some(b),
                         finding: both(Some(at_least), at_most),
+                        replications: None,
                     }
                 };
                 let comparisons: Vec<Comparison> = (0..self.contexts.len()).map(compare).collect();

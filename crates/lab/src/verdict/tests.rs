@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Question};
 use super::*;
 use crate::stopping::Outcome;
 use crate::synthetic::run;
@@ -315,7 +315,8 @@ fn series_outlast_others() {
     assert_eq!(
         part.because,
         "b (buffer 1) saturates between 0.6 and 0.8, a between 0.4 and 0.6, a factor of 1 to 2: holds\n\
-         b (buffer 2) saturates after 0.8, a after 0.8, a factor of 0 or more: open"
+         b (buffer 2) saturates after 0.8, a after 0.8, a factor of 0 or more: open\n\
+         To settle it takes more loads, or more replications, after 0.8."
     );
     let somewhere = "outlasts = { later = ['b'], earlier = ['a'], scope = 'somewhere' }";
     assert_eq!(saturation(somewhere).verdict, Verdict::Reproduced);
@@ -461,4 +462,32 @@ fn bad_claims_about_saturation_and_gaps_are_pointed_at() {
         assert_eq!(error.span_text(), Some(at), "{test}: {error}");
         assert!(error.message().starts_with(message), "{error}");
     }
+}
+
+/// What an open comparison asks for is enough, and half of it is not.
+#[test]
+fn as_many_replications_as_it_takes_settle_a_comparison() {
+    let values = |count: u64| -> Vec<f64> {
+        // Of mean -1 over each 35, and a variance of some 6.
+        (0..count).map(|i| (i * 7 % 5) as f64 - 3.0 + (i * 11 % 7) as f64 - 3.0).collect()
+    };
+    let comparison = |count| {
+        let (series, against, at) = (String::new(), String::new(), String::new());
+        Question { series, against, at, evidence: Evidence::Differences(values(count)) }.answer(0.999_9)
+    };
+    let open = comparison(70);
+    assert_eq!(open.finding, Finding::Open);
+    let needed = open.replications.unwrap();
+    assert!((71..140).contains(&needed), "{needed}");
+    assert_eq!(comparison(needed.next_multiple_of(35)).finding, Finding::Holds);
+    assert_eq!(comparison(needed / 70 * 35).finding, Finding::Open);
+    assert!(comparison(needed.next_multiple_of(35)).replications.is_none(), "only what is open asks");
+
+    let unsure = judged(ORDER, 10.0, parallel(1.0));
+    let last = unsure.because.lines().last().unwrap();
+    assert!(last.starts_with("To settle it takes about ") && last.ends_with(" replications a point."), "{last}");
+    let saturated = |series: &str, x: f64| parallel(5.0)(series, x).filter(|_| x < 2.5);
+    let both = judged(ORDER, 0.1, saturated);
+    assert!(both.because.ends_with("one is missing, or both are saturated."), "{}", both.because);
+    assert!(!judged(ORDER, 0.1, parallel(10.0)).because.contains("settle"));
 }

@@ -22,6 +22,40 @@ pub(super) fn because(groups: &[Vec<Comparison>], test: Option<Test<'_>>, unit: 
     if lines.is_empty() { "what the claim compares is not in this sweep".to_owned() } else { lines.join("\n") }
 }
 
+/// What it would take to settle what is open: lines to go on with, or nothing.
+pub(super) fn to_settle(groups: &[Vec<Comparison>]) -> String {
+    let unsettled = |finding| groups.iter().flatten().filter(move |comparison| comparison.finding == finding);
+    let mut takes = Vec::new();
+    let (mut ranges, mut most, mut never) = (Vec::new(), 0, false);
+    for comparison in unsettled(Finding::Open) {
+        let brackets = [comparison.saturation, comparison.against_saturation];
+        if brackets.iter().all(Option::is_none) {
+            most = most.max(comparison.replications.unwrap_or(0));
+            never |= comparison.replications.is_none();
+        }
+        for range in brackets.into_iter().flatten().map(|found| bracket(Some(found))) {
+            if !ranges.contains(&range) {
+                ranges.push(range);
+            }
+        }
+    }
+    if most > 0 {
+        takes.push(format!("about {most} replications a point"));
+    }
+    if never {
+        takes.push("the claim to say what is to hold where two are as good as equal".to_owned());
+    }
+    if !ranges.is_empty() {
+        takes.push(format!("more loads, or more replications, {}", ranges.join(", ")));
+    }
+    if unsettled(Finding::Missing).next().is_some() {
+        takes.push(
+            "results of both where there is nothing to compare: one is missing, or both are saturated".to_owned(),
+        );
+    }
+    if takes.is_empty() { String::new() } else { format!("\nTo settle it takes {}.", takes.join("; ")) }
+}
+
 fn line(group: &[Comparison], unit: &str, falls: bool) -> String {
     let first = &group[0];
     let same = group.iter().all(|comparison| comparison.against == first.against);

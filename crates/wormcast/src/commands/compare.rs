@@ -6,8 +6,7 @@ use std::num::NonZeroUsize;
 use clap::Args;
 
 use super::experiment::ExperimentArguments;
-use super::results::{Places, failure, threads, unusable};
-use super::sweep::Progress;
+use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
 use crate::lab::{Crossover, Duel, Quantity, SeriesComparison, Store, compare_series};
@@ -52,12 +51,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let experiment = arguments.experiment.read(&[])?;
     arguments.places.make()?;
     let mut store = Store::open(&arguments.places.store()).map_err(unusable)?;
-    let mut progress = Progress::new();
     let jobs = threads(arguments.jobs);
     let names = (arguments.a.as_str(), arguments.b.as_str());
-    let result = compare_series(&experiment, names, arguments.y, jobs, &mut store, &mut progress);
-    progress.finish();
-    let comparison = result.map_err(failure)?;
+    let comparison = watched(&mut store, AGAIN, |store, progress| {
+        compare_series(&experiment, names, arguments.y, jobs, store, progress)
+    })
+    .map_err(failure)?;
     match arguments.format {
         Format::Json => write_json(out, &comparison)?,
         Format::Text => print(&comparison, out)?,

@@ -1,29 +1,26 @@
 //! `wormcast reproduce`: the papers' claims, each with its verdict.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use indicatif::ProgressBar;
 
-use super::results::{failure, progress_bar, threads, unusable};
+use super::results::{AGAIN, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
-use crate::lab::{
-    PAPERS, Page, ReproductionObserver, Selection, Status, Store, Verdict, check_file, claims_named, reproduction_page,
-    write_file,
-};
+use crate::lab::{Choice, PAPERS, Page, Selection, Store, Verdict, check_file, reproduction_page, write_file};
 
 /// Reproduce what five papers report: every claim with its verdict, the figures behind it, and a page that shows them.
 ///
-/// Experiments, tables and plots go to the output folder, with `report.html` and `report.md`; what is in its store is not run again,
-/// so that a reproduction that is interrupted goes on where it was.
+/// Experiments and plots go to the output folder, with `report.html` and `report.md`; of some claims only, with `report-NAME.html` and
+/// `report-NAME.md`. What is in its store is not run again, so that a reproduction that is interrupted goes on where it was.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast reproduce mesh-example paper-1-table-1 --quick")]
 pub(crate) struct Arguments {
-    /// Claims, papers (`paper-1`) or experiments (`paper-1-figure-9a`); by default all claims.
+    /// Claims, papers (`paper-1`) or single experiments (`paper-1-figure-9a`); by default all claims.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// List the claims and what measures them, and run nothing.
@@ -53,14 +50,16 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let claims = claims_named(&arguments.names).map_err(Failure::bad_input)?;
+    let choice = Choice::named(&arguments.names).map_err(Failure::bad_input)?;
     if arguments.list {
-        return list(arguments, out);
+        return list(&choice, arguments.format, out);
     }
     let experiments = arguments.out.join("experiments");
     make_folder(&experiments)?;
-    for name in ["report.html", "report.md"] {
-        check_file(&arguments.out.join(name)).map_err(Failure::failed)?;
+    let report = report_name(&choice, &arguments.names);
+    let [html, markdown] = [".html", ".md"].map(|ending| arguments.out.join(format!("{report}{ending}")));
+    for path in [&html, &markdown] {
+        check_file(path).map_err(Failure::failed)?;
     }
     if let Some(path) = &arguments.markdown {
         if path.extension().is_none() {
@@ -70,21 +69,19 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         make_folder(path.parent().unwrap_or(Path::new("")))?;
         check_file(path).map_err(Failure::failed)?;
     }
-    let selection = Selection::new(claims, arguments.quick, &experiments).map_err(failure)?;
+    let selection = Selection::new(choice, arguments.quick, &experiments).map_err(failure)?;
     let store = arguments.store.clone().unwrap_or_else(|| arguments.out.join("store.db"));
     let mut store = Store::open(&store).map_err(unusable)?;
-    let mut progress = Progress::new();
-    let result = selection.run(threads(arguments.jobs), &mut store, &mut progress);
-    progress.bar.finish_and_clear();
-    let reproduction = result.map_err(failure)?;
+    let jobs = threads(arguments.jobs);
+    let reproduction =
+        watched(&mut store, AGAIN, |store, progress| selection.run(jobs, store, progress)).map_err(failure)?;
 
     let page = reproduction_page(&reproduction, &arguments.out).map_err(Failure::failed)?;
-    let write =
-        |name: &str, text: &str| write_file(&arguments.out.join(name), text.as_bytes()).map_err(Failure::failed);
-    write("report.html", &page.html())?;
-    write("report.md", &page.markdown(""))?;
+    let write = |path: &Path, text: &str| write_file(path, text.as_bytes()).map_err(Failure::failed);
+    write(&html, &page.html())?;
+    write(&markdown, &page.markdown(""))?;
     for (name, svg) in page.plots() {
-        write(name, svg)?;
+        write(&arguments.out.join(name), svg)?;
     }
     if let Some(path) = &arguments.markdown {
         write_markdown(&page, path)?;
@@ -94,6 +91,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         Format::Text => {
             for claim in &reproduction.claims {
                 writeln!(out, "{:<20}{}", claim.claim.id, claim.verdict)?;
+                if !claim.left_out.is_empty() {
+                    writeln!(out, "  not looked at: {}", claim.left_out.join(", "))?;
+                }
                 for evidence in claim.evidence.iter().filter(|evidence| evidence.verdict() != Verdict::Reproduced) {
                     writeln!(out, "  {}: {} ({})", evidence.text(), evidence.verdict(), evidence.source())?;
                     for line in evidence.because().lines() {
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                     }
                 }
             }
-            writeln!(out, "Wrote {}.", arguments.out.join("report.html").display())?;
+            writeln!(out, "Wrote {}.", html.display())?;
         }
     }
     out.flush()?;
@@ -110,6 +110,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         return Err(Failure::Failed(format!("{failed} of {} claims are not reproduced", reproduction.claims.len())));
     }
     Ok(())
+}
+
+/// The name of a report, without ending: each choice has its own, so that a look at one claim does not replace the report of a night.
+fn report_name(choice: &Choice, names: &[String]) -> String {
+    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    match (choice.is_everything(), names.first(), names.len()) {
+        (true, ..) | (_, None, _) => "report".to_owned(),
+        (_, _, 1..=3) => format!("report-{}", names.into_iter().collect::<Vec<_>>().join("-")),
+        (_, Some(first), count) => format!("report-{first}-and-{}-more", count - 1),
+    }
 }
 
 fn make_folder(folder: &Path) -> Result<(), Failure> {
@@ -129,21 +139,21 @@ fn write_markdown(page: &Page, path: &Path) -> Result<(), Failure> {
 }
 
 /// The claims, and what measures each.
-fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let claims = claims_named(&arguments.names).map_err(Failure::bad_input)?;
-    if arguments.format == Format::Json {
-        let rows: Vec<_> = claims
+fn list(choice: &Choice, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    if format == Format::Json {
+        let rows: Vec<_> = choice
+            .claims()
             .iter()
             .map(|claim| {
                 serde_json::json!({
                     "claim": claim.id, "paper": claim.paper, "exhibit": claim.exhibit, "statement": claim.statement,
-                    "measured_by": Selection::sources(claim.id),
+                    "measured_by": Choice::sources(claim.id),
                 })
             })
             .collect();
         return write_json(out, &rows);
     }
-    for claim in claims {
+    for claim in choice.claims() {
         writeln!(
             out,
             "{:<20}paper {} ({}), {}",
@@ -153,32 +163,7 @@ fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
             claim.exhibit
         )?;
         writeln!(out, "  {}", claim.statement)?;
-        writeln!(out, "  measured by {}", Selection::sources(claim.id).join(", "))?;
+        writeln!(out, "  measured by {}", Choice::sources(claim.id).join(", "))?;
     }
     Ok(())
-}
-
-/// A bar over the whole on standard error, if that is a terminal.
-struct Progress {
-    bar: ProgressBar,
-}
-
-impl Progress {
-    /// Steps of the bar for a part.
-    const STEPS: u64 = 1000;
-
-    fn new() -> Self {
-        Self { bar: progress_bar("{wide_msg}") }
-    }
-}
-
-impl ReproductionObserver for Progress {
-    fn update(&mut self, done: usize, parts: usize, name: &str, status: Option<&Status<'_>>) {
-        let within = status.map_or(0, |status| Self::STEPS * status.replications / status.replications_expected.max(1));
-        self.bar.set_length(Self::STEPS * parts as u64);
-        self.bar.set_position(Self::STEPS * done as u64 + within.min(Self::STEPS));
-        let points =
-            status.map_or_else(String::new, |status| format!(": {} of {} points", status.points_done, status.points));
-        self.bar.set_message(format!("{} of {parts}: {name}{points}", done + 1));
-    }
 }

@@ -1,16 +1,18 @@
 //! What all subcommands that run or read sweeps share: where results are kept, and what their failures come to.
 
 use std::fs;
-use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::lab::{RunError, Store, StoreError, SweepError};
+use crate::progress::Progress;
+
+/// What goes on where an interrupted run was.
+pub(crate) const AGAIN: &str = "the same command";
 
 /// Where results are kept.
 #[derive(Args)]
@@ -56,10 +58,10 @@ pub(crate) fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// A store that cannot be opened is the wrong choice, unless it is only the disk that is full.
+/// A store that cannot be opened is the wrong choice, unless it is the disk that is full or broken.
 pub(crate) fn unusable(error: StoreError) -> Failure {
     match error {
-        StoreError::Full { .. } => Failure::failed(error),
+        StoreError::Full { .. } | StoreError::Disk { .. } => Failure::failed(error),
         _ => Failure::bad_input(error),
     }
 }
@@ -75,14 +77,15 @@ pub(crate) fn failure(error: RunError) -> Failure {
     }
 }
 
-/// A bar on standard error, if that is a terminal; `message` is where its message goes.
-pub(crate) fn progress_bar(message: &str) -> ProgressBar {
-    let bar = if io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-    if let Ok(style) =
-        ProgressStyle::with_template(&format!("{{bar:30}} {{percent:>3}}% {{elapsed}} left {{eta}}  {message}"))
-    {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+/// Runs what fills a store, with a display of how far it is; `again` is the command that goes on if it is interrupted.
+pub(crate) fn watched<T, E>(
+    store: &mut Store,
+    again: &'static str,
+    work: impl FnOnce(&mut Store, &mut Progress) -> Result<T, E>,
+) -> Result<T, E> {
+    let mut progress = Progress::new();
+    interrupt::keep(store.path(), again, progress.bar());
+    let result = work(store, &mut progress);
+    progress.finish();
+    result
 }

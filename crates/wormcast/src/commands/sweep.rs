@@ -5,14 +5,12 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use clap::Args;
-use indicatif::ProgressBar;
 
 use super::experiment::ExperimentArguments;
-use super::results::{Places, failure, progress_bar, threads, unusable};
+use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use crate::failure::Failure;
 use crate::lab::{
-    Experiment, Findings, Observer, Outcome, PlotError, PointSummary, Status, Store, csv, plot, run_sweep,
-    stored_sweep, write_file,
+    Experiment, Findings, Outcome, PlotError, PointSummary, Store, csv, plot, run_sweep, stored_sweep, write_file,
 };
 
 /// Run every point of an experiment until it is precise enough; write a table and plots.
@@ -52,10 +50,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let places = &arguments.places;
     places.make()?;
     let mut store = Store::open(&places.store()).map_err(unusable)?;
-    let mut progress = Progress::new();
-    let result = run_sweep(&experiment, threads(arguments.jobs), &mut store, arguments.fresh, &mut progress);
-    progress.finish();
-    let findings = result.map_err(failure)?;
+    let jobs = threads(arguments.jobs);
+    let again = if arguments.fresh { "the same command without `--fresh`" } else { AGAIN };
+    let findings =
+        watched(&mut store, again, |store, progress| run_sweep(&experiment, jobs, store, arguments.fresh, progress))
+            .map_err(failure)?;
     publish(&experiment, &findings, places.folder(), &arguments.experiment.stem(), out)
 }
 
@@ -173,31 +172,4 @@ fn describe(summary: &PointSummary) -> String {
 /// A number without decimals that say nothing.
 fn short(number: f64) -> String {
     format!("{number:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// A bar on standard error, if that is a terminal.
-pub(crate) struct Progress {
-    bar: ProgressBar,
-}
-
-impl Progress {
-    pub(crate) fn new() -> Self {
-        Self { bar: progress_bar("{msg}") }
-    }
-
-    /// Takes the bar away.
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl Observer for Progress {
-    fn update(&mut self, status: &Status<'_>) {
-        // What the store had costs no time: the estimate is about the rest.
-        let stored = status.replications.saturating_sub(status.computed);
-        self.bar.set_length(status.replications_expected.saturating_sub(stored));
-        self.bar.set_position(status.computed);
-        let point = status.point.as_ref().map_or_else(String::new, |point| point.point.label());
-        self.bar.set_message(format!("{} of {} points  {point}", status.points_done, status.points));
-    }
 }

@@ -5,6 +5,7 @@ mod compare;
 mod documents;
 mod experiment;
 mod folder;
+mod interruption;
 mod output;
 mod own_algorithm;
 mod pictures;

@@ -36,19 +36,39 @@ fn claims_come_with_verdict_evidence_and_a_page() {
     let varied = &claims[1]["sensitivity"][0];
     assert_eq!((&varied["variation"], &varied["verdict"]), (&"exact-forms".into(), &"reproduced".into()));
     assert!(claims[0].get("sensitivity").is_none(), "what is reproduced needs none");
-    let page = folder.read("reproduction/report.html");
+    let report = "reproduction/report-cube-examples-mesh-example-paper-1-table-1";
+    let page = folder.read(&format!("{report}.html"));
     for part in ["<!DOCTYPE html>", "mesh-startups", "not reproduced", "wormcast reproduce mesh-startups", "seed"] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("src=") && !page.contains("<script") && !page.contains("@import"), "nothing from elsewhere");
-    assert!(folder.read("reproduction/report.md").contains("| [mesh-startups](#mesh-startups) | Table 1 |"));
+    assert!(folder.read(&format!("{report}.md")).contains("| [mesh-startups](#mesh-startups) | Table 1 |"));
     // The experiments lie beside it, with what they read, and run as they are.
     folder.run(&["sweep", "reproduction/experiments/paper-2-examples.toml"]).success();
     // The second time everything comes from the store, and is the same.
     let again = [&COUNTED[..], &["--markdown", "docs/claims.md"]].concat();
     assert_eq!(folder.run(&again).success(), said);
-    assert_eq!(folder.read("docs/claims.md"), folder.read("reproduction/report.md"), "there are no plots");
-    assert_eq!(folder.read("reproduction/report.html"), page);
+    assert_eq!(folder.read("docs/claims.md"), folder.read(&format!("{report}.md")), "there are no plots");
+    assert_eq!(folder.read(&format!("{report}.html")), page);
+}
+
+#[test]
+fn an_experiment_is_run_alone_and_says_what_it_leaves_out() {
+    let folder = Folder::with(&[]);
+    let said = folder.run(&["reproduce", "paper-2-theorem-6", "--quick"]).success();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[..2], ["cube-contention     reproduced", "  not looked at: weighted-sort"]);
+    assert_eq!(lines.last(), Some(&"Wrote reproduction/report-paper-2-theorem-6.html."));
+    let all = folder.run(&["reproduce", "cube-contention", "paper-2-theorem-6", "--quick", "--format", "json"]).json();
+    assert_eq!(all[0]["left_out"], serde_json::json!([]));
+    let sources: Vec<_> = all[0]["evidence"].as_array().unwrap().iter().map(|e| e["text"].as_str().unwrap()).collect();
+    assert!(sources.len() > 1 && sources[0].starts_with("weighted sort makes"), "{sources:?}");
+    let reports = folder.files("reproduction");
+    let names = ["report-cube-contention-paper-2-theorem-6.html", "report-paper-2-theorem-6.html"];
+    assert!(names.iter().all(|name| reports.iter().any(|there| there == name)), "one beside the other: {reports:?}");
+    // More than three names do not fit.
+    let many = ["reproduce", "mesh-example", "cube-examples", "mesh-startups", "paper-2-examples", "--quick"];
+    assert!(folder.run(&many).success().ends_with("Wrote reproduction/report-cube-examples-and-3-more.html.\n"));
 }
 
 #[test]
@@ -120,8 +140,8 @@ fn a_variation_is_swept_beside_the_experiment_and_reported_with_it() {
     assert!(varied.lines().skip(1).all(|line| line.split(',').nth(column).unwrap().parse() == Ok(0.0)), "{varied}");
     folder.run(&["report", "small.toml"]).success();
     let page = folder.read("results/small-report.md");
-    let row = page.lines().find(|line| line.starts_with("| no-startup | timing.startup = 0 | small | **"));
-    assert!(row.is_some() && !page.contains("| one-port |"), "{page}");
+    let told = page.lines().any(|line| line.ends_with("**: no-startup: `timing.startup = 0` ([small](#small))"));
+    assert!(told && !page.contains("one-port: "), "{page}");
     // The quick version has variations of its own.
     folder.run(&["sweep", "small.toml", "--quick", "--variation", "one-port"]).success();
     let wrong = folder.run(&["plot", "small.toml", "--variation", "no-start"]).bad_input();

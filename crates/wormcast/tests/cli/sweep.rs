@@ -1,13 +1,10 @@
 //! `wormcast sweep` and `wormcast plot`.
 
-use std::process::Stdio;
-use std::time::{Duration, Instant};
-
 use crate::folder::Folder;
 use crate::{command, outcome};
 
 /// Two algorithms at three rates on a small mesh: milliseconds a replication. The last rate is beyond saturation.
-const SMALL: &str = r#"
+pub(crate) const SMALL: &str = r#"
 title = "Latency on a small mesh"
 topology = "mesh:4x4"
 seed = 5
@@ -108,39 +105,6 @@ fn plot_redraws_from_the_store_without_running() {
     assert_eq!(other, "error: `results/store.db` has no results of this experiment: run `wormcast sweep` first\n");
 }
 
-/// SIGKILL at several moments, then the same command to the end: the bytes of a sweep that was left alone.
-#[test]
-fn a_killed_sweep_goes_on_to_the_same_bytes() {
-    let folder = small();
-    let sweep = |out: &'static str| {
-        // Replications that take long enough to be interrupted.
-        let set = ["--set", "run.messages=1500", "--set", "sweep.\"traffic.arrivals.rate\"=[0.05, 0.2]"];
-        [&["sweep", "small.toml", "--jobs", "2", "--out", out], &set[..]].concat()
-    };
-    folder.run(&sweep("whole")).success();
-    let mut killed = 0;
-    for size in [30_000, 60_000, 100_000] {
-        let mut victim = command(&sweep("killed"));
-        let mut victim = victim.current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
-        // The write-ahead log grows with every result.
-        let log = folder.path().join("killed/store.db-wal");
-        let start = Instant::now();
-        while std::fs::metadata(&log).map_or(0, |data| data.len()) < size
-            && victim.try_wait().unwrap().is_none()
-            && start.elapsed() < Duration::from_secs(20)
-        {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        victim.kill().unwrap();
-        killed += u32::from(!victim.wait().unwrap().success());
-    }
-    assert!(killed > 0, "the sweep was over before it could be killed");
-    folder.run(&sweep("killed")).success();
-    assert!(outputs(&folder, "killed") == outputs(&folder, "whole"));
-    let left = folder.files("killed");
-    assert_eq!(left, ["small.csv", "small.png", "small.svg", "store.db"]);
-}
-
 #[test]
 fn deadlocked_points_end_with_exit_code_1_and_their_row() {
     let folder = small();
@@ -196,39 +160,6 @@ fn a_sweep_that_the_engine_cannot_run_is_bad_input() {
         let message = folder.run(&[&[command, "small.toml"], &set[..]].concat()).bad_input();
         assert!(message.contains("`dual-path` sends paths, which have no tree header"), "{message}");
     }
-}
-
-/// Linux lets a small file system be made only for root: where it cannot be had, the test says nothing.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_is_reported_and_the_sweep_goes_on_later() {
-    let folder = small();
-    let disk = folder.path().join("disk");
-    std::fs::create_dir(&disk).unwrap();
-    let mount = |arguments: &[&str]| {
-        let status = std::process::Command::new(arguments[0])
-            .args(&arguments[1..])
-            .arg(&disk)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        status.is_ok_and(|status| status.success())
-    };
-    if !mount(&["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs"]) {
-        return;
-    }
-    let full = folder.run(&["sweep", "small.toml", "--out", "disk"]);
-    let grown = mount(&["mount", "-o", "remount,size=8m"]);
-    let resumed = folder.run(&["sweep", "small.toml", "--out", "disk"]);
-    let files = folder.files("disk");
-    assert!(mount(&["umount"]) && grown);
-    assert_eq!(full.code, 1, "{full:?}");
-    let message = full.stderr.as_str();
-    let explained = message.contains("no space left for the result store `disk/store.db`")
-        || message.starts_with("error: cannot write `disk/small.") && message.contains("No space left");
-    assert!(explained && message.lines().count() == 1, "{message}");
-    assert_eq!(resumed.code, 0, "{resumed:?}");
-    assert_eq!(files, ["small.csv", "small.png", "small.svg", "store.db"]);
 }
 
 #[test]

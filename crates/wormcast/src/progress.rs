@@ -1,0 +1,195 @@
+//! How far a run is: a bar where standard error is a terminal, a line now and then where it is a log.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use crate::lab::{Observer, ReproductionObserver, Status};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+
+/// The least time between two lines, and before the first: what is done sooner says nothing.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// Watches a sweep, or a reproduction.
+pub(crate) struct Progress {
+    started: Instant,
+    /// Hidden if there is no terminal.
+    bar: ProgressBar,
+    lines: Option<Lines>,
+    stored: Stored,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        let terminal = io::stderr().is_terminal();
+        let bar = if terminal { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}% {elapsed}{prefix}  {wide_msg}") {
+            bar.set_style(style);
+        }
+        if terminal {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        let lines = (!terminal).then(Lines::default);
+        Self { started: Instant::now(), bar, lines, stored: Stored::default() }
+    }
+
+    /// The bar; its clones are the same bar.
+    pub(crate) fn bar(&self) -> &ProgressBar {
+        &self.bar
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn show(&mut self, work: Work, milestone: bool, message: String) {
+        let elapsed = self.started.elapsed();
+        if let Some(lines) = &mut self.lines {
+            if let Some(line) = lines.line(elapsed, work, milestone, &message) {
+                // Nobody has to read it.
+                let _ = writeln!(io::stderr(), "{line}");
+            }
+            return;
+        }
+        self.bar.set_length(Work::UNITS);
+        self.bar.set_position((Work::UNITS as f64 * work.share()) as u64);
+        self.bar
+            .set_prefix(work.left(elapsed).map_or_else(String::new, |left| format!(" left {:#}", HumanDuration(left))));
+        self.bar.set_message(message);
+    }
+}
+
+/// How much there is to do, in whatever unit. What the store had has cost no time, and says nothing about the rest.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Work {
+    done: f64,
+    all: f64,
+}
+
+impl Work {
+    /// The length of the bar.
+    const UNITS: u64 = 10_000;
+
+    fn share(self) -> f64 {
+        if self.all > 0.0 { (self.done / self.all).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// The time that the rest takes, if it is like what was done.
+    fn left(self, elapsed: Duration) -> Option<Duration> {
+        let ratio = (self.all - self.done).max(0.0) / self.done;
+        if self.done > 0.0 { Duration::try_from_secs_f64(elapsed.as_secs_f64() * ratio).ok() } else { None }
+    }
+}
+
+/// Lines for a log: few.
+#[derive(Default)]
+struct Lines {
+    /// When the last one was written, after the start.
+    last: Duration,
+}
+
+impl Lines {
+    /// A line if it is time for one. A milestone does not wait for that, once the run has taken long enough to say anything at all.
+    fn line(&mut self, elapsed: Duration, work: Work, milestone: bool, message: &str) -> Option<String> {
+        if elapsed < QUIET || !milestone && elapsed.saturating_sub(self.last) < QUIET {
+            return None;
+        }
+        self.last = elapsed;
+        let left = work.left(elapsed).map_or_else(String::new, |left| format!(", about {} left", HumanDuration(left)));
+        Some(format!("progress: {message}; {} so far{left}", HumanDuration(elapsed)))
+    }
+}
+
+/// The part of a reproduction that the store had, in parts.
+#[derive(Default)]
+struct Stored {
+    /// Of the parts that are done.
+    before: f64,
+    /// Of the present part.
+    now: f64,
+}
+
+impl Stored {
+    /// The work of a reproduction; `part` is the share of the present part that is there, and whether anything of it was computed.
+    fn work(&mut self, done: usize, parts: usize, part: Option<(f64, bool)>) -> Work {
+        let within = part.map_or(0.0, |(share, _)| share);
+        match part {
+            // A part begins.
+            None => self.before += std::mem::take(&mut self.now),
+            Some((_, false)) => self.now = within,
+            Some((_, true)) => {}
+        }
+        // While a part turns out to need more, what the store had is less of it than it seemed.
+        let stored = self.before + self.now.min(within);
+        Work { done: done as f64 + within - stored, all: parts as f64 - stored }
+    }
+}
+
+impl Observer for Progress {
+    fn update(&mut self, status: &Status<'_>) {
+        let stored = status.replications.saturating_sub(status.computed);
+        let work =
+            Work { done: status.computed as f64, all: status.replications_expected.saturating_sub(stored) as f64 };
+        let Status { points_done, points, replications, replications_expected, .. } = status;
+        let mut message =
+            format!("{points_done} of {points} points, {replications} of {replications_expected} replications");
+        if let (None, Some(point)) = (&self.lines, &status.point) {
+            message = format!("{points_done} of {points} points  {}", point.point.label());
+        }
+        self.show(work, false, message);
+    }
+}
+
+impl ReproductionObserver for Progress {
+    fn update(&mut self, done: usize, parts: usize, name: &str, status: Option<&Status<'_>>) {
+        let share = |s: &Status<'_>| (s.replications as f64 / s.replications_expected.max(1) as f64).min(1.0);
+        let work = self.stored.work(done, parts, status.map(|status| (share(status), status.computed > 0)));
+        let points = status.map_or_else(String::new, |s| format!(", {} of {} points", s.points_done, s.points));
+        let message = match self.lines {
+            Some(_) => format!("{done} of {parts} parts done, now {name}{points}"),
+            // A bar has little space beside it.
+            None => format!("{} of {parts}: {name}{points}", done + 1),
+        };
+        self.show(work, status.is_none() && done > 0, message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_log_gets_few_lines() {
+        let mut lines = Lines::default();
+        let work = Work { done: 1.0, all: 4.0 };
+        let mut at = |time, milestone| lines.line(seconds(time), work, milestone, "1 of 4 points");
+        assert_eq!(at(0, false), None);
+        assert_eq!(at(29, true), None, "short runs say nothing");
+        let line = "progress: 1 of 4 points; 40 seconds so far, about 2 minutes left";
+        assert_eq!(at(40, false).as_deref(), Some(line));
+        assert_eq!(at(69, false), None);
+        assert!(at(69, true).is_some(), "a part is done");
+        assert_eq!(at(98, false), None);
+        assert!(at(99, false).is_some());
+        let line = Lines::default().line(seconds(60), Work { done: 0.0, all: 4.0 }, false, "0 of 4 points");
+        assert_eq!(line.as_deref(), Some("progress: 0 of 4 points; 60 seconds so far"), "nothing to estimate from");
+    }
+
+    #[test]
+    fn the_estimate_is_about_what_the_store_had_not() {
+        let mut stored = Stored::default();
+        // The first part is from the store, the second a half, the third not at all.
+        stored.work(0, 3, None);
+        assert_eq!(stored.work(0, 3, Some((1.0, false))), Work { done: 0.0, all: 2.0 });
+        assert_eq!(stored.work(1, 3, None), Work { done: 0.0, all: 2.0 });
+        assert_eq!(stored.work(1, 3, Some((0.5, false))), Work { done: 0.0, all: 1.5 });
+        assert_eq!(stored.work(1, 3, Some((1.0, true))), Work { done: 0.5, all: 1.5 });
+        let work = stored.work(2, 3, None);
+        assert_eq!(work, Work { done: 0.5, all: 1.5 });
+        assert_eq!(work.left(seconds(10)), Some(seconds(20)));
+    }
+}
