@@ -1,26 +1,33 @@
-//! An algorithm of one's own: planned, checked, and simulated against two that wormcast has.
+//! An algorithm of one's own, in every command of wormcast: `docs/guide/algorithm.md` explains this file step by step.
 //!
 //! The comb sends worms along e-cube paths, like column-path: along the source's row (the back of the comb), then along one
 //! column (a tooth). Unlike column-path, a worm also delivers on its way along the row, so that destinations in the source's
-//! row rarely cost a worm of their own. What that takes is said in one [`WormRule`]; the static check then tells how many
-//! consumption channels a node needs.
+//! row rarely cost a worm of their own.
 //!
 //! ```sh
-//! cargo run --release --example own_algorithm
+//! cargo run --release --example own_algorithm -- plan --topology mesh:8x8 --algorithm comb --source 3,3 --destinations '1,3;6,3;6,6'
 //! ```
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::process::ExitCode;
 
-use wormcast::multicast::{Algorithm, Multicast, Options, Plan, Worm, algorithm_by_name};
-use wormcast::network::{ChannelId, Network, NodeId, TopologySpec};
-use wormcast::routing::{Dependencies, ECube, RoutingRelation, WormRule};
-use wormcast::simulation::{
-    Arrivals, Count, EngineChoice, MulticastTraffic, Process, Run, Scenario, Switching, Timing, Traffic, simulate,
+use wormcast::multicast::{
+    Algorithm, AlgorithmError, Multicast, Options, OwnAlgorithm, Plan, Worm, own_routing, require_mesh,
 };
+use wormcast::network::{ChannelId, Network, NodeId};
+use wormcast::routing::{Dependencies, ECube, RoutingRelation, WormRule};
 
 /// The comb, for a mesh of two dimensions.
 struct Comb;
+
+impl Comb {
+    /// What [`OwnAlgorithm`] asks for: the algorithm for a network, or why there is none.
+    fn make(network: &Network, options: &Options) -> Result<Box<dyn Algorithm>, AlgorithmError> {
+        require_mesh("comb", network, Some(2))?;
+        own_routing("comb", "e-cube", options)?;
+        Ok(Box::new(Self))
+    }
+}
 
 impl Algorithm for Comb {
     fn name(&self) -> &'static str {
@@ -32,7 +39,7 @@ impl Algorithm for Comb {
     }
 
     fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        let grid = network.shape().mesh().expect("a mesh");
+        let grid = network.shape().mesh().expect("made for a mesh");
         let at = |node: NodeId| (grid.coordinate(node.index(), 0), grid.coordinate(node.index(), 1));
         let (x0, y0) = at(multicast.source());
         // Teeth by column and direction (up: true), each with its stops from the row outwards.
@@ -56,15 +63,10 @@ impl Algorithm for Comb {
             // The tooth that goes furthest on this side takes the row's destinations along, if it gets past the last of them.
             let side = teeth.keys().copied().filter(|&(x, _)| (x > x0) == east);
             let furthest = side.max_by_key(|&(x, _)| x.abs_diff(x0));
-            match furthest.filter(|&(x, _)| x.abs_diff(x0) >= at(last).0.abs_diff(x0)) {
-                Some(tooth) => {
-                    teeth.entry(tooth).or_default().splice(0..0, row);
-                }
-                // A worm of their own, as far as the last of them.
-                None => {
-                    teeth.entry((at(last).0, true)).or_default().splice(0..0, row);
-                }
-            }
+            let tooth = furthest.filter(|&(x, _)| x.abs_diff(x0) >= at(last).0.abs_diff(x0));
+            // Or else a worm of their own, as far as the last of them.
+            let tooth = tooth.unwrap_or((at(last).0, true));
+            teeth.entry(tooth).or_default().splice(0..0, row);
         }
         Plan { worms: teeth.into_values().map(|stops| Worm::path(multicast.source(), stops)).collect() }
     }
@@ -79,14 +81,11 @@ struct ECubeStops;
 
 impl WormRule for ECubeStops {
     fn may_turn(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
-        let Some(grid) = network.shape().mesh() else { return false };
-        // Along x, the router numbers of neighbours differ by 1; along y, by the length of a row.
-        let heading = |channel| {
-            let (from, to) = (network.from(channel).index(), network.to(channel).index());
-            (from.abs_diff(to) == grid.stride(1), to > from)
-        };
-        let ((along_y, up), (then_y, then_up)) = (heading(arriving), heading(leaving));
-        (!along_y && then_y) || (along_y == then_y && up == then_up)
+        match (network.heading(arriving), network.heading(leaving)) {
+            // One dimension after the other, and never back.
+            (Some((d1, along1)), Some((d2, along2))) => d1 < d2 || (d1 == d2 && along1 == along2),
+            _ => false,
+        }
     }
 
     fn may_stop(&self, _: &Network, _: ChannelId, _: ChannelId) -> bool {
@@ -94,55 +93,36 @@ impl WormRule for ECubeStops {
     }
 }
 
-/// Multicasts to 10 of 64 nodes, `rate` messages per node per microsecond.
-fn traffic(rate: f64) -> Traffic {
-    Traffic {
-        arrivals: Some(Arrivals {
-            process: Process::Poisson,
-            rate: Some(rate),
-            load: None,
-            successes: None,
-            sources: None,
-            interval: None,
-        }),
-        length: Some(Count { least: 10, most: 100 }.into()),
-        multicast: Some(MulticastTraffic { destinations: Count::fixed(10).into(), fraction: 1.0 }),
-        ..Traffic::default()
-    }
+fn main() -> ExitCode {
+    wormcast::command::run_with([OwnAlgorithm::new("comb", 1, Comb::make)])
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mesh = Arc::new("mesh:8x8".parse::<TopologySpec>()?.build()?);
-    let known = |name| algorithm_by_name(name, &mesh, &Options::default()).map(Arc::from);
-    let algorithms: [Arc<dyn Algorithm>; 3] = [Arc::new(Comb), known("column-path")?, known("dual-path")?];
+#[cfg(test)]
+mod tests {
+    use wormcast::multicast::check_promise;
+    use wormcast::network::TopologySpec;
 
-    println!("10 destinations in {}; ports: consumption channels a node needs", mesh.name());
-    println!("algorithm    worms  ports  latency in cycles at 0.005, 0.015, 0.025 messages/node/us");
-    for algorithm in algorithms {
-        // The source's row is the fourth: three destinations on it, the others spread over the mesh.
-        let destinations = [0, 9, 15, 18, 24, 30, 31, 44, 50, 61].map(NodeId::new);
-        let multicast = Multicast::new(NodeId::new(27), &destinations);
-        let plan = algorithm.plan(&mesh, &multicast);
-        plan.check(&mesh, &multicast)?;
-        let dependencies = algorithm.dependencies(&mesh);
-        let ports = (1..=8).find(|&ports| dependencies.deadlock(ports).is_none());
+    use super::*;
 
-        let mut latencies = String::new();
-        for rate in [0.005, 0.015, 0.025] {
-            let scenario = Scenario::new(
-                Arc::clone(&mesh),
-                Arc::clone(&algorithm),
-                &Switching::default(),
-                &Timing::default(),
-                &traffic(rate),
-                &Run { messages: Some(2000), ..Run::default() },
-            )?;
-            let result = simulate(&scenario, EngineChoice::Auto, 1)?;
-            let mean = result.latency.last.mean.filter(|_| !result.saturated && result.deadlock.is_none());
-            latencies += &mean.map_or_else(|| "  saturated".to_owned(), |mean| format!("  {mean:9.0}"));
+    #[test]
+    fn every_multicast_to_three_nodes_keeps_the_promises() {
+        let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let nodes: Vec<NodeId> = mesh.node_ids().collect();
+        for &source in &nodes {
+            for (i, &a) in nodes.iter().enumerate() {
+                for (j, &b) in nodes[..i].iter().enumerate() {
+                    for &c in &nodes[..j] {
+                        check_promise(&Comb, &mesh, &Multicast::new(source, &[a, b, c])).unwrap();
+                    }
+                }
+            }
         }
-        let ports = ports.map_or_else(|| "-".to_owned(), |ports| ports.to_string());
-        println!("{:<11}  {:5}  {ports:>5}{latencies}", algorithm.name(), plan.worms.len());
     }
-    Ok(())
+
+    #[test]
+    fn three_consumption_channels_rule_deadlock_out_and_two_do_not() {
+        let mesh = "mesh:8x8".parse::<TopologySpec>().unwrap().build().unwrap();
+        assert!(Comb.dependencies(&mesh).deadlock(3).is_none());
+        assert!(Comb.dependencies(&mesh).deadlock(2).is_some());
+    }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::DeValue;
+use wormcast_multicast::own_revision;
 use wormcast_network::TopologySpec;
 use wormcast_routing::routing_has_root;
 use wormcast_simulation::{Mode, Switching};
@@ -446,6 +447,8 @@ impl Experiment {
             } else {
                 resolved.to_string()
             },
+            // In mode `trees` the name is that of a construction.
+            algorithm_revision: if file.run.mode == Some(Mode::Trees) { None } else { own_revision(&algorithm) },
             algorithm,
             // Where routings are swept, the root is that of those that have one.
             root: file.root.filter(|_| {

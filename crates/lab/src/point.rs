@@ -17,6 +17,10 @@ pub struct PointSpec {
     pub topology: String,
     /// The multicast algorithm.
     pub algorithm: String,
+    /// The [revision](wormcast_multicast::OwnAlgorithm::new) of an algorithm that is not part of the workbench; `None` for those
+    /// that are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub algorithm_revision: Option<u32>,
     /// The routing, if one is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<String>,

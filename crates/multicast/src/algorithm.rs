@@ -189,6 +189,14 @@ pub enum AlgorithmError {
         /// The algorithm.
         algorithm: &'static str,
     },
+    /// An algorithm was registered under another name than its own.
+    #[error("the algorithm that is registered as `{registered}` calls itself `{own}`: the names have to be the same")]
+    Misnamed {
+        /// The name that it is known by.
+        registered: &'static str,
+        /// What [`Algorithm::name`] says.
+        own: &'static str,
+    },
     /// Faults that only their neighbours know of leave no tree to send worms on to.
     #[error(
         "with local information, `{algorithm}` needs one tree of its {trees} without a failed link; with global information it \
@@ -239,8 +247,11 @@ impl From<RoutingError> for AlgorithmError {
     }
 }
 
-/// Checks that a routing, if one was asked for, is the algorithm's own.
-pub(crate) fn own_routing(algorithm: &'static str, own: &'static str, options: &Options) -> Result<(), AlgorithmError> {
+/// Checks that a routing, if one was asked for, is the algorithm's own, and that no root was, unless the routing has one.
+///
+/// # Errors
+/// If another routing is asked for, or a root.
+pub fn own_routing(algorithm: &'static str, own: &'static str, options: &Options) -> Result<(), AlgorithmError> {
     match &options.routing {
         Some(given) if given != own => {
             wormcast_routing::check_routing_name(given)?;
@@ -268,11 +279,10 @@ pub(crate) fn root(network: &Network, options: &Options) -> Result<Root, Algorit
 }
 
 /// Checks that the network is a mesh, of exactly `dimensions` dimensions if that is given.
-pub(crate) fn require_mesh(
-    name: &'static str,
-    network: &Network,
-    dimensions: Option<usize>,
-) -> Result<(), Unsupported> {
+///
+/// # Errors
+/// If it is not; the message names `name`, what it needs, and what the network is.
+pub fn require_mesh(name: &'static str, network: &Network, dimensions: Option<usize>) -> Result<(), Unsupported> {
     let fits = |grid: &wormcast_network::Grid| dimensions.is_none_or(|d| grid.dimensions() == d);
     if network.shape().mesh().is_some_and(fits) {
         return Ok(());

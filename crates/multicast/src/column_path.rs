@@ -7,7 +7,6 @@ use wormcast_routing::{Dependencies, ECube, RoutingRelation, WormRule};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
 use crate::containment::sites;
-use crate::negative_first_rule::heading;
 use crate::plan::{Plan, Worm};
 
 /// Column-path multicast: for each column with destinations, at most one worm up and one down, all on e-cube paths.
@@ -49,14 +48,14 @@ pub(crate) struct ColumnRule;
 
 impl WormRule for ColumnRule {
     fn may_turn(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
-        match (heading(network, arriving), heading(network, leaving)) {
+        match (network.heading(arriving), network.heading(leaving)) {
             (Some((d1, along1)), Some((d2, along2))) => d1 < d2 || (d1 == d2 && along1 == along2),
             _ => false,
         }
     }
 
     fn may_stop(&self, network: &Network, _: ChannelId, leaving: ChannelId) -> bool {
-        heading(network, leaving).is_some_and(|(dimension, _)| dimension == 1)
+        network.heading(leaving).is_some_and(|(dimension, _)| dimension == 1)
     }
 }
 

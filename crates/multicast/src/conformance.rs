@@ -10,7 +10,7 @@ use wormcast_routing::{RoutingRelation, WormRule, hamiltonian_label};
 use crate::algorithm::{Algorithm, Multicast, Options};
 use crate::column_path::ColumnRule;
 use crate::dual_path::LabelRule;
-use crate::negative_first_rule::{NegativeFirstRule, heading};
+use crate::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Itinerary, Path, Tree, Worm};
 use crate::registry::{ALGORITHMS, algorithm_by_name};
 use crate::schl::StraightStops;
@@ -67,7 +67,7 @@ fn labels_monotone(network: &Network, first: ChannelId, then: ChannelId) -> bool
 
 /// One dimension after the other, never back.
 fn e_cube_legal(network: &Network, first: ChannelId, then: ChannelId) -> bool {
-    let ((d1, along1), (d2, along2)) = (heading(network, first).unwrap(), heading(network, then).unwrap());
+    let ((d1, along1), (d2, along2)) = (network.heading(first).unwrap(), network.heading(then).unwrap());
     d1 < d2 || (d1, along1) == (d2, along2)
 }
 
@@ -342,7 +342,7 @@ proptest! {
 fn negative_means_a_smaller_number() {
     let mesh = "mesh:3x2x3".parse::<TopologySpec>().unwrap().build().unwrap();
     for channel in mesh.channel_ids() {
-        let (_, direction) = heading(&mesh, channel).unwrap();
+        let (_, direction) = mesh.heading(channel).unwrap();
         assert_eq!(direction == Direction::Positive, mesh.to(channel) > mesh.from(channel));
     }
 }

@@ -8,7 +8,10 @@ use crate::plan::Plan;
 use crate::unicast_tree::{Share, unicast_tree};
 
 /// Checks that the network is a hypercube.
-pub(crate) fn require_hypercube(name: &'static str, network: &Network) -> Result<(), Unsupported> {
+///
+/// # Errors
+/// If it is not; the message names `name` and what the network is.
+pub fn require_hypercube(name: &'static str, network: &Network) -> Result<(), Unsupported> {
     let error = || Unsupported::new(name, "a hypercube", network);
     match network.shape() {
         Shape::Hypercube(_) => Ok(()),

@@ -1,5 +1,6 @@
 //! Plans and trees as pictures.
 
+mod branches;
 mod dot;
 mod offset;
 mod palette;

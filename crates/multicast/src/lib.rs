@@ -44,6 +44,7 @@ mod multiport;
 mod negative_first_rule;
 mod plan;
 mod plan_dependencies;
+mod promise;
 mod pure_negative_first;
 mod registry;
 mod schl;
@@ -64,12 +65,13 @@ mod unicast_tree;
 mod w_sort;
 mod weighted_sort;
 
-pub use algorithm::{Algorithm, AlgorithmError, Multicast, NoDestination, Options};
+pub use algorithm::{Algorithm, AlgorithmError, Multicast, NoDestination, Options, own_routing, require_mesh};
 pub use bit_string::BitString;
 pub use column_path::ColumnPath;
 pub use combine::Combine;
 pub use contention::Contention;
 pub use covering_matrix::{CoveringMatrix, CoveringRow};
+pub use cube_chain::require_hypercube;
 pub use drawing::{node_name, plan_dot, plan_svg, router_name, trees_svg};
 pub use dstm::Dstm;
 pub use dual_path::DualPath;
@@ -82,8 +84,12 @@ pub use multi_path::MultiPath;
 pub use multiport::Multiport;
 pub use plan::{Branch, Itinerary, Path, Plan, PlanError, Tree, Trunk, Worm};
 pub use plan_dependencies::{UnknownWay, add_plan};
+pub use promise::{BrokenPromise, check_promise};
 pub use pure_negative_first::PureNegativeFirst;
-pub use registry::{ALGORITHMS, algorithm_by_name};
+pub use registry::{
+    ALGORITHMS, MakeAlgorithm, OwnAlgorithm, RegistrationError, algorithm_by_name, algorithm_names, own_revision,
+    register,
+};
 pub use schl::Schl;
 pub use separate::Separate;
 pub use spam::Spam;

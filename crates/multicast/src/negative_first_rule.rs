@@ -1,6 +1,6 @@
 //! What worms of the negative-first algorithms may do.
 
-use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId};
+use wormcast_network::{ChannelId, Direction, Network};
 use wormcast_routing::WormRule;
 
 /// Negative channels before positive ones, stops anywhere.
@@ -9,22 +9,9 @@ pub(crate) struct NegativeFirstRule {
     pub(crate) minimal: bool,
 }
 
-/// The dimension and direction of a mesh's channel.
-pub(crate) fn heading(network: &Network, channel: ChannelId) -> Option<(usize, Direction)> {
-    let grid = network.shape().mesh()?;
-    let (from, to) = (network.from(channel), network.to(channel));
-    let coordinates = |grid: &Grid, router: RouterId, d| grid.coordinate(router.index(), d);
-    (0..grid.dimensions()).find_map(|d| match coordinates(grid, to, d).cmp(&coordinates(grid, from, d)) {
-        std::cmp::Ordering::Less => Some((d, Direction::Negative)),
-        std::cmp::Ordering::Greater => Some((d, Direction::Positive)),
-        std::cmp::Ordering::Equal => None,
-    })
-}
-
 impl WormRule for NegativeFirstRule {
     fn may_turn(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
-        let (Some((d1, arriving)), Some((d2, leaving))) = (heading(network, arriving), heading(network, leaving))
-        else {
+        let (Some((d1, arriving)), Some((d2, leaving))) = (network.heading(arriving), network.heading(leaving)) else {
             return false;
         };
         match (arriving, leaving) {

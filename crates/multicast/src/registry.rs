@@ -1,5 +1,8 @@
-//! Multicast algorithms by name.
+//! Multicast algorithms by name: those of the workbench, and those that a program adds.
 
+use std::sync::{PoisonError, RwLock};
+
+use thiserror::Error;
 use wormcast_network::Network;
 use wormcast_routing::UnknownName;
 
@@ -27,16 +30,17 @@ use crate::u_mesh::UMesh;
 use crate::u_min::UMin;
 use crate::w_sort::WSort;
 
-type Make = fn(&Network, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
+/// Makes an algorithm for a network, or says why there is none.
+pub type MakeAlgorithm = fn(&Network, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
 
 macro_rules! registry {
     (@make $algorithm:ident) => { $algorithm::new };
     (@make $module:ident $maker:ident) => { $module::$maker };
     ($($name:literal => $algorithm:ident $(:: $maker:ident)?),* $(,)?) => {
-        /// The names that [`algorithm_by_name`] knows.
+        /// The names that [`algorithm_by_name`] knows in every program; [`algorithm_names`] has those that this one adds, too.
         pub const ALGORITHMS: &[&str] = &[$($name),*];
 
-        const MAKERS: &[Make] =
+        const MAKERS: &[MakeAlgorithm] =
             &[$(|network, options| Ok(Box::new(registry!(@make $algorithm $($maker)?)(network, options)?))),*];
     };
 }
@@ -74,6 +78,82 @@ registry! {
 /// What the names of algorithms begin with that can do without some links.
 const WITH_FAULTS: [&str; 2] = ["spam", "dstm-"];
 
+/// An algorithm that is not part of the workbench, under the name by which users of a program ask for it.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnAlgorithm {
+    name: &'static str,
+    revision: u32,
+    make: MakeAlgorithm,
+    with_faults: bool,
+}
+
+impl OwnAlgorithm {
+    /// The algorithm that `make` makes.
+    ///
+    /// The name is that of [`Algorithm::name`]: lower-case letters, digits and hyphens. The `revision` becomes part of the
+    /// description under which results are stored: raise it with every change after which the same multicast may get another
+    /// plan, or stored results of the old code will be taken for those of the new.
+    pub const fn new(name: &'static str, revision: u32, make: MakeAlgorithm) -> Self {
+        Self { name, revision, make, with_faults: false }
+    }
+
+    /// The same, of an algorithm that heeds [`Options::faults`]. Without this, it is refused where links have failed.
+    #[must_use]
+    pub const fn with_faults(self) -> Self {
+        Self { with_faults: true, ..self }
+    }
+}
+
+/// Why an algorithm cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RegistrationError {
+    /// The name is taken.
+    #[error("there is an algorithm `{0}` already: take another name")]
+    Taken(&'static str),
+    /// It would not do in a list of algorithms, or in a file's name.
+    #[error("`{0}` is no name for an algorithm: expected lower-case letters, digits and hyphens, a letter first")]
+    Name(&'static str),
+}
+
+/// What [`register`] was given, in that order. It only grows, so that what a name means never changes in a process.
+static OWN: RwLock<Vec<OwnAlgorithm>> = RwLock::new(Vec::new());
+
+fn own() -> Vec<OwnAlgorithm> {
+    // The vector is whole whatever a thread that held it panicked of.
+    OWN.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Makes an algorithm known to [`algorithm_by_name`] in this process, and so to experiments and the command line.
+///
+/// For the whole process, and before anything asks for the algorithm: what a name means is not to depend on who asks.
+///
+/// # Errors
+/// If the name is taken, or is none.
+pub fn register(algorithm: OwnAlgorithm) -> Result<(), RegistrationError> {
+    let name = algorithm.name;
+    let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(letters) {
+        return Err(RegistrationError::Name(name));
+    }
+    let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
+    if ALGORITHMS.contains(&name) || own.iter().any(|known| known.name == name) {
+        return Err(RegistrationError::Taken(name));
+    }
+    own.push(algorithm);
+    Ok(())
+}
+
+/// The names that [`algorithm_by_name`] knows in this process: [`ALGORITHMS`], then what was [registered](register).
+pub fn algorithm_names() -> Vec<&'static str> {
+    ALGORITHMS.iter().copied().chain(own().iter().map(|algorithm| algorithm.name)).collect()
+}
+
+/// The revision of a [registered](register) algorithm; `None` for those of the workbench, and for unknown names.
+pub fn own_revision(name: &str) -> Option<u32> {
+    own().iter().find(|algorithm| algorithm.name == name).map(|algorithm| algorithm.revision)
+}
+
 /// The algorithm of this name, made for `network`.
 ///
 /// # Errors
@@ -83,15 +163,21 @@ pub fn algorithm_by_name(
     network: &Network,
     options: &Options,
 ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
-    match ALGORITHMS.iter().position(|&known| known == name) {
-        Some(position)
-            if !options.faults.links.is_empty() && !WITH_FAULTS.iter().any(|prefix| name.starts_with(prefix)) =>
-        {
-            Err(AlgorithmError::NeedsAllLinks { algorithm: ALGORITHMS[position] })
-        }
-        Some(position) => MAKERS[position](network, options),
-        None => Err(UnknownName { kind: "algorithm", given: name.to_owned(), expected: ALGORITHMS.to_vec() }.into()),
+    let (algorithm, make, with_faults) = if let Some(place) = ALGORITHMS.iter().position(|&known| known == name) {
+        (ALGORITHMS[place], MAKERS[place], WITH_FAULTS.iter().any(|prefix| name.starts_with(prefix)))
+    } else if let Some(own) = own().into_iter().find(|own| own.name == name) {
+        (own.name, own.make, own.with_faults)
+    } else {
+        return Err(UnknownName { kind: "algorithm", given: name.to_owned(), expected: algorithm_names() }.into());
+    };
+    if !options.faults.links.is_empty() && !with_faults {
+        return Err(AlgorithmError::NeedsAllLinks { algorithm });
     }
+    let made = make(network, options)?;
+    if made.name() != algorithm {
+        return Err(AlgorithmError::Misnamed { registered: algorithm, own: made.name() });
+    }
+    Ok(made)
 }
 
 #[cfg(test)]
@@ -108,6 +194,62 @@ mod tests {
                 networks.iter().filter_map(|network| algorithm_by_name(name, network, &Options::default()).ok());
             assert_eq!(made.next().unwrap().name(), *name);
         }
+    }
+
+    /// An algorithm under a name that the test gives it.
+    struct Renamed<const NAME: usize>;
+
+    const NAMES: [&str; 2] = ["registered", "other"];
+
+    impl<const NAME: usize> Algorithm for Renamed<NAME> {
+        fn name(&self) -> &'static str {
+            NAMES[NAME]
+        }
+
+        fn routing(&self) -> &dyn wormcast_routing::RoutingRelation {
+            &wormcast_routing::ECube
+        }
+
+        fn plan(&self, _: &Network, _: &crate::algorithm::Multicast) -> crate::plan::Plan {
+            crate::plan::Plan::default()
+        }
+
+        fn dependencies<'n>(&self, network: &'n Network) -> wormcast_routing::Dependencies<'n> {
+            wormcast_routing::Dependencies::new(network)
+        }
+    }
+
+    #[test]
+    fn registered_algorithms_have_names_of_their_own() {
+        let ring = "ring:4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let ask = |name: &str, options: &Options| algorithm_by_name(name, &ring, options);
+        let new = |name, make| OwnAlgorithm::new(name, 7, make);
+        let make: MakeAlgorithm = |_, _| Ok(Box::new(Renamed::<0>));
+        assert!(ask("registered", &Options::default()).is_err());
+        register(new("registered", make)).unwrap();
+        assert_eq!(ask("registered", &Options::default()).unwrap().name(), "registered");
+        assert_eq!([own_revision("registered"), own_revision("separate"), own_revision("x")], [Some(7), None, None]);
+        assert!(algorithm_names().starts_with(ALGORITHMS) && algorithm_names().contains(&"registered"));
+        let nearest = ask("registred", &Options::default()).err().unwrap().to_string();
+        assert!(nearest.ends_with("did you mean `registered`?"), "{nearest}");
+
+        for taken in ["registered", "dual-path"] {
+            assert_eq!(register(new(taken, make)), Err(RegistrationError::Taken(taken)));
+        }
+        for bad in ["", "Comb", "1d", "a b", "a,b", "../a", "kämme"] {
+            assert_eq!(register(new(bad, make)), Err(RegistrationError::Name(bad)));
+        }
+        register(new("misnamed", |_, _| Ok(Box::new(Renamed::<1>)))).unwrap();
+        let misnamed = ask("misnamed", &Options::default()).err().unwrap();
+        assert_eq!(misnamed, AlgorithmError::Misnamed { registered: "misnamed", own: "other" });
+
+        // Who does not say so cannot do without links.
+        let mut failed = Options::default();
+        failed.faults.fail(&ring, "0-1").unwrap();
+        let refused = ask("registered", &failed).err().unwrap();
+        assert_eq!(refused, AlgorithmError::NeedsAllLinks { algorithm: "registered" });
+        register(new("other", |_, _| Ok(Box::new(Renamed::<1>))).with_faults()).unwrap();
+        assert!(ask("other", &failed).is_ok());
     }
 
     #[test]

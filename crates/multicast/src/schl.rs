@@ -7,7 +7,6 @@ use wormcast_routing::{Dependencies, ECube, RoutingRelation, WormRule};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
 use crate::containment::{Site, sites};
-use crate::negative_first_rule::heading;
 use crate::plan::{Itinerary, Plan, Worm};
 use crate::u_mesh::mesh_multicast;
 
@@ -67,14 +66,14 @@ pub(crate) struct StraightStops;
 
 impl WormRule for StraightStops {
     fn may_turn(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
-        match (heading(network, arriving), heading(network, leaving)) {
+        match (network.heading(arriving), network.heading(leaving)) {
             (Some((d1, along1)), Some((d2, along2))) => d1 < d2 || (d1 == d2 && along1 == along2),
             _ => false,
         }
     }
 
     fn may_stop(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
-        heading(network, arriving) == heading(network, leaving)
+        network.heading(arriving) == network.heading(leaving)
     }
 }
 

@@ -34,12 +34,23 @@ pub struct WormSummary {
     pub visits: Vec<NodeId>,
     /// The channels that it takes in an idle network, parents first.
     pub channels: Vec<ChannelId>,
+    /// Of a worm that may branch, for each of these channels: where it comes from, and whether it delivers.
+    pub(crate) branches: Vec<BranchSummary>,
     /// The longest way in hops from its sender to a node that it delivers to.
     pub longest: u32,
     /// Its header flits, if its algorithm plans them one by one.
     pub header_flits: Vec<HeaderFlit>,
     /// The header of a worm that switches replicate.
     pub header: Option<EncodedHeader>,
+}
+
+/// What a worm that branches does at the end of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BranchSummary {
+    /// The position of the channel by which the worm came to where this one starts; `None`: that is its sender's router.
+    pub(crate) parent: Option<u32>,
+    /// Whether it delivers where the channel ends.
+    pub(crate) delivers: bool,
 }
 
 /// The header of an encoded worm.
@@ -94,17 +105,35 @@ impl Plan {
             taken.extend(channels.iter().map(|&channel| (channel, step)));
             *port = step;
             *sent += 1;
+            let mut branches = Vec::new();
             let longest = match &worm.itinerary {
                 Itinerary::Path(_) => channels.len() as u32,
                 Itinerary::Tree(tree) => {
                     let trunk = (channels.len() - tree.branches.len()) as u32;
+                    // A delivery where the branches begin is the trunk's last.
+                    branches.extend((0..trunk).map(|place| BranchSummary {
+                        parent: place.checked_sub(1),
+                        delivers: place + 1 == trunk && !tree.delivers.is_empty(),
+                    }));
+                    branches.extend(tree.branches.iter().map(|branch| BranchSummary {
+                        parent: branch.parent.map_or(trunk.checked_sub(1), |parent| Some(trunk + parent)),
+                        delivers: !branch.delivers.is_empty(),
+                    }));
                     let mut depths = Vec::with_capacity(tree.branches.len());
                     for branch in &tree.branches {
                         depths.push(branch.parent.map_or(trunk + 1, |parent: u32| depths[parent as usize] + 1));
                     }
                     depths.into_iter().max().unwrap_or(trunk)
                 }
-                Itinerary::Encoded(encoded) => encoded.route(network, routing, worm.from, |_| 0)?.longest(),
+                Itinerary::Encoded(encoded) => {
+                    let route = encoded.route(network, routing, worm.from, |_| 0)?;
+                    branches
+                        .extend(route.channels.iter().map(|&(_, parent)| BranchSummary { parent, delivers: false }));
+                    for place in route.deliveries.iter().filter_map(|&(_, place)| place) {
+                        branches[place as usize].delivers = true;
+                    }
+                    route.longest()
+                }
             };
             let header = match &worm.itinerary {
                 Itinerary::Encoded(encoded) => {
@@ -120,6 +149,7 @@ impl Plan {
                 step,
                 visits,
                 channels,
+                branches,
                 longest,
                 header_flits: match &worm.itinerary {
                     Itinerary::Tree(tree) => tree.header.clone(),

@@ -211,6 +211,23 @@ impl Network {
         present.then(|| ChannelId::new(outputs.start + skip))
     }
 
+    /// In a grid, the dimension and the direction of a channel: that for which [`channel_along`](Self::channel_along) gives it.
+    ///
+    /// ```
+    /// use wormcast_network::{Direction, RouterId, TopologySpec};
+    ///
+    /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+    /// let up = mesh.channel_between(RouterId::new(5), RouterId::new(9)).ok_or("neighbours")?;
+    /// assert_eq!(mesh.heading(up), Some((1, Direction::Positive)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn heading(&self, channel: ChannelId) -> Option<(usize, Direction)> {
+        let from = self.from(channel);
+        let ways = |dimension| [Direction::Negative, Direction::Positive].map(|direction| (dimension, direction));
+        let mut all = (0..self.shape.grid()?.dimensions()).flat_map(ways);
+        all.find(|&(dimension, direction)| self.channel_along(from, dimension, direction) == Some(channel))
+    }
+
     /// Whether there is nothing to tell of nodes: every router has one, and they have neither names nor ports of their own.
     pub(crate) fn has_plain_nodes(&self) -> bool {
         let plain = |details: &Details| details.node_names.is_empty() && details.node_ports.is_empty();

@@ -5,6 +5,8 @@
 //! and to trees, whose branches hold each other back. It may call a deadlock possible that no run reaches; it never misses
 //! one.
 
+use std::collections::HashSet;
+
 use fixedbitset::FixedBitSet;
 use wormcast_network::{ChannelId, Network, NodeId};
 
@@ -57,7 +59,7 @@ pub enum Resource {
 }
 
 /// A delivery that does not end its worm: it holds a consumption channel of the router that `arriving` enters.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Stop {
     arriving: ChannelId,
     /// The channel by which a path goes on; `None` in a tree, whose other branches may hold the delivery up.
@@ -192,6 +194,24 @@ impl<'n> Dependencies<'n> {
     /// is no deadlock. Stops and trees need more than that: [`deadlock`](Self::deadlock).
     pub fn contains(&self, held: ChannelId, requested: ChannelId) -> bool {
         self.waits.binary_search(&(held.raw(), requested.raw())).is_ok()
+    }
+
+    /// Something that the worms of `others` may do and these do not tell of: a channel that is held, and what is requested, or
+    /// delivered to on the way, while it is. `None` if there is nothing of the kind, so that whatever is said of these holds for
+    /// the others. Of path worms and of unicasts; trees hold each other up in more ways, which are not compared.
+    ///
+    /// O(dependencies).
+    pub fn missing(&self, others: &Dependencies<'_>) -> Option<(ChannelId, Resource)> {
+        let unknown = |&&(held, next): &&(u32, u32)| !self.contains(ChannelId::new(held), ChannelId::new(next));
+        let wait = others.waits.iter().find(unknown);
+        let wait = wait.map(|&(held, next)| (ChannelId::new(held), Resource::Channel(ChannelId::new(next))));
+        let known: HashSet<Stop> = self.stops.iter().copied().collect();
+        let stop = || others.stops.iter().filter(|stop| stop.leaving.is_some()).find(|stop| !known.contains(stop));
+        wait.or_else(|| {
+            let stop = stop()?;
+            let node = self.network.nodes_of(self.network.to(stop.arriving)).next()?;
+            Some((stop.arriving, Resource::Consumption(node)))
+        })
     }
 
     /// Whether these are of unicasts: worms that stop nowhere on their way and do not branch.

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand, ValueEnum};
-use wormcast::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 
 use crate::failure::Failure;
+use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 
 mod compare;
 mod completions;

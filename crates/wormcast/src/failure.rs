@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-use wormcast::lab::Diagnostic;
+use crate::lab::Diagnostic;
 
 /// Why a command did not do its work.
 pub(crate) enum Failure {

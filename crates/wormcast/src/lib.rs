@@ -2,7 +2,8 @@
 //!
 //! One question asked of many networks: which worms should a multicast send, and what happens when they meet? This crate
 //! gathers the floors of the workbench, lowest first; each uses only those before it. The command `wormcast` offers the
-//! same to a shell.
+//! same to a shell; it is a module too, [`command`], so that a program can have it with algorithms of its own. Without the feature
+//! `command`, which is on by default, there is neither.
 //!
 //! ```
 //! use wormcast::multicast::{Multicast, Options, PortModel, algorithm_by_name};
@@ -22,8 +23,33 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "command")]
+pub mod command;
+#[cfg(feature = "command")]
+mod commands;
+#[cfg(feature = "command")]
+mod failure;
+#[cfg(feature = "command")]
+mod interrupt;
+#[cfg(feature = "command")]
+mod progress;
+
 pub use wormcast_lab as lab;
 pub use wormcast_multicast as multicast;
 pub use wormcast_network as network;
 pub use wormcast_routing as routing;
 pub use wormcast_simulation as simulation;
+
+/// The guide's listings, compiled and run as doc tests.
+#[cfg(doctest)]
+mod guide {
+    #[cfg(feature = "command")]
+    #[doc = include_str!("../guide/algorithm.md")]
+    mod algorithm {}
+
+    #[doc = include_str!("../guide/topology.md")]
+    mod topology {}
+
+    #[doc = include_str!("../guide/observer.md")]
+    mod observer {}
+}

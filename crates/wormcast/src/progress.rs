@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use crate::lab::{Observer, ReproductionObserver, Status};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
-use wormcast::lab::{Observer, ReproductionObserver, Status};
 
 /// The least time between two lines, and before the first: what is done sooner says nothing.
 const QUIET: Duration = Duration::from_secs(30);

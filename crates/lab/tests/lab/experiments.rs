@@ -1,9 +1,11 @@
 //! Experiment files: those of the repository, and what is said about bad ones.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use wormcast_lab::{Diagnostic, Experiment, Override, schema};
+use wormcast_lab::{Diagnostic, Experiment, Override, PointSpec, schema};
+use wormcast_multicast::{MakeAlgorithm, OwnAlgorithm, Separate, register};
 
 fn shipped() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -362,6 +364,28 @@ fn points_are_in_the_order_of_the_file_and_have_their_own_hashes() {
     // A description survives being stored.
     let json = serde_json::to_string(&points[0].spec).unwrap();
     assert_eq!(serde_json::from_str::<wormcast_lab::PointSpec>(&json).unwrap(), points[0].spec);
+}
+
+/// Algorithms of the workbench have the hashes that they had before programs could bring their own.
+#[test]
+fn the_revision_of_an_own_algorithm_is_part_of_its_points_and_of_no_others() {
+    let separate: MakeAlgorithm = |network, options| Ok(Box::new(Separate::new(network, options)?));
+    register(OwnAlgorithm::new("lab-own", 3, separate)).unwrap();
+    let spec = |algorithm: &str, mode: &str| {
+        let set = [&format!("algorithm={algorithm}"), "run.messages=5", mode].map(|set| Override::set(set).unwrap());
+        Experiment::built_in(&set).unwrap().point().unwrap().spec
+    };
+    let built_in = spec("dual-path", "run.mode=steady");
+    assert_eq!(built_in.algorithm_revision, None);
+    assert_eq!(built_in.config_hash(), "16cb4bf21d8cfd4a7d7415fb0ec102f8fcefc32bbb7173dff456f565af3c97f0");
+    let own = spec("lab-own", "run.mode=steady");
+    assert_eq!(own.algorithm_revision, Some(3));
+    let raised = PointSpec { algorithm_revision: Some(4), ..own.clone() };
+    let none = PointSpec { algorithm_revision: None, ..own.clone() };
+    let hashes: HashSet<String> = [&own, &raised, &none].map(PointSpec::config_hash).into();
+    assert_eq!(hashes.len(), 3);
+    // In mode `trees` the name is that of a construction.
+    assert_eq!(spec("lab-own", "run.mode=trees").algorithm_revision, None);
 }
 
 #[test]

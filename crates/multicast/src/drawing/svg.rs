@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 
 use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, escape_xml};
 
+use super::branches::BranchDiagram;
 use super::offset::{arrow, arrow_head, offset, parallel};
 use super::palette::{Style, style};
 use super::tree::TreeDiagram;
@@ -20,20 +21,23 @@ const LANE: f64 = 4.5;
 const WIDEST: f64 = 20.0;
 /// The height of the title above the network.
 const TITLE: f64 = 26.0;
+/// The width of a character of the title.
+const TITLE_CHARACTER: f64 = 7.0;
 const LINE: f64 = 16.0;
 /// The width of a character in the legend.
 const CHARACTER: f64 = 6.7;
 /// How many characters of visits a line of the legend holds.
 const LEGEND_CHARACTERS: usize = 52;
 
-/// A plan as an SVG picture.
+/// A plan as an SVG picture, with the name of the algorithm that made it.
 ///
 /// The source is a black square. Each worm has a colour, and a dash pattern where there are more worms than colours; it runs to
 /// the right of its links and in a lane of its own beside other worms. The nodes that it delivers to are filled with its
 /// colour and numbered in the order of delivery. A legend lists every worm's visits.
 ///
 /// Where nodes forward the message, colours and numbers are those of steps instead, and the legend lists each step's worms. If all
-/// worms are unicasts, their tree is drawn below: a row for each step.
+/// worms are unicasts, their tree is drawn below: a row for each step. Below a single worm that branches is its tree, with a row for
+/// each hop.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name, plan_svg};
@@ -43,16 +47,17 @@ const LEGEND_CHARACTERS: usize = 52;
 /// let algorithm = algorithm_by_name("dual-path", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(NodeId::new(5), &[NodeId::new(0), NodeId::new(15)]);
 /// let summary = algorithm.plan(&mesh, &multicast).summary(&mesh, algorithm.routing(), PortModel::One)?;
-/// let svg = plan_svg(&mesh, &summary, &multicast);
+/// let svg = plan_svg(&mesh, algorithm.name(), &summary, &multicast);
 /// assert!(svg.starts_with("<svg ") && svg.contains("worm 1"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn plan_svg(network: &Network, summary: &PlanSummary, multicast: &Multicast) -> String {
+pub fn plan_svg(network: &Network, algorithm: &str, summary: &PlanSummary, multicast: &Multicast) -> String {
     let layout = Layout::new(network);
     let lanes = Lanes::new(&layout, summary);
     let forwards = summary.worms.iter().any(|worm| worm.after.is_some());
     let tree = TreeDiagram::new(network, summary, multicast);
-    let picture = Picture { network, layout, summary, multicast, lanes, forwards, tree };
+    let branches = BranchDiagram::new(network, summary);
+    let picture = Picture { network, algorithm, layout, summary, multicast, lanes, forwards, tree, branches };
     let mut svg = String::new();
     // Writing to a string does not fail.
     let _ = picture.write(&mut svg);
@@ -122,6 +127,7 @@ impl Run {
 
 struct Picture<'a> {
     network: &'a Network,
+    algorithm: &'a str,
     layout: Layout<'a>,
     summary: &'a PlanSummary,
     multicast: &'a Multicast,
@@ -129,6 +135,7 @@ struct Picture<'a> {
     /// Whether colours and numbers are those of steps.
     forwards: bool,
     tree: Option<TreeDiagram<'a>>,
+    branches: Option<BranchDiagram<'a>>,
 }
 
 impl Picture<'_> {
@@ -137,18 +144,22 @@ impl Picture<'_> {
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
+        let title = self.title();
         let legend = self.legend();
         let longest = legend.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let width = self.layout.width() + 40.0 + longest as f64 * CHARACTER + 20.0;
         let width = width.max(self.tree.as_ref().map_or(0.0, |tree| tree.width() + 20.0));
+        let width = width.max(self.branches.as_ref().map_or(0.0, |tree| tree.width() + 20.0));
+        let width = width.max(title.chars().count() as f64 * TITLE_CHARACTER + 28.0);
         let tree_top = TITLE + self.layout.height().max((legend.len() as f64 + 2.0) * LINE);
-        let height = tree_top + self.tree.as_ref().map_or(0.0, TreeDiagram::height);
+        let height = tree_top
+            + self.tree.as_ref().map_or(0.0, TreeDiagram::height)
+            + self.branches.as_ref().map_or(0.0, BranchDiagram::height);
         writeln!(
             out,
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
         )?;
         writeln!(out, r##"<rect width="100%" height="100%" fill="#ffffff"/>"##)?;
-        let title = self.title();
         writeln!(
             out,
             r##"<text x="14" y="20" font-family="sans-serif" font-size="13" fill="#222222">{}</text>"##,
@@ -172,6 +183,11 @@ impl Picture<'_> {
             tree.write(out)?;
             writeln!(out, "</g>")?;
         }
+        if let Some(branches) = &self.branches {
+            writeln!(out, r#"<g transform="translate(0 {tree_top:.0})">"#)?;
+            branches.write(out)?;
+            writeln!(out, "</g>")?;
+        }
         writeln!(out, "</svg>")
     }
 
@@ -179,7 +195,8 @@ impl Picture<'_> {
         let steps =
             if self.forwards { format!(", {}", count(self.summary.steps as usize, "step")) } else { String::new() };
         format!(
-            "{}: from {} to {}, {}{steps}",
+            "{} on {}: from {} to {}, {}{steps}",
+            self.algorithm,
             self.network.name(),
             node_name(self.network, self.multicast.source()),
             count(self.multicast.destinations().len(), "destination"),
@@ -232,7 +249,7 @@ impl Picture<'_> {
         writeln!(out, "</g>")
     }
 
-    /// An arrow head at each delivery: the first arrival at the node that is next or, in a tree, the only one.
+    /// An arrow head at each delivery; of a path at the first arrival at the node that is next.
     fn write_heads(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
         let Style { colour, .. } = self.style(worm);
         writeln!(out, r#"<g stroke="none" fill="{colour}"><title>worm {}</title>"#, worm.id)?;
@@ -242,8 +259,17 @@ impl Picture<'_> {
         }
         let apart = |node: NodeId| self.layout.node_position(node).is_some();
         let mut awaited = worm.visits.iter().filter(|&&node| !apart(node)).peekable();
-        for (&channel, distance) in worm.channels.iter().zip(self.lanes.distances(worm)) {
-            if awaited.next_if(|&&node| self.network.router_of(node) == self.network.to(channel)).is_none() {
+        let channels = worm.channels.iter().enumerate().zip(self.lanes.distances(worm));
+        for ((place, &channel), distance) in channels {
+            let next = |&&node: &&NodeId| self.network.router_of(node) == self.network.to(channel);
+            // Where a worm branches, it may pass a router on the way up and deliver there on the way down.
+            let delivers = match worm.branches.get(place) {
+                Some(branch) => {
+                    branch.delivers && self.network.nodes_of(self.network.to(channel)).any(|node| !apart(node))
+                }
+                None => awaited.next_if(next).is_some(),
+            };
+            if !delivers {
                 continue;
             }
             if let Some([.., from, to]) = self.layout.lines(channel).last().map(Vec::as_slice) {

@@ -3,6 +3,7 @@
 mod conservation;
 mod engines;
 mod equality;
+mod equations;
 mod fabric;
 mod oracle;
 mod refusals;

@@ -8,12 +8,12 @@ use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
-use wormcast::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, plot, write_file};
 
 use super::experiment::SettingArguments;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
+use crate::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, plot, write_file};
 
 /// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.
 ///
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 fn quantity(name: &str) -> Result<Quantity, String> {
     Quantity::named(name).ok_or_else(|| {
         let names = Quantity::names().collect::<Vec<_>>();
-        let meant = wormcast::network::did_you_mean(name, names.iter().copied());
+        let meant = crate::network::did_you_mean(name, names.iter().copied());
         format!("expected one of {}{meant}", names.join(", "))
     })
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use wormcast::lab::{Experiment, Override};
 
 use crate::failure::Failure;
+use crate::lab::{Experiment, Override};
 
 /// An experiment file and settings beside it.
 #[derive(Args)]

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, ValueHint};
 use clap_mangen::Man;
-use wormcast::lab::write_file;
 
 use super::Cli;
 use crate::failure::Failure;
+use crate::lab::write_file;
 
 /// Write manual pages: one of the command, and one of each subcommand.
 #[derive(Args)]

@@ -4,15 +4,16 @@ use std::io::Write;
 use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
-use wormcast::multicast::{
-    ALGORITHMS, Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, PlanSummary,
-    PortModel, algorithm_by_name, node_name, plan_dot, plan_svg, router_name,
-};
-use wormcast::network::{Network, parse_node, parse_node_list};
-use wormcast::routing::ROUTINGS;
 
 use super::{network, one_of, topology_help, write_json};
 use crate::failure::Failure;
+use crate::multicast::{
+    Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, Plan,
+    PlanSummary, PortModel, algorithm_by_name, algorithm_names, check_promise, node_name, own_revision, plan_dot,
+    plan_svg, router_name,
+};
+use crate::network::{Network, parse_node, parse_node_list};
+use crate::routing::ROUTINGS;
 use answer::Answer;
 
 mod answer;
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SPEC", help = topology_help(), required_unless_present = "batch")]
     topology: Option<String>,
     /// The multicast algorithm.
-    #[arg(long, value_name = "NAME", value_parser = one_of(ALGORITHMS), required_unless_present = "batch")]
+    #[arg(long, value_name = "NAME", value_parser = one_of(&algorithm_names()), required_unless_present = "batch")]
     algorithm: Option<String>,
     /// The routing, for algorithms that leave a choice.
     #[arg(long, value_name = "NAME", value_parser = one_of(&ROUTINGS))]
@@ -132,7 +133,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let destinations = parse_node_list(&network, &given(arguments.destinations)).map_err(Failure::bad_input)?;
 
     let multicast = Multicast::checked(source, &destinations).map_err(Failure::bad_input)?;
-    let plan = algorithm.plan(&network, &multicast);
+    let plan = planned(algorithm.as_ref(), &network, &multicast)?;
     let summary = plan.summary(&network, algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
     let exact = algorithm.exact(&network, &multicast);
     let flit_bits = arguments.flit_bits.get();
@@ -151,9 +152,20 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
             matrices.iter().try_for_each(|matrix| write_matrix(out, &network, matrix))
         }
         Output::Json => write_json(out, &answer),
-        Output::Svg => Ok(out.write_all(plan_svg(&network, &summary, &multicast).as_bytes())?),
+        Output::Svg => Ok(out.write_all(plan_svg(&network, algorithm.name(), &summary, &multicast).as_bytes())?),
         Output::Dot => Ok(out.write_all(plan_dot(&network, &summary, &multicast).as_bytes())?),
     }
+}
+
+/// The plan of a multicast. Plans of the workbench's algorithms are tested; those of a program's own are held against what the
+/// algorithm promises.
+fn planned(algorithm: &dyn Algorithm, network: &Network, multicast: &Multicast) -> Result<Plan, Failure> {
+    let name = algorithm.name();
+    if own_revision(name).is_none() {
+        return Ok(algorithm.plan(network, multicast));
+    }
+    check_promise(algorithm, network, multicast)
+        .map_err(|broken| Failure::failed(format!("the plan of `{name}` is not as promised: {broken}")))
 }
 
 /// What the One algorithm had to choose from at a router: Table 1 of paper 3.
@@ -215,7 +227,7 @@ fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
     for worm in &summary.worms {
         let from = node_name(network, worm.from);
         let after = worm.after.map_or_else(|| "-".to_owned(), |trigger| trigger.to_string());
-        let visit = |node: &wormcast::network::NodeId| {
+        let visit = |node: &crate::network::NodeId| {
             let absorbed = if relays.binary_search(node).is_ok() { " (absorbed)" } else { "" };
             format!("{}{absorbed}", node_name(network, *node))
         };
@@ -238,4 +250,57 @@ fn headers(summary: &PlanSummary) -> Vec<EncodedHeader> {
     headers.sort_unstable_by_key(|header| header.bits);
     headers.dedup();
     headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::multicast::{OwnAlgorithm, Worm, register};
+    use crate::network::TopologySpec;
+    use crate::routing::{Dependencies, ECube, RoutingRelation};
+
+    /// Forgets a destination, or tells the static check of unicasts and sends a path.
+    struct Broken {
+        forgets: bool,
+    }
+
+    impl Algorithm for Broken {
+        fn name(&self) -> &'static str {
+            "broken"
+        }
+
+        fn routing(&self) -> &dyn RoutingRelation {
+            &ECube
+        }
+
+        fn plan(&self, _: &Network, multicast: &Multicast) -> Plan {
+            let stops = &multicast.destinations()[usize::from(self.forgets)..];
+            Plan { worms: vec![Worm::path(multicast.source(), stops.to_vec())] }
+        }
+
+        fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+            Dependencies::of_relation(network, &ECube)
+        }
+    }
+
+    #[test]
+    fn plans_of_own_algorithms_are_held_against_their_promises() {
+        register(OwnAlgorithm::new("broken", 1, |_, _| Ok(Box::new(Broken { forgets: true })))).unwrap();
+        let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let said = |forgets: bool, destinations: &str| {
+            let destinations = parse_node_list(&mesh, destinations).unwrap();
+            let multicast = Multicast::new(parse_node(&mesh, "0,0").unwrap(), &destinations);
+            match planned(&Broken { forgets }, &mesh, &multicast) {
+                Ok(_) => "as promised".to_owned(),
+                Err(Failure::Failed(message)) => message,
+                Err(_) => "another failure".to_owned(),
+            }
+        };
+        assert_eq!(said(false, "3,0"), "as promised");
+        let start = "the plan of `broken` is not as promised: ";
+        assert_eq!(said(true, "1,0;2,0"), format!("{start}no worm delivers to destination 1"));
+        let untold =
+            "worm 0 may deliver to 1,0 on its way, having come from 0,0, of which `dependencies` does not tell";
+        assert_eq!(said(false, "1,0;2,0"), format!("{start}{untold}"));
+    }
 }

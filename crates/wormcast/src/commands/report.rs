@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use wormcast::lab::{
-    Experiment, Override, Reported, experiments_page, shell_line, stored_sweep, stored_variations, write_file,
-};
 
 use super::results::{Places, failure};
 use crate::failure::Failure;
+use crate::lab::{
+    Experiment, Override, Reported, experiments_page, shell_line, stored_sweep, stored_variations, write_file,
+};
 
 /// Make a page of experiments from the store: plots, tables, verdicts, files. Runs nothing.
 ///

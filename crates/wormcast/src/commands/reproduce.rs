@@ -7,11 +7,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use wormcast::lab::{Choice, PAPERS, Page, Selection, Store, Verdict, check_file, reproduction_page, write_file};
 
 use super::results::{AGAIN, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
+use crate::lab::{Choice, PAPERS, Page, Selection, Store, Verdict, check_file, reproduction_page, write_file};
 
 /// Reproduce what five papers report: every claim with its verdict, the figures behind it, and a page that shows them.
 ///

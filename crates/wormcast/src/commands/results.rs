@@ -5,10 +5,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use wormcast::lab::{RunError, Store, StoreError, SweepError};
 
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::lab::{RunError, Store, StoreError, SweepError};
 use crate::progress::Progress;
 
 /// What goes on where an interrupted run was.

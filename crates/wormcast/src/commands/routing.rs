@@ -4,18 +4,18 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::{ArgGroup, Args, ValueHint};
-use wormcast::lab::write_file;
-use wormcast::multicast::{ALGORITHMS, Algorithm, Options, add_plan, algorithm_by_name};
-use wormcast::network::{ChannelId, MAX_PORTS, Network, RouterId};
-use wormcast::routing::{
-    ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
-    routing_by_name, witness_of_relation, witness_of_tables,
-};
-use wormcast::simulation::{Buffer, Reservation};
 
 use super::plan::batch::plan_all;
 use super::{Format, network, one_of, topology_help, write_json};
 use crate::failure::Failure;
+use crate::lab::write_file;
+use crate::multicast::{Algorithm, Options, add_plan, algorithm_by_name, algorithm_names};
+use crate::network::{ChannelId, MAX_PORTS, Network, RouterId};
+use crate::routing::{
+    ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
+    routing_by_name, witness_of_relation, witness_of_tables,
+};
+use crate::simulation::{Buffer, Reservation};
 use export::{Form, export_routing};
 use replication::{Replicating, buffer, replicated, reservation};
 use report::{Analysis, Subject, Tables};
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", value_parser = one_of(&ROUTINGS), group = "what")]
     routing: Option<String>,
     /// A multicast algorithm, whose multidestination worms are checked; `--routing` then is the routing that it shall use.
-    #[arg(long, value_name = "NAME", value_parser = one_of(ALGORITHMS), group = "what")]
+    #[arg(long, value_name = "NAME", value_parser = one_of(&algorithm_names()), group = "what")]
     algorithm: Option<String>,
     /// Forwarding tables: what `OpenSM` dumps, or what `--export` wrote.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what", conflicts_with_all = ["routing", "algorithm"])]

@@ -12,6 +12,6 @@ use crate::failure::Failure;
 pub(crate) struct Arguments {}
 
 pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    serde_json::to_writer_pretty(&mut *out, &wormcast::lab::schema())?;
+    serde_json::to_writer_pretty(&mut *out, &crate::lab::schema())?;
     Ok(writeln!(out)?)
 }

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
-use wormcast::lab::{PointSpec, check_file, write_file};
-use wormcast::network::ChannelSpace;
-use wormcast::routing::{Resource, synchronous_deadlock};
-use wormcast::simulation::{
-    BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
-};
 
 use super::experiment::ExperimentArguments;
 use super::{Format, write_figure, write_json};
 use crate::failure::Failure;
+use crate::lab::{PointSpec, check_file, write_file};
+use crate::network::ChannelSpace;
+use crate::routing::{Resource, synchronous_deadlock};
+use crate::simulation::{
+    BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
+};
 
 /// Simulate one configuration of an experiment file.
 ///

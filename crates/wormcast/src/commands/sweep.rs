@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use clap::Args;
-use wormcast::lab::{
-    Experiment, Findings, Outcome, PlotError, PointSummary, Store, csv, plot, run_sweep, stored_sweep, write_file,
-};
 
 use super::experiment::ExperimentArguments;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use crate::failure::Failure;
+use crate::lab::{
+    Experiment, Findings, Outcome, PlotError, PointSummary, Store, csv, plot, run_sweep, stored_sweep, write_file,
+};
 
 /// Run every point of an experiment until it is precise enough; write a table and plots.
 ///
@@ -171,5 +171,5 @@ fn describe(summary: &PointSummary) -> String {
 
 /// A number without decimals that say nothing.
 fn short(number: f64) -> String {
-    wormcast::lab::number_text(number, 4)
+    crate::lab::number_text(number, 4)
 }

@@ -4,13 +4,13 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum, ValueHint};
 use serde::Serialize;
-use wormcast::network::{
-    Degrees, FileFormat, Network, NetworkAnynet, NetworkDot, NetworkEdgeList, NetworkGraphml, NetworkIbsim,
-    NetworkNodeLink, NetworkSvg, NodeId, RouterId,
-};
 
 use super::{network, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
+use crate::network::{
+    Degrees, FileFormat, Network, NetworkAnynet, NetworkDot, NetworkEdgeList, NetworkGraphml, NetworkIbsim,
+    NetworkNodeLink, NetworkSvg, NodeId, RouterId,
+};
 
 /// Describe a network, draw it, or convert it to another format.
 #[derive(Args)]

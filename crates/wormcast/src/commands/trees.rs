@@ -4,15 +4,15 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use wormcast::multicast::{Faults, router_name, trees_svg};
-use wormcast::network::{ChannelId, Network, RouterId, parse_node};
-use wormcast::routing::{
-    BALANCES, Balance, CombinedDistance, EdgeDisjointTrees, Partition, SpanningTree, TREE_CONSTRUCTIONS, TorusMethod,
-    TreeOptions, build_trees, combined_distance, working_links,
-};
 
 use super::{network, one_of, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
+use crate::multicast::{Faults, router_name, trees_svg};
+use crate::network::{ChannelId, Network, RouterId, parse_node};
+use crate::routing::{
+    BALANCES, Balance, CombinedDistance, EdgeDisjointTrees, Partition, SpanningTree, TREE_CONSTRUCTIONS, TorusMethod,
+    TreeOptions, build_trees, combined_distance, working_links,
+};
 
 /// Build edge-disjoint spanning trees, for multicast over several trees.
 #[derive(Args)]

@@ -7,6 +7,8 @@ mod experiment;
 mod folder;
 mod interruption;
 mod output;
+mod own_algorithm;
+mod pictures;
 mod plan;
 mod reproduce;
 mod routing;

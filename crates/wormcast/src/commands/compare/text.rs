@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use wormcast::lab::{ComparedPoint, Crossover, Estimate, Relation, SeriesComparison, Standing, State, number_text};
+use crate::lab::{ComparedPoint, Crossover, Estimate, Relation, SeriesComparison, Standing, State, number_text};
 
 /// Writes it.
 pub(super) fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Result<()> {

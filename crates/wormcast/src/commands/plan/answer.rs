@@ -1,8 +1,9 @@
 //! A plan as JSON.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use wormcast::multicast::{Contention, EncodedHeader, HeaderFlit, Multicast, PlanSummary, WormSummary};
-use wormcast::network::{ChannelId, Network, NodeId};
+
+use crate::multicast::{Contention, EncodedHeader, HeaderFlit, Multicast, PlanSummary, WormSummary};
+use crate::network::{ChannelId, Network, NodeId};
 
 /// A plan and what was asked for, as JSON.
 pub(super) struct Answer<'a> {

@@ -6,13 +6,14 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::rc::Rc;
 
 use serde::Serialize;
-use wormcast::multicast::{Algorithm, Options, Plan, algorithm_by_name};
-use wormcast::network::{Network, TopologySpec, read_text};
 
 use super::answer::Answer;
+use super::planned;
 use super::request::Request;
 use crate::commands::write_json;
 use crate::failure::Failure;
+use crate::multicast::{Algorithm, Options, Plan, algorithm_by_name};
+use crate::network::{Network, TopologySpec, read_text};
 
 /// Answers the requests of a file, or of standard input if the path is `-`. A bad line is answered by its error.
 pub(super) fn run(path: &str, out: &mut dyn Write) -> Result<(), Failure> {
@@ -82,7 +83,8 @@ pub(in super::super) fn plan_all(
         }
         let (network, algorithm) = made.get(&request).map_err(place)?;
         let multicast = request.multicast(network).map_err(place)?;
-        visit(number, algorithm, &algorithm.plan(network, &multicast)).map_err(place)?;
+        let plan = planned(algorithm, network, &multicast).map_err(place)?;
+        visit(number, algorithm, &plan).map_err(place)?;
     }
     Ok(())
 }
@@ -91,7 +93,7 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     let request = parse(line)?;
     let (network, algorithm) = made.get(&request)?;
     let multicast = request.multicast(network)?;
-    let plan = algorithm.plan(network, &multicast);
+    let plan = planned(algorithm, network, &multicast)?;
     let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
     let exact = algorithm.exact(network, &multicast);
     let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.0.get());

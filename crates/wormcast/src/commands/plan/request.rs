@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
-use wormcast::multicast::Multicast;
-use wormcast::network::{Network, NodeError, NodeId, parse_node, parse_node_list};
 
 use super::{FlitBits, Ports};
 use crate::failure::Failure;
+use crate::multicast::Multicast;
+use crate::network::{Network, NodeError, NodeId, parse_node, parse_node_list};
 
 /// One line of a batch.
 #[derive(serde::Deserialize)]

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use clap::ValueEnum;
-use wormcast::lab::write_file;
-use wormcast::network::{ChannelId, Network, TopologyError};
-use wormcast::routing::{
-    Arrival, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation, TablesError, TablesText,
-    analyse_tables, choose_tables,
-};
 
 use super::is_safe;
 use super::report::{Exported, router};
 use crate::failure::Failure;
+use crate::lab::write_file;
+use crate::network::{ChannelId, Network, TopologyError};
+use crate::routing::{
+    Arrival, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation, TablesError, TablesText,
+    analyse_tables, choose_tables,
+};
 
 /// The form of exported tables.
 #[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

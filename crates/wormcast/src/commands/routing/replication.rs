@@ -3,13 +3,13 @@
 use clap::ValueEnum;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wormcast::multicast::Algorithm;
-use wormcast::network::Network;
-use wormcast::routing::{Dependencies, Resource, synchronous_deadlock};
-use wormcast::simulation::{Buffer, EngineConfig, MAX_LENGTH, Replication, Reservation, Timing, Wormhole};
 
 use super::Arguments;
 use crate::failure::Failure;
+use crate::multicast::Algorithm;
+use crate::network::Network;
+use crate::routing::{Dependencies, Resource, synchronous_deadlock};
+use crate::simulation::{Buffer, EngineConfig, MAX_LENGTH, Replication, Reservation, Timing, Wormhole};
 
 /// How worms are replicated, and outputs reserved for them.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]

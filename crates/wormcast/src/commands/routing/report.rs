@@ -1,10 +1,11 @@
 //! The analysis of a routing as data.
 
+use serde::Serialize;
+
 use super::Multicasts;
 use super::replication::Replicating;
-use serde::Serialize;
-use wormcast::network::{ChannelId, Network, NodeId, RouterId};
-use wormcast::routing::{
+use crate::network::{ChannelId, Network, NodeId, RouterId};
+use crate::routing::{
     Fault, ForwardingTables, LinkLoad, Resource, RoutingRelation, TablesReport, TurnRouting, TurnSet, Witness, survey,
 };
 

@@ -1,0 +1,52 @@
+//! The command `wormcast`, for this package's program and for programs with algorithms of their own.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::Cli;
+use crate::failure::Failure;
+use crate::multicast::{OwnAlgorithm, register};
+
+/// Does what the command line of this process says: what the program `wormcast` does.
+///
+/// Results go to standard output, messages to standard error. The exit code is 2 if the input is bad, and 1 if the work failed.
+pub fn run() -> ExitCode {
+    run_with([])
+}
+
+/// The same in a program that has algorithms of its own, which every subcommand then knows by their names: experiment files name
+/// them, help lists them, shells complete them. Their [revisions](OwnAlgorithm::new) become part of the names of stored results.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+/// use wormcast::multicast::{OwnAlgorithm, Separate};
+///
+/// fn main() -> ExitCode {
+///     // In earnest, an algorithm of one's own, which calls itself `my-own`.
+///     wormcast::command::run_with([OwnAlgorithm::new("my-own", 1, |network, options| {
+///         Ok(Box::new(Separate::new(network, options)?))
+///     })])
+/// }
+/// ```
+pub fn run_with(algorithms: impl IntoIterator<Item = OwnAlgorithm>) -> ExitCode {
+    for algorithm in algorithms {
+        if let Err(problem) = register(algorithm) {
+            return Failure::failed(problem).report();
+        }
+    }
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let result = match Cli::try_parse() {
+        Ok(cli) => {
+            let done = cli.command.run(&mut out);
+            // What is known by the time of a failure is an answer too.
+            let flushed = out.flush();
+            done.and(flushed.map_err(Failure::from))
+        }
+        Err(usage) => crate::failure::show_usage(&usage, &mut out),
+    };
+    // What a failed write left in the buffer must not be tried again when the process ends.
+    let _ = out.into_parts();
+    result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+}
