@@ -89,7 +89,7 @@ fn it_is_swept_compared_and_reported() {
     let compared = own(&folder, &["compare", "comb", "column-path", "small.toml", "--format", "json"]);
     assert_eq!(compared.code, 0, "{}", compared.stderr);
     let compared: serde_json::Value = serde_json::from_str(&compared.stdout).expect("JSON");
-    assert_eq!(compared["points"][0]["difference"]["count"], 3, "{compared}");
+    assert_eq!(compared["points"][0]["standings"][0]["difference"]["count"], 3, "{compared}");
     let reported = own(&folder, &["report", "small.toml"]);
     assert_eq!(reported.code, 0, "{}", reported.stderr);
 }
