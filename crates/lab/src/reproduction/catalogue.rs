@@ -19,6 +19,34 @@ pub struct PaperClaim {
     pub note: &'static str,
 }
 
+impl PaperClaim {
+    /// The names of its exhibits, such as `paper-1-figure-9` or `paper-5-theorem-5.3`.
+    pub fn exhibits(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let (mut kind, mut last, mut range) = ("", 0, false);
+        for word in self.exhibit.split([' ', ',']).filter(|word| !word.is_empty()) {
+            match word {
+                "Figure" | "Figures" => kind = "figure",
+                "Table" => kind = "table",
+                "Theorem" | "Theorems" => kind = "theorem",
+                "Section" | "Sections" => kind = "section",
+                "Appendix" => kind = "appendix",
+                "Abstract" => names.push(format!("paper-{}-abstract", self.paper)),
+                "and" => {}
+                "to" => range = true,
+                number => {
+                    let whole = number.parse::<u32>().ok();
+                    let between = if range { last + 1..whole.unwrap_or(0) } else { 0..0 };
+                    let numbers = between.map(|number| number.to_string()).chain([number.to_lowercase()]);
+                    names.extend(numbers.map(|number| format!("paper-{}-{kind}-{number}", self.paper)));
+                    (last, range) = (whole.unwrap_or(0), false);
+                }
+            }
+        }
+        names
+    }
+}
+
 /// A paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Paper {

@@ -170,8 +170,9 @@ static EXPERIMENTS: LazyLock<Vec<(&'static str, Vec<String>)>> = LazyLock::new(|
 });
 
 impl Choice {
-    /// What names stand for: claims, or all of a paper (`paper-1` to `paper-5`), with everything that speaks about them; or single
-    /// experiments such as `paper-1-figure-9a`, with the claims that they speak about. Without names, all claims.
+    /// What names stand for: claims, all of a paper (`paper-1` to `paper-5`), or those about an exhibit (`paper-1-figure-9`), with everything
+    /// that speaks about them; or single experiments such as `paper-1-figure-9a`, with the claims that they speak about. Without names,
+    /// all claims.
     ///
     /// # Errors
     /// If a name is none of these.
@@ -190,13 +191,15 @@ impl Choice {
                 continue;
             }
             let paper = name.strip_prefix("paper-").and_then(|number| number.parse().ok());
-            let named = |claim: &&PaperClaim| claim.id == name || Some(claim.paper) == paper;
+            let named =
+                |claim: &&PaperClaim| claim.id == name || Some(claim.paper) == paper || claim.exhibits().contains(name);
             let ids: Vec<&str> = CLAIMS.iter().filter(named).map(|claim| claim.id).collect();
             if ids.is_empty() {
                 let papers = (1..=PAPERS.len()).map(|paper| format!("paper-{paper}"));
                 let experiments = EXPERIMENTS.iter().map(|(experiment, _)| (*experiment).to_owned());
-                let known: Vec<String> =
-                    CLAIMS.iter().map(|claim| claim.id.to_owned()).chain(papers).chain(experiments).collect();
+                let exhibits = CLAIMS.iter().flat_map(PaperClaim::exhibits);
+                let claims = CLAIMS.iter().map(|claim| claim.id.to_owned());
+                let known: Vec<String> = claims.chain(papers).chain(experiments).chain(exhibits).collect();
                 return Err(UnknownClaim::new(name, did_you_mean(name, known.iter().map(String::as_str))));
             }
             wanted.extend(ids.iter().copied());
@@ -380,6 +383,17 @@ mod tests {
         assert_eq!(named(&["mesh-load", "mesh-example"]).unwrap(), ["mesh-example", "mesh-load"]);
         assert_eq!(named(&["paper-2"]).unwrap().len(), 5);
         assert_eq!(named(&["paper-1-table-1"]).unwrap(), ["mesh-startups"]);
+        assert_eq!(named(&["paper-1-figure-9"]).unwrap(), ["mesh-load"]);
+        assert_eq!(named(&["paper-1-section-3.2", "paper-3-theorem-4"]).unwrap(), ["mesh-example", "turns-theory"]);
+        assert_eq!(named(&["paper-5-appendix-a", "paper-5-abstract"]).unwrap(), ["torus-header", "torus-factor"]);
+        let of = |id: &str| CLAIMS.iter().find(|claim| claim.id == id).unwrap().exhibits().join(" ");
+        assert_eq!(
+            of("turns-theory"),
+            "paper-3-theorem-1 paper-3-theorem-2 paper-3-theorem-3 paper-3-theorem-4 paper-3-theorem-5"
+        );
+        assert_eq!(of("turns-trees"), "paper-3-figure-5 paper-3-table-1");
+        assert_eq!(of("switch-factor"), "paper-4-section-1 paper-4-section-7.8");
+        assert!(CLAIMS.iter().all(|claim| !claim.exhibits().is_empty()));
         let all = Choice::named(&[]).unwrap();
         assert!(all.is_everything() && all.claims().iter().all(|claim| all.left_out(claim.id).is_empty()));
         let message = named(&["mesh-lod"]).unwrap_err().to_string();

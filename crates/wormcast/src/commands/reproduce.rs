@@ -20,7 +20,7 @@ use crate::lab::{Choice, PAPERS, Page, Selection, Store, Verdict, check_file, re
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast reproduce mesh-example paper-1-table-1 --quick")]
 pub(crate) struct Arguments {
-    /// Claims, papers (`paper-1`) or single experiments (`paper-1-figure-9a`); by default all claims.
+    /// Claims, papers (`paper-1`), exhibits (`paper-1-figure-9`) or single experiments (`paper-1-figure-9a`); by default all claims.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// List the claims and what measures them, and run nothing.

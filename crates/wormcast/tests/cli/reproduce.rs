@@ -95,8 +95,7 @@ fn a_strict_reproduction_fails_with_a_claim() {
 #[test]
 fn a_name_that_is_no_claim_is_refused() {
     let folder = Folder::with(&[]);
-    for (name, meant) in [("mesh-lod", "mesh-load"), ("paper-6", "paper-1"), ("paper-1-figure-9", "paper-1-figure-9a")]
-    {
+    for (name, meant) in [("mesh-lod", "mesh-load"), ("paper-6", "paper-1"), ("paper-1-figre-9", "paper-1-figure-9")] {
         let refused = folder.run(&["reproduce", name]);
         assert_eq!(refused.code, 2);
         assert!(refused.stderr.contains(&format!("`{name}` is no claim")), "{}", refused.stderr);
