@@ -4,6 +4,7 @@ mod html;
 mod machine;
 mod markdown;
 mod results;
+mod sensitivity;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -128,8 +129,11 @@ pub fn experiments_page(experiments: &[Reported]) -> Result<Page, PlotError> {
         let mut section = exhibit(name, experiment, findings, command, 1)?;
         let verdicts = findings.verdicts.iter().flat_map(|verdict| &verdict.evidence);
         section.blocks.extend(verdicts.clone().flat_map(|evidence| part(evidence, None)));
-        let base = |_: &str, text: &str| verdicts.clone().find(|part| part.text == text).map(|part| part.verdict);
-        section.blocks.extend(sensitivity(variations, base));
+        let base = |_: &str, text: &str| {
+            let part = verdicts.clone().find(|part| part.text == text)?;
+            Some((part.verdict, part.comparisons.as_slice()))
+        };
+        section.blocks.extend(sensitivity::blocks(variations, base));
         sections.push(section);
     }
     sections.push(made(None));
@@ -162,7 +166,7 @@ pub fn reproduction_page(reproduction: &Reproduction, folder: &Path) -> Result<P
         }
     }
     sections.push(made(Some(reproduction.quick)));
-    Ok(Page { title: "Five papers on multicast in wormhole networks, reproduced".to_owned(), sections })
+    Ok(Page { title: "What five papers on multicast in wormhole networks claim, tested".to_owned(), sections })
 }
 
 /// All verdicts in one table.
@@ -185,8 +189,8 @@ fn overview(reproduction: &Reproduction) -> Section {
         blocks.push(Block::Text(text.to_owned()));
     }
     let text = "A claim is reproduced if every sentence that it comes to holds in the statistics: comparisons use the same random \
-                numbers for both sides, and intervals are so wide that all of a sentence hold together with the stated confidence. It is \
-                not reproduced if one fails, and inconclusive if one is open.";
+                numbers for both sides, and intervals are so wide that all of a sentence hold together with 95% confidence. It is \
+                not reproduced if one sentence fails, and inconclusive if one is open: a claim of many sentences has as many chances to fail.";
     blocks.push(Block::Text(text.to_owned()));
     let row = |claim: &ReproducedClaim| {
         vec![
@@ -223,13 +227,16 @@ fn claimed(claim: &ReproducedClaim, quick: bool, folder: &Path) -> Section {
         }
     }
     if claim.verdict == Verdict::NotReproduced && !claim.claim.note.is_empty() {
-        blocks.push(Block::Text(format!("What is likely behind it: {}", claim.claim.note)));
+        blocks.push(Block::Text(format!(
+            "What is likely behind it, by full runs and their variations: {}",
+            claim.claim.note
+        )));
     }
     let base = |source: &str, text: &str| {
-        let same = claim.evidence.iter().find(|e| e.source() == source && e.text() == text);
-        same.map(Evidence::verdict)
+        let same = claim.evidence.iter().find(|e| e.source() == source && e.text() == text)?;
+        Some((same.verdict(), same.comparisons()))
     };
-    blocks.extend(sensitivity(&claim.sensitivity, base));
+    blocks.extend(sensitivity::blocks(&claim.sensitivity, base));
     if let Some(varied) = claim.sensitivity.iter().find(|varied| varied.swept) {
         let file = folder.join("experiments").join(format!("{}.toml", varied.source));
         let options = ["--quick", "--variation", varied.variation.as_str()];
@@ -251,40 +258,6 @@ fn claimed(claim: &ReproducedClaim, quick: bool, folder: &Path) -> Section {
     words.extend(["--out", &folder]);
     blocks.push(Block::Command(shell_line(words)));
     Section { title: claim.claim.id.to_owned(), anchor: claim.claim.id.to_owned(), level: 2, blocks }
-}
-
-/// What becomes of claims when settings change; `base` is the verdict on a sentence by a source without a change.
-fn sensitivity(variations: &[Varied], base: impl Fn(&str, &str) -> Option<Verdict>) -> Vec<Block> {
-    if variations.is_empty() {
-        return Vec::new();
-    }
-    let text = "Sensitivity: the same tests with a setting changed, and the sentences that come out otherwise than above, or are tested here \
-                alone.";
-    let mut blocks = vec![Block::Text(text.to_owned())];
-    let mut details = Vec::new();
-    for varied in variations {
-        let told = |e: &&Evidence| base(&varied.source, e.text()) != Some(e.verdict());
-        let changed: Vec<String> =
-            varied.evidence.iter().filter(told).map(|e| format!("{}: {}", e.text(), e.verdict())).collect();
-        blocks.push(Block::Verdict {
-            verdict: varied.verdict,
-            text: format!("{}: {}", varied.variation, varied.settings),
-            because: if changed.is_empty() { "Nothing changes.".to_owned() } else { changed.join("\n") },
-            source: varied.swept.then(|| varied.source.clone()),
-        });
-        for of in &varied.evidence {
-            details.push(vec![
-                Cell::Text(varied.variation.clone()),
-                Cell::Text(of.text().to_owned()),
-                Cell::Verdict(of.verdict()),
-                Cell::Text(of.because().replace('\n', "; ")),
-            ]);
-        }
-    }
-    let head = |names: &[&str]| names.iter().map(|&name| Cell::Text(name.to_owned())).collect();
-    let table = Block::Table { head: head(&["variation", "sentence", "verdict", "why"]), rows: details };
-    blocks.push(Block::Details { summary: "All sentences under all variations".to_owned(), block: Box::new(table) });
-    blocks
 }
 
 /// A test on a sweep, with its comparisons for those who ask.

@@ -115,14 +115,14 @@ pub const CLAIMS: &[PaperClaim] = &[
         1,
         "Figure 9",
         "In a 16x16 mesh with 10, 20 and 30 destinations, Hamiltonian paths have the lowest latency at the lowest load and the highest at moderate and higher loads; column-path has the highest at the lowest load; at all but the lowest loads the two negative-first algorithms are best, the pure one first and the minimal one at high load.",
-        "An algorithm that saturates is behind every one that does not, and column-path, whose worms are short, is the last to saturate: the pure algorithm does so from a rate of 0.013 on with 10 destinations. Arrivals and startups do not change that; buffers do. With 16 flits instead of one, both negative-first algorithms stay ahead of column-path at every rate, but Hamiltonian paths are ahead of both: what counts is how long worms that wait hold channels. At the highest rates several algorithms are saturated here, which leaves nothing to compare; the paper's figure goes on, so its runs probably ended before their queues had grown.",
+        "An algorithm that saturates is behind every one that does not, and column-path, whose worms are short, is the last to saturate: the pure algorithm does so from a rate of 0.013 on with 10 destinations. Arrivals do not change that, and startups hardly; buffers do. With 16 flits instead of one and 10 destinations, both negative-first algorithms stay ahead of column-path at every rate, but Hamiltonian paths are ahead of both: what counts is how long worms that wait hold channels. At the highest rates several algorithms are saturated here, which leaves nothing to compare; the paper's figure goes on, so its runs probably ended before their queues had grown.",
     ),
     claim(
         "mesh-degree",
         1,
         "Figure 10",
         "At a fixed rate and for any number of destinations up to broadcast, both negative-first algorithms have lower latency than both others, and for large sets the minimal one is ahead of the pure one.",
-        "The paper's rate is far beyond saturation in steady state for more than about 60 destinations: the figure can only be of finite runs from an empty network, and so are these, of two messages a node. The length of the runs, buffers and startups change the differences, not the order. The minimal algorithm sends more worms than the pure one, and their startups follow one another; where startups cost nothing the two are closer, but not the other way round.",
+        "The paper's rate is far beyond saturation in steady state for more than about 60 destinations (Figure 9 shows where 10, 20 and 30 saturate): the figure can only be of finite runs from an empty network, and so are these, of two messages a node. Shorter or longer runs leave the order as it is, and deeper buffers hardly change it. Startups do: the paper's order of the negative-first algorithms and column-path needs them one after the other, and without them column-path is the fastest for large sets. The minimal algorithm sends more worms than the pure one and is behind it for large sets under all variations.",
     ),
     claim(
         "mesh-multiple",
@@ -284,7 +284,7 @@ pub const CLAIMS: &[PaperClaim] = &[
         5,
         "Figure 9",
         "In a 16x16 torus with 90% unicasts and 10% multicasts to 48, two trees of any kind but Hamilton paths beat SPAM on one; the order is DSTM-1, the best Roskind-Tarjan pair, DSTM-2; Hamilton paths are pathological.",
-        "SPAM's cross links make its ways shorter, which counts where there is no contention: with short messages it is ahead at every rate. Headers, startups and buffers do not change who is ahead. The paper chose its Roskind-Tarjan pair by balance as well, and does not say how.",
+        "SPAM's cross links make its ways shorter, which counts where there is no contention: with short messages it is ahead at every rate up to 0.006. Headers, startups and buffers do not change who is ahead at low rates. The paper chose its Roskind-Tarjan pair by balance as well, and does not say how.",
     ),
     claim(
         "torus-multicast",

@@ -18,7 +18,7 @@ use crate::output::write_file;
 use crate::run::{Findings, RunError, run_sweep};
 use crate::store::Store;
 use crate::sweep::{Observer, Status};
-use crate::verdict::{Part, Verdict};
+use crate::verdict::{Comparison, Part, Verdict};
 
 pub use catalogue::{CLAIMS, PAPERS, Paper, PaperClaim, UnknownClaim};
 use catalogue::{FILES, Shipped};
@@ -148,6 +148,14 @@ impl Evidence {
         match self {
             Self::Sweep { part, .. } => &part.because,
             Self::Check(checked) => &checked.because,
+        }
+    }
+
+    /// What was compared; nothing for a check.
+    pub(crate) fn comparisons(&self) -> &[Comparison] {
+        match self {
+            Self::Sweep { part, .. } => &part.comparisons,
+            Self::Check(_) => &[],
         }
     }
 

@@ -23,6 +23,9 @@ pub(super) fn because(groups: &[Vec<Comparison>], test: Option<Test<'_>>, unit: 
     if lines.is_empty() { "what the claim compares is not in this sweep".to_owned() } else { lines.join("\n") }
 }
 
+/// What nobody is advised to run.
+const MOST_REPLICATIONS: u64 = 10_000;
+
 /// What it would take to settle what is open: lines to go on with, or nothing.
 pub(super) fn to_settle(groups: &[Vec<Comparison>]) -> String {
     let unsettled = |finding| groups.iter().flatten().filter(move |comparison| comparison.finding == finding);
@@ -31,8 +34,9 @@ pub(super) fn to_settle(groups: &[Vec<Comparison>]) -> String {
     for comparison in unsettled(Finding::Open) {
         let brackets = [comparison.saturation, comparison.against_saturation];
         if brackets.iter().all(Option::is_none) {
-            most = most.max(comparison.replications.unwrap_or(0));
-            never |= comparison.replications.is_none();
+            let replications = comparison.replications.filter(|&replications| replications <= MOST_REPLICATIONS);
+            most = most.max(replications.unwrap_or(0));
+            never |= replications.is_none();
         }
         for range in brackets.into_iter().flatten().map(|found| bracket(Some(found))) {
             if !ranges.contains(&range) {
@@ -44,7 +48,7 @@ pub(super) fn to_settle(groups: &[Vec<Comparison>]) -> String {
         takes.push(format!("about {most} replications a point"));
     }
     if never {
-        takes.push("the claim to say what is to hold where two are as good as equal".to_owned());
+        takes.push(format!("more than {MOST_REPLICATIONS} replications where two are as good as equal"));
     }
     if !ranges.is_empty() {
         takes.push(format!("more loads, or more replications, {}", ranges.join(", ")));
