@@ -92,8 +92,9 @@ impl OwnAlgorithm {
     /// The algorithm that `make` makes.
     ///
     /// The name is that of [`Algorithm::name`]: lower-case letters, digits and hyphens. The `revision` becomes part of the
-    /// description under which results are stored: raise it with every change after which the same multicast may get another
-    /// plan, or stored results of the old code will be taken for those of the new.
+    /// description under which results are stored: raise it with every change of plans, routing (what a relation's
+    /// `candidates` are), rules, switches or ports, or stored results of the old code will be taken for those of the new. `--fresh`
+    /// of the commands forgets those of a sweep.
     pub const fn new(name: &'static str, revision: u32, make: MakeAlgorithm) -> Self {
         Self { name, revision, make, with_faults: false }
     }
