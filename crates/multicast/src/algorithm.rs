@@ -189,6 +189,14 @@ pub enum AlgorithmError {
         /// The algorithm.
         algorithm: &'static str,
     },
+    /// The relation of an algorithm that is not part of the workbench gives channels that it must not give.
+    #[error("{problem}")]
+    Routing {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// What it does, where.
+        problem: String,
+    },
     /// An algorithm was registered under another name than its own.
     #[error("the algorithm that is registered as `{registered}` calls itself `{own}`: the names have to be the same")]
     Misnamed {

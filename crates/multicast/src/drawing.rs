@@ -24,11 +24,5 @@ pub fn node_name(network: &Network, node: NodeId) -> String {
 
 /// A router as users write it: coordinates in meshes and tori, elsewhere its name if it has one, or its number.
 pub fn router_name(network: &Network, router: RouterId) -> String {
-    match network.shape() {
-        Shape::Mesh(grid) | Shape::Torus(grid) => {
-            let coordinates = grid.coordinates(router.index());
-            coordinates.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-        }
-        _ => network.router_name(router).map_or_else(|| router.to_string(), str::to_owned),
-    }
+    network.router_label(router)
 }

@@ -79,8 +79,8 @@ impl Encoded {
     ) -> Result<EncodedRoute, NoRoute> {
         let target = self.destinations.first().map_or(from, |&first| first);
         let ends = (network.entry_of(from), network.router_of(target));
-        let no_route = NoRoute { routing: routing.name(), from: ends.0, to: ends.1 };
-        let switches = routing.multidestination().ok_or_else(|| no_route.clone())?;
+        let no_route = || NoRoute::new(network, routing, ends.0, ends.1);
+        let switches = routing.multidestination().ok_or_else(no_route)?;
         let mut route = EncodedRoute::default();
         if self.destinations.is_empty() {
             return Ok(route);
@@ -110,7 +110,7 @@ impl Encoded {
                     work.extend(next);
                     work[start..].reverse();
                 }
-                _ => return Err(no_route),
+                _ => return Err(no_route()),
             }
         }
         Ok(route)

@@ -63,6 +63,7 @@ mod u_mesh;
 mod u_min;
 mod unicast_tree;
 mod w_sort;
+mod watched;
 mod weighted_sort;
 
 pub use algorithm::{Algorithm, AlgorithmError, Multicast, NoDestination, Options, own_routing, require_mesh};
@@ -84,7 +85,7 @@ pub use multi_path::MultiPath;
 pub use multiport::Multiport;
 pub use plan::{Branch, Itinerary, Path, Plan, PlanError, Tree, Trunk, Worm};
 pub use plan_dependencies::{UnknownWay, add_plan};
-pub use promise::{BrokenPromise, check_promise};
+pub use promise::{BrokenPromise, check_plan, check_promise};
 pub use pure_negative_first::PureNegativeFirst;
 pub use registry::{
     ALGORITHMS, MakeAlgorithm, OwnAlgorithm, RegistrationError, algorithm_by_name, algorithm_names, own_revision,

@@ -1,12 +1,14 @@
 //! What every algorithm promises, checked for one multicast.
 
+use std::borrow::Borrow;
+
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::{Dependencies, NoRoute, Resource};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::drawing::{node_name, router_name};
-use crate::plan::{Itinerary, Plan, PlanError};
+use crate::plan::{Itinerary, Plan, PlanError, Worm};
 use crate::plan_dependencies::add_plan;
 
 /// A promise that an algorithm's plan does not keep.
@@ -62,24 +64,47 @@ pub fn check_promise(
     multicast: &Multicast,
 ) -> Result<Plan, BrokenPromise> {
     let plan = algorithm.plan(network, multicast);
+    check_plan(algorithm, network, multicast, &plan, || algorithm.dependencies(network))?;
+    Ok(plan)
+}
+
+/// The same for a plan that has been made, with what `told` gives as the algorithm's dependencies, which many plans can share. It is
+/// asked for only if all else is as promised.
+///
+/// O(network) for each plan, and for each stop and hop the logarithm of the dependencies.
+///
+/// # Errors
+/// The first promise that is broken.
+pub fn check_plan<'n, D: Borrow<Dependencies<'n>>>(
+    algorithm: &dyn Algorithm,
+    network: &'n Network,
+    multicast: &Multicast,
+    plan: &Plan,
+    told: impl FnOnce() -> D,
+) -> Result<(), BrokenPromise> {
     plan.check(network, multicast)?;
-    let told = algorithm.dependencies(network);
     for (number, worm) in plan.worms.iter().enumerate() {
         worm.channels(network, algorithm.routing())
             .map_err(|problem| BrokenPromise::NoRoute { worm: number, problem })?;
-        if !matches!(worm.itinerary, Itinerary::Path(_)) {
-            continue;
-        }
+    }
+    let paths = || plan.worms.iter().enumerate().filter(|(_, worm)| matches!(worm.itinerary, Itinerary::Path(_)));
+    // What several worms may hold is what each of them may hold: they are looked at one by one only if something is missing.
+    let untold = |worms: Vec<Worm>, told: &Dependencies<'n>| {
         let mut own = Dependencies::new(network);
-        let alone = Plan { worms: vec![worm.clone()] };
+        let alone = Plan { worms };
         // Only headers that encode destinations have ways that are not known.
         let known = own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), &alone));
-        let missing = known.is_ok().then(|| told.missing(&own)).flatten();
-        if let Some((held, next)) = missing {
-            return Err(BrokenPromise::Untold { worm: number, may: doing(network, held, next) });
-        }
+        known.is_ok().then(|| told.missing(&own)).flatten()
+    };
+    if paths().next().is_none() {
+        return Ok(());
     }
-    Ok(plan)
+    let told = told();
+    if untold(paths().map(|(_, worm)| worm.clone()).collect(), told.borrow()).is_none() {
+        return Ok(());
+    }
+    let first = paths().find_map(|(number, worm)| Some((number, untold(vec![worm.clone()], told.borrow())?)));
+    first.map_or(Ok(()), |(worm, (held, next))| Err(BrokenPromise::Untold { worm, may: doing(network, held, next) }))
 }
 
 /// What a worm does that holds a channel and asks for the next.
@@ -98,7 +123,6 @@ fn doing(network: &Network, held: ChannelId, next: Resource) -> String {
 mod tests {
     use super::*;
     use crate::algorithm::Options;
-    use crate::plan::Worm;
     use crate::registry::algorithm_by_name;
     use wormcast_network::{NodeId, TopologySpec};
     use wormcast_routing::{ECube, RoutingRelation, WormRule};

@@ -29,6 +29,7 @@ use crate::u_cube::UCube;
 use crate::u_mesh::UMesh;
 use crate::u_min::UMin;
 use crate::w_sort::WSort;
+use crate::watched::Watched;
 
 /// Makes an algorithm for a network, or says why there is none.
 pub type MakeAlgorithm = fn(&Network, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
@@ -91,8 +92,9 @@ impl OwnAlgorithm {
     /// The algorithm that `make` makes.
     ///
     /// The name is that of [`Algorithm::name`]: lower-case letters, digits and hyphens. The `revision` becomes part of the
-    /// description under which results are stored: raise it with every change after which the same multicast may get another
-    /// plan, or stored results of the old code will be taken for those of the new.
+    /// description under which results are stored: raise it with every change of plans, routing (what a relation's
+    /// `candidates` are), rules, switches or ports, or stored results of the old code will be taken for those of the new. `--fresh`
+    /// of the commands forgets those of a sweep.
     pub const fn new(name: &'static str, revision: u32, make: MakeAlgorithm) -> Self {
         Self { name, revision, make, with_faults: false }
     }
@@ -157,16 +159,19 @@ pub fn own_revision(name: &str) -> Option<u32> {
 /// The algorithm of this name, made for `network`.
 ///
 /// # Errors
-/// If there is none of that name, or it is not defined for the network or with the routing asked for.
+/// If there is none of that name, or it is not defined for the network or with the routing asked for. If it is one that was
+/// [registered](register): if its relation gives channels that do not leave the router in question, as far as that is found out
+/// here, on networks that are not too large; a route that gets there later has [no way](wormcast_routing::NoRoute).
 pub fn algorithm_by_name(
     name: &str,
     network: &Network,
     options: &Options,
 ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
-    let (algorithm, make, with_faults) = if let Some(place) = ALGORITHMS.iter().position(|&known| known == name) {
-        (ALGORITHMS[place], MAKERS[place], WITH_FAULTS.iter().any(|prefix| name.starts_with(prefix)))
+    let (algorithm, make, with_faults, is_own) = if let Some(place) = ALGORITHMS.iter().position(|&known| known == name)
+    {
+        (ALGORITHMS[place], MAKERS[place], WITH_FAULTS.iter().any(|prefix| name.starts_with(prefix)), false)
     } else if let Some(own) = own().into_iter().find(|own| own.name == name) {
-        (own.name, own.make, own.with_faults)
+        (own.name, own.make, own.with_faults, true)
     } else {
         return Err(UnknownName { kind: "algorithm", given: name.to_owned(), expected: algorithm_names() }.into());
     };
@@ -177,7 +182,14 @@ pub fn algorithm_by_name(
     if made.name() != algorithm {
         return Err(AlgorithmError::Misnamed { registered: algorithm, own: made.name() });
     }
-    Ok(made)
+    if !is_own {
+        return Ok(made);
+    }
+    let watched = Watched::new(made);
+    if let Some(problem) = watched.try_all(network) {
+        return Err(AlgorithmError::Routing { algorithm, problem: problem.to_owned() });
+    }
+    Ok(Box::new(watched))
 }
 
 #[cfg(test)]

@@ -46,6 +46,12 @@ pub trait RoutingRelation: Send + Sync {
         None
     }
 
+    /// For a relation that is watched: what it did first that no relation may, as a sentence without its end. It then gave no
+    /// channels. `None` for all others.
+    fn fault(&self) -> Option<&str> {
+        None
+    }
+
     /// How switches route worms whose headers encode several destinations, if this relation says so. What goes to one
     /// destination then goes as a unicast does.
     fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
@@ -127,10 +133,9 @@ pub fn nearest_channels(channels: impl Iterator<Item = (ChannelId, Option<u32>)>
     }
 }
 
-/// A relation that leads nowhere: no permitted channel at a router, or no arrival within twice as many hops as the
-/// network has channels.
+/// A relation that leads nowhere: no permitted channel at a router, or a loop.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{routing}` has no route from router {from} to router {to}")]
+#[error("{message}")]
 pub struct NoRoute {
     /// The relation.
     pub routing: &'static str,
@@ -138,13 +143,60 @@ pub struct NoRoute {
     pub from: RouterId,
     /// Where it should end.
     pub to: RouterId,
+    message: Box<str>,
+}
+
+impl NoRoute {
+    /// The error for a relation that gives no channel at `from` towards `to`.
+    #[cold]
+    pub fn new(network: &Network, relation: &dyn RoutingRelation, from: RouterId, to: RouterId) -> Self {
+        let none = Self::named(network, relation.name(), from, to);
+        match relation.fault() {
+            Some(fault) => Self { message: fault.into(), ..none },
+            None => none,
+        }
+    }
+
+    /// The error for what is no relation but routes, under this name.
+    #[cold]
+    pub fn named(network: &Network, routing: &'static str, from: RouterId, to: RouterId) -> Self {
+        let (start, end) = (network.router_label(from), network.router_label(to));
+        Self {
+            routing,
+            from,
+            to,
+            message: format!("`{routing}` has no route from router {start} to router {end}").into(),
+        }
+    }
+
+    /// The error for a relation that leads from `from` through these channels, the last of which it has given before.
+    #[cold]
+    fn in_a_loop(
+        network: &Network,
+        routing: &'static str,
+        (from, to): (RouterId, RouterId),
+        way: &[ChannelId],
+    ) -> Self {
+        /// Routers of a loop that are named.
+        const NAMED: usize = 8;
+        let before = way.split_last().and_then(|(last, before)| Some((last, before.iter().rposition(|c| c == last)?)));
+        let lap = before.map_or(way, |(_, start)| &way[start + 1..]);
+        let mut routers: Vec<String> = lap.iter().take(NAMED).map(|&c| network.router_label(network.from(c))).collect();
+        let closing = if lap.len() > NAMED { "…".to_owned() } else { routers.first().cloned().unwrap_or_default() };
+        routers.push(closing);
+        let (start, end) = (network.router_label(from), network.router_label(to));
+        let routers = routers.join(" > ");
+        let message =
+            format!("a loop: `{routing}` leads from router {start} towards router {end} by {routers}, for ever");
+        Self { routing, from, to, message: message.into() }
+    }
 }
 
 /// Appends the channels that a header takes from `from`, reached by `arrived`, to `to` in an idle network: always the
 /// preferred candidate.
 ///
 /// # Errors
-/// If the relation leads nowhere.
+/// If the relation leads nowhere, or takes more than twice as many hops as the network has channels.
 pub fn append_route(
     network: &Network,
     relation: &dyn RoutingRelation,
@@ -155,17 +207,62 @@ pub fn append_route(
 ) -> Result<(), NoRoute> {
     let (mut at, mut arrived) = (from, arrived);
     let mut candidates = Vec::new();
-    let mut hops = 0;
+    let start = route.len();
     while at != to {
+        if route.len() - start >= 2 * network.channels() {
+            return Err(NoRoute::in_a_loop(network, relation.name(), (from, to), &route[start..]));
+        }
         relation.candidates(network, at, arrived, to, &mut candidates);
-        let &channel = candidates.first().filter(|_| hops < 2 * network.channels()).ok_or(NoRoute {
-            routing: relation.name(),
-            from,
-            to,
-        })?;
+        let &channel = candidates.first().ok_or_else(|| NoRoute::new(network, relation, from, to))?;
         route.push(channel);
         (at, arrived) = (network.to(channel), Some(channel));
-        hops += 1;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::TopologySpec;
+
+    /// Turns right wherever it is, round the south-western square.
+    struct Circle;
+
+    impl RoutingRelation for Circle {
+        fn name(&self) -> &'static str {
+            "circle"
+        }
+
+        fn supports(&self, _: &Network) -> Result<(), Unsupported> {
+            Ok(())
+        }
+
+        fn candidates(
+            &self,
+            network: &Network,
+            at: RouterId,
+            _: Option<ChannelId>,
+            _: RouterId,
+            out: &mut Vec<ChannelId>,
+        ) {
+            out.clear();
+            let next = [(0, 1), (1, 4), (4, 3), (3, 0)].iter().find(|(from, _)| *from == at.raw());
+            out.extend(next.and_then(|&(_, to)| network.channel_between(at, RouterId::new(to))));
+        }
+    }
+
+    #[test]
+    fn loops_and_dead_ends_are_told_apart() {
+        let mesh = "mesh:3x3".parse::<TopologySpec>().unwrap().build().unwrap();
+        let message = |from| {
+            let route = append_route(&mesh, &Circle, RouterId::new(from), None, RouterId::new(8), &mut Vec::new());
+            route.unwrap_err().to_string()
+        };
+        let round = "0,0 > 1,0 > 1,1 > 0,1 > 0,0";
+        assert_eq!(
+            message(0),
+            format!("a loop: `circle` leads from router 0,0 towards router 2,2 by {round}, for ever")
+        );
+        assert_eq!(message(2), "`circle` has no route from router 2,0 to router 2,2");
+    }
 }

@@ -44,6 +44,7 @@ mod link_use;
 mod observer;
 mod pattern;
 mod planning;
+mod promises;
 mod recorder;
 mod result;
 mod rng;

@@ -2,6 +2,7 @@
 
 use wormcast_multicast::{Multicast, PortModel};
 
+use crate::promises::Promises;
 use crate::recorder::Goal;
 use crate::result::{Messages, PlanCosts, RunResult};
 use crate::scenario::Scenario;
@@ -16,6 +17,7 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
         Goal::Finite { count } => count.unwrap_or(u64::MAX),
         Goal::Steady { count, .. } => count,
     };
+    let mut promises = Promises::of(scenario);
     let mut sent = vec![0u64; network.nodes()];
     let (mut messages, mut steps, mut channels, mut contending) = (0u64, 0u64, 0u64, 0u64);
     for message in MessageSource::new(&scenario.traffic, network.nodes(), seed) {
@@ -24,8 +26,7 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
         }
         let multicast = Multicast::from_vec(message.source, message.destinations);
         let plan = algorithm.plan(network, &multicast);
-        let wrong = |error| SimulationError::Plan { algorithm: algorithm.name(), error };
-        plan.check(network, &multicast).map_err(wrong)?;
+        promises.check(scenario, &multicast, &plan)?;
         let summary = plan.summary(network, algorithm.routing(), ports)?;
         messages += 1;
         steps += u64::from(summary.steps);

@@ -1,8 +1,8 @@
 //! Runs a scenario: traffic into plans, plans into an engine, what it reports into a result.
 
 use thiserror::Error;
-use wormcast_multicast::{Itinerary, Multicast, Plan, PlanError, Worm};
-use wormcast_network::{ChannelId, NodeId};
+use wormcast_multicast::{BrokenPromise, Itinerary, Multicast, Plan, Worm};
+use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
 use crate::config::{Mode, Warmup};
@@ -10,6 +10,7 @@ use crate::engine::{Engine, Progress};
 use crate::flit::FlitEngine;
 use crate::observer::{Cycle, Generated, Observer};
 use crate::planning::plan_messages;
+use crate::promises::Promises;
 use crate::recorder::{Goal, Recorder};
 use crate::result::{Deadlock, RunResult};
 use crate::scenario::Scenario;
@@ -71,12 +72,12 @@ pub enum SimulationError {
         problem: &'static str,
     },
     /// A plan that breaks the contract of [`Algorithm`](wormcast_multicast::Algorithm).
-    #[error("`{algorithm}` makes a wrong plan: {error}")]
+    #[error("the plan of `{algorithm}` is not as promised: {error}")]
     Plan {
         /// The algorithm.
         algorithm: &'static str,
         /// What is wrong.
-        error: PlanError,
+        error: BrokenPromise,
     },
     /// A network that is drawn anew for each replication makes no sense with the other settings.
     #[error("with seed {seed}: {problem}")]
@@ -201,8 +202,7 @@ struct Driver<'a, E> {
     across: usize,
     /// What a message may take in an empty network, for the slowest so far.
     slowest: Cycle,
-    /// What checks of plans keep for their memory.
-    delivered_by: Vec<(NodeId, Option<usize>)>,
+    promises: Promises<'a>,
 }
 
 impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
@@ -210,7 +210,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
         let network = &scenario.network;
         let extents = network.shape().grid().map(|grid| grid.extents().iter().map(|&extent| extent as usize).sum());
         let across = extents.unwrap_or(network.routers());
-        Self { scenario, engine, across, slowest: 0, delivered_by: Vec::new() }
+        Self { scenario, engine, across, slowest: 0, promises: Promises::of(scenario) }
     }
 
     fn run(mut self, seed: u64) -> Result<RunResult, SimulationError> {
@@ -353,8 +353,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
     fn check(&mut self, plan: &Plan, multicast: &Multicast) -> Result<(), SimulationError> {
         let config = self.scenario.engine;
         let algorithm = self.scenario.algorithm.name();
-        let wrong = |error| SimulationError::Plan { algorithm, error };
-        plan.check_with(&self.scenario.network, multicast, &mut self.delivered_by).map_err(wrong)?;
+        self.promises.check(self.scenario, multicast, plan)?;
         let fail = |setting, worms, problem| Err(SimulationError::Switching { setting, algorithm, worms, problem });
         for worm in &plan.worms {
             if self.scenario.switch.is_some() {

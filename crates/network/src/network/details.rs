@@ -2,6 +2,7 @@
 
 use super::Network;
 use crate::ids::{ChannelId, NodeId, RouterId};
+use crate::shape::Shape;
 
 /// A port of a host adapter: the place where a node of a fabric is attached.
 ///
@@ -66,6 +67,17 @@ impl Network {
     pub fn router_name(&self, router: RouterId) -> Option<&str> {
         let name: &str = self.details.as_ref()?.router_names.get(router.index())?;
         (!name.is_empty()).then_some(name)
+    }
+
+    /// A router as users write it: coordinates in meshes and tori, elsewhere its name if it has one, or its number.
+    pub fn router_label(&self, router: RouterId) -> String {
+        match self.shape() {
+            Shape::Mesh(grid) | Shape::Torus(grid) => {
+                let coordinates = grid.coordinates(router.index());
+                coordinates.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+            }
+            _ => self.router_name(router).map_or_else(|| router.to_string(), str::to_owned),
+        }
     }
 
     /// A node's name, if its file has names; where nodes have none of their own and every router has one node, the router's.

@@ -38,7 +38,7 @@ impl<O: Observer> Core<'_, O> {
                 _ => {
                     self.routing.candidates(self.network, at, arrived, target, &mut self.candidates);
                     if self.candidates.is_empty() {
-                        self.stranded = Some(NoRoute { routing: self.routing.name(), from: at, to: target });
+                        self.stranded = Some(NoRoute::new(self.network, self.routing, at, target));
                         return;
                     }
                 }
@@ -147,7 +147,7 @@ impl<O: Observer> Core<'_, O> {
                     Some(flit) => (*exit, flit.router, arrived.filter(|_| at.set_up_above != NONE)),
                     // Data, without a header.
                     None => {
-                        self.stranded = Some(NoRoute { routing: "tree header", from: router, to: router });
+                        self.stranded = Some(NoRoute::named(self.network, "tree header", router, router));
                         return false;
                     }
                 }
@@ -160,7 +160,7 @@ impl<O: Observer> Core<'_, O> {
             _ => self.routing.candidates(self.network, router, arrived, target, &mut self.candidates),
         }
         if self.candidates.is_empty() {
-            self.stranded = Some(NoRoute { routing: self.routing.name(), from: router, to: target });
+            self.stranded = Some(NoRoute::new(self.network, self.routing, router, target));
             return false;
         }
         let key = Key { cycle: self.now, worm: id, part: vertex };

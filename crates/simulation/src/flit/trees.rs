@@ -290,7 +290,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         }
         let done = flits.open == 0;
         if let Some((from, to)) = flits.lost {
-            self.core.stranded = Some(NoRoute { routing: self.core.routing.name(), from, to });
+            self.core.stranded = Some(NoRoute::new(self.core.network, self.core.routing, from, to));
         }
         if flits.decoded {
             // What the core has to know of a header that only its flits tell.

@@ -151,7 +151,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     self.routing.candidates(self.network, at, arrived, router, &mut self.candidates);
                     wants.extend(self.candidates.iter().map(|&channel| want(channel, branch)));
                     if wants.is_empty() {
-                        stranded = Some(NoRoute { routing: self.routing.name(), from: at, to: router });
+                        stranded = Some(NoRoute::new(self.network, self.routing, at, router));
                     }
                 }
             }
@@ -183,7 +183,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     }
                     None => {
                         let to = encoded.destinations.first().map_or(at, |&node| self.network.router_of(node));
-                        stranded = Some(NoRoute { routing: self.routing.name(), from: at, to });
+                        stranded = Some(NoRoute::new(self.network, self.routing, at, to));
                     }
                 }
             }

@@ -136,7 +136,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             (Times::Headed(times), Route::Tree(route)) => {
                 times.granted(route, vertex as usize, now, core.network, core.routing, &mut self.found);
                 if let Some((from, to)) = times.lost {
-                    core.stranded = Some(NoRoute { routing: core.routing.name(), from, to });
+                    core.stranded = Some(NoRoute::new(core.network, core.routing, from, to));
                 }
                 for (vertex, at) in times.arrivals.drain(..) {
                     core.route_header_from(at, slot, vertex);

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use wormcast_multicast::{Algorithm, Multicast, Plan};
+use wormcast_multicast::{Algorithm, Multicast, Options, OwnAlgorithm, Plan, algorithm_by_name, register};
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{Dependencies, ECube, NoRoute, RoutingRelation, Unsupported};
 use wormcast_simulation::{
-    Arrivals, Count, Cycle, Engine, EngineChoice, FlitEngine, MulticastTraffic, Process, Progress, Run, Scenario,
+    Arrivals, Count, Cycle, Engine, EngineChoice, FlitEngine, Mode, MulticastTraffic, Process, Progress, Run, Scenario,
     SimulationError, Switching, Timing, Traffic, WormEngine, simulate,
 };
 
@@ -60,9 +60,9 @@ impl<R: RoutingRelation, F: Fn(&Multicast) -> Plan + Send + Sync> Algorithm for 
     }
 }
 
-/// One broadcast from every node of a line of four, by either engine.
-fn refused(algorithm: impl Algorithm + 'static) -> String {
-    let traffic = Traffic {
+/// One broadcast from every node of a line of four.
+fn broadcasts() -> Traffic {
+    Traffic {
         arrivals: Some(Arrivals {
             process: Process::Burst,
             rate: None,
@@ -73,7 +73,12 @@ fn refused(algorithm: impl Algorithm + 'static) -> String {
         }),
         multicast: Some(MulticastTraffic { destinations: Count::fixed(3).into(), fraction: 1.0 }),
         ..Traffic::default()
-    };
+    }
+}
+
+/// What either engine says of them.
+fn refused(algorithm: impl Algorithm + 'static) -> String {
+    let traffic = broadcasts();
     let (network, algorithm) = (Arc::new(build("mesh:4")), Arc::new(algorithm));
     let (switching, timing) = (Switching::default(), Timing::default());
     let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &Run::default()).unwrap();
@@ -94,7 +99,7 @@ fn a_plan_that_leaves_somebody_out() {
         plan
     };
     let message = refused(Made(ECube, forgetful));
-    assert_eq!(message, "`made` makes a wrong plan: no worm delivers to destination 3");
+    assert_eq!(message, "the plan of `made` is not as promised: no worm delivers to destination 3");
 }
 
 #[test]
@@ -104,7 +109,7 @@ fn a_plan_with_a_worm_that_waits_for_itself() {
         plan.worms[0].after = Some(0);
         plan
     };
-    assert!(refused(Made(ECube, circular)).starts_with("`made` makes a wrong plan: worm 0 starts at node"));
+    assert!(refused(Made(ECube, circular)).starts_with("the plan of `made` is not as promised: worm 0 starts at node"));
 }
 
 #[test]
@@ -128,12 +133,57 @@ fn a_routing_that_leads_nowhere() {
     assert!(message.starts_with("`gap` has no route from router ") && message.ends_with(" to router 2"), "{message}");
 }
 
+/// Unicasts, of which the static check is told if the algorithm is called so.
+struct Registered(&'static str);
+
+impl Algorithm for Registered {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn routing(&self) -> &dyn RoutingRelation {
+        &ECube
+    }
+
+    fn plan(&self, _: &Network, multicast: &Multicast) -> Plan {
+        unicasts(multicast)
+    }
+
+    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
+        if self.0 == "told" { Dependencies::of_relation(network, &ECube) } else { Dependencies::new(network) }
+    }
+}
+
+/// What `plan` says of a single multicast, runs say of their first ones; of the workbench's algorithms only tests do.
+#[test]
+fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
+    register(OwnAlgorithm::new("told", 1, |_, _| Ok(Box::new(Registered("told"))))).unwrap();
+    register(OwnAlgorithm::new("untold", 1, |_, _| Ok(Box::new(Registered("untold"))))).unwrap();
+    let run = |algorithm: Arc<dyn Algorithm>, mode: Mode| {
+        let traffic = broadcasts();
+        let run = Run { mode: Some(mode), ..Run::default() };
+        let (switching, timing) = (Switching::default(), Timing::default());
+        let network = Arc::new(build("mesh:4"));
+        let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &run).unwrap();
+        simulate(&scenario, EngineChoice::Auto, 0).map_err(|error| error.to_string())
+    };
+    for mode in [Mode::Finite, Mode::Plan] {
+        let own =
+            |name: &str| run(algorithm_by_name(name, &build("mesh:4"), &Options::default()).unwrap().into(), mode);
+        assert!(own("told").is_ok());
+        let error = own("untold").unwrap_err();
+        let start = "the plan of `untold` is not as promised: worm ";
+        assert!(error.starts_with(start) && error.ends_with(", of which `dependencies` does not tell"), "{error}");
+        assert!(run(Arc::new(Registered("unregistered")), mode).is_ok());
+    }
+}
+
 /// The engines by themselves: a worm that delivers to node 1 and knows no way on to node 2.
 #[test]
 fn an_engine_says_where_a_header_is_stranded() {
     let line = build("mesh:4");
     let stranded = |engine: &mut dyn FnMut(Plan) -> Progress| engine(Plan { worms: vec![path(0, &[1, 2])] });
-    let no_route = NoRoute { routing: "gap", from: RouterId::new(1), to: RouterId::new(2) };
+    let no_route = NoRoute::new(&line, &Gap(2), RouterId::new(1), RouterId::new(2));
     let mut flit = FlitEngine::new(&line, &Gap(2), plain(), Log::<false>::default());
     let mut worm = WormEngine::new(&line, &Gap(2), plain(), Log::<false>::default());
     let by_flit = stranded(&mut |plan| {

@@ -165,7 +165,7 @@ fn planned(algorithm: &dyn Algorithm, network: &Network, multicast: &Multicast) 
         return Ok(algorithm.plan(network, multicast));
     }
     check_promise(algorithm, network, multicast)
-        .map_err(|broken| Failure::failed(format!("the plan of `{name}` is not as promised: {broken}")))
+        .map_err(|broken| Failure::bad_input(format!("the plan of `{name}` is not as promised: {broken}")))
 }
 
 /// What the One algorithm had to choose from at a router: Table 1 of paper 3.
@@ -292,7 +292,7 @@ mod tests {
             let multicast = Multicast::new(parse_node(&mesh, "0,0").unwrap(), &destinations);
             match planned(&Broken { forgets }, &mesh, &multicast) {
                 Ok(_) => "as promised".to_owned(),
-                Err(Failure::Failed(message)) => message,
+                Err(Failure::BadInput(message)) => message,
                 Err(_) => "another failure".to_owned(),
             }
         };
