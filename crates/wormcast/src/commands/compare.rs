@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     match arguments.format {
         Format::Json => write_json(out, &Answer { comparison: &compared.comparison, plots })?,
         Format::Text => {
-            text::print(&compared.comparison, out)?;
+            text::print(&compared.comparison, names, out)?;
             if !plots.is_empty() {
                 writeln!(out, "Wrote {}.", plots.join(", "))?;
             }

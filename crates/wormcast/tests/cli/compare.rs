@@ -106,6 +106,41 @@ fn all_series_are_ranked_and_have_as_many_replications() {
     assert!(text.contains("\nCertainly the best, of 2 points: dual-path at "), "{text}");
 }
 
+/// What the text says of two series is what the JSON says, whoever is named, and in whatever order the sweep has them.
+#[test]
+fn the_text_of_two_series_has_the_sign_of_its_heading() {
+    let folder = Folder::with(&[("small.toml", SMALL)]);
+    let [dual, column] = ["dual-path", "column-path"];
+    for swept in [[dual, column], [column, dual]] {
+        let set = format!("sweep.algorithm=[\"{}\", \"{}\"]", swept[0], swept[1]);
+        for names in [&[dual][..], &[column], &[dual, column], &[column, dual]] {
+            let arguments = [names, &["small.toml", "--set", &set]].concat();
+            let text = folder.run(&[&["compare"], &arguments[..]].concat()).success();
+            let first = names[0];
+            let other = if first == dual { column } else { dual };
+            assert!(text.starts_with(&format!("{first} against {other}: latency.last, µs; ")), "{names:?}: {text}");
+            let comparison = json(&folder, &arguments);
+            let mut measured = 0;
+            for (point, line) in comparison["points"].as_array().unwrap().iter().zip(text.lines().skip(1)) {
+                assert_eq!(line.split_whitespace().next(), point["at"].as_str());
+                let standings = point["standings"].as_array().unwrap();
+                let Some(with) = standings.iter().find(|standing| !standing["difference"].is_null()) else {
+                    assert!(line.ends_with("both are saturated"), "{line}");
+                    continue;
+                };
+                let number = |key: &str| with["difference"][key].as_f64().unwrap();
+                let expected = if with["series"] == first { number("mean") } else { -number("mean") };
+                let said = line.split_whitespace().find(|word| word.starts_with(['+', '-'])).unwrap();
+                // Two digits of the interval are printed.
+                let rounding = 0.051 * number("half_width");
+                assert!((said.parse::<f64>().unwrap() - expected).abs() <= rounding, "{names:?}: {line}, {expected}");
+                measured += 1;
+            }
+            assert_eq!(measured, 2);
+        }
+    }
+}
+
 #[test]
 fn one_load_is_a_plot_too_and_other_settings_make_series() {
     let folder = Folder::with(&[("small.toml", SMALL)]);

@@ -4,16 +4,17 @@ use std::io::Write;
 
 use crate::lab::{ComparedPoint, Crossover, Estimate, Relation, SeriesComparison, Standing, State, number_text};
 
-/// Writes it.
-pub(super) fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Result<()> {
+/// Writes it; `names` are the series that were asked for. Of two, it is said how the one that was named first is to the other.
+pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut dyn Write) -> std::io::Result<()> {
     let SeriesComparison { key, series, reference, quantity, confidence, points, crossovers, .. } = comparison;
     let unit = if comparison.unit == "us" { "µs" } else { &comparison.unit };
     let name = if unit.is_empty() { quantity.name().to_owned() } else { format!("{}, {unit}", quantity.name()) };
     let confidence = format!("{:.3}% confidence each", 100.0 * confidence);
-    match (reference, &series[..]) {
-        (Some(_), [a, b]) => writeln!(out, "{a} against {b}: {name}; differences with {confidence}")?,
-        (Some(one), _) => writeln!(out, "{one} against each other {key}: {name}; differences with {confidence}")?,
-        (None, _) => {
+    let duel = duel(comparison, names);
+    match (reference, duel) {
+        (_, Some([first, other])) => writeln!(out, "{first} against {other}: {name}; differences with {confidence}")?,
+        (Some(one), None) => writeln!(out, "{one} against each other {key}: {name}; differences with {confidence}")?,
+        (None, None) => {
             let count = series.len();
             writeln!(
                 out,
@@ -22,14 +23,13 @@ pub(super) fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::
         }
     }
     let width = series.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let duel = reference.is_some() && series.len() == 2;
-    let column = points.iter().map(|point| place(comparison, point, duel).chars().count()).max().unwrap_or(0);
+    let column = points.iter().map(|point| place(comparison, point, duel.is_some()).chars().count()).max().unwrap_or(0);
     for point in points {
-        let place = place(comparison, point, duel);
-        if duel {
+        let place = place(comparison, point, duel.is_some());
+        if let Some([first, _]) = duel {
             let winner = point.best.as_deref().unwrap_or(if nobodys(point) { "nobody" } else { "open" });
             let lead = if place.is_empty() { String::new() } else { format!("{place:<column$}  ") };
-            writeln!(out, "  {lead}{winner:<width$}  {}", two(point, unit))?;
+            writeln!(out, "  {lead}{winner:<width$}  {}", two(point, first, unit))?;
         } else {
             if !place.is_empty() {
                 writeln!(out, "{place}")?;
@@ -45,6 +45,15 @@ pub(super) fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::
         writeln!(out, "{of}{before} is best up to {from}, {after} from {to} on{about}")?;
     }
     summary(comparison, out)
+}
+
+/// The two series that are compared with each other, the one that was named first in front; `None` if there are others.
+fn duel<'a>(comparison: &'a SeriesComparison, names: &[String]) -> Option<[&'a str; 2]> {
+    match (&comparison.reference, &comparison.series[..]) {
+        (Some(_), [a, b]) if names.first() == Some(b) => Some([b, a]),
+        (Some(_), [a, b]) => Some([a, b]),
+        _ => None,
+    }
 }
 
 /// Where a point is, if there are several; the name of the axis is left out where a column has its values.
@@ -83,11 +92,14 @@ fn signed(difference: &Estimate, unit: &str) -> String {
     format!("{sign}{}{unit}, {} pairs", difference.text(), difference.count)
 }
 
-/// How the first of two series is to the second.
-fn two(point: &ComparedPoint, unit: &str) -> String {
+/// How the first of two series is to the other, whichever of them the point's difference is from.
+fn two(point: &ComparedPoint, first: &str, unit: &str) -> String {
     let [a, b] = &point.standings[..] else { return String::new() };
-    if let Some(difference) = &a.difference {
-        return signed(difference, unit);
+    for Standing { series, difference, .. } in [a, b] {
+        if let Some(difference) = difference {
+            let mean = if series == first { difference.mean } else { -difference.mean };
+            return signed(&Estimate { mean, ..*difference }, unit);
+        }
     }
     match (a.state, b.state) {
         (State::Saturated, State::Saturated) => "both are saturated".to_owned(),
