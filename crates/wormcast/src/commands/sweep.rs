@@ -123,10 +123,9 @@ fn publish(
     out.flush()?;
     let deadlocked = summaries.iter().filter(|summary| summary.outcome == Outcome::Deadlocked).count();
     if deadlocked > 0 {
-        let message = format!(
-            "{deadlocked} of {} points end in a deadlock; `wormcast simulate` names its worms",
-            summaries.len()
-        );
+        let points = summaries.len();
+        let (of, end) = (if points == 1 { "point" } else { "points" }, if deadlocked == 1 { "ends" } else { "end" });
+        let message = format!("{deadlocked} of {points} {of} {end} in a deadlock; `wormcast simulate` names its worms");
         return Err(Failure::Failed(message));
     }
     Ok(())

@@ -65,10 +65,15 @@ fn place(comparison: &SeriesComparison, point: &ComparedPoint, in_column: bool) 
     [point.of.as_str(), at.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
+/// The series with the best mean of those that may be the best: the standings are sorted by their means.
+fn favourite(point: &ComparedPoint) -> Option<&str> {
+    let mut names = point.standings.iter().map(|standing| standing.series.as_str());
+    names.find(|name| point.contenders.iter().any(|contender| contender == name))
+}
+
 /// A series with its value, what is certain of it, and its difference.
 fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
     let Standing { series, state, value, difference, relation } = standing;
-    let is_reference = point.reference.as_ref() == Some(series);
     let word = match (state, relation) {
         (State::Saturated, _) => "saturated",
         (State::Deadlocked, _) => "deadlocked",
@@ -77,7 +82,7 @@ fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
         (State::Measured, Some(Relation::Worse)) => "worse",
         (State::Measured, Some(Relation::Better)) => "better",
         (State::Measured, None) if !point.contenders.contains(series) => "not best",
-        (State::Measured, None) if is_reference => "may be best",
+        (State::Measured, None) if favourite(point) == Some(series) => "may be best",
         (State::Measured, None) => "open",
     };
     let value = value.map_or_else(String::new, |value| value.text());
@@ -89,7 +94,8 @@ fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
 fn signed(difference: &Estimate, unit: &str) -> String {
     let sign = if difference.mean > 0.0 { "+" } else { "" };
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    format!("{sign}{}{unit}, {} pairs", difference.text(), difference.count)
+    let pairs = if difference.count == 1 { "pair" } else { "pairs" };
+    format!("{sign}{}{unit}, {} {pairs}", difference.text(), difference.count)
 }
 
 /// How the first of two series is to the other, whichever of them the point's difference is from.
@@ -143,5 +149,48 @@ fn summary(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Resul
         rest.push(format!("all are saturated at {nobody}"));
     }
     let rest = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
-    writeln!(out, "Certainly the best, of {} points: {wins}{rest}", points.len())
+    let of = if points.len() == 1 { "point" } else { "points" };
+    writeln!(out, "Certainly the best, of {} {of}: {wins}{rest}", points.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sorted by their means, as points are.
+    fn point(contenders: &[&str], standings: &[(&str, f64, Option<Relation>)]) -> ComparedPoint {
+        let standing = |&(series, mean, relation): &(&str, f64, Option<Relation>)| Standing {
+            series: series.to_owned(),
+            state: State::Measured,
+            value: Some(Estimate { mean, half_width: None, count: 1 }),
+            difference: None,
+            relation,
+        };
+        ComparedPoint {
+            of: String::new(),
+            at: String::new(),
+            best: None,
+            contenders: contenders.iter().map(|&name| name.to_owned()).collect(),
+            reference: Some("named".to_owned()),
+            standings: standings.iter().map(standing).collect(),
+        }
+    }
+
+    fn lines(point: &ComparedPoint) -> Vec<String> {
+        let words = |line: String| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        point.standings.iter().map(|standing| words(line(point, standing, 5))).collect()
+    }
+
+    #[test]
+    fn who_may_be_best_has_the_best_mean_of_those_that_remain() {
+        let worse = Some(Relation::Worse);
+        let open = point(&["named", "ahead"], &[("ahead", 1.0, None), ("named", 2.0, None), ("last", 3.0, worse)]);
+        assert_eq!(lines(&open), ["ahead may be best 1", "named open 2", "last worse 3"]);
+        // Who is worse than somebody does not remain, whatever its mean.
+        let beaten = point(&["other", "third"], &[("named", 1.0, None), ("other", 2.0, None), ("third", 3.0, None)]);
+        assert_eq!(lines(&beaten), ["named not best 1", "other may be best 2", "third open 3"]);
+        let better = Some(Relation::Better);
+        let behind = point(&["other", "third"], &[("other", 1.0, better), ("third", 2.0, None), ("named", 3.0, None)]);
+        assert_eq!(lines(&behind), ["other better 1", "third open 2", "named not best 3"]);
+    }
 }
