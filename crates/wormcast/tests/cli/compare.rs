@@ -60,8 +60,9 @@ fn two_series_are_compared_point_by_point() {
     assert!(text.starts_with("dual-path against column-path: latency.last, µs; "), "{text}");
     assert!(text.contains("  both are saturated\n"), "{text}");
     assert!(text.contains("; all are saturated at 1\n"), "{text}");
-    assert!(text.ends_with("Wrote results/small-comparison.svg, results/small-comparison.png.\n"), "{text}");
-    let plot = folder.read("results/small-comparison.svg");
+    let files = ["svg", "png"].map(|ending| format!("results/small-dual-path-column-path-comparison.{ending}"));
+    assert!(text.ends_with(&format!("\nWrote {}.\n", files.join(", "))), "{text}");
+    let plot = folder.read(&files[0]);
     assert!(
         plot.contains("dual-path") && !plot.contains("minimal-negative-first"),
         "what is not compared is not drawn"
