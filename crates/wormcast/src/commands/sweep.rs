@@ -10,7 +10,8 @@ use super::experiment::ExperimentArguments;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use crate::failure::Failure;
 use crate::lab::{
-    Experiment, Findings, Outcome, PlotError, PointSummary, Store, csv, plot, run_sweep, stored_sweep, write_file,
+    Estimate, Experiment, Findings, Outcome, PlotError, PointSummary, Quantity, Store, TimeUnit, csv, plot, run_sweep,
+    stored_sweep, write_file,
 };
 
 /// Run every point of an experiment until it is precise enough; write a table and plots.
@@ -105,10 +106,11 @@ fn publish(
     if !experiment.title().is_empty() {
         writeln!(out, "{}", experiment.title())?;
     }
+    let plotted = experiment.quantities()[0];
     for summary in summaries {
         let point: Vec<String> = summary.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
         let label = if point.is_empty() { String::new() } else { format!("{}: ", point.join(" ")) };
-        writeln!(out, "  {label}{}", describe(summary))?;
+        writeln!(out, "  {label}{}", describe(summary, plotted, experiment.unit()))?;
     }
     for verdict in verdicts {
         writeln!(out, "claim {}: {}", verdict.claim, verdict.verdict)?;
@@ -131,8 +133,30 @@ fn publish(
     Ok(())
 }
 
-/// A point's result in words.
-fn describe(summary: &PointSummary) -> String {
+/// A point's result in words: what is plotted, unless that comes first anyway, and then what its mode is about.
+fn describe(summary: &PointSummary, plotted: Quantity, unit: TimeUnit) -> String {
+    let usual = if summary.plan.is_some() {
+        Quantity::PlanSteps
+    } else if summary.trees.is_some() {
+        Quantity::TreesDiameter
+    } else {
+        Quantity::LatencyLast
+    };
+    let shown = summary.outcome != Outcome::Deadlocked && plotted != usual;
+    let Some((mean, half_width)) = summary.quantity(plotted).filter(|_| shown) else { return result(summary) };
+    let (scale, unit) = match unit {
+        _ if !plotted.is_latency() => (1.0, ""),
+        TimeUnit::Microseconds => (summary.cycle_ns / 1000.0, " µs"),
+        TimeUnit::Cycles => (1.0, " cycles"),
+    };
+    let half_width = half_width.map(|half_width| half_width * scale);
+    let value = Estimate { mean: mean * scale, half_width, count: summary.replications };
+    let usual = if summary.latency.is_some() { "latency.last " } else { "" };
+    format!("{} {}{unit}; {usual}{}", plotted.name(), value.text(), result(summary))
+}
+
+/// What the mode of a point is about.
+fn result(summary: &PointSummary) -> String {
     let replications = summary.replications;
     if let Some(plan) = &summary.plan {
         let interval = plan.steps.half_width.map_or_else(String::new, |half| format!(" ± {half:.2}"));
@@ -147,7 +171,7 @@ fn describe(summary: &PointSummary) -> String {
     if let Some(trees) = &summary.trees {
         return format!(
             "combined diameter {}, at least {}; average distance {:.3} ({replications} replications)",
-            short(trees.diameter.mean),
+            trees.diameter.text(),
             short(trees.least_diameter.mean),
             trees.average_distance.mean
         );

@@ -106,6 +106,20 @@ fn plot_redraws_from_the_store_without_running() {
 }
 
 #[test]
+fn what_is_plotted_is_said_first() {
+    let folder = small();
+    let said = |set: &str| folder.run(&["sweep", "small.toml", "--set", set]).success();
+    let usual = said("plot.y=latency.last");
+    let mean = said("plot.y=latency.mean");
+    assert!(usual.contains("rate=0.05: ") && !usual.contains("latency."), "{usual}");
+    let line = mean.lines().find(|line| line.contains("rate=0.05: latency.mean ")).expect("a line of this point");
+    assert!(line.contains(" ± ") && line.contains(" µs; latency.last "), "{line}");
+    // In the mode's own words, too, and what has no unit has none.
+    let channels = folder.run(&["sweep", "small.toml", "--set", "run.mode=plan", "--set", "plot.y=plan.channels"]);
+    assert!(channels.success().contains(": plan.channels "));
+}
+
+#[test]
 fn deadlocked_points_end_with_exit_code_1_and_their_row() {
     let folder = small();
     let set = ["switching.consumption_ports=1", "algorithm=column-path", "timing.startup=0", "run.messages=2000"];
