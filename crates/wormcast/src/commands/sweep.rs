@@ -13,6 +13,7 @@ use crate::lab::{
     Estimate, Experiment, Findings, Outcome, PlotError, PointSummary, Quantity, Store, TimeUnit, csv, plot, run_sweep,
     stored_sweep, write_file,
 };
+use crate::program;
 
 /// Run every point of an experiment until it is precise enough; write a table and plots.
 ///
@@ -64,7 +65,8 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
     let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let findings = stored_sweep(&experiment, &store).map_err(failure)?;
     if findings.summaries.iter().all(|summary| summary.replications == 0) {
-        let message = format!("`{}` has no results of this experiment: run `wormcast sweep` first", path.display());
+        let (path, program) = (path.display(), program::name());
+        let message = format!("`{path}` has no results of this experiment: run `{program} sweep` first");
         return Err(Failure::BadInput(message));
     }
     arguments.places.make()?;
@@ -125,9 +127,10 @@ fn publish(
     out.flush()?;
     let deadlocked = summaries.iter().filter(|summary| summary.outcome == Outcome::Deadlocked).count();
     if deadlocked > 0 {
-        let points = summaries.len();
+        let (points, program) = (summaries.len(), program::name());
         let (of, end) = (if points == 1 { "point" } else { "points" }, if deadlocked == 1 { "ends" } else { "end" });
-        let message = format!("{deadlocked} of {points} {of} {end} in a deadlock; `wormcast simulate` names its worms");
+        let message =
+            format!("{deadlocked} of {points} {of} {end} in a deadlock; `{program} simulate` names its worms");
         return Err(Failure::Failed(message));
     }
     Ok(())
