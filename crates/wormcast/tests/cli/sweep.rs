@@ -114,9 +114,11 @@ fn what_is_plotted_is_said_first() {
     assert!(usual.contains("rate=0.05: ") && !usual.contains("latency."), "{usual}");
     let line = mean.lines().find(|line| line.contains("rate=0.05: latency.mean ")).expect("a line of this point");
     assert!(line.contains(" ± ") && line.contains(" µs; latency.last "), "{line}");
-    // In the mode's own words, too, and what has no unit has none.
-    let channels = folder.run(&["sweep", "small.toml", "--set", "run.mode=plan", "--set", "plot.y=plan.channels"]);
-    assert!(channels.success().contains(": plan.channels "));
+    // In other modes, too, and what has no unit has none.
+    let plans = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\nrun.mode = 'plan'\nplot.y = 'plan.channels'\n\
+                 traffic = { arrivals = { process = 'burst', sources = 1 }, multicast.destinations = 4 }\n";
+    let said = Folder::with(&[("plans.toml", plans)]).run(&["sweep", "plans.toml"]).success();
+    assert!(said.contains("  plan.channels ") && said.contains("; ") && said.contains(" steps, "), "{said}");
 }
 
 #[test]
