@@ -50,6 +50,9 @@ const QUICK: &str = "quick";
 /// The table of a file with its variations, each a table of settings.
 const VARIATION: &str = "variation";
 
+/// The table of a file with the settings that are swept.
+const SWEEP: &str = "sweep";
+
 /// The file's text and the overrides, in the order in which they apply.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
@@ -176,6 +179,7 @@ impl Document {
                 }
                 Err(_) => Spanned::new(span.clone(), DeValue::String(Cow::Borrowed(given.value.as_str()))),
             };
+            let path = as_swept(&tree, path);
             self.put(&mut tree, &path, &span, value)?;
             paths.push(path);
         }
@@ -296,6 +300,33 @@ fn merge<'a>(base: &mut Tree<'a>, over: Tree<'a>) {
     }
 }
 
+/// The path of a setting as the file has it. A swept setting may be a key in quotes, `"traffic.length"`, or a table in a table, and
+/// means the same: what replaces it must not stand beside it.
+fn as_swept(tree: &Tree<'_>, path: Vec<String>) -> Vec<String> {
+    let [sweep, rest @ ..] = &path[..] else { return path };
+    let Some(DeValue::Table(table)) = tree.get(sweep.as_str()).map(Spanned::get_ref).filter(|_| sweep == SWEEP) else {
+        return path;
+    };
+    let parts: Option<Vec<Vec<String>>> = rest.iter().map(|name| key_path(name)).collect();
+    match parts.and_then(|parts| written(table, &parts.concat())) {
+        Some(found) => [vec![SWEEP.to_owned()], found].concat(),
+        None => path,
+    }
+}
+
+/// The keys, one in the other, that together are these parts of a dotted path.
+fn written(table: &Tree<'_>, parts: &[String]) -> Option<Vec<String>> {
+    table.iter().find_map(|(name, value)| {
+        let rest = parts.strip_prefix(&key_path(name.get_ref())?[..])?;
+        let inner = match value.get_ref() {
+            _ if rest.is_empty() => Vec::new(),
+            DeValue::Table(inner) => written(inner, rest)?,
+            _ => return None,
+        };
+        Some([vec![name.get_ref().to_string()], inner].concat())
+    })
+}
+
 /// The parts of a dotted key, quoted where TOML wants quotes.
 pub(crate) fn key_path(key: &str) -> Option<Vec<String>> {
     let line = format!("{key} = 0");
@@ -354,6 +385,32 @@ mod tests {
             table.unwrap().to_string(),
             "a = \"dual-path\"\n\n[b]\nc = 0.5\n\n[b.d]\nuniform = [1, 2]\n\n[sweep]\n\"b.c\" = [1, 2]\n"
         );
+    }
+
+    #[test]
+    fn overrides_replace_swept_settings_however_either_is_written() {
+        // In the place of the old one, which says how fast it varies.
+        fn file_with(file: &str) -> String {
+            let start = file.find("= ").unwrap() + 2;
+            let end = start + file[start..].find('\n').unwrap();
+            let new = format!("{}[5, 6]{}", &file[..start], &file[end..]);
+            new.parse::<toml::Table>().unwrap().to_string()
+        }
+        let files = [
+            "[sweep]\n\"a.b.c\" = [1]\nd = [3]\n",
+            "[sweep]\na.b.c = [1]\nd = [3]\n",
+            "[sweep]\na.\"b.c\" = { from = 1, to = 2, points = 2 }\nd = [3]\n",
+        ];
+        for file in files {
+            for key in ["sweep.a.b.c", "sweep.\"a.b.c\"", "sweep.\"a.b\".c"] {
+                let table = overridden(file, &[&format!("{key}=[5, 6]")]).unwrap();
+                assert_eq!(table.to_string(), file_with(file), "{key}");
+            }
+        }
+        // A part of a range, and what is not swept yet.
+        let table = overridden(files[2], &["sweep.a.b.c.points=3", "sweep.a.b.e=[1]"]).unwrap();
+        assert_eq!(table["sweep"]["a"]["b.c"]["points"].as_integer(), Some(3));
+        assert_eq!(table["sweep"]["a"]["b"]["e"].as_array().map(Vec::len), Some(1));
     }
 
     #[test]

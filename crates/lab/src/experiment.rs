@@ -237,7 +237,7 @@ impl Experiment {
     }
 
     /// What is plotted and claimed, unless a claim says otherwise: never empty.
-    pub(crate) fn quantities(&self) -> Vec<Quantity> {
+    pub fn quantities(&self) -> Vec<Quantity> {
         match self.plot.y.0.as_slice() {
             [] => vec![match self.mode {
                 Some(Mode::Plan) => Quantity::PlanSteps,
@@ -267,7 +267,7 @@ impl Experiment {
     }
 
     /// The unit of times in plots and verdicts.
-    pub(crate) fn unit(&self) -> TimeUnit {
+    pub fn unit(&self) -> TimeUnit {
         self.plot.unit
     }
 

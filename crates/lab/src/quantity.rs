@@ -191,7 +191,7 @@ impl Quantity {
     }
 
     /// Whether it is a time, in cycles, which a saturated point does not have.
-    pub(crate) fn is_latency(self) -> bool {
+    pub fn is_latency(self) -> bool {
         matches!(
             self,
             Self::LatencyLast

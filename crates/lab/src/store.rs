@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 use thiserror::Error;
 use wormcast_simulation::RunResult;
 
@@ -212,6 +212,18 @@ impl Store {
         }
     }
 
+    /// Brings what the log beside a store has into the store's file, as closing the store does: for a process that is to end
+    /// without closing it. Whoever uses the store goes on; what they keep from being brought over stays in the log.
+    ///
+    /// # Errors
+    /// If there is no such file, or it is no store, or cannot be written.
+    pub fn checkpoint(path: &Path) -> Result<(), StoreError> {
+        let fail = |error| failure(path, error);
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(fail)?;
+        connection.busy_timeout(Duration::from_millis(200)).map_err(fail)?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(fail)
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -366,6 +378,21 @@ mod tests {
         store.forget(["a"]).unwrap();
         assert!(store.load("a").unwrap().is_empty());
         assert_eq!(store.load("b").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn after_a_checkpoint_the_file_alone_has_all_results() {
+        let directory = tempfile::tempdir().unwrap();
+        let [path, copy] = ["results.db", "copy.db"].map(|name| directory.path().join(name));
+        let mut store = Store::open(&path).unwrap();
+        store.insert("a", 0, &run(7.0)).unwrap();
+        Store::checkpoint(&path).unwrap();
+        std::fs::copy(&path, &copy).unwrap();
+        assert_eq!(Store::open(&copy).unwrap().load("a").unwrap()[&0], run(7.0));
+        // The one that is open goes on.
+        store.insert("a", 1, &run(8.0)).unwrap();
+        assert_eq!(Store::open(&path).unwrap().load("a").unwrap().len(), 2);
+        assert!(Store::checkpoint(&directory.path().join("none.db")).is_err());
     }
 
     #[test]

@@ -163,7 +163,7 @@ impl Scenario {
             return Err(ConfigError { key: "switching.header".to_owned(), problem });
         }
         if run.mode == Some(Mode::Trees) {
-            let problem = "`trees` builds trees and sends nothing: `wormcast sweep` measures them".to_owned();
+            let problem = "`trees` builds trees and sends nothing: a sweep measures them".to_owned();
             return Err(ConfigError { key: "run.mode".to_owned(), problem });
         }
         let checked = CheckedTraffic::new(traffic, switching, timing, &network)?;

@@ -3,9 +3,9 @@
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
-use crate::commands::Cli;
+use crate::commands::{self, Cli};
 use crate::failure::Failure;
 use crate::multicast::{OwnAlgorithm, register};
 
@@ -18,6 +18,7 @@ pub fn run() -> ExitCode {
 
 /// The same in a program that has algorithms of its own, which every subcommand then knows by their names: experiment files name
 /// them, help lists them, shells complete them. Their [revisions](OwnAlgorithm::new) become part of the names of stored results.
+/// Hints, help and the version have the name by which the program was called.
 ///
 /// ```no_run
 /// use std::process::ExitCode;
@@ -33,11 +34,11 @@ pub fn run() -> ExitCode {
 pub fn run_with(algorithms: impl IntoIterator<Item = OwnAlgorithm>) -> ExitCode {
     for algorithm in algorithms {
         if let Err(problem) = register(algorithm) {
-            return Failure::failed(problem).report();
+            return Failure::bad_input(problem).report();
         }
     }
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let result = match Cli::try_parse() {
+    let result = match parsed() {
         Ok(cli) => {
             let done = cli.command.run(&mut out);
             // What is known by the time of a failure is an answer too.
@@ -49,4 +50,11 @@ pub fn run_with(algorithms: impl IntoIterator<Item = OwnAlgorithm>) -> ExitCode 
     // What a failed write left in the buffer must not be tried again when the process ends.
     let _ = out.into_parts();
     result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+}
+
+/// The command line of this process.
+fn parsed() -> Result<Cli, clap::Error> {
+    let mut command = commands::command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }

@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
 use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec};
+use crate::program;
 
 mod compare;
 mod completions;
@@ -71,6 +72,28 @@ impl Command {
             Self::Completions(arguments) => completions::run(&arguments, out),
             Self::Man(arguments) => man::run(&arguments, out),
         }
+    }
+}
+
+/// The command line, by the name of the program that runs.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    match program::name() {
+        program::WORMCAST => command,
+        name => {
+            // The version is not that of a program with another name.
+            let version = concat!("(wormcast ", env!("CARGO_PKG_VERSION"), ")");
+            renamed(command.name(name).version(version), name).mut_subcommands(|command| renamed(command, name))
+        }
+    }
+}
+
+/// With examples that call the program by this name.
+fn renamed(command: clap::Command, name: &str) -> clap::Command {
+    let examples = command.get_after_help().map(ToString::to_string);
+    match examples {
+        Some(examples) => command.after_help(examples.replace("\n  wormcast ", &format!("\n  {name} "))),
+        None => command,
     }
 }
 

@@ -32,6 +32,8 @@ mod failure;
 #[cfg(feature = "command")]
 mod interrupt;
 #[cfg(feature = "command")]
+mod program;
+#[cfg(feature = "command")]
 mod progress;
 
 pub use wormcast_lab as lab;

@@ -73,6 +73,24 @@ impl Arguments {
     }
 }
 
+/// The part of a file's name that says which series were named, so that a pair does not replace the plot of all of them.
+fn file_part(names: &[String]) -> String {
+    // File systems allow 255 bytes, some of them fewer characters than that.
+    const MOST: usize = 100;
+    let safe = |name: &String| {
+        let kept = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_');
+        name.split(|c| !kept(c)).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    };
+    let all: String = names.iter().flat_map(|name| ["-".to_owned(), safe(name)]).collect();
+    match names {
+        [first, others @ ..] if all.len() > MOST => {
+            let first: String = safe(first).chars().take(MOST / 4).collect();
+            if others.is_empty() { format!("-{first}") } else { format!("-{first}-and-{}-more", others.len()) }
+        }
+        _ => all,
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let (names, file) = arguments.split();
     if let Some(misplaced) = names.iter().find(|name| is_toml(name)) {
@@ -89,10 +107,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     })
     .map_err(failure)?;
     let mut plots = Vec::new();
+    let stem = format!("{}{}-comparison", arguments.settings.stem(file), file_part(names));
     match plot(&compared.figure, &compared.summaries) {
         Ok(plot) => {
             for (ending, contents) in [("svg", plot.svg.as_bytes()), ("png", &plot.png)] {
-                let path = places.folder().join(format!("{}-comparison.{ending}", arguments.settings.stem(file)));
+                let path = places.folder().join(format!("{stem}.{ending}"));
                 write_file(&path, contents).map_err(Failure::failed)?;
                 plots.push(path.display().to_string());
             }
@@ -103,11 +122,26 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     match arguments.format {
         Format::Json => write_json(out, &Answer { comparison: &compared.comparison, plots })?,
         Format::Text => {
-            text::print(&compared.comparison, out)?;
+            text::print(&compared.comparison, names, out)?;
             if !plots.is_empty() {
                 writeln!(out, "Wrote {}.", plots.join(", "))?;
             }
         }
     }
     Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_part;
+
+    #[test]
+    fn the_names_of_series_make_short_and_safe_names_of_files() {
+        let part = |names: &[&str]| file_part(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(part(&[]), "");
+        assert_eq!(part(&["dual-path", "u-mesh"]), "-dual-path-u-mesh");
+        assert_eq!(part(&["../a b", "random:nodes=9,degree=2.5"]), "-..-a-b-random-nodes-9-degree-2.5");
+        assert_eq!(part(&["minimal-negative-first"; 7]), "-minimal-negative-first-and-6-more");
+        assert!(part(&["\u{e9}".repeat(500).as_str()]).len() <= 101);
+    }
 }

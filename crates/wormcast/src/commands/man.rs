@@ -3,10 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, ValueHint};
+use clap::{Args, ValueHint};
 use clap_mangen::Man;
 
-use super::Cli;
 use crate::failure::Failure;
 use crate::lab::write_file;
 
@@ -23,7 +22,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let folder = &arguments.out;
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::failed(format!("cannot make `{}`: {error}", folder.display())))?;
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = super::command().disable_help_subcommand(true);
     command.build();
     for page in std::iter::once(&command).chain(command.get_subcommands()) {
         let name = page.get_display_name().unwrap_or_else(|| page.get_name());

@@ -23,7 +23,7 @@ mod request;
 /// Plan the worms of a multicast.
 #[derive(Args)]
 #[command(
-    override_usage = "wormcast plan [OPTIONS] --topology <SPEC> --algorithm <NAME> --source <NODE> --destinations <LIST>\n       wormcast plan --batch <FILE>",
+    override_usage = usage(),
     after_help = "Example:\n  wormcast plan --topology mesh:8x8 --algorithm dual-path --source 4,3 --destinations '1,4;7,2'"
 )]
 pub(crate) struct Arguments {
@@ -111,6 +111,14 @@ enum Output {
     Svg,
     /// A Graphviz graph.
     Dot,
+}
+
+/// The two ways to call it.
+fn usage() -> String {
+    format!(
+        "{0} plan [OPTIONS] --topology <SPEC> --algorithm <NAME> --source <NODE> --destinations <LIST>\n       {0} plan --batch <FILE>",
+        crate::program::name()
+    )
 }
 
 pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failure> {

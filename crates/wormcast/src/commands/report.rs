@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::lab::{
     Experiment, Override, Reported, experiments_page, shell_line, stored_sweep, stored_variations, write_file,
 };
+use crate::program;
 
 /// Make a page of experiments from the store: plots, tables, verdicts, files. Runs nothing.
 ///
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     for file in &arguments.files {
         let mut experiment = Experiment::read(file, &overrides).map_err(Failure::diagnostic)?;
         let path_of_file = file.display().to_string();
-        let mut words = vec!["wormcast", "sweep", &path_of_file];
+        let mut words = vec![program::name(), "sweep", &path_of_file];
         words.extend(arguments.set.iter().flat_map(|assignment| ["--set", assignment]));
         if arguments.quick && experiment.has_quick() {
             experiment = experiment.quick().map_err(Failure::diagnostic)?;

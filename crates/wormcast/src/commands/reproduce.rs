@@ -107,7 +107,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     out.flush()?;
     let failed = reproduction.claims.iter().filter(|claim| claim.verdict != Verdict::Reproduced).count();
     if arguments.strict && failed > 0 {
-        return Err(Failure::Failed(format!("{failed} of {} claims are not reproduced", reproduction.claims.len())));
+        let claims = reproduction.claims.len();
+        let (claim, are) = (if claims == 1 { "claim" } else { "claims" }, if failed == 1 { "is" } else { "are" });
+        return Err(Failure::Failed(format!("{failed} of {claims} {claim} {are} not reproduced")));
     }
     Ok(())
 }

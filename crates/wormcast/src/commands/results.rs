@@ -9,6 +9,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::lab::{RunError, Store, StoreError, SweepError};
+use crate::program;
 use crate::progress::Progress;
 
 /// What goes on where an interrupted run was.
@@ -41,7 +42,8 @@ impl Places {
     pub(crate) fn existing_store(&self) -> Result<Store, Failure> {
         let path = self.store();
         if !path.exists() {
-            let message = format!("there is no result store `{}`: run `wormcast sweep` first", path.display());
+            let (path, program) = (path.display(), program::name());
+            let message = format!("there is no result store `{path}`: run `{program} sweep` first");
             return Err(Failure::BadInput(message));
         }
         Store::open(&path).map_err(unusable)

@@ -13,6 +13,7 @@ use super::{Format, write_figure, write_json};
 use crate::failure::Failure;
 use crate::lab::{PointSpec, check_file, write_file};
 use crate::network::ChannelSpace;
+use crate::program;
 use crate::routing::{Resource, synchronous_deadlock};
 use crate::simulation::{
     BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
@@ -117,8 +118,10 @@ impl StaticCheck {
 fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
     if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
         return Failure::warn(&format!(
-            "the static analysis finds that worms of `{0}` can deadlock here: see `wormcast routing --topology {1} --algorithm {0} --replication synchronous`",
-            spec.algorithm, spec.topology
+            "the static analysis finds that worms of `{0}` can deadlock here: see `{2} routing --topology {1} --algorithm {0} --replication synchronous`",
+            spec.algorithm,
+            spec.topology,
+            program::name()
         ));
     }
     let config = scenario.engine_config();
@@ -134,8 +137,11 @@ fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
         let _ = write!(options, " --reservation {}", spelled(reservation));
     }
     Failure::warn(&format!(
-        "the static analysis finds that worms of `{0}` can deadlock here: see `wormcast routing --topology {1} --algorithm {0} --consumption-ports {2}{options}`",
-        spec.algorithm, spec.topology, config.ports.consumption
+        "the static analysis finds that worms of `{0}` can deadlock here: see `{3} routing --topology {1} --algorithm {0} --consumption-ports {2}{options}`",
+        spec.algorithm,
+        spec.topology,
+        config.ports.consumption,
+        program::name()
     ));
 }
 

@@ -10,8 +10,10 @@ use super::experiment::ExperimentArguments;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use crate::failure::Failure;
 use crate::lab::{
-    Experiment, Findings, Outcome, PlotError, PointSummary, Store, csv, plot, run_sweep, stored_sweep, write_file,
+    Estimate, Experiment, Findings, Outcome, PlotError, PointSummary, Quantity, Store, TimeUnit, csv, plot, run_sweep,
+    stored_sweep, write_file,
 };
+use crate::program;
 
 /// Run every point of an experiment until it is precise enough; write a table and plots.
 ///
@@ -63,7 +65,8 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
     let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let findings = stored_sweep(&experiment, &store).map_err(failure)?;
     if findings.summaries.iter().all(|summary| summary.replications == 0) {
-        let message = format!("`{}` has no results of this experiment: run `wormcast sweep` first", path.display());
+        let (path, program) = (path.display(), program::name());
+        let message = format!("`{path}` has no results of this experiment: run `{program} sweep` first");
         return Err(Failure::BadInput(message));
     }
     arguments.places.make()?;
@@ -105,10 +108,11 @@ fn publish(
     if !experiment.title().is_empty() {
         writeln!(out, "{}", experiment.title())?;
     }
+    let plotted = experiment.quantities()[0];
     for summary in summaries {
         let point: Vec<String> = summary.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
         let label = if point.is_empty() { String::new() } else { format!("{}: ", point.join(" ")) };
-        writeln!(out, "  {label}{}", describe(summary))?;
+        writeln!(out, "  {label}{}", describe(summary, plotted, experiment.unit()))?;
     }
     for verdict in verdicts {
         writeln!(out, "claim {}: {}", verdict.claim, verdict.verdict)?;
@@ -123,17 +127,39 @@ fn publish(
     out.flush()?;
     let deadlocked = summaries.iter().filter(|summary| summary.outcome == Outcome::Deadlocked).count();
     if deadlocked > 0 {
-        let message = format!(
-            "{deadlocked} of {} points end in a deadlock; `wormcast simulate` names its worms",
-            summaries.len()
-        );
+        let (points, program) = (summaries.len(), program::name());
+        let (of, end) = (if points == 1 { "point" } else { "points" }, if deadlocked == 1 { "ends" } else { "end" });
+        let message =
+            format!("{deadlocked} of {points} {of} {end} in a deadlock; `{program} simulate` names its worms");
         return Err(Failure::Failed(message));
     }
     Ok(())
 }
 
-/// A point's result in words.
-fn describe(summary: &PointSummary) -> String {
+/// A point's result in words: what is plotted, unless that comes first anyway, and then what its mode is about.
+fn describe(summary: &PointSummary, plotted: Quantity, unit: TimeUnit) -> String {
+    let usual = if summary.plan.is_some() {
+        Quantity::PlanSteps
+    } else if summary.trees.is_some() {
+        Quantity::TreesDiameter
+    } else {
+        Quantity::LatencyLast
+    };
+    let shown = summary.outcome != Outcome::Deadlocked && plotted != usual;
+    let Some((mean, half_width)) = summary.quantity(plotted).filter(|_| shown) else { return result(summary) };
+    let (scale, unit) = match unit {
+        _ if !plotted.is_latency() => (1.0, ""),
+        TimeUnit::Microseconds => (summary.cycle_ns / 1000.0, " µs"),
+        TimeUnit::Cycles => (1.0, " cycles"),
+    };
+    let half_width = half_width.map(|half_width| half_width * scale);
+    let value = Estimate { mean: mean * scale, half_width, count: summary.replications };
+    let usual = if summary.latency.is_some() { "latency.last " } else { "" };
+    format!("{} {}{unit}; {usual}{}", plotted.name(), value.text(), result(summary))
+}
+
+/// What the mode of a point is about.
+fn result(summary: &PointSummary) -> String {
     let replications = summary.replications;
     if let Some(plan) = &summary.plan {
         let interval = plan.steps.half_width.map_or_else(String::new, |half| format!(" ± {half:.2}"));
@@ -148,7 +174,7 @@ fn describe(summary: &PointSummary) -> String {
     if let Some(trees) = &summary.trees {
         return format!(
             "combined diameter {}, at least {}; average distance {:.3} ({replications} replications)",
-            short(trees.diameter.mean),
+            trees.diameter.text(),
             short(trees.least_diameter.mean),
             trees.average_distance.mean
         );

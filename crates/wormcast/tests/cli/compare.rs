@@ -60,8 +60,9 @@ fn two_series_are_compared_point_by_point() {
     assert!(text.starts_with("dual-path against column-path: latency.last, µs; "), "{text}");
     assert!(text.contains("  both are saturated\n"), "{text}");
     assert!(text.contains("; all are saturated at 1\n"), "{text}");
-    assert!(text.ends_with("Wrote results/small-comparison.svg, results/small-comparison.png.\n"), "{text}");
-    let plot = folder.read("results/small-comparison.svg");
+    let files = ["svg", "png"].map(|ending| format!("results/small-dual-path-column-path-comparison.{ending}"));
+    assert!(text.ends_with(&format!("\nWrote {}.\n", files.join(", "))), "{text}");
+    let plot = folder.read(&files[0]);
     assert!(
         plot.contains("dual-path") && !plot.contains("minimal-negative-first"),
         "what is not compared is not drawn"
@@ -104,6 +105,41 @@ fn all_series_are_ranked_and_have_as_many_replications() {
     assert!(text.starts_with("3 values of algorithm, each against each: latency.last, µs; "), "{text}");
     assert!(text.contains("traffic.arrivals.rate=0.01\n  dual-path               best         2."), "{text}");
     assert!(text.contains("\nCertainly the best, of 2 points: dual-path at "), "{text}");
+}
+
+/// What the text says of two series is what the JSON says, whoever is named, and in whatever order the sweep has them.
+#[test]
+fn the_text_of_two_series_has_the_sign_of_its_heading() {
+    let folder = Folder::with(&[("small.toml", SMALL)]);
+    let [dual, column] = ["dual-path", "column-path"];
+    for swept in [[dual, column], [column, dual]] {
+        let set = format!("sweep.algorithm=[\"{}\", \"{}\"]", swept[0], swept[1]);
+        for names in [&[dual][..], &[column], &[dual, column], &[column, dual]] {
+            let arguments = [names, &["small.toml", "--set", &set]].concat();
+            let text = folder.run(&[&["compare"], &arguments[..]].concat()).success();
+            let first = names[0];
+            let other = if first == dual { column } else { dual };
+            assert!(text.starts_with(&format!("{first} against {other}: latency.last, µs; ")), "{names:?}: {text}");
+            let comparison = json(&folder, &arguments);
+            let mut measured = 0;
+            for (point, line) in comparison["points"].as_array().unwrap().iter().zip(text.lines().skip(1)) {
+                assert_eq!(line.split_whitespace().next(), point["at"].as_str());
+                let standings = point["standings"].as_array().unwrap();
+                let Some(with) = standings.iter().find(|standing| !standing["difference"].is_null()) else {
+                    assert!(line.ends_with("both are saturated"), "{line}");
+                    continue;
+                };
+                let number = |key: &str| with["difference"][key].as_f64().unwrap();
+                let expected = if with["series"] == first { number("mean") } else { -number("mean") };
+                let said = line.split_whitespace().find(|word| word.starts_with(['+', '-'])).unwrap();
+                // Two digits of the interval are printed.
+                let rounding = 0.051 * number("half_width");
+                assert!((said.parse::<f64>().unwrap() - expected).abs() <= rounding, "{names:?}: {line}, {expected}");
+                measured += 1;
+            }
+            assert_eq!(measured, 2);
+        }
+    }
 }
 
 #[test]

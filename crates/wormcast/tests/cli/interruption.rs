@@ -261,12 +261,19 @@ fn an_interrupted_run_says_where_its_results_are() {
         // `--fresh` takes away what was there.
         let before = stored(&folder);
         wait(&mut process, || ![0, before].contains(&stored(&folder)));
+        // Twice at once, as `timeout` does: to the process and to its group.
         let id = process.id().to_string();
-        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        let kill = r#"kill -s "$0" "$1"; kill -s "$0" "$1" 2>&-; :"#;
+        assert!(Command::new("sh").args(["-c", kill, signal, &id]).status().unwrap().success());
         let ended = outcome(process);
         let line = format!("interrupted: results so far are kept in `out/store.db`; {again} goes on from there\n");
         assert_eq!((ended.code, ended.stdout, ended.stderr), (code, String::new(), line));
         assert!(!alone.is_part_of(&folder).is_empty());
+        // The file alone has results too.
+        let copy = folder.path().join("copy.db");
+        fs::copy(folder.path().join("out/store.db"), &copy).unwrap();
+        let count = |connection: Connection| connection.query_row("SELECT count(*) FROM results", [], |row| row.get(0));
+        assert!(Connection::open(&copy).and_then(count).is_ok_and(|count: u32| count > 0));
     }
     alone.is(&folder, folder.run(SWEEP));
 }

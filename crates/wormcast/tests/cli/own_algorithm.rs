@@ -62,6 +62,24 @@ fn its_name_is_known_and_suggested() {
     assert!(wormcast(&["simulate", "--set", "algorithm=comb"]).bad_input().contains("unknown algorithm `comb`"));
 }
 
+#[test]
+fn what_it_says_calls_it_by_its_name() {
+    let folder = Folder::with(&[("small.toml", SMALL)]);
+    let version = concat!("own_algorithm (wormcast ", env!("CARGO_PKG_VERSION"), ")\n");
+    assert_eq!(own(&folder, &["--version"]).success(), version);
+    let missing = own(&folder, &["plot", "small.toml"]).bad_input();
+    assert!(missing.ends_with("run `own_algorithm sweep` first\n"), "{missing}");
+    for command in ["plan", "sweep"] {
+        let help = own(&folder, &[command, "--help"]).success();
+        let called = help.contains(&format!("Usage: own_algorithm {command}"))
+            && help.contains(&format!("\n  own_algorithm {command} "));
+        assert!(called && !help.contains("wormcast "), "{help}");
+    }
+    own(&folder, &["sweep", "small.toml"]).success();
+    own(&folder, &["report", "small.toml"]).success();
+    assert!(folder.read("results/small-report.md").contains("own_algorithm sweep small.toml"));
+}
+
 const SMALL: &str = r#"
 topology = "mesh:8x8"
 [traffic]

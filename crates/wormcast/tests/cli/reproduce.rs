@@ -88,7 +88,7 @@ fn a_strict_reproduction_fails_with_a_claim() {
     let folder = Folder::with(&[]);
     let failed = folder.run(&["reproduce", "mesh-startups", "--strict"]);
     assert_eq!(failed.code, 1);
-    assert!(failed.stderr.contains("1 of 1 claims are not reproduced"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("1 of 1 claim is not reproduced"), "{}", failed.stderr);
     folder.run(&["reproduce", "mesh-example", "--strict"]).success();
 }
 

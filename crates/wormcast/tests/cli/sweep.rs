@@ -106,6 +106,22 @@ fn plot_redraws_from_the_store_without_running() {
 }
 
 #[test]
+fn what_is_plotted_is_said_first() {
+    let folder = small();
+    let said = |set: &str| folder.run(&["sweep", "small.toml", "--set", set]).success();
+    let usual = said("plot.y=latency.last");
+    let mean = said("plot.y=latency.mean");
+    assert!(usual.contains("rate=0.05: ") && !usual.contains("latency."), "{usual}");
+    let line = mean.lines().find(|line| line.contains("rate=0.05: latency.mean ")).expect("a line of this point");
+    assert!(line.contains(" ± ") && line.contains(" µs; latency.last "), "{line}");
+    // In other modes, too, and what has no unit has none.
+    let plans = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\nrun.mode = 'plan'\nplot.y = 'plan.channels'\n\
+                 traffic = { arrivals = { process = 'burst', sources = 1 }, multicast.destinations = 4 }\n";
+    let said = Folder::with(&[("plans.toml", plans)]).run(&["sweep", "plans.toml"]).success();
+    assert!(said.contains("  plan.channels ") && said.contains("; ") && said.contains(" steps, "), "{said}");
+}
+
+#[test]
 fn deadlocked_points_end_with_exit_code_1_and_their_row() {
     let folder = small();
     let set = ["switching.consumption_ports=1", "algorithm=column-path", "timing.startup=0", "run.messages=2000"];
@@ -113,7 +129,7 @@ fn deadlocked_points_end_with_exit_code_1_and_their_row() {
     let outcome = folder.run(&[&["sweep", "small.toml"], &set[..]].concat());
     assert_eq!(outcome.code, 1, "{outcome:?}");
     assert!(outcome.stdout.contains("rate=8.0: deadlocked\n"), "{outcome:?}");
-    assert!(outcome.stderr.contains("points end in a deadlock; `wormcast simulate` names its worms"), "{outcome:?}");
+    assert!(outcome.stderr.contains(" in a deadlock; `wormcast simulate` names its worms"), "{outcome:?}");
     let table = folder.read("results/small.csv");
     assert!(table.lines().any(|line| line.starts_with("8.0,deadlocked,")), "{table}");
 }

@@ -4,16 +4,17 @@ use std::io::Write;
 
 use crate::lab::{ComparedPoint, Crossover, Estimate, Relation, SeriesComparison, Standing, State, number_text};
 
-/// Writes it.
-pub(super) fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Result<()> {
+/// Writes it; `names` are the series that were asked for. Of two, it is said how the one that was named first is to the other.
+pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut dyn Write) -> std::io::Result<()> {
     let SeriesComparison { key, series, reference, quantity, confidence, points, crossovers, .. } = comparison;
     let unit = if comparison.unit == "us" { "µs" } else { &comparison.unit };
     let name = if unit.is_empty() { quantity.name().to_owned() } else { format!("{}, {unit}", quantity.name()) };
     let confidence = format!("{:.3}% confidence each", 100.0 * confidence);
-    match (reference, &series[..]) {
-        (Some(_), [a, b]) => writeln!(out, "{a} against {b}: {name}; differences with {confidence}")?,
-        (Some(one), _) => writeln!(out, "{one} against each other {key}: {name}; differences with {confidence}")?,
-        (None, _) => {
+    let duel = duel(comparison, names);
+    match (reference, duel) {
+        (_, Some([first, other])) => writeln!(out, "{first} against {other}: {name}; differences with {confidence}")?,
+        (Some(one), None) => writeln!(out, "{one} against each other {key}: {name}; differences with {confidence}")?,
+        (None, None) => {
             let count = series.len();
             writeln!(
                 out,
@@ -22,14 +23,13 @@ pub(super) fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::
         }
     }
     let width = series.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let duel = reference.is_some() && series.len() == 2;
-    let column = points.iter().map(|point| place(comparison, point, duel).chars().count()).max().unwrap_or(0);
+    let column = points.iter().map(|point| place(comparison, point, duel.is_some()).chars().count()).max().unwrap_or(0);
     for point in points {
-        let place = place(comparison, point, duel);
-        if duel {
+        let place = place(comparison, point, duel.is_some());
+        if let Some([first, _]) = duel {
             let winner = point.best.as_deref().unwrap_or(if nobodys(point) { "nobody" } else { "open" });
             let lead = if place.is_empty() { String::new() } else { format!("{place:<column$}  ") };
-            writeln!(out, "  {lead}{winner:<width$}  {}", two(point, unit))?;
+            writeln!(out, "  {lead}{winner:<width$}  {}", two(point, first, unit))?;
         } else {
             if !place.is_empty() {
                 writeln!(out, "{place}")?;
@@ -47,6 +47,15 @@ pub(super) fn print(comparison: &SeriesComparison, out: &mut dyn Write) -> std::
     summary(comparison, out)
 }
 
+/// The two series that are compared with each other, the one that was named first in front; `None` if there are others.
+fn duel<'a>(comparison: &'a SeriesComparison, names: &[String]) -> Option<[&'a str; 2]> {
+    match (&comparison.reference, &comparison.series[..]) {
+        (Some(_), [a, b]) if names.first() == Some(b) => Some([b, a]),
+        (Some(_), [a, b]) => Some([a, b]),
+        _ => None,
+    }
+}
+
 /// Where a point is, if there are several; the name of the axis is left out where a column has its values.
 fn place(comparison: &SeriesComparison, point: &ComparedPoint, in_column: bool) -> String {
     let at = match &comparison.along {
@@ -56,10 +65,15 @@ fn place(comparison: &SeriesComparison, point: &ComparedPoint, in_column: bool) 
     [point.of.as_str(), at.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
+/// The series with the best mean of those that may be the best: the standings are sorted by their means.
+fn favourite(point: &ComparedPoint) -> Option<&str> {
+    let mut names = point.standings.iter().map(|standing| standing.series.as_str());
+    names.find(|name| point.contenders.iter().any(|contender| contender == name))
+}
+
 /// A series with its value, what is certain of it, and its difference.
 fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
     let Standing { series, state, value, difference, relation } = standing;
-    let is_reference = point.reference.as_ref() == Some(series);
     let word = match (state, relation) {
         (State::Saturated, _) => "saturated",
         (State::Deadlocked, _) => "deadlocked",
@@ -68,7 +82,7 @@ fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
         (State::Measured, Some(Relation::Worse)) => "worse",
         (State::Measured, Some(Relation::Better)) => "better",
         (State::Measured, None) if !point.contenders.contains(series) => "not best",
-        (State::Measured, None) if is_reference => "may be best",
+        (State::Measured, None) if favourite(point) == Some(series) => "may be best",
         (State::Measured, None) => "open",
     };
     let value = value.map_or_else(String::new, |value| value.text());
@@ -80,14 +94,18 @@ fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
 fn signed(difference: &Estimate, unit: &str) -> String {
     let sign = if difference.mean > 0.0 { "+" } else { "" };
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    format!("{sign}{}{unit}, {} pairs", difference.text(), difference.count)
+    let pairs = if difference.count == 1 { "pair" } else { "pairs" };
+    format!("{sign}{}{unit}, {} {pairs}", difference.text(), difference.count)
 }
 
-/// How the first of two series is to the second.
-fn two(point: &ComparedPoint, unit: &str) -> String {
+/// How the first of two series is to the other, whichever of them the point's difference is from.
+fn two(point: &ComparedPoint, first: &str, unit: &str) -> String {
     let [a, b] = &point.standings[..] else { return String::new() };
-    if let Some(difference) = &a.difference {
-        return signed(difference, unit);
+    for Standing { series, difference, .. } in [a, b] {
+        if let Some(difference) = difference {
+            let mean = if series == first { difference.mean } else { -difference.mean };
+            return signed(&Estimate { mean, ..*difference }, unit);
+        }
     }
     match (a.state, b.state) {
         (State::Saturated, State::Saturated) => "both are saturated".to_owned(),
@@ -131,5 +149,48 @@ fn summary(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Resul
         rest.push(format!("all are saturated at {nobody}"));
     }
     let rest = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
-    writeln!(out, "Certainly the best, of {} points: {wins}{rest}", points.len())
+    let of = if points.len() == 1 { "point" } else { "points" };
+    writeln!(out, "Certainly the best, of {} {of}: {wins}{rest}", points.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sorted by their means, as points are.
+    fn point(contenders: &[&str], standings: &[(&str, f64, Option<Relation>)]) -> ComparedPoint {
+        let standing = |&(series, mean, relation): &(&str, f64, Option<Relation>)| Standing {
+            series: series.to_owned(),
+            state: State::Measured,
+            value: Some(Estimate { mean, half_width: None, count: 1 }),
+            difference: None,
+            relation,
+        };
+        ComparedPoint {
+            of: String::new(),
+            at: String::new(),
+            best: None,
+            contenders: contenders.iter().map(|&name| name.to_owned()).collect(),
+            reference: Some("named".to_owned()),
+            standings: standings.iter().map(standing).collect(),
+        }
+    }
+
+    fn lines(point: &ComparedPoint) -> Vec<String> {
+        let words = |line: String| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        point.standings.iter().map(|standing| words(line(point, standing, 5))).collect()
+    }
+
+    #[test]
+    fn who_may_be_best_has_the_best_mean_of_those_that_remain() {
+        let worse = Some(Relation::Worse);
+        let open = point(&["named", "ahead"], &[("ahead", 1.0, None), ("named", 2.0, None), ("last", 3.0, worse)]);
+        assert_eq!(lines(&open), ["ahead may be best 1", "named open 2", "last worse 3"]);
+        // Who is worse than somebody does not remain, whatever its mean.
+        let beaten = point(&["other", "third"], &[("named", 1.0, None), ("other", 2.0, None), ("third", 3.0, None)]);
+        assert_eq!(lines(&beaten), ["named not best 1", "other may be best 2", "third open 3"]);
+        let better = Some(Relation::Better);
+        let behind = point(&["other", "third"], &[("other", 1.0, better), ("third", 2.0, None), ("named", 3.0, None)]);
+        assert_eq!(lines(&behind), ["other better 1", "third open 2", "named not best 3"]);
+    }
 }
