@@ -13,10 +13,8 @@ use crate::switch::SwitchConfig;
 use crate::switching::{BufferedSwitch, Header, Switching, Wormhole};
 use crate::traffic::CheckedTraffic;
 
-/// More messages than any run can simulate: a slip of the pen.
-const MOST_MESSAGES: u64 = 1_000_000_000_001;
-/// A longer warm-up than any run can simulate.
-const LONGEST_WARMUP: u64 = 1_000_000_000_001;
+/// More messages, or cycles of warm-up, than any run can simulate: a slip of the pen.
+const TOO_MANY: u64 = 1_000_000_000_001;
 
 /// The most data flits of a message.
 pub const MAX_LENGTH: u32 = 1 << 24;
@@ -49,8 +47,8 @@ fn check_run(run: &Run, mode: Mode) -> Result<(), ConfigError> {
     let problem = match (run.messages, run.max_cycles) {
         (Some(0), _) => Some(("messages", "expected at least 1 message")),
         (_, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
-        (Some(MOST_MESSAGES..), _) => Some(("messages", "expected at most 1000000000000 messages")),
-        _ if matches!(run.warmup, Warmup::Cycles(LONGEST_WARMUP..)) => {
+        (Some(TOO_MANY..), _) => Some(("messages", "expected at most 1000000000000 messages")),
+        _ if matches!(run.warmup, Warmup::Cycles(TOO_MANY..)) => {
             Some(("warmup", "expected at most 1000000000000 cycles"))
         }
         _ => None,

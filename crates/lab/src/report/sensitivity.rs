@@ -53,10 +53,10 @@ pub(super) fn blocks<'a>(variations: &[Varied], base: impl Fn(&str, &str) -> Opt
 fn reversals(before: &[Comparison], now: &[Comparison]) -> Vec<String> {
     let mut lines: Vec<(&str, &str, Finding, Vec<&str>)> = Vec::new();
     for comparison in now {
-        let place = |of: &Comparison| {
-            (of.series == comparison.series, of.against == comparison.against, of.at == comparison.at)
+        let same = |of: &&Comparison| {
+            (&of.series, &of.against, &of.at) == (&comparison.series, &comparison.against, &comparison.at)
         };
-        let Some(same) = before.iter().find(|&of| place(of) == (true, true, true)) else { continue };
+        let Some(same) = before.iter().find(same) else { continue };
         if !matches!(
             (same.finding, comparison.finding),
             (Finding::Holds, Finding::Fails) | (Finding::Fails, Finding::Holds)
