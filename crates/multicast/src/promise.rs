@@ -7,7 +7,7 @@ use wormcast_network::{ChannelId, Network};
 use wormcast_routing::{Dependencies, NoRoute, Resource};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::drawing::{node_name, router_name};
+use crate::drawing::node_name;
 use crate::plan::{Itinerary, Plan, PlanError, Worm};
 use crate::plan_dependencies::add_plan;
 
@@ -109,7 +109,7 @@ pub fn check_plan<'n, D: Borrow<Dependencies<'n>>>(
 
 /// What a worm does that holds a channel and asks for the next.
 fn doing(network: &Network, held: ChannelId, next: Resource) -> String {
-    let name = |router| router_name(network, router);
+    let name = |router| network.router_label(router);
     let (from, at) = (name(network.from(held)), name(network.to(held)));
     match next {
         Resource::Channel(next) => format!("turn from {from} > {at} to {at} > {}", name(network.to(next))),

@@ -5,7 +5,6 @@ use std::fmt::{self, Write};
 use wormcast_network::{Network, RouterId, escape_xml};
 
 use super::palette::{Style, style};
-use super::router_name;
 use crate::summary::{PlanSummary, WormSummary};
 
 /// The height of a hop in pixels.
@@ -73,7 +72,7 @@ impl<'a> BranchDiagram<'a> {
                 entries[place].column = f64::midpoint(entries[*first].column, entries[*last].column);
             }
         }
-        let longest = entries.iter().map(|entry| router_name(network, entry.router).chars().count()).max().unwrap_or(1);
+        let longest = entries.iter().map(|entry| network.router_label(entry.router).chars().count()).max().unwrap_or(1);
         let pitch = (longest as f64 * CHARACTER + 8.0).max(HEIGHT) + 8.0;
         Some(Self { network, worm, entries, pitch })
     }
@@ -120,7 +119,7 @@ impl<'a> BranchDiagram<'a> {
                 Entry { delivers: true, .. } => (colour, ink),
                 _ => ("#ffffff", "#222222"),
             };
-            let (width, name) = (self.pitch - 8.0, router_name(self.network, entry.router));
+            let (width, name) = (self.pitch - 8.0, self.network.router_label(entry.router));
             let (left, top) = (x - width / 2.0, y - HEIGHT / 2.0);
             writeln!(
                 out,

@@ -5,7 +5,6 @@ use std::fmt::{self, Write};
 use wormcast_network::{Layout, Network, escape_dot};
 
 use super::palette::style;
-use super::router_name;
 use crate::algorithm::Multicast;
 use crate::summary::PlanSummary;
 
@@ -31,7 +30,7 @@ fn write_dot(out: &mut String, network: &Network, summary: &PlanSummary, multica
         } else {
             ""
         };
-        let name = escape_dot(&router_name(network, router));
+        let name = escape_dot(&network.router_label(router));
         writeln!(out, "  {router} [label=\"{name}\", pos=\"{:.1},{:.1}!\"{fill}];", at.x, layout.height() - at.y)?;
     }
     for channel in network.channel_ids() {

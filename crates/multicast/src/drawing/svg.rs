@@ -6,10 +6,10 @@ use std::fmt::{self, Write};
 use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, escape_xml};
 
 use super::branches::BranchDiagram;
+use super::node_name;
 use super::offset::{arrow, arrow_head, offset, parallel};
 use super::palette::{Style, style};
 use super::tree::TreeDiagram;
-use super::{node_name, router_name};
 use crate::algorithm::Multicast;
 use crate::summary::{PlanSummary, WormSummary};
 
@@ -286,7 +286,7 @@ impl Picture<'_> {
         writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
         for router in self.network.router_ids() {
             let at = self.layout.position(router);
-            let name = router_name(self.network, router);
+            let name = self.network.router_label(router);
             let here = || self.network.nodes_of(router).filter(|&node| self.layout.node_position(node).is_none());
             // Of several deliveries at one router, the first.
             let first = here().filter_map(|node| delivery.get(&node)).min_by_key(|d| d.0.id);

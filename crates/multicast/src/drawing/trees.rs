@@ -6,7 +6,6 @@ use wormcast_network::{ChannelId, Layout, Network, escape_xml};
 use wormcast_routing::SpanningTree;
 
 use super::palette::{Style, style};
-use super::router_name;
 
 /// The height of a title.
 const TITLE: f64 = 30.0;
@@ -54,7 +53,7 @@ fn write(
     for (panel, tree) in (0u32..).zip(trees) {
         let left = f64::from(panel) * layout.width();
         writeln!(out, r#"<g transform="translate({left:.0} {:.0})">"#, 2.0 * TITLE)?;
-        let root = escape_xml(&router_name(network, tree.root()));
+        let root = escape_xml(&network.router_label(tree.root()));
         let cut = if failed.iter().any(|&link| tree.contains(network, link)) { ", cut" } else { "" };
         writeln!(
             out,
@@ -81,7 +80,7 @@ fn write_tree(out: &mut String, layout: &Layout, tree: &SpanningTree, style: Sty
     writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
     for router in network.router_ids() {
         let at = layout.position(router);
-        let name = escape_xml(&router_name(network, router));
+        let name = escape_xml(&network.router_label(router));
         if router == tree.root() {
             let (x, y) = (at.x - 8.0, at.y - 8.0);
             writeln!(

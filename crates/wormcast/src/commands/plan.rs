@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::multicast::{
     Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, Plan,
     PlanSummary, PortModel, algorithm_by_name, algorithm_names, check_promise, node_name, own_revision, plan_dot,
-    plan_svg, router_name,
+    plan_svg,
 };
 use crate::network::{Network, parse_node, parse_node_list};
 use crate::routing::ROUTINGS;
@@ -178,7 +178,7 @@ fn planned(algorithm: &dyn Algorithm, network: &Network, multicast: &Multicast) 
 
 /// What the One algorithm had to choose from at a router: Table 1 of paper 3.
 fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix) -> Result<(), Failure> {
-    let name = |router| router_name(network, router);
+    let name = |router| network.router_label(router);
     let came = matrix.arrived.map_or_else(|| "the source".to_owned(), |c| format!("from {}", name(network.from(c))));
     writeln!(out, "\ncovering matrix at {} ({came}): hops from next routers, X: no way, *: taken", name(matrix.at))?;
     let heads: Vec<String> = matrix.destinations.iter().map(|&to| name(to)).collect();
@@ -214,7 +214,7 @@ fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
         return Ok(());
     }
     if let Some(Contention { first, second, channel }) = summary.contention() {
-        let [from, to] = [network.from(channel), network.to(channel)].map(|end| router_name(network, end));
+        let [from, to] = [network.from(channel), network.to(channel)].map(|end| network.router_label(end));
         writeln!(out, "contention: worms {first} and {second} may meet on the channel from {from} to {to}")?;
     } else {
         writeln!(out, "contention-free")?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{network, one_of, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
-use crate::multicast::{Faults, router_name, trees_svg};
+use crate::multicast::{Faults, trees_svg};
 use crate::network::{ChannelId, Network, RouterId, parse_node};
 use crate::routing::{
     BALANCES, Balance, CombinedDistance, EdgeDisjointTrees, Partition, SpanningTree, TREE_CONSTRUCTIONS, TorusMethod,
@@ -214,7 +214,7 @@ fn write_text(out: &mut dyn Write, construction: &str, found: &Found) -> Result<
     let network = found.network;
     let list = |links: &[ChannelId]| {
         let name = |link: &ChannelId| {
-            format!("{} - {}", router_name(network, network.from(*link)), router_name(network, network.to(*link)))
+            format!("{} - {}", network.router_label(network.from(*link)), network.router_label(network.to(*link)))
         };
         let shown: Vec<String> = links.iter().take(SHOWN).map(name).collect();
         let more = if links.len() > SHOWN { format!("; and {} more", links.len() - SHOWN) } else { String::new() };
@@ -257,7 +257,7 @@ fn write_text(out: &mut dyn Write, construction: &str, found: &Found) -> Result<
         writeln!(
             out,
             "{number:<4}  {:<7}  {:<6}  {:<6}  {}{cut}",
-            router_name(network, tree.root()),
+            network.router_label(tree.root()),
             tree.height(),
             yes_or_no(tree.is_binary()),
             branches.join(", ")
