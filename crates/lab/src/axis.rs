@@ -61,6 +61,11 @@ impl AxisValue {
         Self { text, json, span: span.clone() }
     }
 
+    /// Another value of the same kind: between two whole numbers, a whole one.
+    pub(crate) fn beside(&self, number: f64) -> Self {
+        Self::number(number, self.json.is_i64() || self.json.is_u64(), &self.span)
+    }
+
     /// The value as an argument of the command line gives it.
     pub(crate) fn plain(&self) -> String {
         self.json.as_str().map_or_else(|| self.text.clone(), str::to_owned)

@@ -226,6 +226,23 @@ impl Experiment {
         Ok(points)
     }
 
+    /// The same with another value of a swept setting, between those that it has; `None` if there is no such number between its
+    /// neighbours.
+    pub(crate) fn with_value(&self, key: &str, number: f64) -> Option<Self> {
+        let mut more = self.clone();
+        let axis = more.axes.iter_mut().find(|axis| axis.key == key)?;
+        let value = axis.values.first()?.beside(number);
+        if axis.values.iter().any(|other| other.json == value.json) {
+            return None;
+        }
+        axis.values.push(value);
+        axis.values.sort_by(|a, b| {
+            let numbers = [a, b].map(|value| value.json.as_f64().unwrap_or(f64::INFINITY));
+            numbers[0].total_cmp(&numbers[1])
+        });
+        Some(more)
+    }
+
     /// Whether runs of its kind measure a quantity at all: those that only plan, or build trees, measure nothing else.
     pub(crate) fn may_measure(&self, quantity: Quantity) -> bool {
         let of = |kind| quantity.name().starts_with(kind);

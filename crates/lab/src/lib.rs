@@ -38,6 +38,7 @@ mod output;
 mod plot;
 mod point;
 mod quantity;
+mod refine;
 mod report;
 mod reproduction;
 mod run;
@@ -52,8 +53,11 @@ mod sweep;
 mod synthetic;
 mod tree_runs;
 mod verdict;
+mod window;
 
-pub use comparison::{Compared, ComparedPoint, Crossover, Relation, SeriesComparison, Standing, State, compare_series};
+pub use comparison::{
+    Compared, ComparedPoint, Crossing, Decision, Relation, SeriesComparison, Standing, State, compare_series,
+};
 pub use diagnostic::Diagnostic;
 pub use document::Override;
 pub use experiment::Experiment;
@@ -63,6 +67,7 @@ pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
 pub use quantity::Quantity;
+pub use refine::{RefinedSweep, Refinement, refine_sweep};
 pub use report::{Page, Reported, experiments_page, reproduction_page, shell_line};
 pub use reproduction::{
     CLAIMS, Checked, Choice, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction,

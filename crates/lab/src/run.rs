@@ -10,12 +10,12 @@ use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
 use crate::file::Stop;
 use crate::output::OutputError;
-use crate::point::Point;
+use crate::point::{Point, PointSpec};
 use crate::scenarios::{JobError, drawn_with};
 use crate::seed::replication_seed;
 use crate::store::{Store, StoreError};
 use crate::summary::{PointSummary, summarise};
-use crate::sweep::{Observer, PointRuns, SweepError, stored, sweep};
+use crate::sweep::{Budget, Observer, PointRuns, SweepError, stored, sweep_within};
 use crate::verdict::{ClaimVerdict, verdicts};
 
 /// What a sweep has found.
@@ -82,11 +82,26 @@ pub fn run_sweep(
     let points = experiment.points()?;
     if fresh {
         experiment.jobs(&points)?;
-        let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
-        store.forget(hashes.iter().map(String::as_str))?;
+        let hashes =
+            points.iter().map(|point| stored_as(&point.spec, store)).collect::<Result<Vec<_>, StoreError>>()?;
+        store.forget(hashes.iter().flatten().map(String::as_str))?;
     }
     let runs = run_points(experiment, &points, jobs, store, observer)?;
     Ok(findings(experiment, &points, &runs))
+}
+
+/// The names in the store of a point's runs, with windows of any length.
+fn stored_as(spec: &PointSpec, store: &Store) -> Result<Vec<String>, StoreError> {
+    let mut hashes = vec![spec.config_hash()];
+    let first = store.load(&hashes[0])?;
+    let mut messages = spec.run.messages.or_else(|| first.values().map(|run| run.window.generated).max()).unwrap_or(0);
+    let mut longer = spec.clone();
+    while let Some(doubled) = messages.checked_mul(2).filter(|&doubled| 0 < doubled && doubled <= i64::MAX as u64) {
+        messages = doubled;
+        longer.run.messages = Some(messages);
+        hashes.push(longer.config_hash());
+    }
+    Ok(hashes)
 }
 
 /// Runs some points of an experiment.
@@ -97,11 +112,12 @@ pub(crate) fn run_points(
     store: &mut Store,
     observer: &mut dyn Observer,
 ) -> Result<Vec<PointRuns>, RunError> {
-    run_points_until(experiment, points, experiment.stop(), jobs, store, observer)
+    run_points_until(&mut Budget::default(), experiment, points, experiment.stop(), jobs, store, observer)
 }
 
-/// Runs some points of an experiment until they are as precise as `stop` asks for.
+/// Runs some points of an experiment until they are as precise as `stop` asks for, as far as the budget lasts.
 pub(crate) fn run_points_until(
+    budget: &mut Budget,
     experiment: &Experiment,
     points: &[Point],
     stop: &Stop,
@@ -111,15 +127,15 @@ pub(crate) fn run_points_until(
 ) -> Result<Vec<PointRuns>, RunError> {
     let jobs_of_points = experiment.jobs(points)?;
     let places: HashMap<usize, usize> = points.iter().enumerate().map(|(place, point)| (point.index, place)).collect();
-    Ok(sweep(points, stop, jobs, store, observer, |point, replication| {
+    Ok(sweep_within(budget, points, stop, jobs, store, observer, |point, replication| {
         let seed = replication_seed(point.spec.seed, replication);
         let engine = point.spec.engine.into();
         if drawn_with(&point.spec.topology, seed).is_none() {
-            return jobs_of_points[places[&point.index]].run(engine, seed);
+            return jobs_of_points[places[&point.index]].run(engine, seed, point.spec.run.messages);
         }
         let job = experiment.job_of(point, seed);
         let job = job.map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })?;
-        job.run(engine, seed)
+        job.run(engine, seed, point.spec.run.messages)
     })?)
 }
 
@@ -133,7 +149,7 @@ pub fn stored_sweep(experiment: &Experiment, store: &Store) -> Result<Findings, 
     Ok(findings(experiment, &points, &runs))
 }
 
-fn findings(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Findings {
+pub(crate) fn findings(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Findings {
     let figure = experiment.figure();
     // Without a plot, algorithms are compared.
     let series = figure.as_ref().map_or(Some("algorithm"), |figure| figure.series.as_deref());

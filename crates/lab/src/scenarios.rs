@@ -72,10 +72,10 @@ enum Work {
 }
 
 impl Job {
-    /// Does it once, with this seed.
-    pub(crate) fn run(&self, engine: EngineChoice, seed: u64) -> Result<RunResult, JobError> {
+    /// Does it once, with this seed, and with so many messages if it simulates.
+    pub(crate) fn run(&self, engine: EngineChoice, seed: u64, messages: Option<u64>) -> Result<RunResult, JobError> {
         match &self.0 {
-            Work::Simulate(scenario) => Ok(simulate(scenario, engine, seed)?),
+            Work::Simulate(scenario) => Ok(simulate(&scenario.with_messages(messages), engine, seed)?),
             Work::Trees(runs) => Ok(runs.run(seed).map_err(Box::new)?),
         }
     }

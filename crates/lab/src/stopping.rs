@@ -1,15 +1,13 @@
 //! When a point has enough replications: a function of its results alone, whatever order they arrive in.
 
 use serde::{Deserialize, Serialize};
-use wormcast_simulation::{Mode, Process, RunResult};
+use wormcast_simulation::{BACKLOG, Mode, Process, RunResult};
 
 use crate::file::Stop;
 use crate::point::PointSpec;
 use crate::quantity::Quantity;
 use crate::statistics::{Estimate, lower_bound};
-
-/// The share of messages by which a steady run may fall behind before it counts as saturated.
-pub(crate) const BACKLOG: f64 = 0.02;
+use crate::window::settled;
 
 /// Replications that are enough to give a point up, if each of them is saturated by itself.
 const HOPELESS: u32 = 10;
@@ -22,6 +20,8 @@ pub enum Outcome {
     Precise,
     /// The replications allowed did not make it so; its interval says how precise it is.
     Exhausted,
+    /// The mean still depends on the length of the window, which the replications allowed do not let grow further.
+    Unsettled,
     /// Messages pile up: there is no mean.
     Saturated,
     /// Worms wait for each other for ever in at least one replication.
@@ -36,6 +36,7 @@ impl Outcome {
         match self {
             Self::Precise => "precise",
             Self::Exhausted => "exhausted",
+            Self::Unsettled => "unsettled",
             Self::Saturated => "saturated",
             Self::Deadlocked => "deadlocked",
             Self::Incomplete => "incomplete",
@@ -50,6 +51,36 @@ pub(crate) enum Verdict {
     Need(u32),
     /// The point is done with so many, however many more there are.
     Done(Outcome, u32),
+    /// Windows have to be twice as long.
+    Longer,
+}
+
+/// The windows of a point's runs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Windows {
+    /// Whether the runs have windows at all: steady ones do.
+    pub(crate) steady: bool,
+    /// How often they have been doubled.
+    pub(crate) doubled: u32,
+    /// The correlation of batches before the last doubling.
+    pub(crate) half: Option<f64>,
+}
+
+impl Windows {
+    /// Those of a point's first runs.
+    pub(crate) fn first(steady: bool) -> Self {
+        Self { steady, doubled: 0, half: None }
+    }
+
+    /// Replications at most: as many messages in all as `stop` allows at the first length.
+    pub(crate) fn most(self, stop: &Stop) -> u32 {
+        stop.most().checked_shr(self.doubled).unwrap_or(0).max(stop.min_replications)
+    }
+
+    /// Whether the replications needed at least may have windows twice as long.
+    fn may_grow(self, stop: &Stop) -> bool {
+        self.steady && stop.most().checked_shr(self.doubled + 1).unwrap_or(0) >= stop.min_replications
+    }
 }
 
 /// Judges replications `0..runs.len()` of a point.
@@ -57,10 +88,12 @@ pub(crate) enum Verdict {
 /// Decisions fall at checkpoints, and only on what lies before them: the first at the least number of replications, the next
 /// where the interval should be narrow enough if the variance stays what it is, but at least a quarter and at most twice as far.
 /// A deadlock ends the point at its replication, if a checkpoint did not do so before. Where many replications are asked for, ten
-/// that are all saturated end it, too.
-pub(crate) fn judge(stop: &Stop, steady: bool, runs: &[RunResult]) -> Verdict {
+/// that are all saturated end it, too. While the mean depends on the length of the windows, these are doubled, as long as the
+/// replications needed at least then have no more messages in all than the replications allowed have at the first length.
+pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[RunResult]) -> Verdict {
     let deadlock = runs.iter().position(|run| run.deadlock.is_some());
-    let most = stop.most();
+    let most = windows.most(stop);
+    let steady = windows.steady;
     let mut checkpoint = stop.min_replications.min(HOPELESS);
     loop {
         if let Some(at) = deadlock.filter(|&at| at < checkpoint as usize) {
@@ -77,12 +110,17 @@ pub(crate) fn judge(stop: &Stop, steady: bool, runs: &[RunResult]) -> Verdict {
         if saturated(seen, steady) {
             return Verdict::Done(Outcome::Saturated, checkpoint);
         }
+        let settled = !steady || settled(seen, windows.half);
+        if !settled && windows.may_grow(stop) {
+            return Verdict::Longer;
+        }
+        let done = |outcome| Verdict::Done(if settled { outcome } else { Outcome::Unsettled }, checkpoint);
         let relative = latency(seen, stop.confidence).and_then(|estimate| estimate.relative_half_width());
         if relative.is_some_and(|relative| relative <= stop.relative_half_width) {
-            return Verdict::Done(Outcome::Precise, checkpoint);
+            return done(Outcome::Precise);
         }
         if checkpoint >= most {
-            return Verdict::Done(Outcome::Exhausted, checkpoint);
+            return done(Outcome::Exhausted);
         }
         let n = f64::from(checkpoint);
         let wanted = relative.map_or(f64::INFINITY, |relative| n * (relative / stop.relative_half_width).powi(2));
@@ -91,9 +129,9 @@ pub(crate) fn judge(stop: &Stop, steady: bool, runs: &[RunResult]) -> Verdict {
     }
 }
 
-/// Whether these replications say that messages pile up: most of them by themselves, or all together, if the share of messages
-/// that were generated and not completed within the windows is above 2% with a confidence of 95%. Finite runs start empty and
-/// their backlog grows by nature; they saturate by themselves only, and one that was given up is enough.
+/// Whether these replications say that messages pile up: most of them by themselves, or all together, if the share of the
+/// deliveries asked for within the windows that were not made in them is above 2% with a confidence of 95%. Finite runs start
+/// empty and their backlog grows by nature; they saturate by themselves only, and one that was given up is enough.
 fn saturated(runs: &[RunResult], steady: bool) -> bool {
     if !steady && runs.iter().any(|run| run.saturated) {
         // Without its slowest messages, or runs, the mean would be too small.
@@ -105,10 +143,10 @@ fn saturated(runs: &[RunResult], steady: bool) -> bool {
     steady && lower_bound(&backlogs(runs)).is_some_and(|bound| bound > BACKLOG)
 }
 
-/// The share of the messages generated in the window of each run that the completed ones fall behind.
+/// The share of the deliveries asked for in the window of each run by which those made in it fall behind.
 pub(crate) fn backlogs(runs: &[RunResult]) -> Vec<f64> {
-    let share = |run: &RunResult| 1.0 - run.window.completed as f64 / run.window.generated as f64;
-    runs.iter().filter(|run| run.window.generated > 0).map(share).collect()
+    let share = |run: &RunResult| 1.0 - run.window.delivered as f64 / run.window.offered as f64;
+    runs.iter().filter(|run| run.window.offered > 0).map(share).collect()
 }
 
 /// What has to become precise: the mean latency to the last destination over replications, or the steps if runs only plan, or the
@@ -143,7 +181,7 @@ mod tests {
     }
 
     fn judged(stop: &Stop, runs: &[RunResult]) -> Verdict {
-        judge(stop, true, runs)
+        judge(stop, Windows::first(true), runs)
     }
 
     #[test]
@@ -180,10 +218,10 @@ mod tests {
         // No single run says so, but all of them fall behind by about 4%.
         for (i, run) in runs.iter_mut().enumerate() {
             run.saturated = false;
-            run.window.completed = 950 + 2 * i as u64;
+            run.window.delivered = 9500 + 20 * i as u64;
         }
         assert_eq!(judged(&stop(10, 50), &runs), Verdict::Done(Outcome::Saturated, 10));
-        assert!(matches!(judge(&stop(10, 50), false, &runs), Verdict::Need(_)));
+        assert!(matches!(judge(&stop(10, 50), Windows::first(false), &runs), Verdict::Need(_)));
     }
 
     #[test]
@@ -217,5 +255,32 @@ mod tests {
             run.latency.last.mean = None;
         }
         assert_eq!(judged(&stop(10, 10), &runs), Verdict::Done(Outcome::Exhausted, 10));
+    }
+
+    /// Runs whose batches drift, so that their mean depends on the window.
+    fn drifting(count: u32) -> Vec<RunResult> {
+        let of = |i: u32| {
+            let mut run = run(100.0 + f64::from(i % 3));
+            run.latency.batches = (0..20).map(|batch| f64::from(batch) + f64::from(i % 7)).collect();
+            run
+        };
+        (0..count).map(of).collect()
+    }
+
+    #[test]
+    fn windows_grow_while_the_mean_depends_on_them_and_replications_allow() {
+        let runs = drifting(10);
+        let judged = |most: u32, doubled: u32| {
+            let windows = Windows { steady: true, doubled, half: None };
+            judge(&stop(10, most), windows, &runs)
+        };
+        assert_eq!(judged(20, 0), Verdict::Longer);
+        assert_eq!(judged(19, 0), Verdict::Done(Outcome::Unsettled, 10));
+        assert_eq!(judged(200, 3), Verdict::Longer);
+        assert_eq!(judged(200, 4), Verdict::Done(Outcome::Unsettled, 10));
+        assert_eq!(Windows { steady: true, doubled: 2, half: None }.most(&stop(10, 200)), 50);
+        assert_eq!(Windows { steady: true, doubled: 40, half: None }.most(&stop(10, 200)), 10);
+        // Runs without a window are what they are.
+        assert_eq!(judge(&stop(10, 200), Windows::first(false), &runs), Verdict::Done(Outcome::Precise, 10));
     }
 }

@@ -8,8 +8,9 @@ use wormcast_simulation::{Deadlock, Parts, RunResult};
 use crate::point::{Coordinate, Point};
 use crate::quantity::Quantity;
 use crate::statistics::{Estimate, mean};
-use crate::stopping::Outcome;
+use crate::stopping::{Outcome, is_steady};
 use crate::sweep::PointRuns;
+use crate::window::{needed, window_of};
 
 /// The results of a point. Times are in cycles; loads in data flits per node per cycle.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -22,6 +23,13 @@ pub struct PointSummary {
     pub outcome: Outcome,
     /// Replications that the figures are means of.
     pub replications: u32,
+    /// Messages measured in each of them: more than the experiment asks for where the mean would depend on the window otherwise. 0
+    /// without steady runs.
+    pub window: u64,
+    /// Whether the mean still depends on the length of the window.
+    pub trend: bool,
+    /// Messages a run that it would take at least, if it does.
+    pub needed: Option<u64>,
     /// Nanoseconds a cycle.
     pub cycle_ns: f64,
     /// Latencies; `None` if the point is saturated or deadlocked, or has no results.
@@ -47,11 +55,11 @@ pub struct LatencySummary {
     /// The mean over destinations.
     pub mean: Option<Estimate>,
     /// The median to the last destination; as all percentiles, the mean of those of the replications.
-    pub p50: Option<f64>,
+    pub p50: Option<Estimate>,
     /// The 95th percentile.
-    pub p95: Option<f64>,
+    pub p95: Option<Estimate>,
     /// The 99th percentile.
-    pub p99: Option<f64>,
+    pub p99: Option<Estimate>,
     /// What the latency to the last destination consists of.
     pub parts: Parts,
     /// Of messages to one destination, where there are others too.
@@ -64,21 +72,19 @@ pub struct LatencySummary {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LoadSummary {
     /// What messages ask to be delivered: the effective applied load.
-    pub offered: f64,
+    pub offered: Estimate,
     /// What messages bring, each counted once.
-    pub injected: f64,
+    pub injected: Estimate,
     /// What completed messages brought, each counted once.
-    pub accepted: f64,
+    pub accepted: Estimate,
     /// What is delivered.
-    pub delivered: f64,
-    /// Half the width of its interval.
-    pub delivered_half_width: Option<f64>,
+    pub delivered: Estimate,
     /// The mean share of cycles in which a link is busy.
-    pub link_busy: f64,
+    pub link_busy: Estimate,
     /// The same for the busiest link.
-    pub link_busiest: f64,
+    pub link_busiest: Estimate,
     /// The mean share of the buffers of buffered switches that is taken.
-    pub buffers: Option<f64>,
+    pub buffers: Option<Estimate>,
 }
 
 /// What the messages of a point cost apart from time.
@@ -138,20 +144,19 @@ impl PointSummary {
         let plan = self.plan.as_ref();
         let trees = self.trees.as_ref();
         let interval = |estimate: Estimate| (estimate.mean, estimate.half_width);
-        let plain = |value: f64| (value, None);
         match quantity {
             Quantity::LatencyLast => latency.map(|l| interval(l.last)),
             Quantity::LatencyMean => latency.and_then(|l| l.mean).map(interval),
-            Quantity::LatencyP50 => latency.and_then(|l| l.p50).map(plain),
-            Quantity::LatencyP95 => latency.and_then(|l| l.p95).map(plain),
-            Quantity::LatencyP99 => latency.and_then(|l| l.p99).map(plain),
+            Quantity::LatencyP50 => latency.and_then(|l| l.p50).map(interval),
+            Quantity::LatencyP95 => latency.and_then(|l| l.p95).map(interval),
+            Quantity::LatencyP99 => latency.and_then(|l| l.p99).map(interval),
             Quantity::LatencyUnicast => latency.and_then(|l| l.unicast).map(interval),
             Quantity::LatencyMulticast => latency.and_then(|l| l.multicast).map(interval),
-            Quantity::OfferedLoad => load.map(|l| plain(l.offered)),
-            Quantity::AcceptedLoad => load.map(|l| plain(l.accepted)),
-            Quantity::DeliveredLoad => load.map(|l| (l.delivered, l.delivered_half_width)),
-            Quantity::LinkUtilisation => load.map(|l| plain(l.link_busy)),
-            Quantity::BufferOccupancy => load.and_then(|l| l.buffers).map(plain),
+            Quantity::OfferedLoad => load.map(|l| interval(l.offered)),
+            Quantity::AcceptedLoad => load.map(|l| interval(l.accepted)),
+            Quantity::DeliveredLoad => load.map(|l| interval(l.delivered)),
+            Quantity::LinkUtilisation => load.map(|l| interval(l.link_busy)),
+            Quantity::BufferOccupancy => load.and_then(|l| l.buffers).map(interval),
             Quantity::PlanSteps => plan.map(|p| interval(p.steps)),
             Quantity::PlanStartups => plan.map(|p| interval(p.startups)),
             Quantity::PlanMeanStartups => plan.map(|p| interval(p.mean_startups)),
@@ -209,6 +214,9 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
         coordinates: point.coordinates.clone(),
         outcome: of_point.outcome,
         replications: runs.len() as u32,
+        window: if is_steady(&point.spec) { window_of(runs).unwrap_or(0) } else { 0 },
+        trend: of_point.outcome == Outcome::Unsettled,
+        needed: needed(runs).filter(|_| of_point.outcome == Outcome::Unsettled),
         cycle_ns: point.spec.timing.cycle_ns,
         latency: if hidden { None } else { latency_of(runs, confidence) },
         load: if deadlock.is_some() || plan.is_some() || trees.is_some() { None } else { load_of(runs, confidence) },
@@ -229,9 +237,9 @@ fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
     Some(LatencySummary {
         last,
         mean: Estimate::of(&values(|run| run.latency.mean.mean), confidence),
-        p50: mean(&values(|run| run.latency.last.p50)),
-        p95: mean(&values(|run| run.latency.last.p95)),
-        p99: mean(&values(|run| run.latency.last.p99)),
+        p50: Estimate::of(&values(|run| run.latency.last.p50), confidence),
+        p95: Estimate::of(&values(|run| run.latency.last.p95), confidence),
+        p99: Estimate::of(&values(|run| run.latency.last.p99), confidence),
         unicast: Estimate::of(&values(|run| Quantity::LatencyUnicast.of(run)), confidence),
         multicast: Estimate::of(&values(|run| Quantity::LatencyMulticast.of(run)), confidence),
         parts: Parts {
@@ -274,19 +282,15 @@ fn trees_of(runs: &[RunResult], confidence: f64) -> Option<TreeSummary> {
 }
 
 fn load_of(runs: &[RunResult], confidence: f64) -> Option<LoadSummary> {
-    let value = |value: fn(&RunResult) -> f64| mean(&runs.iter().map(value).collect::<Vec<f64>>());
+    let value = |value: fn(&RunResult) -> f64| Estimate::of(&runs.iter().map(value).collect::<Vec<f64>>(), confidence);
+    let buffers: Vec<f64> = runs.iter().filter_map(|run| run.buffers).map(|buffers| buffers.share).collect();
     Some(LoadSummary {
         offered: value(|run| run.offered_load)?,
         injected: value(|run| run.injected_load)?,
         accepted: value(|run| run.accepted_load)?,
         delivered: value(|run| run.delivered_load)?,
-        delivered_half_width: Estimate::of(
-            &runs.iter().map(|run| run.delivered_load).collect::<Vec<f64>>(),
-            confidence,
-        )
-        .and_then(|estimate| estimate.half_width),
         link_busy: value(|run| run.links.busy)?,
         link_busiest: value(|run| run.links.busiest)?,
-        buffers: mean(&runs.iter().filter_map(|run| run.buffers).map(|buffers| buffers.share).collect::<Vec<f64>>()),
+        buffers: Estimate::of(&buffers, confidence),
     })
 }

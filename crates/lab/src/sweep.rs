@@ -11,8 +11,9 @@ use wormcast_simulation::RunResult;
 use crate::file::Stop;
 use crate::point::Point;
 use crate::statistics::Estimate;
-use crate::stopping::{Outcome, Verdict, is_steady, judge, latency};
+use crate::stopping::{Outcome, Verdict, Windows, is_steady, judge, latency};
 use crate::store::{Store, StoreError};
+use crate::window::{correlation, window_of};
 
 /// The replications of a point that count.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +22,15 @@ pub struct PointRuns {
     pub outcome: Outcome,
     /// Replications 0, 1, …: exactly those that its outcome was decided on.
     pub runs: Vec<RunResult>,
+    /// The messages of a run's window, if it had to be longer than the point's description says.
+    pub window: Option<u64>,
+}
+
+impl PointRuns {
+    /// Replications with the window that their point's description says.
+    pub fn new(outcome: Outcome, runs: Vec<RunResult>) -> Self {
+        Self { outcome, runs, window: None }
+    }
 }
 
 /// The most threads of a sweep, whatever is asked for.
@@ -106,8 +116,8 @@ fn of(label: &str) -> String {
     if label.is_empty() { String::new() } else { format!(" ({label})") }
 }
 
-/// A replication to compute.
-type Task = (usize, u32);
+/// A replication to compute: the point, how often its window has been doubled, and the replication.
+type Task = (usize, u32, u32);
 
 /// Why it has no result.
 enum Failure<E> {
@@ -117,8 +127,10 @@ enum Failure<E> {
 
 /// A point on its way.
 struct Progress {
+    /// The point, with the window that its runs have now.
+    point: Point,
     hash: String,
-    steady: bool,
+    windows: Windows,
     /// All results that are there, with gaps and surplus.
     there: BTreeMap<u32, RunResult>,
     /// Replications 0, 1, … without a gap.
@@ -133,16 +145,22 @@ struct Progress {
 impl Progress {
     fn new(point: &Point, stop: &Stop, store: &Store) -> Result<Self, StoreError> {
         let hash = point.spec.config_hash();
-        let there = store.load(&hash)?;
-        let steady = is_steady(&point.spec);
-        let mut progress =
-            Self { hash, steady, there, prefix: Vec::new(), target: stop.min_replications, next: 0, outcome: None };
-        progress.advance(stop);
+        let mut progress = Self {
+            point: point.clone(),
+            there: store.load(&hash)?,
+            hash,
+            windows: Windows::first(is_steady(&point.spec)),
+            prefix: Vec::new(),
+            target: stop.min_replications,
+            next: 0,
+            outcome: None,
+        };
+        progress.advance(stop, store)?;
         Ok(progress)
     }
 
     /// Lengthens the prefix by what is there and decides what it allows to decide.
-    fn advance(&mut self, stop: &Stop) {
+    fn advance(&mut self, stop: &Stop, store: &Store) -> Result<(), StoreError> {
         while self.outcome.is_none() {
             while (self.prefix.len() as u32) < self.target {
                 let Some(run) = self.there.remove(&(self.prefix.len() as u32)) else { break };
@@ -153,13 +171,14 @@ impl Progress {
                     break;
                 }
             }
-            match judge(stop, self.steady, &self.prefix) {
+            match judge(stop, self.windows, &self.prefix) {
                 Verdict::Done(outcome, used) => {
                     self.prefix.truncate(used as usize);
                     self.there.clear();
                     self.target = used;
                     self.outcome = Some(outcome);
                 }
+                Verdict::Longer => self.lengthen(stop, store)?,
                 Verdict::Need(more) => {
                     self.target = more;
                     if !self.there.contains_key(&(self.prefix.len() as u32)) {
@@ -168,6 +187,20 @@ impl Progress {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Starts again with windows twice as long.
+    fn lengthen(&mut self, stop: &Stop, store: &Store) -> Result<(), StoreError> {
+        let half = correlation(&self.prefix);
+        self.windows = Windows { doubled: self.windows.doubled + 1, half, ..self.windows };
+        self.point.spec.run.messages = window_of(&self.prefix).map(|messages| 2 * messages);
+        self.hash = self.point.spec.config_hash();
+        self.there = store.load(&self.hash)?;
+        self.prefix.clear();
+        self.target = stop.min_replications;
+        self.next = 0;
+        Ok(())
     }
 
     /// Takes a replication that the point needs and that nobody computes yet.
@@ -194,7 +227,8 @@ impl Progress {
 
 /// Computes every point until it is precise enough, saturated or deadlocked, and answers from the store what is there.
 ///
-/// `run` simulates a replication of a point; it is called on `jobs` threads. The outcome is a function of the points, the stopping
+/// `run` simulates a replication of a point, whose [`Run::messages`](wormcast_simulation::Run::messages) is that of the point or, where
+/// the window has to be longer, a multiple of it by a power of two; it is called on `jobs` threads. The outcome is a function of the points, the stopping
 /// rule and `run` alone: decisions fall only on complete prefixes of a point's replications, and what lies beyond the prefix that a
 /// point needs is never used.
 ///
@@ -213,16 +247,43 @@ where
     E: std::error::Error + Send,
     F: Fn(&Point, u32) -> Result<RunResult, E> + Sync,
 {
+    sweep_within(&mut Budget::default(), points, stop, jobs, store, observer, run)
+}
+
+/// Replications that may still be computed, however long their windows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Budget(pub(crate) u64);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(u64::MAX)
+    }
+}
+
+/// The same within a budget: points for which it does not last are [`Outcome::Incomplete`].
+pub(crate) fn sweep_within<E, F>(
+    budget: &mut Budget,
+    points: &[Point],
+    stop: &Stop,
+    jobs: NonZeroUsize,
+    store: &mut Store,
+    observer: &mut dyn Observer,
+    run: F,
+) -> Result<Vec<PointRuns>, SweepError<E>>
+where
+    E: std::error::Error + Send,
+    F: Fn(&Point, u32) -> Result<RunResult, E> + Sync,
+{
     let mut progress =
         points.iter().map(|point| Progress::new(point, stop, store)).collect::<Result<Vec<_>, StoreError>>()?;
-    store.describe(points.iter().zip(&progress).map(|(point, progress)| (progress.hash.as_str(), &point.spec)))?;
+    store.describe(progress.iter().map(|progress| (progress.hash.as_str(), &progress.point.spec)))?;
     let mut tally = Tally::new(&progress);
     observer.update(&tally.status(None));
 
     // More threads than replications are idle, and the system cannot start any number of them.
     let replications = points.len().saturating_mul(stop.most() as usize);
     let threads = jobs.get().min(replications).min(MAX_THREADS);
-    let (task_sender, task_receiver) = mpsc::channel::<Task>();
+    let (task_sender, task_receiver) = mpsc::channel::<(Task, Point)>();
     let (result_sender, result_receiver) = mpsc::channel::<(Task, Result<Box<RunResult>, Failure<E>>)>();
     let tasks = Mutex::new(task_receiver);
     let failed = std::thread::scope(|scope| -> Result<Option<(Task, Failure<E>)>, StoreError> {
@@ -234,8 +295,8 @@ where
             scope.spawn(move || {
                 loop {
                     let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok(task) = task else { break };
-                    let finished = match catch_unwind(AssertUnwindSafe(|| run(&points[task.0], task.1))) {
+                    let Ok((task, point)) = task else { break };
+                    let finished = match catch_unwind(AssertUnwindSafe(|| run(&point, task.2))) {
                         Ok(Ok(result)) => Ok(Box::new(result)),
                         Ok(Err(error)) => Err(Failure::Error(error)),
                         Err(panic) => Err(Failure::Panic(panic_message(&*panic))),
@@ -254,9 +315,15 @@ where
                 while progress.get(first_open).is_some_and(|point| point.outcome.is_some()) {
                     first_open += 1;
                 }
-                let next = (first_open..points.len()).find_map(|index| Some((index, progress[index].take()?)));
-                let Some(task) = next else { break };
-                if task_sender.send(task).is_err() {
+                let next = (first_open..points.len()).find_map(|index| {
+                    let point = &mut progress[index];
+                    let left = budget.0.checked_sub(1)?;
+                    let replication = point.take()?;
+                    budget.0 = left;
+                    Some(((index, point.windows.doubled, replication), point.point.clone()))
+                });
+                let Some(next) = next else { break };
+                if task_sender.send(next).is_err() {
                     break;
                 }
                 running += 1;
@@ -275,16 +342,22 @@ where
                     continue;
                 }
             };
-            let (index, replication) = task;
+            let (index, doubled, replication) = task;
             let point = &mut progress[index];
-            store.insert(&point.hash, replication, &result)?;
-            tally.remove(point);
-            if point.outcome.is_none() {
-                point.there.insert(replication, *result);
-                point.advance(stop);
-            }
-            tally.add(point);
             tally.computed += 1;
+            // Windows may have grown since it was begun: nobody needs it any more.
+            if doubled == point.windows.doubled {
+                store.insert(&point.hash, replication, &result)?;
+                tally.remove(point);
+                if point.outcome.is_none() {
+                    point.there.insert(replication, *result);
+                    point.advance(stop, store)?;
+                    if point.windows.doubled > doubled {
+                        store.describe([(point.hash.as_str(), &point.point.spec)])?;
+                    }
+                }
+                tally.add(point);
+            }
             let status = PointStatus {
                 point: &points[index],
                 replications: point.prefix.len() as u32,
@@ -296,7 +369,7 @@ where
     })?;
     match failed {
         None => Ok(progress.into_iter().map(finish).collect()),
-        Some(((index, replication), failure)) => {
+        Some(((index, _, replication), failure)) => {
             let label = points[index].label();
             Err(match failure {
                 Failure::Error(reason) => SweepError::Run { index, label, replication, reason },
@@ -315,7 +388,8 @@ pub fn stored(points: &[Point], stop: &Stop, store: &Store) -> Result<Vec<PointR
 }
 
 fn finish(progress: Progress) -> PointRuns {
-    PointRuns { outcome: progress.outcome.unwrap_or(Outcome::Incomplete), runs: progress.prefix }
+    let window = progress.point.spec.run.messages.filter(|_| progress.windows.doubled > 0);
+    PointRuns { outcome: progress.outcome.unwrap_or(Outcome::Incomplete), runs: progress.prefix, window }
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

@@ -28,7 +28,8 @@ pub(crate) fn run(latency: f64) -> RunResult {
         accepted_load: 0.05,
         delivered_load: 0.5,
         saturated: false,
-        window: Window { from: 100, to: 9000, generated: 1000, completed: 1000 },
+        trend: None,
+        window: Window { from: 100, to: 9000, generated: 1000, completed: 1000, offered: 10_000, delivered: 10_000 },
         links: LinkUse::default(),
         flit_hops: 1,
         deadlock: None,
@@ -36,4 +37,10 @@ pub(crate) fn run(latency: f64) -> RunResult {
         plan: None,
         trees: None,
     }
+}
+
+/// A number that looks independent of those of other keys, with mean 0 and variance 1: the sum of twelve uniform ones.
+pub(crate) fn noise(key: u64) -> f64 {
+    let uniform = |i: u64| (crate::seed::replication_seed(key, i as u32) >> 11) as f64 / (1u64 << 53) as f64;
+    (0..12).map(uniform).sum::<f64>() - 6.0
 }

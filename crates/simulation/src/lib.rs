@@ -30,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod batches;
 mod buffer;
 mod buffer_use;
 mod calendar;
@@ -48,6 +49,7 @@ mod promises;
 mod recorder;
 mod result;
 mod rng;
+mod sample;
 mod scenario;
 mod simulate;
 mod switch;
@@ -55,9 +57,9 @@ mod switching;
 mod timeline;
 mod trace;
 mod traffic;
-mod warmup;
 mod worm;
 
+pub use batches::BACKLOG;
 pub use buffer::Buffer;
 pub use buffer_use::BufferLog;
 pub use channel_use::ChannelUse;

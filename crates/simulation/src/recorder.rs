@@ -4,15 +4,18 @@ use std::collections::VecDeque;
 
 use wormcast_network::{ChannelId, NodeId, RouterId};
 
+use crate::batches::{Batches, depends_on_window};
 use crate::buffer_use::BufferCounter;
 use crate::link_use::LinkCounter;
 use crate::observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
-use crate::result::{Distribution, KindLatency, Latency, Messages, Parts, Window};
-use crate::warmup::mser_5;
+use crate::result::{KindLatency, Latency, Messages, Parts, Window};
+use crate::sample::Sample;
 
 /// A message on its way.
 struct Open {
     source: NodeId,
+    generated: Cycle,
+    length: u32,
     /// Destinations in increasing order, with whether they have the message.
     wanted: Vec<(NodeId, bool)>,
     remaining: usize,
@@ -21,29 +24,29 @@ struct Open {
     last: Option<Delivery>,
 }
 
-/// A message's figures, complete or not. A cache line: a run keeps one for each of its messages.
-struct Record {
-    generated: Cycle,
-    /// When its last destination had it, or `PENDING`.
-    completed: Cycle,
-    length: u32,
-    destinations: u32,
-    mean: f64,
-    parts: LatencyParts,
-}
-
-/// A message that some destination has not got.
-const PENDING: Cycle = Cycle::MAX;
-
 /// Which messages count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Goal {
-    /// The messages from `first` (an id) on, `count` of them; then the run is over. Up to `discard` of them may be discarded as
-    /// warm-up.
-    Steady { first: Option<u64>, count: u64, discard: u64 },
+    /// The messages from `first` (an id) on, `count` of them; then the run is over.
+    Steady { first: Option<u64>, count: u64 },
     /// All that are delivered until as many messages are.
     Finite { count: Option<u64> },
 }
+
+/// The messages of a run that are measured: figures whose memory does not grow with their number.
+#[derive(Default)]
+struct Measured {
+    /// When the first of them was generated.
+    from: Option<Cycle>,
+    /// To the last destination, of messages to one destination and of the others.
+    last: [Sample; 2],
+    /// The mean over destinations, of messages to several of them: to one, it is the same.
+    mean: Sample,
+    parts: LatencyParts,
+}
+
+/// The number of messages that stands for all that a source has.
+pub(crate) const ALL: u64 = u64::MAX / 4;
 
 /// Watches every message and every link.
 pub(crate) struct Recorder {
@@ -51,7 +54,10 @@ pub(crate) struct Recorder {
     open: VecDeque<Option<Open>>,
     /// The id of the first message in `open`.
     first_open: u64,
-    records: Vec<Record>,
+    generated: u64,
+    measured: Measured,
+    /// The measured window in batches, where it is long enough.
+    batches: Option<Batches>,
     /// Lists of destinations of messages that are complete, kept for their memory.
     spare: Vec<Vec<(NodeId, bool)>>,
     /// Messages among the counted ones that are complete (steady), or messages that are (finite).
@@ -88,7 +94,12 @@ impl Recorder {
             goal,
             open: VecDeque::new(),
             first_open: 0,
-            records: Vec::new(),
+            generated: 0,
+            measured: Measured::default(),
+            batches: match goal {
+                Goal::Steady { count, .. } if count < ALL => Batches::new(count),
+                _ => None,
+            },
             spare: Vec::new(),
             complete: 0,
             total_latency: 0,
@@ -115,6 +126,9 @@ impl Recorder {
         if std::mem::take(&mut self.window_open) {
             self.window.to = now;
             self.links.close(now, crossing);
+            if let Some(batches) = &mut self.batches {
+                batches.close(now);
+            }
         }
     }
 
@@ -138,15 +152,43 @@ impl Recorder {
         self.total_latency as f64 / self.complete.max(1) as f64
     }
 
-    /// Whether messages piled up in the measured window: more than `share` of those generated in it, and more than chance
-    /// explains (three standard deviations of a Poisson count). A window shorter than twice the mean latency tells nothing, nor
-    /// does one while no message is complete.
-    pub(crate) fn piles_up(&self, share: f64) -> bool {
-        let generated = self.window.generated as f64;
-        let backlog = generated - self.window.completed as f64;
-        let mean = self.mean_latency();
-        let telling = mean > 0.0 && (self.window.to - self.window.from) as f64 >= 2.0 * mean;
-        telling && backlog > (share * generated).max(3.0 * generated.sqrt())
+    /// Whether deliveries fell behind by more than this share of what the window's messages asked for, beyond what chance explains;
+    /// `None` if the window is too short to tell. Until the cycle `settled` nothing can have arrived.
+    pub(crate) fn behind(&self, share: f64, settled: Cycle) -> Option<bool> {
+        self.batches.as_ref()?.behind(share, settled)
+    }
+
+    /// A message is at all of its destinations.
+    fn complete(&mut self, message: u64, open: Open) {
+        let Open { generated, length, wanted, sum, last, .. } = open;
+        if self.window_open {
+            self.window.completed += 1;
+            self.flits.accepted += u64::from(length);
+        }
+        self.delivered += 1;
+        let destinations = wanted.len();
+        self.spare.push(wanted);
+        while self.open.front().is_some_and(Option::is_none) {
+            self.open.pop_front();
+            self.first_open += 1;
+        }
+        let (Some(place), Some(last)) = (self.place(message), last) else { return };
+        let latency = last.delivered - generated;
+        self.complete += 1;
+        self.total_latency += latency;
+        let measured = &mut self.measured;
+        measured.from = Some(measured.from.map_or(generated, |from| from.min(generated)));
+        measured.last[usize::from(destinations > 1)].add(latency, 1);
+        if destinations > 1 {
+            measured.mean.add(sum, destinations as u32);
+        }
+        measured.parts.queueing += last.parts.queueing;
+        measured.parts.startup += last.parts.startup;
+        measured.parts.network += last.parts.network;
+        measured.parts.blocking += last.parts.blocking;
+        if let Some(batches) = &mut self.batches {
+            batches.completed(place, latency);
+        }
     }
 
     /// A node will get a message only to send it on.
@@ -158,118 +200,58 @@ impl Recorder {
 
     /// Messages that were generated.
     pub(crate) fn generated(&self) -> u64 {
-        self.records.len() as u64
+        self.generated
     }
 
-    fn counts(&self, message: u64) -> bool {
+    /// The place of a message among those that count.
+    fn place(&self, message: u64) -> Option<u64> {
         match self.goal {
-            Goal::Finite { .. } => true,
-            Goal::Steady { first, count, .. } => first.is_some_and(|first| (first..first + count).contains(&message)),
+            Goal::Finite { .. } => Some(message),
+            Goal::Steady { first, count, .. } => message.checked_sub(first?).filter(|&place| place < count),
         }
     }
 
-    /// The messages that latencies are taken from: complete ones among those that count, less the warm-up.
-    fn measured(&self) -> impl Iterator<Item = &Record> + Clone {
-        let counted = match self.goal {
-            Goal::Finite { .. } => &self.records[..],
-            Goal::Steady { first, count, .. } => {
-                let generated = self.records.len();
-                let first = first.map_or(generated, |first| generated.min(first as usize));
-                &self.records[first..generated.min(first.saturating_add(count as usize))]
-            }
-        };
-        let complete = counted.iter().filter(|record| record.completed != PENDING);
-        let warmup = match self.goal {
-            Goal::Steady { discard, .. } if discard > 0 => {
-                let latencies: Vec<f64> = complete.clone().map(|record| record.latency() as f64).collect();
-                mser_5(&latencies, discard as usize)
-            }
-            _ => 0,
-        };
-        complete.skip(warmup)
-    }
-
-    /// Latencies of the measured messages and the generation time of the first.
-    pub(crate) fn latency(&self, cycle_ns: f64) -> (Latency, u64, Cycle) {
-        let measured = self.measured();
-        // In one pass: of millions of messages, the records are more than any cache holds.
-        let room = self.complete as usize;
-        let (mut last, mut mean) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        let mut total = LatencyParts::default();
-        let mut unicasts = 0;
-        for record in measured.clone() {
-            last.push(record.latency() as f64);
-            mean.push(record.mean);
-            total.queueing += record.parts.queueing;
-            total.startup += record.parts.startup;
-            total.network += record.parts.network;
-            total.blocking += record.parts.blocking;
-            unicasts += usize::from(record.destinations == 1);
-        }
-        let count = last.len();
+    /// Latencies of the measured messages, those that count and are complete; how many there are, and when the first of them was
+    /// generated.
+    pub(crate) fn latency(&mut self, cycle_ns: f64) -> (Latency, u64, Cycle) {
+        let Measured { from, last: [unicast, multicast], mean, parts } = std::mem::take(&mut self.measured);
+        let count = unicast.count() + multicast.count();
         let share = |part: u64| part as f64 / count.max(1) as f64;
-        let kind = |several: bool| -> Option<Box<KindLatency>> {
-            if unicasts == 0 || unicasts == count {
-                return None;
-            }
-            let some = measured.clone().filter(|record| (record.destinations > 1) == several);
-            Some(Box::new(KindLatency {
-                measured: some.clone().count() as u64,
-                last: distribution(some.clone().map(|record| record.latency() as f64).collect(), cycle_ns),
-                mean: distribution(some.map(|record| record.mean).collect(), cycle_ns),
-            }))
+        let parts = Parts {
+            queueing: share(parts.queueing),
+            startup: share(parts.startup),
+            network: share(parts.network),
+            blocking: share(parts.blocking),
         };
-        let last = distribution(last, cycle_ns);
+        let kind = |last: &Sample, mean: &Sample| -> Option<Box<KindLatency>> {
+            (unicast.count() > 0 && multicast.count() > 0).then(|| {
+                let (last, mean) = (last.clone(), mean.clone());
+                Box::new(KindLatency {
+                    measured: last.count(),
+                    last: last.distribution(cycle_ns),
+                    mean: mean.distribution(cycle_ns),
+                })
+            })
+        };
         let latency = Latency {
-            unicast: kind(false),
-            multicast: kind(true),
-            // To one destination they are the same.
-            mean: if unicasts == count { last.clone() } else { distribution(mean, cycle_ns) },
-            last,
-            parts: Parts {
-                queueing: share(total.queueing),
-                startup: share(total.startup),
-                network: share(total.network),
-                blocking: share(total.blocking),
-            },
+            unicast: kind(&unicast, &unicast),
+            multicast: kind(&multicast, &mean),
+            mean: mean.with(&unicast).distribution(cycle_ns),
+            last: multicast.with(&unicast).distribution(cycle_ns),
+            parts,
+            batches: self.batches.as_ref().map(Batches::means).unwrap_or_default(),
         };
-        (latency, count as u64, measured.map(|record| record.generated).next().unwrap_or(0))
+        (latency, count, from.unwrap_or(0))
+    }
+
+    /// Whether the mean depends on the window, as far as one run can tell; `None` if it cannot.
+    pub(crate) fn trend(latency: &Latency) -> Option<bool> {
+        (!latency.batches.is_empty()).then(|| depends_on_window(&latency.batches))
     }
 
     pub(crate) fn messages(&self, measured: u64) -> Messages {
         let generated = self.generated();
         Messages { generated, delivered: self.delivered, in_flight: generated - self.delivered, measured }
-    }
-}
-
-impl Record {
-    fn latency(&self) -> u64 {
-        self.completed - self.generated
-    }
-}
-
-/// Summarises values; percentiles by nearest rank.
-fn distribution(mut values: Vec<f64>, cycle_ns: f64) -> Distribution {
-    if values.is_empty() {
-        return Distribution::default();
-    }
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    // Nearest ranks, each found among the values from the one before on: no need to sort all.
-    let mut from = 0;
-    let mut rank = |share: f64| {
-        let place = ((share * values.len() as f64).ceil() as usize).clamp(1, values.len()) - 1;
-        let (_, value, _) = values[from..].select_nth_unstable_by(place - from, f64::total_cmp);
-        from = place;
-        *value
-    };
-    let (p50, p95, p99, max) = (rank(0.5), rank(0.95), rank(0.99), rank(1.0));
-    Distribution {
-        mean: Some(mean),
-        mean_ns: Some(mean * cycle_ns),
-        p50: Some(p50),
-        p95: Some(p95),
-        p99: Some(p99),
-        max: Some(max),
     }
 }
 
@@ -282,17 +264,22 @@ impl Observer for Recorder {
         wanted.extend(message.destinations.iter().map(|&node| (node, false)));
         wanted.sort_unstable();
         let remaining = wanted.len();
-        self.open.push_back(Some(Open { source: message.source, wanted, remaining, sum: 0, last: None }));
-        self.records.push(Record {
+        self.generated += 1;
+        self.open.push_back(Some(Open {
+            source: message.source,
             generated: message.at,
-            completed: PENDING,
             length: message.length,
-            destinations: remaining as u32,
-            mean: 0.0,
-            parts: LatencyParts::default(),
-        });
+            wanted,
+            remaining,
+            sum: 0,
+            last: None,
+        }));
         if self.window_open {
             self.window.generated += 1;
+            self.window.offered += remaining as u64;
+            if let (Some(place), Some(batches)) = (self.place(message.message), &mut self.batches) {
+                batches.generated(place, message.at, remaining as u64);
+            }
             self.flits.injected += u64::from(message.length);
             self.flits.offered += u64::from(message.length) * remaining as u64;
         }
@@ -321,7 +308,6 @@ impl Observer for Recorder {
             return;
         }
         self.deliveries += 1;
-        let record = &mut self.records[delivery.message as usize];
         let open = delivery.message.checked_sub(self.first_open).and_then(|i| self.open[i as usize].as_mut());
         let unseen = open.and_then(|open| {
             let place = open.wanted.binary_search_by_key(&delivery.node, |wanted| wanted.0).ok()?;
@@ -333,38 +319,24 @@ impl Observer for Recorder {
         };
         debug_assert_ne!(open.source, delivery.node);
         open.remaining -= 1;
-        open.sum += delivery.delivered - record.generated;
+        open.sum += delivery.delivered - open.generated;
         // Of several in the last cycle, the worm with the smallest id counts: the same on every engine.
         let order = |d: &Delivery| (d.delivered, std::cmp::Reverse((d.worm, d.node)));
         if open.last.as_ref().is_none_or(|last| order(last) < order(delivery)) {
             open.last = Some(*delivery);
         }
         if self.window_open {
-            self.flits.delivered += u64::from(record.length);
+            self.window.delivered += 1;
+            self.flits.delivered += u64::from(open.length);
+            if let Some(batches) = &mut self.batches {
+                batches.delivered();
+            }
         }
         if open.remaining > 0 {
             return;
         }
-        if let Some(last) = open.last {
-            (record.completed, record.parts) = (last.delivered, last.parts);
-        }
-        record.mean = open.sum as f64 / f64::from(record.destinations);
-        let latency = record.latency();
-        if self.window_open {
-            self.window.completed += 1;
-            self.flits.accepted += u64::from(record.length);
-        }
-        self.delivered += 1;
         if let Some(open) = self.open[(delivery.message - self.first_open) as usize].take() {
-            self.spare.push(open.wanted);
-        }
-        while self.open.front().is_some_and(Option::is_none) {
-            self.open.pop_front();
-            self.first_open += 1;
-        }
-        if self.counts(delivery.message) {
-            self.complete += 1;
-            self.total_latency += latency;
+            self.complete(delivery.message, open);
         }
     }
 

@@ -33,8 +33,12 @@ pub struct RunResult {
     pub accepted_load: f64,
     /// Data flits delivered per node per cycle.
     pub delivered_load: f64,
-    /// Whether messages piled up faster than they were delivered while the run measured; then means say little.
+    /// Whether deliveries fell behind what messages asked for while the run measured; then means say little.
     pub saturated: bool,
+    /// Whether the mean latency depends on the length of the window: batches of its messages rise or fall, or are correlated. `None`
+    /// where a run cannot tell: in other than steady runs, or with fewer than 40 messages.
+    #[serde(default)]
+    pub trend: Option<bool>,
     /// Messages generated and completed within the measured window: what `saturated` was decided on.
     pub window: Window,
     /// How links were used within the measured window.
@@ -72,6 +76,7 @@ impl RunResult {
             accepted_load: 0.0,
             delivered_load: 0.0,
             saturated: false,
+            trend: None,
             window: Window::default(),
             links: LinkUse::default(),
             flit_hops: 0,
@@ -151,6 +156,9 @@ pub struct Latency {
     pub mean: Distribution,
     /// Means of the parts of the latency to the last destination.
     pub parts: Parts,
+    /// The mean latency to the last destination in each of 20 successive batches of the measured window; empty where `trend` is `None`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<f64>,
     /// Of messages to one destination, where others are measured too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unicast: Option<Box<KindLatency>>,
@@ -222,6 +230,12 @@ pub struct Window {
     pub generated: u64,
     /// Messages that were delivered to their last destination in it.
     pub completed: u64,
+    /// Deliveries that the messages generated in it ask for.
+    #[serde(default)]
+    pub offered: u64,
+    /// Deliveries made in it, of whatever message.
+    #[serde(default)]
+    pub delivered: u64,
 }
 
 /// Shares of the measured window, over the channels between routers.

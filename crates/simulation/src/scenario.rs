@@ -189,6 +189,12 @@ impl Scenario {
         })
     }
 
+    /// The same with another number of [messages](Run::messages).
+    #[must_use]
+    pub fn with_messages(&self, messages: Option<u64>) -> Self {
+        Self { run: Run { messages, ..self.run.clone() }, ..self.clone() }
+    }
+
     /// The kind of run.
     pub fn mode(&self) -> Mode {
         self.mode

@@ -5,13 +5,14 @@ use wormcast_multicast::{BrokenPromise, Itinerary, Multicast, Plan, Worm};
 use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
+use crate::batches::BACKLOG;
 use crate::config::{Mode, Warmup};
 use crate::engine::{Engine, Progress};
 use crate::flit::FlitEngine;
 use crate::observer::{Cycle, Generated, Observer};
 use crate::planning::plan_messages;
 use crate::promises::Promises;
-use crate::recorder::{Goal, Recorder};
+use crate::recorder::{ALL, Goal, Recorder};
 use crate::result::{Deadlock, RunResult};
 use crate::scenario::Scenario;
 use crate::switch::{SwitchConfig, SwitchEngine};
@@ -179,17 +180,13 @@ pub(crate) fn goal(scenario: &Scenario) -> Goal {
         },
         Mode::Steady => {
             let ends = scenario.traffic.ends();
-            let all = u64::MAX / 4;
-            let default = || if ends { all } else { default_messages(scenario) };
-            let count = scenario.run.messages.unwrap_or_else(default);
-            match scenario.run.warmup {
-                Warmup::Auto if ends => Goal::Steady { first: Some(0), count, discard: 0 },
-                Warmup::Cycles(_) => Goal::Steady { first: None, count, discard: 0 },
-                // Up to a third of the run may go as warm-up, and as many messages as asked for still count.
-                Warmup::Auto => {
-                    Goal::Steady { first: Some(0), count: count + count.div_ceil(2), discard: count.div_ceil(2) }
-                }
-            }
+            let count = scenario.run.messages.unwrap_or_else(|| if ends { ALL } else { default_messages(scenario) });
+            let first = match scenario.run.warmup {
+                Warmup::Cycles(_) => None,
+                Warmup::Auto if ends => Some(0),
+                Warmup::Auto => Some(count.div_ceil(2)),
+            };
+            Goal::Steady { first, count }
         }
     }
 }
@@ -281,7 +278,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
     /// Opens the measured window with the first message that certainly counts, and closes it with the one after the last.
     /// Returns whether it has just been closed.
     fn move_window(&mut self, goal: Goal, message: u64, at: Cycle) -> bool {
-        let Goal::Steady { first, count, discard } = goal else { return false };
+        let Goal::Steady { first, count } = goal else { return false };
         let first = match (first, self.scenario.run.warmup) {
             (None, Warmup::Cycles(warmup)) if at >= warmup => {
                 // The first message after the warm-up, unless it has been seen.
@@ -292,7 +289,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
             (Some(first), _) => first,
             _ => return false,
         };
-        if message == first + discard {
+        if message == first {
             self.open_window();
         }
         if message == first + count {
@@ -305,10 +302,10 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
     ///
     /// Beyond saturation some nodes hardly get a worm into the network, and their messages take for ever. A run is given up if
     /// messages are missing after as many cycles again as the run had until then, 20 times the mean latency so far and twice what
-    /// the slowest message takes alone, or at once if a quarter of the window's messages have piled up.
+    /// the slowest message takes alone, or at once if deliveries fell behind by a quarter of what the window's messages ask for.
     fn patience(&self) -> Option<Cycle> {
         let recorder = &self.engine.observer().0;
-        if recorder.piles_up(0.25) {
+        if recorder.behind(0.25, self.slowest) == Some(true) {
             return None;
         }
         Some(self.engine.now().max((20.0 * recorder.mean_latency()) as Cycle).max(2 * self.slowest))
@@ -433,12 +430,14 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
     fn result(mut self, seed: u64, deadlock: Option<Deadlock>, given_up: bool) -> RunResult {
         let scenario = self.scenario;
         let (cycles, flit_hops, engine) = (self.engine.now(), self.engine.flit_hops(), self.engine.name().to_owned());
-        let (recorder, _) = self.engine.into_observer();
+        let (mut recorder, _) = self.engine.into_observer();
         let (latency, measured, warmup) = recorder.latency(scenario.cycle_ns);
         let window = recorder.window;
         let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from).max(1) as f64;
         let load = |flits: u64| flits as f64 / node_cycles;
-        let piles_up = scenario.mode == Mode::Steady && recorder.piles_up(0.05);
+        let behind = recorder.behind(BACKLOG, self.slowest);
+        // A window that closes before anything can have arrived says nothing, and that depends on its length.
+        let trend = Recorder::trend(&latency).map(|trend| trend || behind.is_none());
         RunResult {
             seed,
             engine,
@@ -453,7 +452,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
             injected_load: load(recorder.flits.injected),
             accepted_load: load(recorder.flits.accepted),
             delivered_load: load(recorder.flits.delivered),
-            saturated: piles_up || given_up,
+            saturated: behind == Some(true) || given_up,
+            trend,
             window,
             links: recorder.links.result(),
             buffers: scenario.switch.and_then(|switch| recorder.buffers.result(&switch.storage(&scenario.network))),

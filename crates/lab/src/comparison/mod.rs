@@ -1,5 +1,6 @@
 //! Series of a sweep against each other: which is best, where, and by how much.
 
+mod decide;
 mod ranking;
 mod series;
 #[cfg(test)]
@@ -10,21 +11,21 @@ use std::num::NonZeroUsize;
 
 use serde::Serialize;
 
+use self::decide::{Measured, Work, unlimited};
 use self::ranking::{Arena, Outcome as At};
 use self::series::{chosen, series_key};
 use crate::claim::{Claim, Order, Scope};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::experiment::Experiment;
 use crate::figure::Figure;
-use crate::file::Stop;
 use crate::point::Point;
 use crate::quantity::Quantity;
-use crate::run::{RunError, run_points, run_points_until};
+use crate::run::RunError;
 use crate::statistics::Estimate;
 use crate::stopping::Outcome;
 use crate::store::Store;
 use crate::summary::{PointSummary, summarise};
-use crate::sweep::{Observer, PointRuns};
+use crate::sweep::{Budget, Observer, PointRuns};
 use crate::verdict::{Court, Entry, position};
 
 /// How series compare.
@@ -50,8 +51,22 @@ pub struct SeriesComparison {
     pub along: Option<String>,
     /// The points, along the horizontal axis.
     pub points: Vec<ComparedPoint>,
-    /// Where the best one changes.
-    pub crossovers: Vec<Crossover>,
+    /// Where the order of two of them changes.
+    pub crossings: Vec<Crossing>,
+    /// What was added to decide, if that was asked for.
+    #[serde(rename = "until_decided", skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+}
+
+/// What was added so that a comparison decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Decision {
+    /// Replications that might be added.
+    pub budget: u64,
+    /// Replications that were added.
+    pub spent: u64,
+    /// Whether everything is decided: a certain best at each point, and where series change places to 2%.
+    pub done: bool,
 }
 
 /// All series at one point.
@@ -111,19 +126,17 @@ pub enum Relation {
     Worse,
 }
 
-/// Where the best of the series changes.
+/// Where the order of two series changes: somewhere in an interval, which is as narrow as what was run allows.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Crossover {
+pub struct Crossing {
     /// The other settings that are swept; empty if there are none.
     pub of: String,
-    /// The last point at which the one is certainly the best, and the first at which the other is.
-    pub between: [f64; 2],
-    /// Where their mean difference is 0 on the line between the two points around it, if both have one.
-    pub about: Option<f64>,
-    /// Who is best before.
-    pub before: String,
-    /// Who is best from there on.
-    pub after: String,
+    /// The series that is certainly better at `from`, and the one that is at `to`.
+    pub between: [String; 2],
+    /// The last value of the horizontal axis at which the first is certainly better.
+    pub from: f64,
+    /// The first value at which the second is.
+    pub to: f64,
 }
 
 /// A comparison, and what is needed to draw it.
@@ -140,12 +153,17 @@ pub struct Compared {
 /// Compares series of a sweep at all its points: two with each other, one with all others, and otherwise each of those named, or of all,
 /// with each other. Runs what the store lacks, and as many replications of each series at a point as the one with most has.
 ///
+/// With a budget it then adds what decides, the cheapest first: values of the horizontal axis where two series change places, until
+/// these intervals are at most 2% of their upper ends, and replications where it is open which series is best; at most so many
+/// replications.
+///
 /// # Errors
 /// If a series is not swept, or the quantity has no better side or is not measured; and as [`run_sweep`](crate::run_sweep).
 pub fn compare_series(
     experiment: &Experiment,
     names: &[String],
     quantity: Option<Quantity>,
+    budget: Option<u64>,
     jobs: NonZeroUsize,
     store: &mut Store,
     observer: &mut dyn Observer,
@@ -163,16 +181,39 @@ pub fn compare_series(
         let all = Quantity::ALL.iter().map(|&(_, other)| other);
         return Err(unmeasured(experiment, quantity, all.filter(|&other| experiment.may_measure(other))).into());
     }
-    let compared = |point: &Point| point.coordinate(&key).is_some_and(|name| field.series.contains(&name.text()));
-    let points: Vec<Point> = points.into_iter().filter(compared).collect();
-    let runs = run_points(experiment, &points, jobs, store, observer)?;
-    check_measured(experiment, quantity, &runs)?;
-    let runs = evened(experiment, (&points, runs), &key, jobs, store, observer)?;
     let settings = Settings { key, field, quantity, higher_is_better };
-    let comparison = settings.compare(experiment, &points, &runs);
-    let figure = settings.figure(experiment, &points);
+    let (mut replications, mut left) = (HashMap::new(), Budget::default());
+    let mut work = Work { settings: &settings, jobs, store, observer };
+    let first = work.measured(experiment, &mut left, &replications)?;
+    let Some(mut measured) = first else { return Err(unlimited(experiment).into()) };
+    check_measured(experiment, quantity, &measured.runs)?;
+    let mut refined = experiment.clone();
+    let mut decision = None;
+    if let Some(budget) = budget {
+        left = Budget(budget);
+        let done = work.decide(&mut refined, &mut measured, &mut left, &mut replications)?;
+        decision = Some(Decision { budget, spent: budget - left.0, done });
+    }
+    let Measured { points, runs } = measured;
+    let comparison = SeriesComparison { decision, ..settings.compare(&refined, &points, &runs) };
+    let figure = settings.figure(&refined, &points);
     let summaries = summarise(&points, &runs, experiment.stop().confidence, Some(&settings.key));
     Ok(Compared { comparison, figure, summaries })
+}
+
+/// Where pairs of an experiment's series change places; nothing if there are no series that could be compared.
+pub(crate) fn crossings_of(
+    experiment: &Experiment,
+    points: &[Point],
+    runs: &[PointRuns],
+) -> Result<Vec<Crossing>, Diagnostic> {
+    let quantity = experiment.quantities()[0];
+    let key = series_key(experiment, points).ok();
+    let field = key.as_ref().and_then(|key| chosen(experiment, points, key, &[]).ok());
+    let (Some(key), Some(field), Some(higher_is_better)) = (key, field, quantity.higher_is_better()) else {
+        return Ok(Vec::new());
+    };
+    Ok(Settings { key, field, quantity, higher_is_better }.compare(experiment, points, runs).crossings)
 }
 
 /// Who is compared with whom.
@@ -211,7 +252,7 @@ impl Settings {
         let pairs = pairs_at_a_point * court.contexts.len() * court.places.len();
         let confidence = court.shared_confidence(pairs);
         let mut ranked = Vec::new();
-        let mut crossovers = Vec::new();
+        let mut crossings = Vec::new();
         for context in 0..court.contexts.len() {
             let at = |place| {
                 let of = |name: &String| {
@@ -230,7 +271,7 @@ impl Settings {
             }
             let numbers: Option<Vec<f64>> = court.places.iter().map(|place| place.number).collect();
             if let Some(numbers) = numbers {
-                crossovers.extend(ranking::crossovers(&field.series, of, &numbers, &arenas));
+                crossings.extend(ranking::crossings(&field.series, of, &numbers, &arenas));
             }
         }
         SeriesComparison {
@@ -244,7 +285,8 @@ impl Settings {
             confidence,
             along: experiment.claim_axis(&claim).filter(|along| experiment.swept().contains(&along.as_str())),
             points: ranked,
-            crossovers,
+            crossings,
+            decision: None,
         }
     }
 
@@ -284,48 +326,6 @@ impl Settings {
         });
         Figure { title, y: self.quantity, series: Some(self.key.clone()), ..figure }
     }
-}
-
-/// Runs further replications, so that all series of a point have as many as the one with most; those that are saturated or deadlocked
-/// have nothing to pair. How points ended stays as it was: only a deadlock that turns up counts.
-fn evened(
-    experiment: &Experiment,
-    (points, mut runs): (&[Point], Vec<PointRuns>),
-    key: &str,
-    jobs: NonZeroUsize,
-    store: &mut Store,
-    observer: &mut dyn Observer,
-) -> Result<Vec<PointRuns>, RunError> {
-    let measured = |runs: &PointRuns| matches!(runs.outcome, Outcome::Precise | Outcome::Exhausted);
-    let beside = |point: &Point| -> Vec<usize> {
-        point.coordinates.iter().zip(&point.choice).filter(|(c, _)| c.key != key).map(|(_, &choice)| choice).collect()
-    };
-    let mut most: HashMap<Vec<usize>, usize> = HashMap::new();
-    for (point, of_point) in points.iter().zip(&runs).filter(|(_, of_point)| measured(of_point)) {
-        let most = most.entry(beside(point)).or_default();
-        *most = of_point.runs.len().max(*most);
-    }
-    let mut lacking: Vec<(usize, usize)> = Vec::new();
-    for (index, (point, of_point)) in points.iter().zip(&runs).enumerate().filter(|(_, (_, runs))| measured(runs)) {
-        let target = most[&beside(point)];
-        if of_point.runs.len() < target {
-            lacking.push((target, index));
-        }
-    }
-    lacking.sort_unstable();
-    for group in lacking.chunk_by(|a, b| a.0 == b.0) {
-        let replications = group[0].0 as u32;
-        let stop =
-            Stop { min_replications: replications, max_replications: Some(replications), ..experiment.stop().clone() };
-        let of_group: Vec<Point> = group.iter().map(|&(_, index)| points[index].clone()).collect();
-        let further = run_points_until(experiment, &of_group, &stop, jobs, store, observer)?;
-        for (&(_, index), further) in group.iter().zip(further) {
-            let old = runs[index].outcome;
-            let outcome = if further.outcome == Outcome::Deadlocked { further.outcome } else { old };
-            runs[index] = PointRuns { outcome, runs: further.runs };
-        }
-    }
-    Ok(runs)
 }
 
 /// Whether any run has a value, unless all are saturated.

@@ -1,6 +1,6 @@
 //! Who is best at a point, from the replications of all series, and where that changes.
 
-use super::{ComparedPoint, Crossover, Field, Relation, Standing, State};
+use super::{ComparedPoint, Crossing, Field, Relation, Standing, State};
 use crate::statistics::{Estimate, mean};
 use crate::verdict::certain_sign;
 
@@ -34,6 +34,8 @@ pub(super) struct Arena {
     outcomes: Vec<Outcome>,
     higher_is_better: bool,
     confidence: f64,
+    /// The one with which all others are compared, if not each with each.
+    given: Option<usize>,
     /// The series that are not certainly worse than one that they were compared with, by number.
     contenders: Vec<usize>,
     /// What differences are from: the one that is given, or the contender with the best mean.
@@ -48,17 +50,22 @@ impl Arena {
         higher_is_better: bool,
         confidence: f64,
     ) -> Self {
-        let mut arena = Self { outcomes, higher_is_better, confidence, contenders: Vec::new(), reference };
+        let mut arena =
+            Self { outcomes, higher_is_better, confidence, given: reference, contenders: Vec::new(), reference };
         let count = arena.outcomes.len();
-        let looked_at =
-            |a: usize, b: usize| a != b && reference.is_none_or(|reference| a == reference || b == reference);
-        let beaten = |a: usize| (0..count).any(|b| looked_at(a, b) && arena.relation(a, b) == Some(Relation::Worse));
+        let beaten = |a: usize| (0..count).any(|b| a != b && arena.compared(a, b) == Some(Relation::Worse));
         let contenders = (0..count).filter(|&a| arena.outcomes[a].values().is_some() && !beaten(a)).collect();
         arena.contenders = contenders;
         if reference.is_none() {
             arena.reference = arena.contenders.iter().copied().min_by(|&a, &b| arena.rank(a).total_cmp(&arena.rank(b)));
         }
         arena
+    }
+
+    /// How one series certainly is to another one, if they are compared at all.
+    fn compared(&self, a: usize, b: usize) -> Option<Relation> {
+        let named = |given: usize| a == given || b == given;
+        if self.given.is_none_or(named) { self.relation(a, b) } else { None }
     }
 
     /// How much more one series is than another, over the replications in which both have a value.
@@ -127,25 +134,23 @@ impl Arena {
     }
 }
 
-/// Where the certain best changes along the horizontal axis, whose values are `xs`.
-pub(super) fn crossovers(series: &[String], of: &str, xs: &[f64], arenas: &[Arena]) -> Vec<Crossover> {
+/// Where the order of two series certainly changes along the horizontal axis, whose values are `xs`: for each pair, from the last value
+/// at which the one is certainly better to the first at which the other is.
+pub(super) fn crossings(series: &[String], of: &str, xs: &[f64], arenas: &[Arena]) -> Vec<Crossing> {
     let mut found = Vec::new();
-    let mut last: Option<(usize, usize)> = None;
-    for (here, arena) in arenas.iter().enumerate() {
-        let Some(after) = arena.best() else { continue };
-        if let Some((from, before)) = last
-            && before != after
-        {
-            // Of all neighbours between the two, those whose means have different signs.
-            let mean = |place: usize| arenas[place].difference(before, after).map(|difference| difference.mean);
-            let about = (from..here).find_map(|place| {
-                let (x1, x2, d1, d2) = (xs[place], xs[place + 1], mean(place)?, mean(place + 1)?);
-                ((d1 < 0.0) != (d2 < 0.0)).then(|| d1.mul_add((x2 - x1) / (d1 - d2), x1))
-            });
-            let (before, after) = (series[before].clone(), series[after].clone());
-            found.push(Crossover { of: of.to_owned(), between: [xs[from], xs[here]], about, before, after });
+    let pairs = (0..series.len()).flat_map(|a| (a + 1..series.len()).map(move |b| (a, b)));
+    for (a, b) in pairs {
+        let mut last: Option<(usize, Relation)> = None;
+        for (here, arena) in arenas.iter().enumerate() {
+            let Some(relation) = arena.compared(a, b) else { continue };
+            if let Some((from, before)) = last.filter(|&(_, before)| before != relation) {
+                let (first, then) = if before == Relation::Better { (a, b) } else { (b, a) };
+                let between = [series[first].clone(), series[then].clone()];
+                found.push(Crossing { of: of.to_owned(), between, from: xs[from], to: xs[here] });
+            }
+            last = Some((here, relation));
         }
-        last = Some((here, after));
     }
+    found.sort_by(|one, other| one.from.total_cmp(&other.from));
     found
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::ranking::crossovers;
+use super::ranking::crossings;
 use super::*;
 use crate::statistics::{sample_variance, t_quantile};
 use crate::synthetic::run;
@@ -101,17 +101,23 @@ fn the_best_changes_where_the_lines_cross() {
     let xs = [1.0, 2.0, 3.0, 4.0];
     let mut arenas: Vec<Arena> = xs.iter().map(|&x| Arena::new(at(x), None, false, 0.99)).collect();
     // Equal differences are not certain from few replications: here own noise is the same.
-    assert!(crossovers(&names(3), "", &xs, &arenas).is_empty());
+    assert!(crossings(&names(2), "", &xs, &arenas).is_empty());
     let at = |x: f64| vec![around(100.0 + 8.0 * (x - 2.25), 2), around(100.0, 3), around(200.0, 1)];
     arenas = xs.iter().map(|&x| Arena::new(at(x), None, false, 0.99)).collect();
-    let [found] = &crossovers(&names(3), "of", &xs, &arenas)[..] else { panic!("one crossover") };
-    assert_eq!((found.before.as_str(), found.after.as_str(), found.of.as_str()), ("s0", "s1", "of"));
-    assert_eq!(found.between.map(|x| x.to_string()), ["2", "3"]);
-    assert!((found.about.unwrap() - 2.25).abs() < 0.02, "{found:?}");
-    // By saturation alone, nobody knows where in between.
+    let [found] = &crossings(&names(2), "of", &xs, &arenas)[..] else { panic!("one crossing") };
+    assert_eq!((found.between.clone(), found.of.as_str()), (["s0".to_owned(), "s1".to_owned()], "of"));
+    assert_eq!([found.from, found.to].map(|x| x.to_string()), ["2", "3"]);
+    // One that is saturated is worse than one that is not.
     arenas[2] = Arena::new(vec![At::Saturated, around(100.0, 3), At::Saturated], None, false, 0.99);
-    assert_eq!(crossovers(&names(3), "", &xs, &arenas)[0].about, None);
-    assert!(crossovers(&names(3), "", &xs[..2], &arenas[..2]).is_empty());
+    assert_eq!(crossings(&names(2), "of", &xs, &arenas)[0], *found);
+    // Where the order is open, the interval reaches across.
+    let open = || values(&[100.0, 120.0, 80.0, 110.0]);
+    arenas[2] = Arena::new(vec![open(), around(100.0, 3), around(200.0, 1)], None, false, 0.99);
+    assert_eq!(crossings(&names(2), "", &xs, &arenas)[0].to.to_string(), "4");
+    assert!(crossings(&names(2), "", &xs[..2], &arenas[..2]).is_empty());
+    // Series that are not compared with each other do not cross.
+    let arenas: Vec<Arena> = xs.iter().map(|&x| Arena::new(at(x), Some(2), false, 0.99)).collect();
+    assert!(crossings(&names(3), "", &xs, &arenas).is_empty());
 }
 
 /// Replications of series with these means: noise that they share, and some of their own.
@@ -225,7 +231,7 @@ fn a_sweep_is_compared_along_its_axis_and_for_each_other_setting() {
             };
             let outcome = if series == "c" && at > 2.5 { Outcome::Saturated } else { Outcome::Precise };
             let noise = |i: usize| ((i * 7 + point.index * 3) % 5) as f64 * 0.1;
-            PointRuns { outcome, runs: (0..6).map(|i| run(mean + noise(i))).collect() }
+            PointRuns::new(outcome, (0..6).map(|i| run(mean + noise(i))).collect())
         })
         .collect();
     let field = chosen(&experiment, &points, "routing", &[]).unwrap();
@@ -242,8 +248,12 @@ fn a_sweep_is_compared_along_its_axis_and_for_each_other_setting() {
     assert_eq!(best("x")[..1], [("1", "c")]);
     assert_eq!(best("x")[2], ("3", "a"));
     assert_eq!(best("y"), [("1", "b"), ("2", "b"), ("3", "b")]);
-    assert_eq!(compared.crossovers.len(), 1);
-    assert_eq!((compared.crossovers[0].of.as_str(), compared.crossovers[0].between), ("x", [1.0, 3.0]));
+    // Of `x`, c falls behind a; b, which is worse than both, overtakes c when that is saturated.
+    let crossings: Vec<_> =
+        compared.crossings.iter().map(|c| (c.of.as_str(), c.between.join(" "), c.from, c.to)).collect();
+    assert!(crossings.contains(&("x", "c a".to_owned(), 1.0, 3.0)), "{crossings:?}");
+    assert!(crossings.contains(&("x", "c b".to_owned(), 2.0, 3.0)), "{crossings:?}");
+    assert!(!crossings.iter().any(|&(_, ref between, ..)| between.contains('a') && between.contains('b')));
     let figure = settings.figure(&experiment, &points);
     assert_eq!((figure.series.as_deref(), figure.x.as_str()), (Some("routing"), "traffic.multicast.destinations"));
     // The experiment says `algorithm`, unless that is not swept.

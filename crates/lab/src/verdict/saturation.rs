@@ -4,7 +4,8 @@ use super::court::Court;
 use super::{Bracket, Comparison, Finding};
 use crate::claim::{Outlasts, Saturates, Scope, Test};
 use crate::statistics::Estimate;
-use crate::stopping::{BACKLOG, Outcome, backlogs, is_steady};
+use crate::stopping::{Outcome, backlogs, is_steady};
+use wormcast_simulation::BACKLOG;
 
 /// What the replications of a point say about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

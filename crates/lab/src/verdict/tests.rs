@@ -28,12 +28,12 @@ fn judged(test: &str, noise: f64, latency: impl Fn(&str, f64) -> Option<f64>) ->
         .map(|point| {
             let x = point.coordinates[1].value.as_f64().unwrap();
             let Some(latency) = latency(&point.spec.algorithm, x) else {
-                return PointRuns { outcome: Outcome::Saturated, runs: vec![run(1.0); 40] };
+                return PointRuns::new(Outcome::Saturated, vec![run(1.0); 40]);
             };
             let own = |i: u32| f64::from((i * 7 + point.index as u32 * 3) % 5) - 2.0;
             let common = |i: u32| f64::from(i * 11 % 7) - 3.0;
             let runs = (0..40).map(|i| run(latency + noise * (own(i) + common(i)))).collect();
-            PointRuns { outcome: Outcome::Precise, runs }
+            PointRuns::new(Outcome::Precise, runs)
         })
         .collect();
     let mut verdicts = verdicts(&experiment, &points, &runs);
@@ -164,7 +164,7 @@ fn parts_of_one_claim_make_one_verdict() {
     let experiment = Experiment::parse("x.toml", &format!("{SWEEP}{more}\n"), &[]).unwrap();
     let points = experiment.points().unwrap();
     let latency = |point: &Point| if point.spec.algorithm == "a" { 1.0 } else { 2.0 };
-    let runs = |point: &Point| PointRuns { outcome: Outcome::Precise, runs: vec![run(latency(point)); 40] };
+    let runs = |point: &Point| PointRuns::new(Outcome::Precise, vec![run(latency(point)); 40]);
     let runs: Vec<PointRuns> = points.iter().map(runs).collect();
     let verdicts = verdicts(&experiment, &points, &runs);
     assert_eq!(verdicts.len(), 1);
@@ -240,12 +240,12 @@ fn with_backlogs(test: &str, backlog: impl Fn(&str, u64, f64) -> [u64; 4], gap: 
                     let noise = 0.01 * ((i * 7 + point.index) % 5) as f64 - 0.02;
                     let mut run = run(100.0 * (1.0 + gap(&point.spec.algorithm, load) + noise));
                     run.latency.mean.mean = Some(100.0);
-                    run.window.completed = run.window.generated - backlogs[i % 4];
+                    run.window.delivered = run.window.offered - 10 * backlogs[i % 4];
                     run
                 })
                 .collect();
             let saturated = backlogs.iter().sum::<u64>() > 4 * 30;
-            PointRuns { outcome: if saturated { Outcome::Saturated } else { Outcome::Precise }, runs }
+            PointRuns::new(if saturated { Outcome::Saturated } else { Outcome::Precise }, runs)
         })
         .collect();
     verdicts(&experiment, &points, &runs).remove(0).evidence.remove(0)

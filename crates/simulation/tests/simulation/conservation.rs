@@ -278,6 +278,9 @@ fn check(case: &Case, scenario: &Scenario, result: &RunResult, own: &Ledger) -> 
     let completed = (0..own.messages.len()).filter(|&id| last(id).is_some_and(within));
     let completed: Vec<usize> = completed.collect();
     prop_assert_eq!(result.window.completed, completed.len() as u64);
+    let asked: usize = own.messages[ids.clone()].iter().map(|message| message.2.len()).sum();
+    let made = own.deliveries.iter().filter(|delivery| within(delivery.delivered)).count();
+    prop_assert_eq!((result.window.offered, result.window.delivered), (asked as u64, made as u64));
     prop_assert!(close(result.accepted_load, load(completed.iter().map(|&id| flits(&own.messages[id])).sum())));
 
     // Latencies: those of the delivered messages among the measured ones.
@@ -285,16 +288,13 @@ fn check(case: &Case, scenario: &Scenario, result: &RunResult, own: &Ledger) -> 
     let parts = result.latency.parts;
     let sum = parts.queueing + parts.startup + parts.network + parts.blocking;
     prop_assert!(close(sum, distribution.mean.unwrap_or(0.0)), "{:?} {:?}", parts, distribution);
-    if finite || case.run.warmup != Warmup::Auto {
-        let mut latencies: Vec<f64> =
-            ids.filter_map(|id| last(id).map(|at| (at - own.messages[id].0) as f64)).collect();
-        latencies.sort_by(f64::total_cmp);
-        prop_assert_eq!(messages.measured, latencies.len() as u64);
-        prop_assert_eq!(distribution.max, latencies.last().copied());
-        let mean = latencies.iter().sum::<f64>() / latencies.len().max(1) as f64;
-        prop_assert!(close(distribution.mean.unwrap_or(0.0), mean));
-        prop_assert!(distribution.mean_ns.is_none_or(|ns| close(ns, mean * 5.0)));
-    }
+    let mut latencies: Vec<f64> = ids.filter_map(|id| last(id).map(|at| (at - own.messages[id].0) as f64)).collect();
+    latencies.sort_by(f64::total_cmp);
+    prop_assert_eq!(messages.measured, latencies.len() as u64);
+    prop_assert_eq!(distribution.max, latencies.last().copied());
+    let mean = latencies.iter().sum::<f64>() / latencies.len().max(1) as f64;
+    prop_assert!(close(distribution.mean.unwrap_or(0.0), mean));
+    prop_assert!(distribution.mean_ns.is_none_or(|ns| close(ns, mean * 5.0)));
     Ok(())
 }
 

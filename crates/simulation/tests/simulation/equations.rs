@@ -42,15 +42,17 @@ fn the_effective_applied_load_is_rate_times_length_times_destinations() {
     assert!((result.offered_load / load - 1.0).abs() < 0.06, "{}", result.offered_load);
 }
 
-/// G - C > max(0.05 G, 3 sqrt(G)), at loads from idle to far beyond saturation, some of them near the bound.
+/// Counts alone decide: whether deliveries fall short of what the window's messages ask for by more than 2%, at loads from idle to
+/// far beyond saturation, some of them near it.
 #[test]
-fn a_run_is_saturated_if_messages_pile_up() {
+fn a_run_is_saturated_if_deliveries_fall_behind() {
     let mut seen = [0, 0];
-    for percent in [5, 10, 14, 18, 22, 26, 30, 40, 60, 125] {
+    for percent in [5, 10, 14, 18, 22, 26, 30, 40, 60, 125, 250, 1000] {
         let result = run(None, Some(f64::from(percent) / 100.0));
-        let (generated, completed) = (result.window.generated as f64, result.window.completed as f64);
-        let bound = (0.05 * generated).max(3.0 * generated.sqrt());
-        assert_eq!(result.saturated, generated - completed > bound, "{percent}%: {:?}", result.window);
+        let share = result.window.delivered as f64 / result.window.offered as f64;
+        // Between the two, chance decides.
+        assert!(if result.saturated { share < 0.98 } else { share > 0.93 }, "{percent}%: {:?}", result.window);
+        assert!(percent < 60 || result.saturated, "{percent}%: {:?}", result.window);
         seen[usize::from(result.saturated)] += 1;
     }
     assert!(seen.iter().all(|&runs| runs >= 3), "{seen:?}");

@@ -3,7 +3,7 @@
 mod text;
 
 use std::io::Write;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;
 
 use clap::Args;
@@ -34,6 +34,10 @@ pub(crate) struct Arguments {
     y: Option<Quantity>,
     #[command(flatten)]
     places: Places,
+    /// Add replications and loads where they decide, the cheapest first: until it is certain at each point which series is best, and
+    /// where series change places is known to 2%; at most so many replications.
+    #[arg(long, value_name = "BUDGET")]
+    until_decided: Option<NonZeroU64>,
     /// Threads; by default as many as there are cores.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -103,7 +107,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let mut store = Store::open(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let compared = watched(&mut store, AGAIN, |store, progress| {
-        compare_series(&experiment, names, arguments.y, jobs, store, progress)
+        compare_series(
+            &experiment,
+            names,
+            arguments.y,
+            arguments.until_decided.map(NonZeroU64::get),
+            jobs,
+            store,
+            progress,
+        )
     })
     .map_err(failure)?;
     let mut plots = Vec::new();

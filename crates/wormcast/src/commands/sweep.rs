@@ -187,7 +187,7 @@ fn result(summary: &PointSummary) -> String {
             format!("{:.2}{interval} µs ({replications} replications{exhausted})", latency.last.mean * scale)
         }
         (None, Outcome::Saturated) => {
-            let accepted = summary.load.as_ref().map_or(0.0, |load| load.delivered);
+            let accepted = summary.load.as_ref().map_or(0.0, |load| load.delivered.mean);
             format!("saturated: {accepted:.4} data flits delivered a node and cycle ({replications} replications)")
         }
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),

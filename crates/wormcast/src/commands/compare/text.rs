@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use crate::lab::{ComparedPoint, Crossover, Estimate, Relation, SeriesComparison, Standing, State, number_text};
+use crate::lab::{ComparedPoint, Crossing, Decision, Estimate, Relation, SeriesComparison, Standing, State};
 
 /// Writes it; `names` are the series that were asked for. Of two, it is said how the one that was named first is to the other.
 pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut dyn Write) -> std::io::Result<()> {
-    let SeriesComparison { key, series, reference, quantity, confidence, points, crossovers, .. } = comparison;
+    let SeriesComparison { key, series, reference, quantity, confidence, points, crossings, .. } = comparison;
     let unit = if comparison.unit == "us" { "µs" } else { &comparison.unit };
     let name = if unit.is_empty() { quantity.name().to_owned() } else { format!("{}, {unit}", quantity.name()) };
     let confidence = format!("{:.3}% confidence each", 100.0 * confidence);
@@ -39,12 +39,16 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
             }
         }
     }
-    for Crossover { of, between: [from, to], about, before, after } in crossovers {
-        let about = about.map_or_else(String::new, |about| format!(", about {}", number_text(about, 4)));
+    for Crossing { of, between: [first, then], from, to } in crossings {
         let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
-        writeln!(out, "{of}{before} is best up to {from}, {after} from {to} on{about}")?;
+        writeln!(out, "{of}{first} is better than {then} up to {from}, and worse from {to} on")?;
     }
-    summary(comparison, out)
+    summary(comparison, out)?;
+    if let Some(Decision { budget, spent, done }) = comparison.decision {
+        let outcome = if done { "everything is decided" } else { "more would be needed to decide the rest" };
+        writeln!(out, "Added {spent} of {budget} replications: {outcome}")?;
+    }
+    Ok(())
 }
 
 /// The two series that are compared with each other, the one that was named first in front; `None` if there are others.

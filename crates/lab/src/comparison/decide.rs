@@ -1,0 +1,200 @@
+//! What a comparison runs: what its points lack, and what decides it within a budget.
+
+use std::collections::{BTreeSet, HashMap};
+use std::num::NonZeroUsize;
+
+use super::{ComparedPoint, SeriesComparison, Settings, State};
+use crate::diagnostic::Diagnostic;
+use crate::experiment::Experiment;
+use crate::file::Stop;
+use crate::point::Point;
+use crate::refine::{Gap, NARROW, widest};
+use crate::run::{RunError, run_points_until};
+use crate::stopping::Outcome;
+use crate::store::Store;
+use crate::sweep::{Budget, Observer, PointRuns};
+
+/// The points that are compared, with as many replications of each series as the one with most has.
+pub(super) struct Measured {
+    pub(super) points: Vec<Point>,
+    pub(super) runs: Vec<PointRuns>,
+}
+
+/// Runs what is compared.
+pub(super) struct Work<'w> {
+    pub(super) settings: &'w Settings,
+    pub(super) jobs: NonZeroUsize,
+    pub(super) store: &'w mut Store,
+    pub(super) observer: &'w mut dyn Observer,
+}
+
+/// Replications asked for at points, by what these have in common for all series.
+pub(super) type Replications = HashMap<String, usize>;
+
+/// What may decide something.
+enum Step {
+    /// A further value of the horizontal axis.
+    Value(Experiment),
+    /// So many replications at a point.
+    Replications(String, usize),
+}
+
+impl Work<'_> {
+    /// Runs all points of an experiment that are compared; `None` if the budget does not last.
+    pub(super) fn measured(
+        &mut self,
+        experiment: &Experiment,
+        left: &mut Budget,
+        replications: &Replications,
+    ) -> Result<Option<Measured>, RunError> {
+        let Settings { key, field, .. } = self.settings;
+        let compared = |point: &Point| point.coordinate(key).is_some_and(|name| field.series.contains(&name.text()));
+        let points: Vec<Point> = experiment.points()?.into_iter().filter(compared).collect();
+        let runs =
+            run_points_until(left, experiment, &points, experiment.stop(), self.jobs, self.store, self.observer)?;
+        if runs.iter().any(|of_point| of_point.outcome == Outcome::Incomplete) {
+            return Ok(None);
+        }
+        self.evened(experiment, Measured { points, runs }, left, replications)
+    }
+
+    /// Runs further replications, so that all series of a point have as many as the one with most, or as are asked for; those that
+    /// are saturated or deadlocked have nothing to pair. How points ended stays as it was: only a deadlock that turns up counts.
+    fn evened(
+        &mut self,
+        experiment: &Experiment,
+        Measured { points, mut runs }: Measured,
+        left: &mut Budget,
+        replications: &Replications,
+    ) -> Result<Option<Measured>, RunError> {
+        let measured =
+            |runs: &PointRuns| matches!(runs.outcome, Outcome::Precise | Outcome::Exhausted | Outcome::Unsettled);
+        let mut most = replications.clone();
+        for (point, of_point) in points.iter().zip(&runs).filter(|(_, of_point)| measured(of_point)) {
+            let most = most.entry(beside(point, &self.settings.key)).or_default();
+            *most = of_point.runs.len().max(*most);
+        }
+        let mut lacking: Vec<(usize, usize)> = Vec::new();
+        for (index, (point, of_point)) in points.iter().zip(&runs).enumerate().filter(|(_, (_, runs))| measured(runs)) {
+            let target = most[&beside(point, &self.settings.key)];
+            if of_point.runs.len() < target {
+                lacking.push((target, index));
+            }
+        }
+        lacking.sort_unstable();
+        for group in lacking.chunk_by(|a, b| a.0 == b.0) {
+            let count = group[0].0 as u32;
+            let stop = Stop { min_replications: count, max_replications: Some(count), ..experiment.stop().clone() };
+            // With the windows that they have: as many replications as these leave no room for longer ones.
+            let of_group = |&(_, index): &(usize, usize)| {
+                let mut point = points[index].clone();
+                point.spec.run.messages = runs[index].window.or(point.spec.run.messages);
+                point
+            };
+            let of_group: Vec<Point> = group.iter().map(of_group).collect();
+            let further = run_points_until(left, experiment, &of_group, &stop, self.jobs, self.store, self.observer)?;
+            for (&(_, index), further) in group.iter().zip(further) {
+                let PointRuns { outcome, window, .. } = runs[index];
+                let outcome = match further.outcome {
+                    Outcome::Incomplete => return Ok(None),
+                    Outcome::Deadlocked => Outcome::Deadlocked,
+                    _ => outcome,
+                };
+                runs[index] = PointRuns { outcome, runs: further.runs, window };
+            }
+        }
+        Ok(Some(Measured { points, runs }))
+    }
+
+    /// Adds what decides, the cheapest first, while the budget lasts; returns whether everything is decided.
+    pub(super) fn decide(
+        &mut self,
+        experiment: &mut Experiment,
+        measured: &mut Measured,
+        left: &mut Budget,
+        replications: &mut Replications,
+    ) -> Result<bool, RunError> {
+        loop {
+            let comparison = self.settings.compare(experiment, &measured.points, &measured.runs);
+            let mut steps = self.values(experiment, &comparison);
+            steps.extend(self.open(&comparison, measured));
+            steps.sort_by_key(|&(price, _)| price);
+            let Some((price, step)) = steps.into_iter().next() else { return Ok(true) };
+            if price > left.0 {
+                return Ok(false);
+            }
+            let (next, asked) = match step {
+                Step::Value(next) => (next, replications.clone()),
+                Step::Replications(point, count) => {
+                    let mut asked = replications.clone();
+                    asked.insert(point, count);
+                    (experiment.clone(), asked)
+                }
+            };
+            // What it took counts, even if it did not suffice.
+            let Some(more) = self.measured(&next, left, &asked)? else { return Ok(false) };
+            (*experiment, *measured, *replications) = (next, more, asked);
+        }
+    }
+
+    /// Values of the horizontal axis that would halve the intervals in which series change places.
+    fn values(&self, experiment: &Experiment, comparison: &SeriesComparison) -> Vec<(u64, Step)> {
+        let Some(along) = &comparison.along else { return Vec::new() };
+        let at = comparison.points.iter().filter_map(|point| point.at.parse().ok());
+        let mut xs: Vec<f64> = at.collect();
+        xs.sort_by(f64::total_cmp);
+        xs.dedup();
+        let contexts = comparison.points.iter().map(|point| &point.of).collect::<BTreeSet<_>>().len();
+        let curves = (contexts * comparison.series.len()) as u64;
+        let wide = comparison.crossings.iter().filter(|one| Gap { from: one.from, to: one.to }.width() > NARROW);
+        let gaps = wide.filter_map(|crossing| widest(&xs, crossing.from, crossing.to));
+        let values = gaps.filter_map(|gap| experiment.with_value(along, gap.middle()));
+        values.map(|next| (curves * u64::from(experiment.stop().min_replications), Step::Value(next))).collect()
+    }
+
+    /// Replications that would decide open points, if differences and their variances stay what they are.
+    fn open(&self, comparison: &SeriesComparison, measured: &Measured) -> Vec<(u64, Step)> {
+        let open = comparison.points.iter().filter(|point| point.best.is_none() && point.contenders.len() > 1);
+        let step = |point: &ComparedPoint| {
+            let others = point.standings.iter().filter(|standing| {
+                standing.state == State::Measured
+                    && standing.relation.is_none()
+                    && point.contenders.contains(&standing.series)
+            });
+            let needed = others.filter_map(|standing| {
+                let difference = standing.difference?;
+                let (half, mean) = (difference.half_width?, difference.mean.abs());
+                let wanted = f64::from(difference.count) * (half / mean).powi(2) * 1.1;
+                wanted.is_finite().then(|| (wanted.ceil() as u64).max(u64::from(difference.count) + 1))
+            });
+            let needed = needed.max()?;
+            let at = measured.points.iter().zip(&measured.runs).filter(|(candidate, _)| {
+                let place = comparison.along.as_ref().and_then(|along| candidate.coordinate(along));
+                place.is_none_or(|place| place.text() == point.at)
+                    && of(candidate, &self.settings.key, comparison) == point.of
+            });
+            let at: Vec<(&Point, &PointRuns)> = at.collect();
+            let label = beside(at.first()?.0, &self.settings.key);
+            let price = at.iter().map(|(_, runs)| needed.saturating_sub(runs.runs.len() as u64)).sum::<u64>();
+            (price > 0).then_some((price, Step::Replications(label, usize::try_from(needed).ok()?)))
+        };
+        open.filter_map(step).collect()
+    }
+}
+
+/// What a point has in common with those of the other series.
+fn beside(point: &Point, series: &str) -> String {
+    let others = point.coordinates.iter().filter(|coordinate| coordinate.key != series);
+    others.map(|coordinate| format!("{}={} ", coordinate.key, coordinate.text())).collect()
+}
+
+/// The other settings that are swept, as comparisons call them.
+fn of(point: &Point, series: &str, comparison: &SeriesComparison) -> String {
+    let others = point.coordinates.iter().filter(|c| c.key != series && Some(&c.key) != comparison.along.as_ref());
+    others.map(crate::point::Coordinate::tag).collect::<Vec<_>>().join(", ")
+}
+
+/// What cannot happen: a budget without a limit that does not last.
+pub(super) fn unlimited(experiment: &Experiment) -> Diagnostic {
+    Diagnostic::file(experiment.path(), "some points have no result".to_owned())
+}

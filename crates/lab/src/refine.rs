@@ -1,0 +1,162 @@
+//! Loads where they decide: between the last that a series carries and the first at which it is saturated, and where two series
+//! change places.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use serde::Serialize;
+
+use crate::comparison::{Crossing, crossings_of};
+use crate::diagnostic::Diagnostic;
+use crate::experiment::Experiment;
+use crate::point::Point;
+use crate::run::{Findings, RunError, findings, run_points, run_points_until};
+use crate::stopping::Outcome;
+use crate::store::Store;
+use crate::sweep::{Budget, Observer, PointRuns};
+
+/// The share of its upper end to which an interval is narrowed down.
+pub(crate) const NARROW: f64 = 0.02;
+
+/// Two neighbouring values of the horizontal axis, with something to be found between them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Gap {
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+}
+
+impl Gap {
+    /// Its width as a share of its upper end.
+    pub(crate) fn width(self) -> f64 {
+        (self.to - self.from) / self.to.abs().max(self.from.abs())
+    }
+
+    /// A value in the middle, to four significant digits if that is still between the ends.
+    pub(crate) fn middle(self) -> f64 {
+        let middle = f64::midpoint(self.from, self.to);
+        let short = format!("{middle:.3e}").parse().unwrap_or(middle);
+        if self.from < short && short < self.to { short } else { middle }
+    }
+}
+
+/// The widest gap between neighbours of `xs` within an interval.
+pub(crate) fn widest(xs: &[f64], from: f64, to: f64) -> Option<Gap> {
+    let neighbours = xs.windows(2).map(|pair| Gap { from: pair[0], to: pair[1] });
+    neighbours.filter(|gap| gap.from >= from && gap.to <= to).max_by(|a, b| a.width().total_cmp(&b.width()))
+}
+
+/// What a refinement did.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Refinement {
+    /// Replications that it might add.
+    pub budget: u64,
+    /// Replications that it added.
+    pub spent: u64,
+    /// Whether all intervals are as narrow as they were to be, 2% of their upper ends.
+    pub done: bool,
+    /// The widest interval that is left, as a share of its upper end; `None` if there is none.
+    pub widest: Option<f64>,
+}
+
+/// A sweep that was refined.
+#[derive(Clone, Debug)]
+pub struct RefinedSweep {
+    /// The experiment with the values that were added.
+    pub experiment: Experiment,
+    /// What was found.
+    pub findings: Findings,
+    /// Where pairs of its series change places.
+    pub crossings: Vec<Crossing>,
+    /// What it took.
+    pub refinement: Refinement,
+}
+
+/// Runs an experiment, as [`run_sweep`](crate::run_sweep) does, and then adds values of its horizontal axis in the middle of the widest
+/// interval in which a series becomes saturated, or two series change places, until all are at most 2% of their upper ends or `budget`
+/// further replications have been run. What a value that the budget does not last for has cost stays in the store.
+///
+/// # Errors
+/// If there are no numbers along the horizontal axis that loads could be added to; and as [`run_sweep`](crate::run_sweep).
+pub fn refine_sweep(
+    experiment: &Experiment,
+    budget: u64,
+    jobs: NonZeroUsize,
+    store: &mut Store,
+    observer: &mut dyn Observer,
+) -> Result<RefinedSweep, RunError> {
+    let Some(along) = experiment.figure().and_then(|figure| figure.along) else {
+        let message = "there is nothing to refine: no numbers are swept along the horizontal axis";
+        return Err(Diagnostic::file(experiment.path(), message.to_owned()).into());
+    };
+    let mut current = experiment.clone();
+    let mut points = current.points()?;
+    let mut runs = run_points(&current, &points, jobs, store, observer)?;
+    let mut left = Budget(budget);
+    // Intervals that no further value fits into.
+    let mut closed: Vec<Gap> = Vec::new();
+    let (crossings, wide) = loop {
+        let crossings = crossings_of(&current, &points, &runs)?;
+        let mut gaps = onsets(&along, &points, &runs);
+        let xs = values(&along, &points);
+        gaps.extend(crossings.iter().filter_map(|crossing| widest(&xs, crossing.from, crossing.to)));
+        gaps.retain(|gap| gap.width() > NARROW && !closed.contains(gap));
+        gaps.sort_by(|a, b| b.width().total_cmp(&a.width()));
+        let Some(&gap) = gaps.first() else { break (crossings, None) };
+        let Some(more) = current.with_value(&along, gap.middle()) else {
+            closed.push(gap);
+            continue;
+        };
+        let added = more.points()?;
+        let of_added = run_points_until(&mut left, &more, &added, more.stop(), jobs, store, observer)?;
+        if of_added.iter().any(|of_point| of_point.outcome == Outcome::Incomplete) {
+            break (crossings, Some(gap.width()));
+        }
+        (current, points, runs) = (more, added, of_added);
+    };
+    let refinement = Refinement { budget, spent: budget - left.0, done: wide.is_none(), widest: wide };
+    let findings = findings(&current, &points, &runs);
+    Ok(RefinedSweep { experiment: current, findings, crossings, refinement })
+}
+
+/// The values of a swept setting, in order.
+fn values(along: &str, points: &[Point]) -> Vec<f64> {
+    let mut xs: Vec<f64> = points.iter().filter_map(|point| point.coordinate(along)?.value.as_f64()).collect();
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    xs
+}
+
+/// Where each curve becomes saturated: between the last value before the first that is, and that.
+fn onsets(along: &str, points: &[Point], runs: &[PointRuns]) -> Vec<Gap> {
+    let mut curves: BTreeMap<String, Vec<(f64, bool)>> = BTreeMap::new();
+    for (point, of_point) in points.iter().zip(runs) {
+        let Some(x) = point.coordinate(along).and_then(|coordinate| coordinate.value.as_f64()) else { continue };
+        let others = point.coordinates.iter().filter(|coordinate| coordinate.key != along);
+        let curve = others.map(|c| format!("{}={} ", c.key, c.text())).collect();
+        curves.entry(curve).or_default().push((x, of_point.outcome == Outcome::Saturated));
+    }
+    let onset = |mut curve: Vec<(f64, bool)>| {
+        curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let at = curve.iter().position(|&(_, saturated)| saturated)?;
+        Some(Gap { from: curve[at.checked_sub(1)?].0, to: curve[at].0 })
+    };
+    curves.into_values().filter_map(onset).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_halved_at_short_numbers_between_their_ends() {
+        let gap = Gap { from: 0.001, to: 0.002 };
+        assert_eq!(gap.middle().to_string(), "0.0015");
+        assert!((gap.width() - 0.5).abs() < 1e-12);
+        let narrow = Gap { from: 0.123_456_1, to: 0.123_456_2 };
+        assert!(narrow.from < narrow.middle() && narrow.middle() < narrow.to);
+        let xs = [1.0, 2.0, 4.0, 5.0, 9.0];
+        assert_eq!(widest(&xs, 1.0, 5.0), Some(Gap { from: 1.0, to: 2.0 }));
+        assert_eq!(widest(&xs, 2.0, 9.0), Some(Gap { from: 2.0, to: 4.0 }));
+        assert_eq!(widest(&xs, 2.0, 3.0), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! Whether the window of steady runs is long enough: what their batches of messages say together.
+
+use wormcast_simulation::RunResult;
+
+use crate::statistics::{Estimate, mean};
+
+/// The correlation of neighbouring batches, a twentieth of a window each, up to which a window is long enough.
+const UNCORRELATED: f64 = 0.15;
+
+/// The same for a window half as long: twice as much, as where correlations decay within a batch.
+const UNCORRELATED_IN_HALF: f64 = 2.0 * UNCORRELATED;
+
+/// How many standard deviations of the correlation of independent batches are chance.
+const CHANCE: f64 = 2.33;
+
+/// The confidence with which the second halves of windows differ from the first, if they do.
+const TREND: f64 = 0.99;
+
+/// The correlation of neighbouring batch means, pooled over runs and about the mean of all runs, so that what is common to a whole run
+/// counts as correlation, too; `None` if there are no batches.
+pub(crate) fn correlation(runs: &[RunResult]) -> Option<f64> {
+    let batches: Vec<&[f64]> =
+        runs.iter().map(|run| run.latency.batches.as_slice()).filter(|batches| !batches.is_empty()).collect();
+    let all: Vec<f64> = batches.iter().copied().flatten().copied().collect();
+    let centre = mean(&all)?;
+    let square = all.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / all.len() as f64;
+    let products: Vec<f64> = batches
+        .iter()
+        .flat_map(|batches| batches.windows(2).map(|pair| (pair[0] - centre) * (pair[1] - centre)))
+        .collect();
+    Some(if square == 0.0 { 0.0 } else { mean(&products)? / square })
+}
+
+/// Whether the second halves of the windows have another mean than the first, over runs.
+fn drifts(runs: &[RunResult]) -> bool {
+    let halves = runs.iter().map(|run| run.latency.batches.as_slice()).filter(|batches| !batches.is_empty());
+    let differences: Option<Vec<f64>> = halves
+        .map(|batches| {
+            let (first, second) = batches.split_at(batches.len() / 2);
+            Some(mean(second)? - mean(first)?)
+        })
+        .collect();
+    let estimate = differences.and_then(|differences| Estimate::of(&differences, TREND));
+    estimate.is_some_and(|drift| drift.half_width.is_some_and(|half| drift.mean.abs() > half))
+}
+
+/// Whether the mean of these runs does not depend on the length of their window, as far as they can tell. `half` is the correlation
+/// in runs whose windows are half as long, if there are any.
+///
+/// A window is long enough if neighbouring batches of it are uncorrelated, or if those of the window half as long nearly were: then
+/// nothing is chosen on the data that are averaged. The means of its halves must not differ, and no run may be saturated by itself.
+pub(crate) fn settled(runs: &[RunResult], half: Option<f64>) -> bool {
+    let Some(correlation) = correlation(runs) else { return true };
+    let batches: usize = runs.iter().map(|run| run.latency.batches.len()).sum();
+    let chance = CHANCE / (batches as f64).sqrt();
+    let uncorrelated = correlation <= UNCORRELATED.max(chance) || half.is_some_and(|half| half <= UNCORRELATED_IN_HALF);
+    uncorrelated && !drifts(runs) && !runs.iter().any(|run| run.saturated)
+}
+
+/// The messages a run that it would take at least, if correlations decay exponentially: batches so long that neighbours are
+/// uncorrelated.
+pub(crate) fn needed(runs: &[RunResult]) -> Option<u64> {
+    let correlation = correlation(runs)?;
+    let window = window_of(runs)?;
+    let factor = batch_length(UNCORRELATED) / batch_length(correlation.clamp(0.001, 0.999));
+    Some((window as f64 * factor.max(2.0)).ceil() as u64)
+}
+
+/// The messages of a run's window.
+pub(crate) fn window_of(runs: &[RunResult]) -> Option<u64> {
+    runs.iter().map(|run| run.window.generated).max().filter(|&messages| messages > 0)
+}
+
+/// The length of batches, in time constants of an exponentially decaying correlation, whose neighbours have this correlation:
+/// the x with (1 - e^-x)^2 / (2 (x - 1 + e^-x)) = `correlation`.
+fn batch_length(correlation: f64) -> f64 {
+    let of = |x: f64| (1.0 - (-x).exp()).powi(2) / (2.0 * (x - 1.0 + (-x).exp()));
+    let (mut low, mut high) = (1e-3, 1e6);
+    for _ in 0..100 {
+        let middle = f64::midpoint(low, high);
+        if of(middle) > correlation {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{noise, run};
+
+    /// Runs whose batches are correlated from one to the next.
+    fn runs(count: u64, memory: f64, seed: u64) -> Vec<RunResult> {
+        let of = |replication: u64| {
+            let mut level = 0.0;
+            let batches = (0..20).map(|i| {
+                level =
+                    memory * level + (1.0 - memory * memory).sqrt() * noise(seed * 1_000_003 + replication * 97 + i);
+                100.0 + level
+            });
+            let mut run = run(100.0);
+            run.latency.batches = batches.collect();
+            run
+        };
+        (0..count).map(of).collect()
+    }
+
+    #[test]
+    fn windows_with_uncorrelated_batches_are_long_enough() {
+        let settled_with = |memory, half| (0..200).filter(|&seed| settled(&runs(10, memory, seed), half)).count();
+        assert!(settled_with(0.0, None) >= 190, "{}", settled_with(0.0, None));
+        assert!(settled_with(0.7, None) <= 2, "{}", settled_with(0.7, None));
+        // What runs with half the window said decides.
+        assert!(settled_with(0.3, Some(0.2)) >= 180, "{}", settled_with(0.3, Some(0.2)));
+        assert!(settled_with(0.4, Some(0.6)) <= 5, "{}", settled_with(0.4, Some(0.6)));
+    }
+
+    #[test]
+    fn what_is_common_to_a_run_is_correlation() {
+        let mut of_levels = runs(10, 0.0, 1);
+        for (run, level) in of_levels.iter_mut().zip([-9.0, 4.0, 2.0, -7.0, 8.0, 1.0, -3.0, 5.0, -6.0, 3.0]) {
+            run.latency.batches.iter_mut().for_each(|batch| *batch += level);
+        }
+        assert!(correlation(&of_levels).unwrap() > 0.8);
+        assert!(!settled(&of_levels, None));
+    }
+
+    #[test]
+    fn drifting_windows_are_too_short_whatever_the_correlation() {
+        let mut drifting = runs(100, 0.0, 2);
+        for run in &mut drifting {
+            run.latency.batches[10..].iter_mut().for_each(|batch| *batch += 0.2);
+        }
+        assert!(correlation(&drifting).unwrap() < UNCORRELATED);
+        assert!(!settled(&drifting, Some(0.0)));
+        assert!(settled(&runs(100, 0.0, 2), Some(0.0)));
+    }
+
+    #[test]
+    fn a_window_that_is_too_short_says_how_long_it_would_have_to_be() {
+        // Where batches are 4.22 time constants long, neighbours have the correlation 0.15.
+        assert!((batch_length(0.15) - 4.22).abs() < 0.01, "{}", batch_length(0.15));
+        let strongly = runs(50, 0.8, 3);
+        let window = window_of(&strongly).unwrap();
+        let factor = needed(&strongly).unwrap() as f64 / window as f64;
+        assert!((8.0..25.0).contains(&factor), "{factor}");
+    }
+
+    #[test]
+    fn runs_without_batches_do_not_depend_on_a_window() {
+        assert!(settled(&[run(1.0), run(2.0)], None));
+        assert_eq!(needed(&[run(1.0)]), None);
+    }
+}
