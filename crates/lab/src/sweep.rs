@@ -12,7 +12,7 @@ use crate::file::Stop;
 use crate::point::Point;
 use crate::statistics::Estimate;
 use crate::stopping::{Outcome, Verdict, is_steady, judge, latency};
-use crate::store::{Store, StoreError};
+use crate::store::{DamagedRow, Store, StoreError};
 
 /// The replications of a point that count.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,6 +30,9 @@ const MAX_THREADS: usize = 1024;
 pub trait Observer {
     /// Called once before the first replication starts, and after each that ends, on the thread that called the sweep.
     fn update(&mut self, status: &Status<'_>);
+
+    /// Called before that for each row of the store that was damaged: it has been set aside, and is simulated again where it is needed.
+    fn damaged(&mut self, _row: &DamagedRow) {}
 }
 
 /// Watches nothing.
@@ -213,6 +216,10 @@ where
     E: std::error::Error + Send,
     F: Fn(&Point, u32) -> Result<RunResult, E> + Sync,
 {
+    let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+    for row in store.set_aside(hashes.iter().map(String::as_str))? {
+        observer.damaged(&row);
+    }
     let mut progress =
         points.iter().map(|point| Progress::new(point, stop, store)).collect::<Result<Vec<_>, StoreError>>()?;
     store.describe(points.iter().zip(&progress).map(|(point, progress)| (progress.hash.as_str(), &point.spec)))?;
@@ -309,8 +316,13 @@ where
 /// What the store has of each point, judged as a sweep would; points that lack replications are [`Outcome::Incomplete`].
 ///
 /// # Errors
-/// If the store fails.
+/// If the store fails, or has damaged rows of these points: [`StoreError::Damaged`] names all of them.
 pub fn stored(points: &[Point], stop: &Stop, store: &Store) -> Result<Vec<PointRuns>, StoreError> {
+    let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+    let rows = store.damaged(hashes.iter().map(String::as_str))?;
+    if !rows.is_empty() {
+        return Err(StoreError::Damaged { path: store.path().to_owned(), rows });
+    }
     points.iter().map(|point| Ok(finish(Progress::new(point, stop, store)?))).collect()
 }
 
