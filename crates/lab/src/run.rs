@@ -23,6 +23,8 @@ use crate::verdict::{ClaimVerdict, verdicts};
 pub struct Findings {
     /// Its points.
     pub summaries: Vec<PointSummary>,
+    /// The replications of each point that count.
+    pub runs: Vec<PointRuns>,
     /// What they say of the experiment's claims, each claim once.
     pub verdicts: Vec<ClaimVerdict>,
     /// The seed of its points, if they have one in common.
@@ -87,16 +89,19 @@ pub fn run_sweep(
         store.forget(hashes.iter().flatten().map(String::as_str))?;
     }
     let runs = run_points(experiment, &points, jobs, store, observer)?;
-    Ok(findings(experiment, &points, &runs))
+    Ok(findings(experiment, &points, runs))
 }
 
+/// More messages than any run can simulate.
+const MOST_MESSAGES: u64 = 1 << 40;
+
 /// The names in the store of a point's runs, with windows of any length.
-fn stored_as(spec: &PointSpec, store: &Store) -> Result<Vec<String>, StoreError> {
+pub(crate) fn stored_as(spec: &PointSpec, store: &Store) -> Result<Vec<String>, StoreError> {
     let mut hashes = vec![spec.config_hash()];
     let first = store.load(&hashes[0])?;
     let mut messages = spec.run.messages.or_else(|| first.values().map(|run| run.window.generated).max()).unwrap_or(0);
     let mut longer = spec.clone();
-    while let Some(doubled) = messages.checked_mul(2).filter(|&doubled| 0 < doubled && doubled <= i64::MAX as u64) {
+    while let Some(doubled) = messages.checked_mul(2).filter(|&doubled| 0 < doubled && doubled <= MOST_MESSAGES) {
         messages = doubled;
         longer.run.messages = Some(messages);
         hashes.push(longer.config_hash());
@@ -146,15 +151,16 @@ pub(crate) fn run_points_until(
 pub fn stored_sweep(experiment: &Experiment, store: &Store) -> Result<Findings, RunError> {
     let points = experiment.points()?;
     let runs = stored(&points, experiment.stop(), store)?;
-    Ok(findings(experiment, &points, &runs))
+    Ok(findings(experiment, &points, runs))
 }
 
-pub(crate) fn findings(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Findings {
+pub(crate) fn findings(experiment: &Experiment, points: &[Point], runs: Vec<PointRuns>) -> Findings {
     let figure = experiment.figure();
     // Without a plot, algorithms are compared.
     let series = figure.as_ref().map_or(Some("algorithm"), |figure| figure.series.as_deref());
-    let summaries = summarise(points, runs, experiment.stop().confidence, series);
+    let summaries = summarise(points, &runs, experiment.stop().confidence, series);
     let mut seeds = points.iter().map(|point| point.spec.seed);
     let seed = seeds.next().filter(|&first| seeds.all(|seed| seed == first));
-    Findings { summaries, verdicts: verdicts(experiment, points, runs), seed }
+    let verdicts = verdicts(experiment, points, &runs);
+    Findings { summaries, runs, verdicts, seed }
 }

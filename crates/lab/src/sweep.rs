@@ -10,9 +10,10 @@ use wormcast_simulation::RunResult;
 
 use crate::file::Stop;
 use crate::point::Point;
+use crate::run::stored_as;
 use crate::statistics::Estimate;
 use crate::stopping::{Outcome, Verdict, Windows, is_steady, judge, latency};
-use crate::store::{Store, StoreError};
+use crate::store::{DamagedRow, Store, StoreError};
 use crate::window::{correlation, window_of};
 
 /// The replications of a point that count.
@@ -40,6 +41,9 @@ const MAX_THREADS: usize = 1024;
 pub trait Observer {
     /// Called once before the first replication starts, and after each that ends, on the thread that called the sweep.
     fn update(&mut self, status: &Status<'_>);
+
+    /// Called before that for each row of the store that was damaged: it has been set aside, and is simulated again where it is needed.
+    fn damaged(&mut self, _row: &DamagedRow) {}
 }
 
 /// Watches nothing.
@@ -274,6 +278,13 @@ where
     E: std::error::Error + Send,
     F: Fn(&Point, u32) -> Result<RunResult, E> + Sync,
 {
+    let first: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+    let mut damaged = store.set_aside(first.iter().map(String::as_str))?;
+    let longer = points.iter().map(|point| stored_as(&point.spec, store)).collect::<Result<Vec<_>, StoreError>>()?;
+    damaged.extend(store.set_aside(longer.iter().flatten().map(String::as_str))?);
+    for row in damaged {
+        observer.damaged(&row);
+    }
     let mut progress =
         points.iter().map(|point| Progress::new(point, stop, store)).collect::<Result<Vec<_>, StoreError>>()?;
     store.describe(progress.iter().map(|progress| (progress.hash.as_str(), &progress.point.spec)))?;
@@ -382,8 +393,13 @@ where
 /// What the store has of each point, judged as a sweep would; points that lack replications are [`Outcome::Incomplete`].
 ///
 /// # Errors
-/// If the store fails.
+/// If the store fails, or has damaged rows of these points: [`StoreError::Damaged`] names all of them.
 pub fn stored(points: &[Point], stop: &Stop, store: &Store) -> Result<Vec<PointRuns>, StoreError> {
+    let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+    let rows = store.damaged(hashes.iter().map(String::as_str))?;
+    if !rows.is_empty() {
+        return Err(StoreError::Damaged { path: store.path().to_owned(), rows });
+    }
     points.iter().map(|point| Ok(finish(Progress::new(point, stop, store)?))).collect()
 }
 

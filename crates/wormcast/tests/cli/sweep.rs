@@ -126,11 +126,11 @@ fn deadlocked_points_end_with_exit_code_1_and_their_row() {
     let folder = small();
     let set = ["switching.consumption_ports=1", "algorithm=column-path", "timing.startup=0", "run.messages=2000"];
     let set: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
-    let outcome = folder.run(&[&["sweep", "small.toml"], &set[..]].concat());
+    let outcome = folder.run(&[&["sweep", "small.toml", "--name", "dead"], &set[..]].concat());
     assert_eq!(outcome.code, 1, "{outcome:?}");
     assert!(outcome.stdout.contains("rate=8.0: deadlocked\n"), "{outcome:?}");
     assert!(outcome.stderr.contains(" in a deadlock; `wormcast simulate` names its worms"), "{outcome:?}");
-    let table = folder.read("results/small.csv");
+    let table = folder.read("results/dead.csv");
     assert!(table.lines().any(|line| line.starts_with("8.0,deadlocked,")), "{table}");
 }
 
@@ -265,4 +265,144 @@ fn claims_get_verdicts_beside_the_table_and_the_plots() {
     // What only plans can be looked at, too.
     let said = folder.run(&["simulate", "claims.toml", "--set", "algorithm=u-cube"]).success();
     assert!(said.contains("u-cube on hypercube:3, seed 0, planned only") && said.contains("steps"), "{said}");
+}
+
+/// One digit of one row: nothing that is wrong comes out of it, whatever command reads it, and the sweep puts it right.
+#[test]
+fn a_changed_digit_of_a_stored_row_is_named_never_used_and_simulated_again() {
+    let folder = small();
+    folder.run(&["sweep", "small.toml"]).success();
+    let first = outputs(&folder, "results");
+    let whole = folder.bytes("results/store.db");
+    let damage = |row: u32, digit: usize| -> String {
+        folder.write("results/store.db", &whole);
+        let store = rusqlite::Connection::open(folder.path().join("results/store.db")).unwrap();
+        let query = "SELECT config_hash, replication, result FROM results LIMIT 1 OFFSET ?1";
+        let (point, replication, mut result): (String, u32, String) =
+            store.query_row(query, [row], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        let digits: Vec<usize> = result.match_indices(|c: char| c.is_ascii_digit()).map(|(at, _)| at).collect();
+        let at = digits[digit * 7 % digits.len()];
+        let other = if &result[at..=at] == "7" { "3" } else { "7" };
+        result.replace_range(at..=at, other);
+        let update = "UPDATE results SET result = ?3 WHERE config_hash = ?1 AND replication = ?2";
+        store.execute(update, rusqlite::params![point, replication, result]).unwrap();
+        format!("replication {replication} of point {point}")
+    };
+    for flip in 0..40 {
+        let row = damage(flip as u32 % 20, flip);
+        // Those that only read refuse, alike.
+        for command in ["plot", "report"] {
+            let outcome = folder.run(&[command, "small.toml"]);
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{command}, flip {flip}: {outcome:?}");
+            let expected = "error: a row of the result store `results/store.db` is damaged, and cannot be used:\n  ";
+            assert!(outcome.stderr.starts_with(expected) && outcome.stderr.contains(&row), "{outcome:?}");
+            assert!(outcome.stderr.contains("run `wormcast sweep`"), "{outcome:?}");
+        }
+        assert!(outputs(&folder, "results") == first, "the old files stay");
+        if flip % 8 > 0 {
+            continue;
+        }
+        let command = if flip % 16 > 0 { "compare" } else { "sweep" };
+        let outcome = folder.run(&[command, "small.toml"]);
+        let expected =
+            "warning: a damaged row of the result store is set aside, and simulated again where it is needed: ";
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, format!("{expected}{row}\n").as_str()), "{outcome:?}");
+        folder.run(&["plot", "small.toml"]).success();
+        assert!(outputs(&folder, "results") == first, "{command}, flip {flip}");
+        folder.run(&["report", "small.toml"]).success();
+    }
+}
+
+#[test]
+fn names_and_titles_follow_what_is_run() {
+    let folder = small();
+    folder.run(&["sweep", "small.toml"]).success();
+    let first = outputs(&folder, "results");
+    let set = ["small.toml", "--set", "topology=mesh:5x5"];
+    let said = folder.run(&[&["sweep"], &set[..]].concat()).success();
+    assert!(outputs(&folder, "results") == first, "the first result is still there");
+    let title = "small with topology = mesh:5x5";
+    assert_eq!(said.lines().next(), Some(title));
+    let name = "results/small-topology-mesh-5x5";
+    assert!(said.ends_with(&format!("Wrote {name}.csv, {name}.svg, {name}.png.\n")), "{said}");
+    let drawn = folder.read(&format!("{name}.svg"));
+    assert!(drawn.contains(title) && !drawn.contains("small mesh"), "{drawn}");
+    folder.run(&[&["report"], &set[..]].concat()).success();
+    let page = folder.read("results/small-topology-mesh-5x5-report.html");
+    assert!(page.contains(&format!("<h1>{title}</h1>")), "{page}");
+    // A name of one's own.
+    for command in ["sweep", "plot", "compare", "report"] {
+        folder
+            .run(&[&[command, "--name", "mine", "--out", "own", "--store", "results/store.db"], &set[..]].concat())
+            .success();
+    }
+    let files = folder.files("own");
+    for file in ["mine.csv", "mine.svg", "mine-comparison.svg", "mine-report.html"] {
+        assert!(files.contains(&file.to_owned()), "{file}: {files:?}");
+    }
+    assert!(files.iter().all(|file| file.starts_with("mine")), "{files:?}");
+    assert!(folder.read("own/mine.svg").contains("mine with topology = mesh:5x5"));
+    for name in ["", "a/b", "..", ".hidden"] {
+        let message = folder.run(&["sweep", "small.toml", "--name", name]).bad_input();
+        assert!(message.contains("expected a name for files in the folder `--out`"), "{name}: {message}");
+    }
+}
+
+#[test]
+fn times_have_the_unit_that_the_experiment_asks_for() {
+    // Short cycles: in microseconds, the figures begin behind the point.
+    let folder = small();
+    let rates = "sweep.\"traffic.arrivals.rate\"=[2.0, 4.0]";
+    let set = ["small.toml", "--set", "timing.cycle_ns=0.1", "--set", rates, "--name", "fast"];
+    let value = |said: &str| -> (f64, String, String) {
+        let line = said.lines().nth(1).unwrap();
+        let words: Vec<&str> = line.split_whitespace().skip(2).collect();
+        assert_eq!(words[1], "\u{b1}", "{line}");
+        (words[0].parse().unwrap(), words[2].to_owned(), words[3].to_owned())
+    };
+    let micro = folder.run(&[&["sweep"], &set[..]].concat()).success();
+    let (mean, half, unit) = value(&micro);
+    assert_eq!(unit, "\u{b5}s");
+    let digits = half.trim_start_matches(['0', '.']).len();
+    assert!(mean < 0.1 && half.parse::<f64>().unwrap() > 0.0 && digits == 2, "as many digits as the interval: {micro}");
+    for command in ["sweep", "plot"] {
+        let said = folder.run(&[&[command, "--set", "plot.unit=cycles"], &set[..]].concat()).success();
+        let (cycles, _, unit) = value(&said);
+        assert_eq!(unit, "cycles");
+        assert!((cycles * 1e-4 / mean - 1.0).abs() < 0.05, "{said}");
+        assert!(folder.read("results/fast.svg").contains("Latency to the last destination (cycles)"));
+    }
+}
+
+#[test]
+fn replications_have_rows_on_request() {
+    let folder = small();
+    let said = folder.run(&["sweep", "small.toml", "--replications", "rows.csv"]).success();
+    assert!(said.ends_with("results/small.png, rows.csv.\n"), "{said}");
+    let table = folder.read("results/small.csv");
+    let replications: usize =
+        table.lines().skip(1).map(|line| line.split(',').nth(3).unwrap().parse::<usize>().unwrap()).sum();
+    let rows = folder.read("rows.csv");
+    assert_eq!(rows.lines().count(), 1 + replications);
+    let header: Vec<&str> = rows.lines().next().unwrap().split(',').collect();
+    assert_eq!(header[..3], ["algorithm", "traffic.arrivals.rate", "replication"]);
+    // Their mean is that of the table.
+    let column = header.iter().position(|name| *name == "latency.last.mean").unwrap();
+    let of_first: Vec<f64> = rows
+        .lines()
+        .filter(|line| line.starts_with("dual-path,0.05,"))
+        .map(|line| line.split(',').nth(column).unwrap().parse().unwrap())
+        .collect();
+    let mean = of_first.iter().sum::<f64>() / of_first.len() as f64;
+    let told: f64 = table.lines().nth(1).unwrap().split(',').nth(4).unwrap().parse().unwrap();
+    assert!((mean - told).abs() < 1e-9 * told);
+    folder.run(&["plot", "small.toml", "--replications", "rows.jsonl"]).success();
+    let lines = folder.read("rows.jsonl");
+    let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!((lines.lines().count(), &first["settings"]["algorithm"]), (replications, &"dual-path".into()));
+    assert_eq!(first["result"]["latency"]["last"]["mean"].as_f64(), Some(of_first[0]));
+    let wrong = folder.run(&["sweep", "small.toml", "--replications", "rows.txt"]).bad_input();
+    assert!(wrong.contains("expected the name of a file that ends in `.csv` or `.jsonl`"), "{wrong}");
+    let nowhere = folder.run(&["sweep", "small.toml", "--replications", "no/rows.csv"]);
+    assert!(nowhere.code != 0 && nowhere.stderr.contains("no/rows.csv"), "{nowhere:?}");
 }
