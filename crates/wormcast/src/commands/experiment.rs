@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::lab::{Experiment, Override};
+use crate::lab::{Experiment, Override, Point};
+use crate::network::is_standard_input;
+use crate::simulation::IdleSetting;
 
 /// An experiment file and settings beside it.
 #[derive(Args)]
 pub(crate) struct ExperimentArguments {
-    /// The experiment file (TOML); without it, the built-in experiment: latency against arrival rate for 10 destinations in a
+    /// The experiment file (TOML), `-` for standard input; without it, the built-in experiment: latency against arrival rate for 10 destinations in a
     /// 16x16 mesh.
     #[arg(value_name = "EXPERIMENT.toml")]
     file: Option<PathBuf>,
@@ -73,8 +75,25 @@ impl SettingArguments {
 
     /// The name for files that are made of it.
     pub(crate) fn stem(&self, file: Option<&Path>) -> String {
-        let stem = file.and_then(Path::file_stem);
-        let stem = stem.map_or_else(|| "mesh-latency-10".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let stem = file.map_or_else(|| "mesh-latency-10".to_owned(), stem);
         self.variation.as_ref().map_or(stem.clone(), |variation| format!("{stem}-{variation}"))
     }
+}
+
+/// The name for files that are made of an experiment file; of standard input, `experiment`.
+pub(super) fn stem(file: &Path) -> String {
+    let stem = file.file_stem().filter(|_| !is_standard_input(file));
+    stem.map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Warns of settings that are given although they make no difference at any of these points.
+pub(super) fn warn_of_idle(
+    experiment: &Experiment,
+    points: &[Point],
+    idle: impl Fn(usize) -> Vec<IdleSetting>,
+) -> Result<(), Failure> {
+    for setting in experiment.idle_settings(points, idle).map_err(Failure::diagnostic)? {
+        Failure::warn(&setting.to_string());
+    }
+    Ok(())
 }

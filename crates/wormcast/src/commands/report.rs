@@ -1,10 +1,11 @@
 //! `wormcast report`: experiments on a page.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
+use super::experiment::stem;
 use super::results::{Places, failure};
 use crate::failure::Failure;
 use crate::lab::{
@@ -18,7 +19,7 @@ use crate::program;
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast report experiments/quick.toml")]
 pub(crate) struct Arguments {
-    /// The experiment files (TOML).
+    /// The experiment files (TOML); `-` for standard input.
     #[arg(value_name = "EXPERIMENT.toml", required = true)]
     files: Vec<PathBuf>,
     /// A setting that replaces the files': `--set switching.buffer=4`; can be repeated.
@@ -74,8 +75,4 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     writeln!(out, "Wrote {}.", folder.join(format!("{name}.html")).display())?;
     Ok(out.flush()?)
-}
-
-fn stem(file: &Path) -> String {
-    file.file_stem().map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }

@@ -29,8 +29,7 @@ pub(crate) struct Places {
 impl Places {
     /// Makes the folder.
     pub(crate) fn make(&self) -> Result<(), Failure> {
-        fs::create_dir_all(&self.out)
-            .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", self.out.display())))
+        make_folder(&self.out)
     }
 
     /// The folder.
@@ -46,7 +45,8 @@ impl Places {
             let message = format!("there is no result store `{path}`: run `{program} sweep` first");
             return Err(Failure::BadInput(message));
         }
-        Store::open(&path).map_err(unusable)
+        // Nothing is written here: whatever is wrong with it is wrong with what is read.
+        Store::open(&path).map_err(Failure::bad_input)
     }
 
     /// The path of the store.
@@ -55,16 +55,22 @@ impl Places {
     }
 }
 
+/// Makes a folder for results, unless it is there.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::failed(format!("cannot make the folder `{}`: {error}", folder.display())))
+}
+
 /// As many threads as are asked for, or as there are cores.
 pub(crate) fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// A store that cannot be opened is the wrong choice, unless it is the disk that is full or broken.
+/// A file that is no store is the wrong choice; results that have no place are failed work.
 pub(crate) fn unusable(error: StoreError) -> Failure {
     match error {
-        StoreError::Full { .. } | StoreError::Disk { .. } => Failure::failed(error),
-        _ => Failure::bad_input(error),
+        StoreError::Foreign { .. } | StoreError::Newer { .. } | StoreError::Corrupt { .. } => Failure::bad_input(error),
+        _ => Failure::failed(error),
     }
 }
 

@@ -286,13 +286,27 @@ fn links_are_followed() {
 }
 
 #[test]
-fn the_built_in_experiment_needs_an_algorithm() {
-    let message = wormcast(&["simulate"]).bad_input();
-    assert!(
-        message.contains("`algorithm` is swept: choose one with `--set algorithm=pure-negative-first`"),
-        "{message}"
-    );
-    assert!(message.contains("(built-in experiment):"), "{message}");
+fn the_built_in_experiment_has_an_algorithm_of_its_own() {
+    let short = ["simulate", "--set", "topology=mesh:4x4", "--set", "run.messages=20", "--set", "run.warmup=0"];
+    let text = wormcast(&[&short[..], &["--set=traffic.multicast.destinations=3"]].concat()).success();
+    assert!(text.starts_with("dual-path on mesh:4x4, seed 1, "), "{text}");
+}
+
+/// Data on standard output are data only: the summary goes to standard error.
+#[test]
+fn data_on_standard_output_are_not_mixed_with_the_summary() {
+    let folder = by_hand();
+    for option in ["--deliveries", "--timeline", "--channels"] {
+        folder.run(&["simulate", "x.toml", option, "data"]).success();
+        for format in ["text", "json"] {
+            let outcome = folder.run(&["simulate", "x.toml", option, "-", "--format", format]);
+            assert_eq!((outcome.code, outcome.stdout), (0, folder.read("data")), "{option}");
+            let summary = folder.run(&["simulate", "x.toml", "--format", format]).success();
+            assert_eq!(outcome.stderr, summary, "{option}");
+        }
+    }
+    let mixed = folder.run(&["simulate", "x.toml", "--deliveries", "-", "--channels", "/dev/stdout"]).bad_input();
+    assert!(mixed.contains("`--deliveries` and `--channels` both write to standard output"), "{mixed}");
 }
 
 #[test]
