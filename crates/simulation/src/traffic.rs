@@ -217,7 +217,7 @@ impl CheckedArrivals {
         // As it was written, without hundreds of zeros.
         let short = rate.abs() <= 0.0 || (1e-6..1e12).contains(&rate.abs());
         let written = if short { rate.to_string() } else { format!("{rate:e}") };
-        if rate.is_nan() || rate <= 0.0 {
+        if !rate.is_finite() || rate <= 0.0 {
             return Err(error(
                 "arrivals.rate",
                 format!("{written} is not a positive number of messages per node per microsecond"),

@@ -13,7 +13,7 @@ use super::output::{check_one_output, is_output, summary, write_to};
 use super::{Format, write_figure, write_json};
 use crate::failure::Failure;
 use crate::lab::{PointSpec, check_file};
-use crate::network::ChannelSpace;
+use crate::network::{ChannelSpace, input_name};
 use crate::program;
 use crate::routing::{Resource, synchronous_deadlock};
 use crate::simulation::{
@@ -224,7 +224,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             write_json(&mut summary, &report)?;
         }
         Format::Text => {
-            write_text(&mut summary, &point.spec.topology, &point.spec.algorithm, &result, scenario.cycle_ns())?
+            let topology = input_name(&point.spec.topology);
+            write_text(&mut summary, topology, &point.spec.algorithm, &result, scenario.cycle_ns())?;
         }
     }
     summary.flush()?;

@@ -96,7 +96,7 @@ fn refusals_are_explained() {
     assert!(on_mesh(r#""source":-1,"destinations":[]"#).contains("expected a node's number or text such as"));
     assert!(on_mesh(r#""source":0,"destinations":7"#).contains("expected an array of nodes or text such as"));
     let misspelt = on_mesh(r#""source":0,"destinations":[],"port":"one""#);
-    assert_eq!(misspelt, "unknown field `port` at column 78; did you mean `ports`?");
+    assert_eq!(misspelt, "unknown field `port` at column 81; did you mean `ports`?");
     assert!(
         on_mesh(r#""source":0,"destinations":[],"ports":"two""#)
             .contains("unknown value `two`, expected one of one, all at column")
@@ -128,12 +128,12 @@ fn other_json_is_refused_in_plain_words() {
         refusal(&format!(r#"{{"topology":"mesh:2x2","algorithm":"separate","source":0,"destinations":[1],{field}}}"#))
     };
     for (field, expected) in [
-        (r#""ports":5"#, "invalid type: integer `5`, expected `one` or `all`"),
-        (r#""ports":[]"#, "invalid type: sequence, expected `one` or `all`"),
+        (r#""ports":5"#, "invalid type: number `5`, expected `one` or `all`"),
+        (r#""ports":[]"#, "invalid type: a list, expected `one` or `all`"),
         (r#""seed":-1"#, "expected a whole number, not negative"),
         (r#""flit_bits":0"#, "expected a whole number from 1 to 4294967295"),
         (r#""flit_bits":"x""#, "expected a whole number from 1 to 4294967295"),
-        (r#""routing":5"#, "invalid type: integer `5`, expected a string"),
+        (r#""routing":5"#, "invalid type: number `5`, expected a string"),
     ] {
         let error = with(field);
         assert!(error.contains(expected), "{error}");

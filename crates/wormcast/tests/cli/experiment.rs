@@ -168,7 +168,7 @@ fn mistakes_in_a_trace_are_pointed_at() {
     let folder = Folder::with(&[("x.toml", TRACED), ("messages.txt", "# none\n\n")]);
     refused(&folder, "x.toml", &["messages.txt: no messages", "x.toml:3:17"]);
     folder.write("messages.txt", &[0, 255, 254, 10]);
-    refused(&folder, "x.toml", &["cannot read `messages.txt`", "UTF-8"]);
+    refused(&folder, "x.toml", &["messages.txt:1: the bytes are not UTF-8", "x.toml:3:17"]);
     std::fs::remove_file(folder.path().join("messages.txt")).unwrap();
     refused(&folder, "x.toml", &["cannot read `messages.txt`: No such file", "x.toml:3:17"]);
     std::fs::create_dir(folder.path().join("messages.txt")).unwrap();

@@ -165,10 +165,10 @@ fn what_a_sweep_cannot_use_is_said_before_it_runs() {
     folder.write("short.db", b"x");
     let message = refused(&["--store", "short.db"]);
     assert!(message.contains("`short.db` is not a result store"), "{message}");
-    let message = refused(&["--store", "."]);
-    assert!(message.contains("it is a directory"), "{message}");
-    let message = refused(&["--store", "no/such/store.db"]);
-    assert!(message.contains("there is no directory `no/such`"), "{message}");
+    for (store, said) in [(".", "it is a directory"), ("no/such/store.db", "there is no directory `no/such`")] {
+        let outcome = folder.run(&["sweep", "small.toml", "--store", store]);
+        assert!(outcome.code == 1 && outcome.stderr.contains(said), "{outcome:?}");
+    }
 }
 
 /// What there is to say about points comes from the simulation as well: a header that no path can carry.
