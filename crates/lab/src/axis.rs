@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::Diagnostic;
 use crate::document::{Document, Value, key_path, respan};
 use crate::file::{Range, Scale};
 
@@ -106,12 +106,11 @@ fn collect(
         };
         let root = path[0].as_str();
         if !SWEEPABLE.contains(&root) {
-            let message = if ["title", "stop", "plot", "claim", "sweep"].contains(&root) {
-                format!("`{root}` is no setting of a run and cannot be swept")
-            } else {
-                format!("`{key}` names no setting: expected a path that starts with one of {}", SWEEPABLE.join(", "))
-            };
-            return Err(document.error(name.span(), message).with_help(did_you_mean(root, SWEEPABLE)));
+            if ["title", "stop", "plot", "claim", "sweep"].contains(&root) {
+                return error(name.span(), format!("`{root}` is no setting of a run and cannot be swept"));
+            }
+            let problem = document.error(name.span(), format!("`{key}` names no setting"));
+            return Err(problem.expecting(root, SWEEPABLE));
         }
         let axis = |values, log| Axis { key: key.clone(), path: path.clone(), span: name.span(), values, log };
         match value.get_ref() {

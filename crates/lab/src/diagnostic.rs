@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use wormcast_network::{nearest, short_list};
 
 /// An error in an experiment file or in an argument that overrides one of its settings.
 ///
@@ -61,6 +62,17 @@ impl Diagnostic {
     #[must_use]
     pub(crate) fn with_help(mut self, help: Option<String>) -> Self {
         self.help = help;
+        self
+    }
+
+    /// The same with what was expected in the place of a name that there is not: the nearest name as advice, or, if none is near, a
+    /// short list behind the message.
+    #[must_use]
+    pub(crate) fn expecting<'a>(mut self, given: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Self {
+        match did_you_mean(given, names.clone()) {
+            None => self.message = format!("{}: expected one of {}", self.message, short_list(names)),
+            help => self.help = help,
+        }
         self
     }
 
@@ -127,12 +139,13 @@ impl fmt::Display for Diagnostic {
 impl std::error::Error for Diagnostic {}
 
 /// `did you mean …?` for the candidate nearest to what was given, if one is near enough.
-pub(crate) fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    wormcast_network::nearest(given, candidates).map(|name| format!("did you mean `{name}`?"))
+fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(given, candidates).map(|name| format!("did you mean `{name}`?"))
 }
 
-/// A deserializer's message in the words of the file's author, and advice.
-pub(crate) fn reword(message: &str) -> (String, Option<String>) {
+/// A message of serde in the words of the file's author, without the names of the program's types; and advice, such as the nearest
+/// name.
+pub fn plain_words(message: &str) -> (String, Option<String>) {
     let mut text = message.trim().to_owned();
     for (rust, plain) in [
         ("expected u32", "expected a whole number from 0 to 4294967295"),
@@ -149,22 +162,32 @@ pub(crate) fn reword(message: &str) -> (String, Option<String>) {
         ("unknown field ", "unknown setting "),
         ("missing field ", "missing setting "),
         ("duplicate key", "this setting or table is there twice"),
+        ("expected a nonzero u32", "expected a whole number from 1 to 4294967295"),
+        ("integer number overflowed", "this number is too large"),
+        ("expected ident", "this is no JSON"),
     ] {
         text = text.replace(rust, plain);
+    }
+    if let Some(at) = text.find(" as i128").or_else(|| text.find(" as u128")) {
+        text.replace_range(at..at + " as i128".len(), " is too large");
+        text = text.replace("invalid type: ", "");
     }
     if (text.contains("expected struct ") || text.contains("expected a map"))
         && let Some(at) = text.find("expected ")
     {
         text.replace_range(at.., "expected a table of settings");
     }
-    let unknown = ["unknown setting `", "unknown variant `"].iter().any(|start| text.starts_with(start));
-    let help = unknown.then(|| {
-        // What was given is the first quoted name, the valid ones follow.
-        let mut names = text.split('`').skip(1).step_by(2);
-        let given = names.next().unwrap_or_default();
-        did_you_mean(given, names)
-    });
-    (text.replace("unknown variant ", "unknown value "), help.flatten())
+    let text = text.replace("unknown variant ", "unknown value ");
+    let Some((problem, _)) = text.split_once("`, expected ").filter(|_| text.starts_with("unknown ")) else {
+        return (text, None);
+    };
+    // What was given is the first quoted name, the valid ones follow.
+    let (problem, mut names) = (format!("{problem}`"), text.split('`').skip(1).step_by(2));
+    let given = names.next().unwrap_or_default();
+    match did_you_mean(given, names.clone()) {
+        None => (format!("{problem}, expected one of {}", short_list(names)), None),
+        help => (problem, help),
+    }
 }
 
 #[cfg(test)]
@@ -189,11 +212,15 @@ mod tests {
 
     #[test]
     fn messages_are_in_the_words_of_the_author() {
-        let (message, help) = reword("unknown field `buffr`, expected one of `model`, `buffer`");
-        assert_eq!(message, "unknown setting `buffr`, expected one of `model`, `buffer`");
+        let (message, help) = plain_words("unknown field `buffr`, expected one of `model`, `buffer`");
+        assert_eq!(message, "unknown setting `buffr`");
         assert_eq!(help.as_deref(), Some("did you mean `buffer`?"));
-        let (message, _) = reword("invalid type: string \"x\", expected u32");
+        let (message, help) = plain_words("unknown variant `x`, expected `model` or `buffer`");
+        assert_eq!((message.as_str(), help), ("unknown value `x`, expected one of model, buffer", None));
+        let (message, _) = plain_words("invalid type: string \"x\", expected u32");
         assert_eq!(message, "invalid type: string \"x\", expected a whole number from 0 to 4294967295");
-        assert_eq!(reword("invalid type: map, expected a sequence").0, "invalid type: a table, expected a list");
+        let (message, _) = plain_words("invalid type: integer `99999999999999999999` as i128, expected u64");
+        assert_eq!(message, "number `99999999999999999999` is too large, expected a whole number, not negative");
+        assert_eq!(plain_words("invalid type: map, expected a sequence").0, "invalid type: a table, expected a list");
     }
 }

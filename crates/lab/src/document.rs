@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeString, DeTable, DeValue, ValueDeserializer};
 
-use crate::diagnostic::{Diagnostic, reword};
+use crate::diagnostic::{Diagnostic, plain_words};
 
 /// A table whose keys and values know where they come from.
 pub(crate) type Tree<'a> = DeTable<'a>;
@@ -41,7 +41,7 @@ impl Override {
 
     /// From another option of the command line that stands for a setting, as `--seed 7` does for `seed`. Errors name it.
     pub fn option(option: &str, key: &str, value: &str) -> Self {
-        Self { argument: format!("{option} {value}"), key: key.to_owned(), value: value.to_owned() }
+        Self { argument: format!("{option} {}", value.trim_matches('"')), key: key.to_owned(), value: value.to_owned() }
     }
 }
 
@@ -299,7 +299,7 @@ impl Document {
     }
 
     fn serde_error(&self, error: &toml::de::Error) -> Diagnostic {
-        let (message, help) = reword(error.message());
+        let (message, help) = plain_words(error.message());
         match error.span() {
             Some(span) => self.error(span, message),
             None => Diagnostic::file(&self.path, message),

@@ -1,24 +1,26 @@
 //! Experiments: files read, checked and unrolled into points.
 
 mod claims;
+mod idle;
 mod name;
 mod versions;
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::Read;
+use std::fmt::Display;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::DeValue;
 use wormcast_multicast::own_revision;
-use wormcast_network::TopologySpec;
+use wormcast_network::{STANDARD_INPUT, TopologySpec, input_name, is_standard_input, read_input};
 use wormcast_routing::routing_has_root;
 use wormcast_simulation::{Mode, Switching};
 
 pub use self::name::file_part;
 use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
 use crate::claim::Claim;
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::Diagnostic;
 use crate::document::{Document, Override, Tree};
 use crate::figure::Figure;
 use crate::file::{ExperimentFile, PlotSettings, Stop, TimeUnit};
@@ -81,17 +83,15 @@ impl Experiment {
     /// The experiment that the program carries: latency against arrival rate for 10 destinations in a 16x16 mesh.
     pub const BUILT_IN: &'static str = BUILT_IN;
 
-    /// Reads an experiment file.
+    /// Reads an experiment file; `-` is standard input, and files that this one names are then relative to the present directory.
     ///
     /// # Errors
     /// If it cannot be read, and as [`parse`](Self::parse).
     pub fn read(path: &Path, overrides: &[Override]) -> Result<Self, Diagnostic> {
-        let name = path.display().to_string();
+        let name = input_name(&path.display().to_string()).to_owned();
         let unreadable = |error| Diagnostic::file(&name, format!("cannot read the experiment file: {error}"));
-        let mut bytes = Vec::new();
         // A device may have no end.
-        let file = std::fs::File::open(path).map_err(unreadable)?;
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        let bytes = read_input(path, "the experiment file", MAX_BYTES + 1).map_err(unreadable)?;
         if bytes.len() as u64 > MAX_BYTES {
             return Err(Diagnostic::file(
                 &name,
@@ -405,18 +405,19 @@ impl Experiment {
         let resolved = self.topology(choice, &topology)?;
         let algorithm = file.algorithm.ok_or_else(|| missing("algorithm", "dual-path"))?;
         let network_file = if let TopologySpec::File(path) = &resolved { Some(PathBuf::from(path)) } else { None };
-        let trace = file.traffic.trace.as_ref().map(|trace| self.directory.join(trace));
-        for (key, path) in [("topology", network_file), ("traffic.trace", trace)] {
+        let trace = file.traffic.trace.as_ref().map(|trace| self.beside(trace));
+        for (key, path, what) in [("topology", network_file, "the network"), ("traffic.trace", trace, "the trace")] {
             let Some(path) = path else { continue };
-            if path.exists() && !path.is_file() && !path.is_dir() {
+            if !is_standard_input(&path) && path.exists() && !path.is_file() && !path.is_dir() {
                 // What a pipe or a device gives is gone before it is needed again, or has no end.
                 return Err(self.error_at(choice, key, format!("`{}` is not a file", path.display())));
             }
             let digest = if let Some(digest) = digests.get(&path) {
                 digest.clone()
             } else {
-                let bytes = std::fs::read(&path).map_err(|error| {
-                    self.error_at(choice, key, format!("cannot read `{}`: {error}", path.display()))
+                let bytes = read_input(&path, what, u64::MAX).map_err(|error| {
+                    let name = path.display().to_string();
+                    self.error_at(choice, key, format!("cannot read `{}`: {error}", input_name(&name)))
                 })?;
                 digests.entry(path).or_insert(sha256(&bytes)).clone()
             };
@@ -452,18 +453,25 @@ impl Experiment {
 
     /// The topology that a text names; files are looked for beside the experiment file.
     pub(crate) fn topology(&self, choice: &[usize], text: &str) -> Result<TopologySpec, Diagnostic> {
-        let beside = self.directory.join(text.trim());
-        match text.parse::<TopologySpec>() {
-            Ok(spec) if !matches!(spec, TopologySpec::File(_)) => Ok(spec),
-            _ if beside.is_file() => Ok(TopologySpec::File(beside.display().to_string())),
-            Ok(_) => Err(self.error_at(choice, "topology", format!("there is no file `{}`", beside.display()))),
-            Err(error) => Err(self.error_at(choice, "topology", error.to_string())),
+        let beside = self.beside(text.trim());
+        let not_there = |problem: &dyn Display| {
+            self.error_at(choice, "topology", format!("cannot read `{}`: {problem}", beside.display()))
+        };
+        match (text.parse::<TopologySpec>(), std::fs::metadata(&beside)) {
+            (Ok(spec), _) if !matches!(spec, TopologySpec::File(_)) => Ok(spec),
+            _ if is_standard_input(&beside) => Ok(TopologySpec::File(STANDARD_INPUT.to_owned())),
+            (_, Ok(found)) if found.is_dir() => Err(not_there(&"it is a directory")),
+            (_, Ok(_)) => Ok(TopologySpec::File(beside.display().to_string())),
+            (Ok(_), Err(error)) => Err(not_there(&error)),
+            // Without permission to look, nobody knows whether it is there.
+            (Err(_), Err(error)) if error.kind() == ErrorKind::PermissionDenied => Err(not_there(&error)),
+            (Err(error), _) => Err(self.error_at(choice, "topology", error.to_string())),
         }
     }
 
-    /// Where the experiment file is.
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
+    /// The path of a file that the experiment file names: relative to that; `-` is standard input.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        if is_standard_input(name) { PathBuf::from(name) } else { self.directory.join(name) }
     }
 
     fn check_stop(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
@@ -500,8 +508,8 @@ impl Experiment {
         for (key, given, names) in [("x", &self.plot.x, &x_names), ("series", &self.plot.series, &swept)] {
             let Some(given) = given.as_deref().filter(|given| !names.contains(given)) else { continue };
             let place = Document::place(tree, &format!("plot.{key}"));
-            let message = format!("`{given}` is not swept: expected one of {}", names.join(", "));
-            return Err(self.document.error(place, message).with_help(did_you_mean(given, names.iter().copied())));
+            let problem = self.document.error(place, format!("`{given}` is not swept"));
+            return Err(problem.expecting(given, names.iter().copied()));
         }
         let text =
             |axis: &&Axis| Some(&axis.key) == self.plot.x.as_ref() && !axis.values.iter().all(|v| v.json.is_number());

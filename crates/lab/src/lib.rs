@@ -60,7 +60,7 @@ mod window;
 pub use comparison::{
     Compared, ComparedPoint, Crossing, Decision, Relation, SeriesComparison, Standing, State, compare_series,
 };
-pub use diagnostic::Diagnostic;
+pub use diagnostic::{Diagnostic, plain_words};
 pub use document::Override;
 pub use experiment::{Experiment, file_part};
 pub use figure::{Figure, setting_unit};

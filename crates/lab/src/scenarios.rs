@@ -7,7 +7,9 @@ use thiserror::Error;
 use wormcast_multicast::{Algorithm, AlgorithmError, FaultError, Faults, Options, algorithm_by_name};
 use wormcast_network::{Network, TopologySpec};
 use wormcast_routing::TreeError;
-use wormcast_simulation::{EngineChoice, Mode, RunResult, Scenario, SimulationError, Traffic, Warmup, simulate};
+use wormcast_simulation::{
+    EngineChoice, IdleSetting, Mode, RunResult, Scenario, SimulationError, Traffic, Warmup, simulate,
+};
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
@@ -72,6 +74,17 @@ enum Work {
 }
 
 impl Job {
+    /// The settings that would make no difference to what is done, as [`Experiment::idle_settings`] asks.
+    pub fn idle_settings(&self) -> Vec<IdleSetting> {
+        match &self.0 {
+            Work::Simulate(scenario) => scenario.idle_settings(),
+            Work::Trees(_) => {
+                let idle = |key| IdleSetting { key, reason: "`mode = \"trees\"` sends nothing".to_owned() };
+                ["switching", "timing"].map(idle).into()
+            }
+        }
+    }
+
     /// Does it once, with this seed, and with so many messages if it simulates.
     pub(crate) fn run(&self, engine: EngineChoice, seed: u64, messages: Option<u64>) -> Result<RunResult, JobError> {
         match &self.0 {
@@ -146,7 +159,7 @@ impl Workshop {
         let algorithm = self.algorithm(experiment, point, &network)?;
         let mut traffic = spec.traffic.clone();
         if let Some(trace) = &mut traffic.trace {
-            *trace = experiment.directory().join(&*trace).display().to_string();
+            *trace = experiment.beside(trace).display().to_string();
         }
         let scenario = Scenario::new(network, algorithm, &spec.switching, &spec.timing, &traffic, &spec.run)
             .map_err(|problem| experiment.error_at(&point.choice, &problem.key, problem.to_string()))?;

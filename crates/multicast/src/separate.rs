@@ -1,7 +1,7 @@
 //! Separate addressing: one unicast for each destination.
 
 use wormcast_network::{Network, Shape};
-use wormcast_routing::{Dependencies, RoutingRelation, routing_by_name};
+use wormcast_routing::{Dependencies, RoutingError, RoutingRelation, routing_by_name};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
 use crate::plan::{Plan, Worm};
@@ -36,7 +36,15 @@ impl Separate {
             Shape::Butterfly(_) | Shape::Omega(_) => "destination-tag",
             _ => "e-cube",
         });
-        Ok(Self { routing: routing_by_name(name, network, &options.of_routing())? })
+        let routing = routing_by_name(name, network, &options.of_routing());
+        let routing = routing.map_err(|error| match error {
+            RoutingError::Unsupported(problem) if options.routing.is_none() => {
+                let hint = "`up-down` is for any network: `--routing up-down`, or `routing = \"up-down\"` in a file";
+                RoutingError::Unsupported(problem.with_hint(hint))
+            }
+            other => other,
+        })?;
+        Ok(Self { routing })
     }
 }
 

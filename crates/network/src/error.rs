@@ -2,32 +2,36 @@
 
 use thiserror::Error;
 
+/// A number of routers in figures that can be read.
+fn number(routers: u128) -> String {
+    const LARGEST: u128 = 1_000_000_000_000;
+    if routers > LARGEST { format!("more than {LARGEST}") } else { routers.to_string() }
+}
+
 /// A topology that cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TopologyError {
     /// The specification's family is unknown, and no file of that name exists.
-    #[error("unknown topology `{given}`: expected {expected}{hint}")]
+    #[error("unknown topology `{given}`{hint}")]
     Unknown {
         /// What was given.
         given: String,
-        /// The forms that are understood.
-        expected: &'static str,
-        /// The nearest valid name, as `; did you mean …?`, or nothing.
+        /// The nearest valid name, or the forms that are understood, as the end of the message.
         hint: String,
     },
     /// The part behind the colon does not fit its family.
-    #[error("topology `{given}`: {problem}; expected {expected}")]
+    #[error("topology `{given}`: {problem}{}", if .expected.is_empty() { String::new() } else { format!("; expected {expected}") })]
     Malformed {
         /// What was given.
         given: String,
         /// What is wrong with it.
         problem: String,
-        /// A form that would be right.
+        /// A form that would be right; empty where the problem says it.
         expected: String,
     },
     /// The topology exceeds what 32-bit ids address comfortably.
-    #[error("topology `{given}` has {routers} routers; at most {limit} are supported")]
+    #[error("topology `{given}` has {} routers; at most {limit} are supported", number(*routers))]
     TooLarge {
         /// What was given.
         given: String,

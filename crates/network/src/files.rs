@@ -4,10 +4,10 @@
 //! [`Display`](std::fmt::Display). Parsers take text that may come from anywhere: they report the line and the reason, and
 //! take time and memory linear in the text, within the limits of [`NetworkBuilder`](crate::NetworkBuilder).
 
-use std::io::Read;
 use std::path::Path;
 
 use crate::error::TopologyError;
+use crate::input::{ReadError, input_name, read_text};
 use crate::network::Network;
 
 mod anynet;
@@ -139,34 +139,13 @@ impl FileFormat {
 /// # Errors
 /// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], is not UTF-8, or makes no sense.
 pub(crate) fn read(path: &str) -> Result<Network, TopologyError> {
-    let text = read_text(path)?;
-    FileFormat::of(path, &text).parse(path, &text)
-}
-
-/// Reads a text file.
-///
-/// # Errors
-/// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], or is not UTF-8.
-pub fn read_text(path: &str) -> Result<String, TopologyError> {
-    let unreadable = |reason: String| TopologyError::Unreadable { path: path.to_owned(), reason };
-    let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
-    let mut bytes = Vec::new();
-    // A pipe or a device has no length to ask for: stop reading behind the limit.
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(unreadable(format!("it has more than {MAX_FILE_BYTES} bytes, the most that are supported")));
-    }
-    String::from_utf8(bytes).map_err(|error| TopologyError::File {
-        path: path.to_owned(),
-        line: line_at(error.as_bytes(), error.utf8_error().valid_up_to()),
-        problem: "the bytes are not UTF-8".to_owned(),
-        expected: "text",
-    })
-}
-
-/// The number of the line, from 1, in which a byte lies.
-fn line_at(text: &[u8], offset: usize) -> usize {
-    1 + line_ends(&text[..offset.min(text.len())])
+    let text = read_text(path, "the network", MAX_FILE_BYTES).map_err(|error| match error {
+        ReadError::Unreadable { path, reason } => TopologyError::Unreadable { path, reason },
+        ReadError::NotText { path, line } => {
+            TopologyError::File { path, line, problem: "the bytes are not UTF-8".to_owned(), expected: "text" }
+        }
+    })?;
+    FileFormat::of(path, &text).parse(input_name(path), &text)
 }
 
 /// The number of line ends.

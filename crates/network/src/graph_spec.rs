@@ -7,7 +7,7 @@ use crate::builder::MAX_LINKS;
 use crate::decimal::Decimal;
 use crate::error::TopologyError;
 use crate::generate::{self, Links};
-use crate::nearest::nearest;
+use crate::nearest::did_you_mean;
 use crate::network::Network;
 use crate::spec::MAX_ROUTERS;
 
@@ -98,9 +98,15 @@ impl<'t> Given<'t> {
             };
             let (key, value) = (key.trim(), value.trim());
             let Some(&known) = keys.iter().find(|&&known| known == key) else {
-                let hint = nearest(key, keys.iter().copied())
-                    .map_or_else(|| format!("the keys are {}", list(keys)), |key| format!("did you mean `{key}`?"));
-                return Err(given.error(format!("there is no key `{key}`; {hint}")));
+                let problem = format!("there is no key `{key}`");
+                return Err(match did_you_mean(key, keys.iter().copied()) {
+                    hint if hint.is_empty() => given.error(format!("{problem}; the keys are {}", list(keys))),
+                    hint => TopologyError::Malformed {
+                        given: spec.to_owned(),
+                        problem: format!("{problem}{hint}"),
+                        expected: String::new(),
+                    },
+                });
             };
             if given.values.iter().any(|&(key, _)| key == known) {
                 return Err(given.error(format!("`{known}` is given twice")));

@@ -47,6 +47,7 @@ mod generate;
 mod graph_spec;
 mod grid;
 mod ids;
+mod input;
 mod measure;
 mod nearest;
 mod network;
@@ -63,13 +64,14 @@ pub use drawing::{Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_
 pub use error::{NodeError, TopologyError};
 pub use files::{
     FileFormat, MAX_FILE_BYTES, NetworkAnynet, NetworkEdgeList, NetworkIbsim, NetworkNodeLink, as_fabric,
-    parse_edge_list, read_text,
+    parse_edge_list,
 };
 pub use graph_spec::GraphSpec;
 pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
+pub use input::{ReadError, STANDARD_INPUT, input_name, is_standard_input, read_input, read_text, take_standard_input};
 pub use measure::{Degrees, Distances};
-pub use nearest::{did_you_mean, nearest};
+pub use nearest::{did_you_mean, expected_name, nearest, short_list};
 pub use network::{AdapterPort, Network};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};

@@ -10,13 +10,36 @@ const LONGEST: usize = 64;
 /// are wrong, missing or exchanged.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let short = candidates.into_iter().take(MOST).filter(|name| name.len().max(given.len()) <= LONGEST);
-    let (distance, name) = short.map(|name| (strsim::damerau_levenshtein(given, name), name)).min()?;
+    // Capitals instead of small letters are no mistake of their own.
+    let lower = given.to_lowercase();
+    let distance = |name: &str| strsim::damerau_levenshtein(&lower, &name.to_lowercase());
+    let (distance, name) = short.map(|name| (distance(name), name)).min()?;
     (3 * distance <= given.len().max(name.len()) + 1).then_some(name)
 }
 
 /// The same as the end of a message: `; did you mean …?`, or nothing.
 pub fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, candidates).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// Names for a message: all of them, or of many the first ones and how many more there are.
+pub fn short_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST_LISTED: usize = 10;
+    const FIRST: usize = 6;
+    let names: Vec<&str> = names.into_iter().collect();
+    if names.len() <= MOST_LISTED {
+        return names.join(", ");
+    }
+    format!("{}, and {} more", names[..FIRST].join(", "), names.len() - FIRST)
+}
+
+/// What was expected in the place of a name that there is not, as the end of a message: `; did you mean …?`, or, if no name is near,
+/// `: expected one of …` with a [short list](short_list).
+pub fn expected_name<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    match did_you_mean(given, candidates.clone()) {
+        hint if hint.is_empty() => format!(": expected one of {}", short_list(candidates)),
+        hint => hint,
+    }
 }
 
 #[cfg(test)]
@@ -28,11 +51,22 @@ mod tests {
         let names = ["mesh", "torus", "turn-prohibition", "up"];
         assert_eq!(nearest("tours", names), Some("torus"));
         assert_eq!(nearest("turnprohibtion", names), Some("turn-prohibition"));
+        assert_eq!(nearest("MESH", names), Some("mesh"));
         assert_eq!(nearest("ring", names), None);
         // Short names are near to anything.
         assert_eq!(nearest("x", names), None);
         assert_eq!(nearest(&"m".repeat(65), [&*"m".repeat(64)]), None);
         assert_eq!(did_you_mean("msh", names), "; did you mean `mesh`?");
         assert_eq!(did_you_mean("", names), "");
+    }
+
+    #[test]
+    fn what_was_expected_is_short() {
+        let names = ["mesh", "torus", "turn-prohibition", "up"];
+        assert_eq!(expected_name("msh", names), "; did you mean `mesh`?");
+        assert_eq!(expected_name("ring", names), ": expected one of mesh, torus, turn-prohibition, up");
+        let many: Vec<String> = (10..36).map(|number| format!("name-{number}")).collect();
+        let text = short_list(many.iter().map(String::as_str));
+        assert_eq!(text, "name-10, name-11, name-12, name-13, name-14, name-15, and 20 more");
     }
 }

@@ -1,6 +1,7 @@
 //! Topology specifications: the text that names a network.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -9,6 +10,7 @@ use crate::builder::{MAX_LINKS, MAX_NODES, MAX_PORT};
 use crate::error::TopologyError;
 use crate::graph_spec::{GRAPHS, GraphSpec};
 use crate::grid::Grid;
+use crate::input::is_standard_input;
 use crate::nearest::did_you_mean;
 use crate::network::Network;
 use crate::one_way::{Wiring, one_way};
@@ -18,12 +20,15 @@ use crate::stages::Stages;
 /// The most routers that a network may have: 16 times a 1024x1024 mesh.
 pub const MAX_ROUTERS: usize = 1 << 24;
 
-/// The forms of a topology specification, for messages and help.
+/// The forms of a topology specification, for help.
 pub const TOPOLOGY_FORMS: &str = "`mesh:AxBx…`, `torus:AxBx…`, `hypercube:N`, `bmin:KxL`, `butterfly:KxL`, `omega:KxL`, `random:nodes=N,degree=D,seed=S`, \
     `regular:nodes=N,degree=D,seed=S`, `small-world:nodes=N,degree=D,rewire=P,seed=S`, `tree:nodes=N,seed=S`, `ring:N`, \
     `complete:N`, `petersen`, or the path of a file (edge list, GraphML, node-link JSON, anynet, ibsim, ibnetdiscover)";
 const GRIDS: [(&str, &str); 3] = [("mesh", "mesh:16x16"), ("torus", "torus:16x16"), ("hypercube", "hypercube:10")];
 const MULTISTAGE: [(&str, &str); 3] = [("bmin", "bmin:4x3"), ("butterfly", "butterfly:4x3"), ("omega", "omega:4x3")];
+
+/// Some forms, for messages.
+const EXPECTED: &str = "a form such as `mesh:16x16`, `torus:8x8`, `hypercube:10` or `random:nodes=256,degree=4,seed=7`, or the path of a file";
 
 /// The families of topologies, each with an example.
 fn families() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -34,7 +39,7 @@ fn families() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// path.
 ///
 /// What starts with a family's name and a colon is of that family, and `petersen` alone is too; everything else is a path,
-/// which has to exist. A file of such a name has a path that is none: `./petersen`.
+/// which has to exist, or `-`, standard input. A file of such a name has a path that is none: `./petersen`.
 ///
 /// ```
 /// use wormcast_network::TopologySpec;
@@ -72,18 +77,21 @@ impl FromStr for TopologySpec {
 
     fn from_str(text: &str) -> Result<Self, TopologyError> {
         let given = text.trim();
-        let hint = |family| did_you_mean(family, families().map(|(name, _)| name));
-        let unknown = |hint| TopologyError::Unknown { given: given.to_owned(), expected: TOPOLOGY_FORMS, hint };
+        let unknown = |hint| TopologyError::Unknown { given: given.to_owned(), hint };
+        let meant = |family| match did_you_mean(family, families().map(|(name, _)| name)) {
+            hint if hint.is_empty() => format!("; expected {EXPECTED}"),
+            hint => hint,
+        };
         if given == "petersen" {
             return Ok(Self::Graph(GraphSpec::Petersen));
         }
         let Some((family, rest)) = given.split_once(':') else {
-            return if Path::new(given).exists() {
+            return if is_there(given)? {
                 Ok(Self::File(given.to_owned()))
-            } else if let Some((_, example)) = families().find(|&(name, _)| name == given) {
-                Err(unknown(format!("; `{given}` needs its size, as in `{example}`")))
+            } else if let Some((family, example)) = family_without_colon(given) {
+                Err(unknown(format!(": `{family}` needs its size, as in `{example}`")))
             } else {
-                Err(unknown(format!("{}; there is no such file", hint(given))))
+                Err(unknown(format!(": there is no such file{}", meant(given))))
             };
         };
         if let Some(graph) = GraphSpec::parse(given, family, rest)? {
@@ -113,9 +121,31 @@ impl FromStr for TopologySpec {
             "bmin" => multistage(given, rest, "bmin").map(|(radix, stages)| Self::Bmin(radix, stages)),
             "butterfly" => multistage(given, rest, family).map(|(radix, stages)| Self::Butterfly(radix, stages)),
             "omega" => multistage(given, rest, family).map(|(radix, stages)| Self::Omega(radix, stages)),
-            _ if Path::new(given).exists() => Ok(Self::File(given.to_owned())),
-            _ => Err(unknown(hint(family))),
+            _ if is_there(given)? => Ok(Self::File(given.to_owned())),
+            _ => Err(unknown(meant(family))),
         }
+    }
+}
+
+/// The family, with an example, of what was meant as a specification and has no colon: `mesh`, `mesh 4x4`, `mesh=4x4`, `mesh4x4`.
+fn family_without_colon(given: &str) -> Option<(&'static str, &'static str)> {
+    let letters = given.find(|c: char| !c.is_ascii_alphabetic() && c != '-').unwrap_or(given.len());
+    let (family, rest) = given.split_at(letters);
+    let is_size = rest.is_empty()
+        || !rest.contains(['.', '/']) && rest.starts_with(|c: char| " =,".contains(c) || c.is_ascii_digit());
+    families().find(|&(name, _)| is_size && name == family.to_ascii_lowercase())
+}
+
+/// Whether there is a file of this name; standard input always is.
+fn is_there(path: &str) -> Result<bool, TopologyError> {
+    if is_standard_input(path) {
+        return Ok(true);
+    }
+    // Without permission to look, nobody knows; a name that no file can have is none.
+    match Path::new(path).try_exists() {
+        Ok(there) => Ok(there),
+        Err(error) if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::InvalidInput) => Ok(false),
+        Err(error) => Err(TopologyError::Unreadable { path: path.to_owned(), reason: error.to_string() }),
     }
 }
 
@@ -224,11 +254,15 @@ mod tests {
     #[test]
     fn errors_name_the_nearest_valid_form() {
         assert!(message("mesh").contains("needs its size, as in `mesh:16x16`"));
+        for written in ["mesh 4x4", "mesh=4x4", "Mesh4x4"] {
+            assert!(message(written).ends_with(": `mesh` needs its size, as in `mesh:16x16`"), "{written}");
+        }
+        assert!(message("mesh2.edges").contains("there is no such file"));
         assert!(message("hypercub:4").ends_with("did you mean `hypercube`?"));
         assert!(message("mesh:4xx4").contains("`` is not an extent"));
         assert!(message("mesh:0x4").contains("an extent of 0 leaves no routers"));
         assert!(message("mesh:99999x99999").contains("has 9999800001 routers"));
-        assert!(message("hypercube:500").contains("routers; at most"));
+        assert!(message("hypercube:500").contains("has more than 1000000000000 routers; at most"));
         assert!(message("hypercube:0").contains("at least one dimension"));
         assert!(message("bmin").contains("needs its size, as in `bmin:4x3`"));
         assert!(message("bmni:4x2").ends_with("did you mean `bmin`?"));

@@ -34,7 +34,17 @@ impl RoutingRelation for ECube {
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
         match network.shape().grid() {
             Some(_) => Ok(()),
-            None => Err(Unsupported::new(self.name(), "a mesh, a torus or a hypercube", network)),
+            None => {
+                let problem = Unsupported::new(self.name(), "a mesh, a torus or a hypercube", network);
+                Err(match network.shape() {
+                    Shape::Bmin(_) => problem.with_hint("`turnaround` is for such networks"),
+                    Shape::Butterfly(_) | Shape::Omega(_) => {
+                        problem.with_hint("`destination-tag` is for such networks")
+                    }
+                    _ => problem
+                        .with_hint("`up-down` and `turn-prohibition` are for any network with channels both ways"),
+                })
+            }
         }
     }
 

@@ -1,7 +1,9 @@
 //! Destination-only forwarding tables: what switches of InfiniBand and Ethernet route by.
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Network, NodeId, RouterId, TopologyError, read_text};
+use wormcast_network::{
+    ChannelId, MAX_FILE_BYTES, Network, NodeId, ReadError, RouterId, TopologyError, input_name, read_text,
+};
 
 use crate::relation::{RoutingRelation, Unsupported, made_for};
 
@@ -239,10 +241,13 @@ impl Place<'_> {
 /// # Errors
 /// If the file cannot be read or makes no sense.
 pub fn read_tables(network: &Network, path: &str) -> Result<ForwardingTables, TablesError> {
-    let text = read_text(path).map_err(|error| match error {
-        TopologyError::Unreadable { path, reason } => TablesError::Unreadable { path, reason },
-        other => TablesError::Network(other),
+    let text = read_text(path, "the forwarding tables", MAX_FILE_BYTES).map_err(|error| match error {
+        ReadError::NotText { path, line } => {
+            TablesError::File { path, line, problem: "the bytes are not UTF-8".to_owned(), expected: "text" }
+        }
+        ReadError::Unreadable { path, reason } => TablesError::Unreadable { path, reason },
     })?;
+    let path = input_name(path);
     if text.lines().any(|line| line.trim_start().starts_with("Unicast")) {
         parse_lfts(network, path, &text)
     } else {

@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for Buffer {
             type Value = Buffer;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole number of flits, or \"message\"")
+                write!(f, "a whole number of flits from 1 to {}, or \"message\"", crate::scenario::MAX_LENGTH)
             }
 
             fn visit_i64<E: de::Error>(self, value: i64) -> Result<Buffer, E> {

@@ -41,6 +41,7 @@ mod core;
 mod deliveries;
 mod engine;
 mod flit;
+mod idle;
 mod link_use;
 mod observer;
 mod pattern;
@@ -71,6 +72,7 @@ pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 pub use deliveries::DeliveryLog;
 pub use engine::{Engine, EngineConfig, Progress};
 pub use flit::FlitEngine;
+pub use idle::IdleSetting;
 pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
 pub use result::{
     BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult,

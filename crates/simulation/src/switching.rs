@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wormcast_network::Ports;
+use wormcast_network::{Ports, expected_name};
 use wormcast_routing::Branching;
 
 use crate::buffer::Buffer;
@@ -249,8 +249,7 @@ impl Switching {
         let keys = settings::KEYS.iter().find(|(name, _)| *name == model)?.1;
         let known = settings::KEYS.iter().any(|(_, keys)| keys.contains(&key));
         (known && !keys.contains(&key)).then(|| {
-            let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
-            format!("`model = \"{model}\"` has no setting `{key}`: expected one of {}", keys.join(", "))
+            format!("`model = \"{model}\"` has no setting `{key}`{}", expected_name(key, keys.iter().copied()))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{Network, NodeId, parse_node};
+use wormcast_network::{MAX_FILE_BYTES, Network, NodeId, input_name, parse_node, read_text};
 
 use crate::config::{Arrivals, Count, Destinations, Length, Pattern, Process, Timing, Traffic};
 use crate::pattern::permuted;
@@ -73,6 +73,19 @@ impl CheckedTraffic {
         }
     }
 
+    /// Whether the lengths of messages are in bytes.
+    pub(crate) fn is_in_bytes(&self) -> bool {
+        matches!(self, Self::Random(random) if matches!(random.length, Length::Bytes(_)))
+    }
+
+    /// The share of messages that are multicasts, where some are said to be, and that of unicasts that go to the hot spot, where
+    /// there is one.
+    pub(crate) fn shares(&self) -> (Option<f64>, Option<f64>) {
+        let Self::Random(random) = self else { return (None, None) };
+        let hot = if let Unicast::HotSpot(_, share) = random.unicast { Some(share) } else { None };
+        (random.multicast.map(|(_, share)| share), hot)
+    }
+
     /// The most data flits and the most destinations of a message, in a network of so many nodes.
     pub(crate) fn most(&self, nodes: usize) -> (u32, u32) {
         match self {
@@ -106,9 +119,8 @@ impl CheckedTraffic {
             if let Some((key, _)) = others.iter().find(|(_, given)| *given) {
                 return Err(error(key, "a trace replaces random traffic: remove this or `traffic.trace`"));
             }
-            let text =
-                std::fs::read_to_string(path).map_err(|e| error("trace", format!("cannot read `{path}`: {e}")))?;
-            let messages = trace::parse(path, &text, network).map_err(|problem| error("trace", problem))?;
+            let text = read_text(path, "the trace", MAX_FILE_BYTES).map_err(|e| error("trace", e.to_string()))?;
+            let messages = trace::parse(input_name(path), &text, network).map_err(|problem| error("trace", problem))?;
             return Ok(Self::Trace(messages.into()));
         }
         let Some(arrivals) = &traffic.arrivals else {
@@ -205,7 +217,7 @@ impl CheckedArrivals {
         // As it was written, without hundreds of zeros.
         let short = rate.abs() <= 0.0 || (1e-6..1e12).contains(&rate.abs());
         let written = if short { rate.to_string() } else { format!("{rate:e}") };
-        if !(rate > 0.0 && per_cycle.is_finite()) {
+        if !rate.is_finite() || rate <= 0.0 {
             return Err(error(
                 "arrivals.rate",
                 format!("{written} is not a positive number of messages per node per microsecond"),

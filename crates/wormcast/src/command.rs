@@ -8,6 +8,7 @@ use clap::FromArgMatches;
 use crate::commands::{self, Cli};
 use crate::failure::Failure;
 use crate::multicast::{OwnAlgorithm, register};
+use crate::usage;
 
 /// Does what the command line of this process says: what the program `wormcast` does.
 ///
@@ -55,6 +56,7 @@ pub fn run_with(algorithms: impl IntoIterator<Item = OwnAlgorithm>) -> ExitCode 
 /// The command line of this process.
 fn parsed() -> Result<Cli, clap::Error> {
     let mut command = commands::command();
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let arguments = usage::with_negative_numbers(&command, std::env::args_os());
+    let matches = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }

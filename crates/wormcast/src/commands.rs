@@ -13,6 +13,7 @@ mod compare;
 mod completions;
 mod experiment;
 mod man;
+mod output;
 mod plan;
 mod report;
 mod reproduce;
@@ -77,7 +78,7 @@ impl Command {
 
 /// The command line, by the name of the program that runs.
 pub(crate) fn command() -> clap::Command {
-    let command = Cli::command();
+    let command = with_exit_codes(Cli::command()).mut_subcommands(with_exit_codes);
     match program::name() {
         program::WORMCAST => command,
         name => {
@@ -86,6 +87,21 @@ pub(crate) fn command() -> clap::Command {
             renamed(command.name(name).version(version), name).mut_subcommands(|command| renamed(command, name))
         }
     }
+}
+
+/// What each exit code means, in all subcommands.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0         done
+  1         the work failed (a deadlock, a result that cannot be written, --strict)
+  2         bad input (arguments or files that make no sense or cannot be read)
+  130, 143  interrupted by Ctrl-C or SIGTERM
+";
+
+/// With what the exit codes mean before the example, which ends a help text.
+fn with_exit_codes(command: clap::Command) -> clap::Command {
+    let example = command.get_after_help().map_or_else(String::new, ToString::to_string);
+    command.after_help(format!("{EXIT_CODES}\n{example}"))
 }
 
 /// With examples that call the program by this name.
@@ -114,7 +130,7 @@ fn one_of(names: &[&'static str]) -> PossibleValuesParser {
 
 /// The help of an argument that is a topology.
 fn topology_help() -> String {
-    format!("The network: {TOPOLOGY_FORMS}")
+    format!("The network: {TOPOLOGY_FORMS}; or `-`, a file on standard input")
 }
 
 /// The network that a specification names.

@@ -5,12 +5,13 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use crate::lab::Diagnostic;
+use crate::usage;
 
 /// Why a command did not do its work.
 pub(crate) enum Failure {
-    /// The input makes no sense: exit code 2.
+    /// The input makes no sense or cannot be read: exit code 2.
     BadInput(String),
-    /// The input is good, but the work failed: exit code 1.
+    /// The input is good, but the work failed, or what came of it cannot be written: exit code 1.
     Failed(String),
     /// The results cannot be written: exit code 1, or silence if nobody reads them any more.
     Output(io::Error),
@@ -86,7 +87,10 @@ impl From<serde_json::Error> for Failure {
 /// Shows help or the version, which were asked for, on `out`, and mistakes on standard error.
 pub(crate) fn show_usage(usage: &clap::Error, out: &mut impl Write) -> Result<(), Failure> {
     if usage.use_stderr() {
-        let _ = usage.print();
+        match usage::explained(usage) {
+            Some(message) => drop(writeln!(io::stderr(), "error: {message}\n\nFor more information, try '--help'.")),
+            None => drop(usage.print()),
+        }
         return Err(Failure::Usage);
     }
     write!(out, "{}", usage.render())?;

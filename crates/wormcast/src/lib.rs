@@ -35,6 +35,8 @@ mod interrupt;
 mod program;
 #[cfg(feature = "command")]
 mod progress;
+#[cfg(feature = "command")]
+mod usage;
 
 pub use wormcast_lab as lab;
 pub use wormcast_multicast as multicast;

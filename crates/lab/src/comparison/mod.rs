@@ -10,12 +10,13 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
+use wormcast_network::short_list;
 
 use self::decide::{Measured, Work, unlimited};
 use self::ranking::{Arena, Outcome as At};
 use self::series::{chosen, series_key};
 use crate::claim::{Claim, Order, Scope};
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
 use crate::figure::Figure;
 use crate::point::Point;
@@ -343,7 +344,7 @@ fn check_measured(experiment: &Experiment, quantity: Quantity, runs: &[PointRuns
 fn unmeasured(experiment: &Experiment, quantity: Quantity, measured: impl IntoIterator<Item = Quantity>) -> Diagnostic {
     let comparable = measured.into_iter().filter(|measured| measured.higher_is_better().is_some());
     let names: Vec<&str> = comparable.map(Quantity::name).collect();
-    let expected = if names.is_empty() { String::new() } else { format!(": expected one of {}", names.join(", ")) };
+    let expected = if names.is_empty() { String::new() } else { format!(": expected one of {}", short_list(names)) };
     let message = format!("`{}` is not measured in this experiment{expected}", quantity.name());
-    Diagnostic::file(experiment.path(), message).with_help(did_you_mean(quantity.name(), names))
+    Diagnostic::file(experiment.path(), message)
 }

@@ -1,7 +1,7 @@
 //! Which series of a sweep are compared.
 
 use super::Field;
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
 use crate::point::{Coordinate, Point};
 use crate::verdict::position;
@@ -44,15 +44,15 @@ pub(super) fn chosen(
         position(&mut all, name);
     }
     for (index, name) in names.iter().enumerate() {
-        let problem = if !all.contains(name) {
-            format!("`{name}` is no value of `{key}` in this sweep: expected one of {}", all.join(", "))
-        } else if names[..index].contains(name) {
-            format!("`{name}` is compared with itself: expected each series once")
-        } else {
-            continue;
-        };
-        let help = did_you_mean(name, all.iter().map(String::as_str)).filter(|_| !all.contains(name));
-        return Err(Diagnostic::file(experiment.path(), problem).with_help(help));
+        if !all.contains(name) {
+            let message = format!("`{name}` is no value of `{key}` in this sweep");
+            let problem = Diagnostic::file(experiment.path(), message);
+            return Err(problem.expecting(name, all.iter().map(String::as_str)));
+        }
+        if names[..index].contains(name) {
+            let message = format!("`{name}` is compared with itself: expected each series once");
+            return Err(Diagnostic::file(experiment.path(), message));
+        }
     }
     if let [only] = &all[..] {
         let message =

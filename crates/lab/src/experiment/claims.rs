@@ -1,11 +1,12 @@
 //! Claims: which swept settings they compare, and whether what they name is there.
 
+use wormcast_network::short_list;
 use wormcast_simulation::Mode;
 
 use super::Experiment;
 use crate::axis::{Axis, AxisValue};
 use crate::claim::{Claim, Scope, Test, same};
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::Diagnostic;
 use crate::document::{Document, Tree};
 
 impl Experiment {
@@ -92,8 +93,8 @@ impl Experiment {
             let Some(axis) = self.swept_axis(key) else {
                 let at = if claim.series.is_empty() { "id" } else { "series" };
                 let message = format!("a claim compares series, and `{key}` is not swept");
-                let swept = self.all_axes().map(|axis| axis.key.as_str());
-                return Err(self.claim_error(tree, index, at, message).with_help(did_you_mean(key, swept)));
+                let swept: Vec<&str> = self.all_axes().map(|axis| axis.key.as_str()).collect();
+                return Err(self.claim_error(tree, index, at, message).expecting(key, swept));
             };
             let joined = |name: &String, value: &AxisValue| {
                 if name.is_empty() { value.plain() } else { format!("{name}, {}", value.plain()) }
@@ -105,12 +106,15 @@ impl Experiment {
                 return Err(self.claim_error(tree, index, key, "expected at least one series".to_owned()));
             }
             let Some(name) = given.into_iter().find(|name| !names.iter().any(|known| known == name)) else { continue };
+            let message = format!("`{name}` is no value of `{}` in this sweep", keys.join("` and `"));
+            let problem = |message: String| self.claim_error(tree, index, key, message);
+            if keys.len() == 1 {
+                return Err(problem(message).expecting(name, names.iter().map(String::as_str)));
+            }
             // Names of several settings have commas.
-            let known = names.join(if keys.len() > 1 { "; " } else { ", " });
-            let keys = keys.join("` and `");
-            let message = format!("`{name}` is no value of `{keys}` in this sweep: expected one of {known}");
-            let help = did_you_mean(name, names.iter().map(String::as_str));
-            return Err(self.claim_error(tree, index, key, message).with_help(help));
+            let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            let expected = short_list(quoted.iter().map(String::as_str));
+            return Err(problem(format!("{message}: expected one of {expected}")));
         }
         Ok(())
     }
@@ -120,8 +124,8 @@ impl Experiment {
         for (key, values) in &self.claims[index].only {
             let Some(axis) = self.swept_axis(key) else {
                 let swept: Vec<&str> = self.all_axes().map(|axis| axis.key.as_str()).collect();
-                let message = format!("`{key}` is not swept: expected one of {}", swept.join(", "));
-                return Err(self.claim_error(tree, index, "where", message).with_help(did_you_mean(key, swept)));
+                let problem = self.claim_error(tree, index, "where", format!("`{key}` is not swept"));
+                return Err(problem.expecting(key, swept));
             };
             if let Some(value) = values.iter().find(|value| !axis.values.iter().any(|known| same(&known.json, value))) {
                 let known: Vec<String> = axis.values.iter().map(AxisValue::plain).collect();

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{BUILT_IN_NAME, BUILT_IN_PATH, Experiment};
+use wormcast_network::{STANDARD_INPUT, input_name};
+
 use crate::document::Document;
 use crate::point::sha256;
 
@@ -100,7 +102,7 @@ impl Experiment {
         if self.path() == BUILT_IN_PATH {
             return BUILT_IN_NAME.to_owned();
         }
-        let stem = Path::new(self.path()).file_stem();
+        let stem = Path::new(self.path()).file_stem().filter(|_| self.path() != input_name(STANDARD_INPUT));
         stem.map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 }

@@ -1,7 +1,7 @@
 //! The versions of an experiment that its file describes: the quick one, and variations.
 
 use super::Experiment;
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::Diagnostic;
 
 impl Experiment {
     /// Whether the file has a quick version: a table `quick` of settings that make it cheaper.
@@ -30,12 +30,13 @@ impl Experiment {
     pub fn variation(&self, name: &str) -> Result<Self, Diagnostic> {
         let known = self.variations();
         if !known.iter().any(|variation| variation == name) {
-            let expected = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-            let expected =
-                if known.is_empty() { "a table `[variation.NAME]` of settings".to_owned() } else { expected };
-            let message = format!("there is no variation `{name}`: expected {expected}");
-            let help = did_you_mean(name, known.iter().map(String::as_str));
-            return Err(Diagnostic::file(self.path(), message).with_help(help));
+            let message = format!("there is no variation `{name}`");
+            if known.is_empty() {
+                let message = format!("{message}: expected a table `[variation.NAME]` of settings");
+                return Err(Diagnostic::file(self.path(), message));
+            }
+            let problem = Diagnostic::file(self.path(), message);
+            return Err(problem.expecting(name, known.iter().map(String::as_str)));
         }
         Self::of(&self.document.variation(name))
     }

@@ -27,7 +27,8 @@ impl Count {
     }
 
     /// The range with these ends.
-    fn between<E: de::Error>([least, most]: [u32; 2]) -> Result<Self, E> {
+    fn between<E: de::Error>(ends: &[u32]) -> Result<Self, E> {
+        let &[least, most] = ends else { return Err(E::invalid_length(ends.len(), &"two numbers")) };
         if least > most {
             return Err(E::custom(format!("uniform range [{least}, {most}] is empty: the least comes first")));
         }
@@ -76,11 +77,12 @@ impl<'de> Deserialize<'de> for Count {
                     let given = key.unwrap_or_default();
                     return Err(de::Error::unknown_field(&given, &["uniform"]));
                 }
-                let ends = map.next_value()?;
+                // A list of another length would be cut to a pair of numbers.
+                let ends: Vec<u32> = map.next_value()?;
                 if let Some(extra) = map.next_key::<String>()? {
                     return Err(de::Error::unknown_field(&extra, &["uniform"]));
                 }
-                Count::between(ends)
+                Count::between(&ends)
             }
         }
 
@@ -275,7 +277,7 @@ impl<'de> Deserialize<'de> for Length {
                 let key: String = map.next_key()?.unwrap_or_default();
                 let length = match key.as_str() {
                     "bytes" => Length::Bytes(map.next_value()?),
-                    "uniform" => Length::Flits(Count::between(map.next_value()?)?),
+                    "uniform" => Length::Flits(Count::between(&map.next_value::<Vec<u32>>()?)?),
                     _ => return Err(de::Error::unknown_field(&key, KEYS)),
                 };
                 match map.next_key::<String>()? {

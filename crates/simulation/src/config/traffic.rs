@@ -1,7 +1,7 @@
 //! Which messages are generated: the settings.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{Destinations, Length};
 
@@ -88,12 +88,33 @@ fn one() -> f64 {
 pub struct UnicastTraffic {
     /// How the destination depends on the source.
     pub pattern: Pattern,
-    /// Hot spot: the node that is hot, as a number or coordinates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Hot spot: the node that is hot, as a number, coordinates or a name.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "node")]
+    #[schemars(with = "Option<NodeForm>")]
     pub node: Option<String>,
     /// Hot spot: the share of unicasts that go there; the others are uniform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fraction: Option<f64>,
+}
+
+/// A node in a file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum NodeForm {
+    /// Its number.
+    Number(u32),
+    /// Its number, coordinates or name.
+    Text(String),
+}
+
+/// A node as its text, whichever way it is given.
+fn node<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    const EXPECTED: &str = "expected a node's number, its coordinates such as \"4,3\", or its name";
+    let form = NodeForm::deserialize(deserializer).map_err(|_| de::Error::custom(EXPECTED))?;
+    Ok(Some(match form {
+        NodeForm::Number(number) => number.to_string(),
+        NodeForm::Text(text) => text,
+    }))
 }
 
 /// Where a unicast goes. A node that a permutation maps to itself sends no unicasts.

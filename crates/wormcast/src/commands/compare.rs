@@ -9,11 +9,12 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 
-use super::experiment::SettingArguments;
+use super::experiment::{SettingArguments, warn_of_idle};
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
 use crate::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, file_part, plot, write_file};
+use crate::network::{expected_name, is_standard_input};
 
 /// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.
 ///
@@ -23,7 +24,7 @@ use crate::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, f
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast compare --set topology=mesh:32x32 --set traffic.arrivals.rate=0.001")]
 pub(crate) struct Arguments {
-    /// The series, such as algorithms, and at the end the experiment file; without a file, the built-in experiment: latency against
+    /// The series, such as algorithms, and at the end the experiment file, `-` for standard input; without a file, the built-in experiment: latency against
     /// arrival rate for 10 destinations in a 16x16 mesh.
     #[arg(value_name = "SERIES… EXPERIMENT.toml")]
     what: Vec<String>,
@@ -47,11 +48,8 @@ pub(crate) struct Arguments {
 }
 
 fn quantity(name: &str) -> Result<Quantity, String> {
-    Quantity::named(name).ok_or_else(|| {
-        let names = Quantity::names().collect::<Vec<_>>();
-        let meant = crate::network::did_you_mean(name, names.iter().copied());
-        format!("expected one of {}{meant}", names.join(", "))
-    })
+    let names = || Quantity::names().collect::<Vec<_>>();
+    Quantity::named(name).ok_or_else(|| format!("there is no such quantity{}", expected_name(name, names())))
 }
 
 /// The comparison and the files that show it.
@@ -71,7 +69,9 @@ impl Arguments {
     /// The names of series and the experiment file: the last argument, if it is a file or is named like one.
     fn split(&self) -> (&[String], Option<&Path>) {
         match self.what.split_last() {
-            Some((last, names)) if is_toml(last) || Path::new(last).is_file() => (names, Some(Path::new(last))),
+            Some((last, names)) if is_toml(last) || is_standard_input(last) || Path::new(last).is_file() => {
+                (names, Some(Path::new(last)))
+            }
             _ => (&self.what, None),
         }
     }
@@ -114,6 +114,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         )
     })
     .map_err(failure)?;
+    let points = experiment.points().map_err(Failure::diagnostic)?;
+    let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
+    warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
     let mut plots = Vec::new();
     // A name that was given is the user's business.
     let series = if places.name().is_some() { String::new() } else { series_part(names) };

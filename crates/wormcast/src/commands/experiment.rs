@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::lab::{Experiment, Override};
+use crate::lab::{Experiment, Override, Point};
+use crate::simulation::IdleSetting;
 
 /// An experiment file and settings beside it.
 #[derive(Args)]
 pub(crate) struct ExperimentArguments {
-    /// The experiment file (TOML); without it, the built-in experiment: latency against arrival rate for 10 destinations in a
+    /// The experiment file (TOML), `-` for standard input; without it, the built-in experiment: latency against arrival rate for 10 destinations in a
     /// 16x16 mesh.
     #[arg(value_name = "EXPERIMENT.toml")]
     file: Option<PathBuf>,
@@ -65,4 +66,16 @@ impl SettingArguments {
             None => Ok(experiment),
         }
     }
+}
+
+/// Warns of settings that are given although they make no difference at any of these points.
+pub(super) fn warn_of_idle(
+    experiment: &Experiment,
+    points: &[Point],
+    idle: impl Fn(usize) -> Vec<IdleSetting>,
+) -> Result<(), Failure> {
+    for setting in experiment.idle_settings(points, idle).map_err(Failure::diagnostic)? {
+        Failure::warn(&setting.to_string());
+    }
+    Ok(())
 }

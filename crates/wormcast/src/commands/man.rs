@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use clap_mangen::Man;
 
+use super::results::make_folder;
 use crate::failure::Failure;
 use crate::lab::write_file;
 
@@ -20,8 +21,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let folder = &arguments.out;
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::failed(format!("cannot make `{}`: {error}", folder.display())))?;
+    make_folder(folder)?;
     let mut command = super::command().disable_help_subcommand(true);
     command.build();
     for page in std::iter::once(&command).chain(command.get_subcommands()) {

@@ -67,9 +67,12 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["topology", "algorithm", "routing", "root", "source", "destinations", "ports", "seed", "flit_bits", "format", "failed_link"]
+        conflicts_with_all = ["topology", "algorithm", "routing", "root", "source", "destinations", "ports", "seed", "flit_bits", "format", "failed_link", "local_information"]
     )]
     batch: Option<String>,
+    /// End with exit code 1 if a request of a batch has no plan.
+    #[arg(long, requires = "batch")]
+    strict: bool,
 }
 
 /// The bits of a flit, 16 unless a request says otherwise: 2 bytes, as in paper 4.
@@ -116,14 +119,14 @@ enum Output {
 /// The two ways to call it.
 fn usage() -> String {
     format!(
-        "{0} plan [OPTIONS] --topology <SPEC> --algorithm <NAME> --source <NODE> --destinations <LIST>\n       {0} plan --batch <FILE>",
+        "{0} plan [OPTIONS] --topology <SPEC> --algorithm <NAME> --source <NODE> --destinations <LIST>\n       {0} plan --batch <FILE> [--strict]",
         crate::program::name()
     )
 }
 
 pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(path) = &arguments.batch {
-        return batch::run(path, out);
+        return batch::run(path, arguments.strict, out);
     }
     // Usage requires these four.
     let given = |option: Option<String>| option.unwrap_or_default();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::experiment::stem;
 use super::results::{Places, failure};
 use crate::failure::Failure;
 use crate::lab::{
@@ -18,7 +19,7 @@ use crate::program;
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast report experiments/quick.toml")]
 pub(crate) struct Arguments {
-    /// The experiment files (TOML).
+    /// The experiment files (TOML); `-` for standard input.
     #[arg(value_name = "EXPERIMENT.toml", required = true)]
     files: Vec<PathBuf>,
     /// A setting that replaces the files': `--set switching.buffer=4`; can be repeated.

@@ -1,14 +1,13 @@
 //! `wormcast reproduce`: the papers' claims, each with its verdict.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::results::{AGAIN, failure, threads, unusable, watched};
+use super::results::{AGAIN, failure, make_folder, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
 use crate::lab::{Choice, PAPERS, Page, Selection, Store, Verdict, check_file, reproduction_page, write_file};
@@ -122,11 +121,6 @@ fn report_name(choice: &Choice, names: &[String]) -> String {
         (_, _, 1..=3) => format!("report-{}", names.into_iter().collect::<Vec<_>>().join("-")),
         (_, Some(first), count) => format!("report-{first}-and-{}-more", count - 1),
     }
-}
-
-fn make_folder(folder: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(folder)
-        .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", folder.display())))
 }
 
 /// The page as a file of a repository: plots in a folder of their own.

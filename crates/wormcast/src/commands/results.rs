@@ -40,8 +40,7 @@ fn file_name(name: &str) -> Result<String, String> {
 impl Places {
     /// Makes the folder.
     pub(crate) fn make(&self) -> Result<(), Failure> {
-        fs::create_dir_all(&self.out)
-            .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", self.out.display())))
+        make_folder(&self.out)
     }
 
     /// The experiment, by the name that its files are to have.
@@ -70,7 +69,8 @@ impl Places {
             let message = format!("there is no result store `{path}`: run `{program} sweep` first");
             return Err(Failure::BadInput(message));
         }
-        Store::open(&path).map_err(unusable)
+        // Nothing is written here: whatever is wrong with it is wrong with what is read.
+        Store::open(&path).map_err(Failure::bad_input)
     }
 
     /// The path of the store.
@@ -79,19 +79,22 @@ impl Places {
     }
 }
 
+/// Makes a folder for results, unless it is there.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::failed(format!("cannot make the folder `{}`: {error}", folder.display())))
+}
+
 /// As many threads as are asked for, or as there are cores.
 pub(crate) fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// What the failure of a store comes to, whoever meets it: a file that is no store, or may not be used, is the wrong choice; what
-/// happens to a store is not.
+/// What the failure of a store comes to, whoever meets it: a file that is no store is the wrong choice; what happens to a store, and
+/// results that have no place, are failed work.
 pub(crate) fn unusable(error: StoreError) -> Failure {
     match error {
-        StoreError::Foreign { .. }
-        | StoreError::Newer { .. }
-        | StoreError::Unreadable { .. }
-        | StoreError::ReadOnly { .. } => Failure::bad_input(error),
+        StoreError::Foreign { .. } | StoreError::Newer { .. } => Failure::bad_input(error),
         StoreError::Damaged { .. } => {
             let program = program::name();
             Failure::failed(format!(

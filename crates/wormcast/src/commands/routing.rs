@@ -5,10 +5,10 @@ use std::path::Path;
 
 use clap::{ArgGroup, Args, ValueHint};
 
+use super::output::{check_one_output, summary, write_to};
 use super::plan::batch::plan_all;
 use super::{Format, network, one_of, topology_help, write_json};
 use crate::failure::Failure;
-use crate::lab::write_file;
 use crate::multicast::{Algorithm, Options, add_plan, algorithm_by_name, algorithm_names};
 use crate::network::{ChannelId, MAX_PORTS, Network, RouterId};
 use crate::routing::{
@@ -223,17 +223,24 @@ fn analyse_forwarding(arguments: &Arguments, network: &Network, file: &str) -> R
 }
 
 /// Writes a proof as CSV, a channel a line.
-fn write_numbering(network: &Network, numbering: &ChannelNumbering, file: &str) -> Result<(), Failure> {
+fn write_numbering(
+    network: &Network,
+    numbering: &ChannelNumbering,
+    file: &str,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let mut lines = vec!["channel,from,to,number".to_owned()];
     for channel in (0..network.routers() as u32).flat_map(|router| network.outputs(RouterId::new(router))) {
         let (from, to) = (network.from(channel), network.to(channel));
         let number = numbering.number(channel).map_or_else(String::new, |number| number.to_string());
         lines.push(format!("{channel},{from},{to},{number}"));
     }
-    write_file(Path::new(file), (lines.join("\n") + "\n").as_bytes()).map_err(Failure::failed)
+    write_to(file, (lines.join("\n") + "\n").as_bytes(), out)
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let outputs = [("--export", &arguments.export), ("--numbering", &arguments.numbering)];
+    let data_on_output = check_one_output(outputs.map(|(option, file)| (option, file.as_deref().map(Path::new))))?;
     let network = network(&arguments.topology)?;
     let (analysis, numbering) = match (&arguments.tables, &arguments.algorithm) {
         (Some(file), _) => analyse_forwarding(arguments, &network, file)?,
@@ -241,13 +248,15 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         // Usage requires one of the three.
         (None, None) => analyse_routing(arguments, &network, arguments.routing.as_deref().unwrap_or_default())?,
     };
+    let mut summary = summary(data_on_output, out);
     match arguments.format {
-        Format::Text => text::write_text(out, &analysis)?,
-        Format::Json => write_json(out, &analysis)?,
+        Format::Text => text::write_text(&mut summary, &analysis)?,
+        Format::Json => write_json(&mut summary, &analysis)?,
     }
+    drop(summary);
     match (&arguments.numbering, numbering) {
         (None, _) => Ok(()),
-        (Some(file), Some(numbering)) => write_numbering(&network, &numbering, file),
+        (Some(file), Some(numbering)) => write_numbering(&network, &numbering, file, out),
         (Some(file), None) => Err(Failure::failed(format!(
             "`{file}` was not written: a numbering proves that unicasts cannot deadlock, and there is none here"
         ))),

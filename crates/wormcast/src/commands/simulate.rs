@@ -2,17 +2,18 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::experiment::ExperimentArguments;
+use super::experiment::{ExperimentArguments, warn_of_idle};
+use super::output::{check_one_output, is_output, summary, write_to};
 use super::{Format, write_figure, write_json};
 use crate::failure::Failure;
-use crate::lab::{PointSpec, check_file, write_file};
-use crate::network::ChannelSpace;
+use crate::lab::{PointSpec, check_file};
+use crate::network::{ChannelSpace, input_name};
 use crate::program;
 use crate::routing::{Resource, synchronous_deadlock};
 use crate::simulation::{
@@ -21,7 +22,8 @@ use crate::simulation::{
 
 /// Simulate one configuration of an experiment file.
 ///
-/// Settings that the file sweeps have their plain value, or the one that --set gives them. A deadlock ends the run with exit
+/// Settings that the file sweeps have their plain value, or the one that --set gives them. Of the files that options ask for, one may be
+/// `-`, standard output: the summary then goes to standard error. A deadlock ends the run with exit
 /// code 1; the results so far, and a cycle of worms that wait for each other, are printed all the same.
 #[derive(Args)]
 #[command(after_help = "Example:\n  wormcast simulate experiments/quick.toml --set algorithm=dual-path --format json")]
@@ -161,8 +163,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         warn_of_deadlock(&point.spec, &scenario);
     }
 
+    warn_of_idle(&experiment, std::slice::from_ref(&point), |_| scenario.idle_settings())?;
+
     // Said before the run, which may take long.
-    check_outputs(arguments, &scenario)?;
+    let data_on_output = check_outputs(arguments, &scenario)?;
     let network = scenario.network();
     let space = ChannelSpace::new(network, scenario.engine_config().ports);
     let timeline = || Timeline::new(network, space, scenario.cycle_ns(), scenario.engine_config().startup);
@@ -207,6 +211,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         buffers.write_csv(&mut csv)?;
         write_to(path, &csv, out)?;
     }
+    let mut summary = summary(data_on_output, out);
     match arguments.format {
         Format::Json => {
             let report = Report {
@@ -216,10 +221,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                 result: &result,
                 static_check: check.as_ref(),
             };
-            write_json(out, &report)?;
+            write_json(&mut summary, &report)?;
         }
-        Format::Text => write_text(out, &point.spec.topology, &point.spec.algorithm, &result, scenario.cycle_ns())?,
+        Format::Text => {
+            let topology = input_name(&point.spec.topology);
+            write_text(&mut summary, topology, &point.spec.algorithm, &result, scenario.cycle_ns())?;
+        }
     }
+    summary.flush()?;
+    drop(summary);
     out.flush()?;
     match &result.deadlock {
         None => Ok(()),
@@ -230,8 +240,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
 }
 
-/// Whether the files that are asked for can be written, and there is something to write.
-fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Result<(), Failure> {
+/// Whether the files that are asked for can be written, and there is something to write; whether one is standard output.
+fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Failure> {
     let outputs = [
         ("--timeline", &arguments.timeline),
         ("--deliveries", &arguments.deliveries),
@@ -253,21 +263,9 @@ fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Result<(), Failu
             let message = format!("`{other}` and `{option}` both name `{}`: choose two files", path.display());
             return Err(Failure::BadInput(message));
         }
-        check_file(path).map_err(Failure::bad_input)?;
+        check_file(path).map_err(Failure::failed)?;
     }
-    Ok(())
-}
-
-/// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.
-fn is_output(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
-}
-
-fn write_to(path: &Path, contents: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
-    if is_output(path) {
-        return Ok(out.write_all(contents)?);
-    }
-    write_file(path, contents).map_err(Failure::failed)
+    check_one_output(outputs.iter().map(|(option, path)| (*option, path.as_deref())))
 }
 
 fn write_text(

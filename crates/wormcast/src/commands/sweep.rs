@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::experiment::ExperimentArguments;
+use super::experiment::{ExperimentArguments, warn_of_idle};
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use crate::failure::Failure;
 use crate::lab::{
@@ -91,7 +91,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let experiment = arguments.places.named(arguments.experiment.read(&[])?);
     // What makes no sense is said before anything is made.
     let points = experiment.points().map_err(Failure::diagnostic)?;
-    experiment.jobs(&points).map_err(Failure::diagnostic)?;
+    let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
+    warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
+    drop(made);
     let places = &arguments.places;
     places.make()?;
     arguments.rows.check()?;

@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
     /// Build trees anew where links have failed, rather than say which are left. (`dstm-tarjan` goes around them in any case.)
-    #[arg(long)]
+    #[arg(long, requires = "failed_link")]
     repair: bool,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]

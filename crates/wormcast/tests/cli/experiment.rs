@@ -168,7 +168,7 @@ fn mistakes_in_a_trace_are_pointed_at() {
     let folder = Folder::with(&[("x.toml", TRACED), ("messages.txt", "# none\n\n")]);
     refused(&folder, "x.toml", &["messages.txt: no messages", "x.toml:3:17"]);
     folder.write("messages.txt", &[0, 255, 254, 10]);
-    refused(&folder, "x.toml", &["cannot read `messages.txt`", "UTF-8"]);
+    refused(&folder, "x.toml", &["messages.txt:1: the bytes are not UTF-8", "x.toml:3:17"]);
     std::fs::remove_file(folder.path().join("messages.txt")).unwrap();
     refused(&folder, "x.toml", &["cannot read `messages.txt`: No such file", "x.toml:3:17"]);
     std::fs::create_dir(folder.path().join("messages.txt")).unwrap();
@@ -237,7 +237,7 @@ fn a_place_that_cannot_be_written_is_named() {
     let folder = Folder::with(&[("x.toml", GOOD), ("file", "")]);
     for (option, path) in [("--deliveries", "no/d.csv"), ("--timeline", "file/t.json"), ("--deliveries", ".")] {
         let outcome = folder.run(&["simulate", "x.toml", option, path]);
-        assert!(outcome.code == 2 && outcome.stdout.is_empty(), "{outcome:?}");
+        assert!(outcome.code == 1 && outcome.stdout.is_empty(), "{outcome:?}");
         assert!(outcome.stderr.starts_with(&format!("error: cannot write `{path}`: ")), "{outcome:?}");
     }
     #[cfg(target_os = "linux")]
@@ -245,5 +245,44 @@ fn a_place_that_cannot_be_written_is_named() {
         let outcome = folder.run(&["simulate", "x.toml", option, "/dev/full"]);
         assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{outcome:?}");
         assert!(outcome.stderr.starts_with("error: cannot write `/dev/full`: No space left"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn settings_without_effect_are_named() {
+    let folder = Folder::with(&[("x.toml", GOOD)]);
+    let warned = |command: &str, set: &[&str]| {
+        let arguments: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+        let short = ["--set=stop.min_replications=1", "--set=stop.max_replications=1"];
+        let outcome = folder.run(&[&[command, "x.toml"], &short[..], &arguments].concat());
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        outcome.stderr
+    };
+    for command in ["simulate", "sweep"] {
+        assert_eq!(
+            warned(command, &["traffic.unicast.pattern=transpose"]),
+            "warning: --set traffic.unicast.pattern=transpose: `traffic.unicast` makes no difference here: no unicasts are \
+             sent: `traffic.multicast.fraction` is 1\n"
+        );
+        assert!(warned(command, &["switching.replication=lockstep"]).contains("`dual-path` sends paths"));
+        assert_eq!(warned(command, &["traffic.unicast.pattern=transpose", "traffic.multicast.fraction=0.5"]), "");
+    }
+    // What is of use at one point of a sweep is of use.
+    let swept = "sweep.'traffic.multicast.fraction'=[0.5, 1.0]";
+    assert_eq!(warned("sweep", &["traffic.unicast.pattern=transpose", swept]), "");
+    let swept = "sweep.'traffic.multicast.fraction'=[1.0]";
+    assert!(warned("sweep", &["traffic.unicast.pattern=transpose", swept]).contains("`traffic.unicast` makes no"));
+}
+
+#[test]
+fn numbers_are_called_too_large_without_names_of_types() {
+    let folder = Folder::with(&[("x.toml", GOOD)]);
+    for (set, said) in [
+        ("seed=99999999999999999999", "number `99999999999999999999` is too large, expected a whole number"),
+        ("run.messages=9999999999999999999999999999999999999999999", "this number is too large"),
+        ("traffic.length={ uniform = [1, 2, 3] }", "invalid length 3, expected two numbers"),
+    ] {
+        let message = folder.run(&["simulate", "x.toml", "--set", set]).bad_input();
+        assert!(message.contains(said) && !message.contains("i128"), "{message}");
     }
 }

@@ -15,6 +15,7 @@ mod routing;
 mod schema;
 mod shared;
 mod simulate;
+mod streams;
 mod sweep;
 mod switches;
 mod topology;

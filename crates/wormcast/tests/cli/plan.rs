@@ -82,7 +82,7 @@ fn bad_input_is_explained() {
     let message = |algorithm, source, destinations| wormcast(&on_mesh(algorithm, source, destinations)).bad_input();
     let unknown = message("dualpath", "0", "1");
     assert!(unknown.starts_with("error: invalid value 'dualpath' for '--algorithm <NAME>'"), "{unknown}");
-    assert!(unknown.contains("tip: a similar value exists: 'dual-path'"), "{unknown}");
+    assert!(unknown.contains("did you mean 'dual-path'?"), "{unknown}");
     assert_eq!(
         message("dual-path", "8,0", "1"),
         "error: node 8,0 is out of range: dimension 0 of mesh:8x8 goes from 0 to 7\n"

@@ -264,10 +264,9 @@ fn settings_on_the_command_line_replace_the_files() {
 #[test]
 fn files_may_be_streams() {
     let folder = by_hand();
-    let out = folder.run(&["simulate", "x.toml", "--deliveries", "/dev/stdout", "--format", "json"]).success();
-    let (csv, json) = out.split_at(out.find('{').expect("JSON after the table"));
-    assert!(csv.starts_with("message,source,destination,generated,delivered\n0,0,3,0,30\n"), "{out}");
-    serde_json::from_str::<Value>(json).expect("valid JSON");
+    let out = folder.run(&["simulate", "x.toml", "--deliveries", "/dev/stdout", "--format", "json"]);
+    assert!(out.stdout.starts_with("message,source,destination,generated,delivered\n0,0,3,0,30\n"), "{out:?}");
+    serde_json::from_str::<Value>(&out.stderr).expect("valid JSON");
     folder.run(&["simulate", "x.toml", "--timeline", "/dev/null"]).success();
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file(), "a device stays one");
 }
@@ -286,13 +285,27 @@ fn links_are_followed() {
 }
 
 #[test]
-fn the_built_in_experiment_needs_an_algorithm() {
-    let message = wormcast(&["simulate"]).bad_input();
-    assert!(
-        message.contains("`algorithm` is swept: choose one with `--set algorithm=pure-negative-first`"),
-        "{message}"
-    );
-    assert!(message.contains("(built-in experiment):"), "{message}");
+fn the_built_in_experiment_has_an_algorithm_of_its_own() {
+    let short = ["simulate", "--set", "topology=mesh:4x4", "--set", "run.messages=20", "--set", "run.warmup=0"];
+    let text = wormcast(&[&short[..], &["--set=traffic.multicast.destinations=3"]].concat()).success();
+    assert!(text.starts_with("dual-path on mesh:4x4, seed 1, "), "{text}");
+}
+
+/// Data on standard output are data only: the summary goes to standard error.
+#[test]
+fn data_on_standard_output_are_not_mixed_with_the_summary() {
+    let folder = by_hand();
+    for option in ["--deliveries", "--timeline", "--channels"] {
+        folder.run(&["simulate", "x.toml", option, "data"]).success();
+        for format in ["text", "json"] {
+            let outcome = folder.run(&["simulate", "x.toml", option, "-", "--format", format]);
+            assert_eq!((outcome.code, outcome.stdout), (0, folder.read("data")), "{option}");
+            let summary = folder.run(&["simulate", "x.toml", "--format", format]).success();
+            assert_eq!(outcome.stderr, summary, "{option}");
+        }
+    }
+    let mixed = folder.run(&["simulate", "x.toml", "--deliveries", "-", "--channels", "/dev/stdout"]).bad_input();
+    assert!(mixed.contains("`--deliveries` and `--channels` both write to standard output"), "{mixed}");
 }
 
 #[test]
@@ -374,7 +387,9 @@ fn a_plan_knows_no_time() {
     let plan = SIMPLE.replace(r#"process = "poisson", rate = 0.001"#, r#"process = "burst", sources = 1"#)
         + "[run]\nmode = \"plan\"\nmessages = 3\n";
     let folder = Folder::with(&[("x.toml", &*plan), ("t.toml", &format!("{plan}max_cycles = 9\n"))]);
-    folder.run(&["simulate", "x.toml"]).success();
+    let planned = folder.run(&["simulate", "x.toml"]);
+    let warning = "warning: x.toml:5:18: `traffic.length` makes no difference here: `mode = \"plan\"` knows no time\n";
+    assert_eq!((planned.code, planned.stderr.as_str()), (0, warning));
     let message = folder.run(&["simulate", "t.toml"]).bad_input();
     assert!(message.contains("`run.max_cycles`: `mode = \"plan\"` knows no time: leave it out\n"), "{message}");
     assert!(message.contains("t.toml:10:14"), "{message}");

@@ -146,10 +146,14 @@ fn what_a_sweep_cannot_use_is_said_before_it_runs() {
     assert!(!folder.path().join("results").exists());
 
     folder.write("file", b"not a folder");
-    let message = refused(&["--out", "file"]);
-    assert!(message.starts_with("error: cannot make the folder `file`: "), "{message}");
-    let message = refused(&["--out", "file/below"]);
-    assert!(message.starts_with("error: cannot make the folder `file/below`: "), "{message}");
+    for (option, path, said) in [
+        ("--out", "file", "error: cannot make the folder `file`: "),
+        ("--out", "file/below", "error: cannot make the folder `file/below`: "),
+        ("--store", "no/s.db", "error: cannot open the result store `no/s.db`: "),
+    ] {
+        let outcome = folder.run(&["sweep", "small.toml", option, path]);
+        assert!(outcome.code == 1 && outcome.stderr.starts_with(said), "{outcome:?}");
+    }
 
     folder.write("text.db", "this is no database, whatever its name says\n".repeat(100).as_bytes());
     let message = refused(&["--store", "text.db"]);
@@ -161,10 +165,10 @@ fn what_a_sweep_cannot_use_is_said_before_it_runs() {
     folder.write("short.db", b"x");
     let message = refused(&["--store", "short.db"]);
     assert!(message.contains("`short.db` is not a result store"), "{message}");
-    let message = refused(&["--store", "."]);
-    assert!(message.contains("it is a directory"), "{message}");
-    let message = refused(&["--store", "no/such/store.db"]);
-    assert!(message.contains("there is no directory `no/such`"), "{message}");
+    for (store, said) in [(".", "it is a directory"), ("no/such/store.db", "there is no directory `no/such`")] {
+        let outcome = folder.run(&["sweep", "small.toml", "--store", store]);
+        assert!(outcome.code == 1 && outcome.stderr.contains(said), "{outcome:?}");
+    }
 }
 
 /// What there is to say about points comes from the simulation as well: a header that no path can carry.

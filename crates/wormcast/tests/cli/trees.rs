@@ -186,7 +186,7 @@ fn svg_has_a_panel_for_each_tree() {
 #[test]
 fn bad_input_is_explained() {
     let message = |arguments: &[&str]| trees(arguments).bad_input();
-    assert!(message(&["torus:4x4", "--construction", "dstm1"]).contains("tip: a similar value exists: 'dstm-1'"));
+    assert!(message(&["torus:4x4", "--construction", "dstm1"]).contains("did you mean 'dstm-1'?"));
     assert_eq!(
         message(&["mesh:4x4", "--construction", "dstm-1"]),
         "error: `dstm-1` needs a torus of two dimensions, each of at least 2 routers, but `mesh:4x4` is a 2-D mesh; \
@@ -217,6 +217,6 @@ fn bad_input_is_explained() {
     assert_eq!(elsewhere("torus:1x5"), format!("{needs} `torus:1x5` is a torus of 1 x 5 routers; {instead}"));
     assert_eq!(with(&["--second", "5"]), "error: `dstm-1` has no choice of the second starting node: `dstm` has\n");
     assert!(with(&["--method", "+x"]).contains("expected x and y of the first tree, then y and x of the second"));
-    assert!(with(&["--balance", "roots"]).contains("tip: a similar value exists: 'root'"));
+    assert!(with(&["--balance", "roots"]).contains("did you mean 'root'?"));
     assert!(with(&["--first", "4,4"]).contains("dimension 0 of torus:4x4 goes from 0 to 3"));
 }

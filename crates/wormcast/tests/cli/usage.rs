@@ -94,7 +94,71 @@ fn every_subcommand_has_a_manual_page() {
     assert_eq!(folder.run(&["man", "--out", "share/man1"]).success(), pages);
     let refused = folder.run(&["man", "--out", "file/man1"]);
     assert_eq!(refused.code, 1);
-    assert!(refused.stderr.starts_with("error: cannot make `file/man1`: "), "{}", refused.stderr);
+    assert!(refused.stderr.starts_with("error: cannot make the folder `file/man1`: "), "{}", refused.stderr);
+}
+
+/// One meaning everywhere, said in every help.
+#[test]
+fn exit_codes_are_in_every_help() {
+    for name in SUBCOMMANDS {
+        let help = wormcast(&[name, "--help"]).success();
+        assert!(help.contains("\nExit codes:\n  0         done\n  1         the work failed ("), "{name}: {help}");
+        assert!(help.contains("\n  2         bad input ("), "{name}: {help}");
+    }
+}
+
+/// Whatever writes: where nothing can be written, the work has failed.
+#[test]
+fn what_cannot_be_written_has_one_exit_code() {
+    let folder = Folder::with(&[("file", "")]);
+    let small = ["--set=topology=mesh:4x4", "--set=traffic.multicast.destinations=3"];
+    let with = |arguments: &[&'static str]| [arguments, &small, &SHORT[..6]].concat();
+    let routing = ["routing", "--topology", "mesh:2x2", "--routing", "e-cube"];
+    for arguments in [
+        with(&["simulate", "--deliveries", "no/x"]),
+        with(&["simulate", "--timeline", "."]),
+        with(&["sweep", "--out", "file"]),
+        with(&["sweep", "--store", "no/x.db"]),
+        vec!["reproduce", "mesh-example", "--out", "file"],
+        vec!["man", "--out", "file"],
+        [&routing[..], &["--export", "no/x", "--export-form", "text"]].concat(),
+        [&routing[..], &["--numbering", "no/x"]].concat(),
+    ] {
+        let outcome = folder.run(&arguments);
+        assert!(outcome.code == 1 && outcome.stderr.starts_with("error: cannot "), "{arguments:?}: {outcome:?}");
+    }
+}
+
+/// Whatever is read: what cannot be is bad input, and the message names it.
+#[test]
+fn what_cannot_be_read_has_one_exit_code() {
+    let traced = "topology = 'mesh:2x2'\nalgorithm = 'separate'\ntraffic.trace = 'none'\n";
+    let folder = Folder::with(&[("bad.toml", traced)]);
+    let routing = ["routing", "--topology", "mesh:2x2"];
+    for arguments in [
+        vec!["topology", "./none"],
+        [&routing[..], &["--tables", "none"]].concat(),
+        [&routing[..], &["--routing", "e-cube", "--multicasts", "none"]].concat(),
+        vec!["plan", "--batch", "none"],
+        vec!["simulate", "none"],
+        vec!["simulate", "bad.toml"],
+        vec!["sweep", "none.toml"],
+        vec!["plot", "none.toml"],
+        vec!["compare", "none.toml"],
+    ] {
+        let said = folder.run(&arguments).bad_input();
+        assert!(said.contains("none") && said.matches("cannot read").count() <= 1, "{arguments:?}: {said}");
+    }
+}
+
+/// What may not be looked at is not said to be missing.
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_looked_at_is_not_said_to_be_missing() {
+    let folder = Folder::with(&[]);
+    std::os::unix::fs::symlink("loop", folder.path().join("loop")).unwrap();
+    let said = folder.run(&["topology", "loop"]).bad_input();
+    assert!(said.starts_with("error: cannot read topology file `loop`: Too many levels"), "{said}");
 }
 
 #[test]
@@ -102,6 +166,19 @@ fn mistakes_in_usage_get_a_suggestion() {
     assert!(wormcast(&["topolgy", "mesh:4"]).bad_input().contains("'topology'"));
     assert!(wormcast(&["topology", "mesh:4", "--format", "jsn"]).bad_input().contains("'json'"));
     assert!(wormcast(&["plan", "--algoritm", "x"]).bad_input().contains("'--algorithm'"));
+    let plan = |topology, algorithm, source| {
+        let ends = ["--source", source, "--destinations", "1"];
+        wormcast(&[&["plan", "--topology", topology, "--algorithm", algorithm], &ends[..]].concat()).bad_input()
+    };
+    assert_eq!(
+        plan("mesh:4x4", "dual-path", "-1"),
+        "error: `-1` is not a node: expected a number from 0 to 15, or 2 coordinates such as `0,0`\n"
+    );
+    assert_eq!(
+        plan("ring:4", "separate", "0"),
+        "error: `e-cube` needs a mesh, a torus or a hypercube, but `ring:4` is an irregular network; `up-down` is for any \
+         network: `--routing up-down`, or `routing = \"up-down\"` in a file\n"
+    );
     assert!(wormcast(&[]).bad_input().contains("Usage: wormcast <COMMAND>"));
 }
 

@@ -12,21 +12,47 @@ use super::planned;
 use super::request::Request;
 use crate::commands::write_json;
 use crate::failure::Failure;
+use crate::lab::plain_words;
 use crate::multicast::{Algorithm, Options, Plan, algorithm_by_name};
-use crate::network::{Network, TopologySpec, read_text};
+use crate::network::{
+    MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text, take_standard_input,
+};
 
-/// Answers the requests of a file, or of standard input if the path is `-`. A bad line is answered by its error.
-pub(super) fn run(path: &str, out: &mut dyn Write) -> Result<(), Failure> {
+/// What the requests are called.
+const REQUESTS: &str = "the requests";
+
+/// Answers the requests of a file, or of standard input if the path is `-`. A bad line is answered by its error; how many are bad is
+/// said at the end, and makes the command fail if it is to be `strict`.
+pub(super) fn run(path: &str, strict: bool, out: &mut dyn Write) -> Result<(), Failure> {
     const BUFFER: usize = 1 << 16;
-    if path == "-" {
-        return answer_all(BufReader::with_capacity(BUFFER, io::stdin().lock()), "standard input", out);
-    }
     let unreadable = |error| Failure::BadInput(format!("cannot read `{path}`: {error}"));
-    let file = File::open(path).map_err(unreadable)?;
-    if file.metadata().map_err(unreadable)?.is_dir() {
-        return Err(Failure::BadInput(format!("cannot read `{path}`: it is a directory")));
+    let Answered { requests, failed } = if is_standard_input(path) {
+        take_standard_input(REQUESTS).map_err(unreadable)?;
+        answer_all(BufReader::with_capacity(BUFFER, io::stdin().lock()), input_name(path), out)?
+    } else {
+        let file = File::open(path).map_err(unreadable)?;
+        if file.metadata().map_err(unreadable)?.is_dir() {
+            return Err(Failure::BadInput(format!("cannot read `{path}`: it is a directory")));
+        }
+        answer_all(BufReader::with_capacity(BUFFER, file), path, out)?
+    };
+    out.flush()?;
+    if failed == 0 {
+        return Ok(());
     }
-    answer_all(BufReader::with_capacity(BUFFER, file), path, out)
+    let message = format!("{failed} of {requests} request{} failed", if requests == 1 { "" } else { "s" });
+    if strict {
+        return Err(Failure::Failed(message));
+    }
+    Failure::warn(&format!("{message}: their answers say why"));
+    Ok(())
+}
+
+/// How many requests there were, and how many of them got no plan.
+#[derive(Default)]
+struct Answered {
+    requests: u64,
+    failed: u64,
 }
 
 #[derive(Serialize)]
@@ -36,8 +62,9 @@ struct Refusal {
     line: u64,
 }
 
-fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn Write) -> Result<(), Failure> {
+fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn Write) -> Result<Answered, Failure> {
     let mut made = Made::default();
+    let mut answered = Answered::default();
     let mut line = Vec::new();
     for number in 1.. {
         // Who asks line by line waits for each answer: keep none back while waiting for the next request.
@@ -46,20 +73,22 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
         }
         line.clear();
         let read = requests.read_until(b'\n', &mut line);
-        if read.map_err(|error| Failure::Failed(format!("cannot read {name}: {error}")))? == 0 {
+        if read.map_err(|error| Failure::BadInput(format!("cannot read `{name}`: {error}")))? == 0 {
             break;
         }
         if line.trim_ascii().is_empty() {
             continue;
         }
+        answered.requests += 1;
         match answer(&line, &mut made, out) {
             Err(Failure::BadInput(error) | Failure::Failed(error)) => {
+                answered.failed += 1;
                 write_json(out, &Refusal { error, line: number })?;
             }
             result => result?,
         }
     }
-    Ok(())
+    Ok(answered)
 }
 
 /// Plans all requests of a file for one network, and hands each on with its line: not answers, but what is behind them.
@@ -68,7 +97,13 @@ pub(in super::super) fn plan_all(
     topology: &str,
     mut visit: impl FnMut(u64, &dyn Algorithm, &Plan) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let text = read_text(path).map_err(|error| Failure::bad_input(format!("cannot read `{path}`: {error}")))?;
+    let text = read_text(path, REQUESTS, MAX_FILE_BYTES).map_err(Failure::bad_input)?;
+    let path = input_name(path);
+    if text.trim().is_empty() {
+        return Err(Failure::BadInput(format!(
+            "{path}:1: there are no requests; expected one a line, as in `{EXAMPLE}`"
+        )));
+    }
     let mut made = Made::default();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let place = |failure: Failure| match failure {
@@ -120,12 +155,15 @@ fn malformed(error: &serde_json::Error) -> Failure {
     let position = format!(" at line {} column {column}", error.line());
     let problem = message.strip_suffix(&position).unwrap_or(&message);
     let not_json = error.is_syntax() || error.is_eof();
-    // In the words of whoever wrote the request.
-    let problem = problem
-        .replace("expected u64", "expected a whole number, not negative")
-        .replace("expected a nonzero u32", "expected a whole number from 1 to 4294967295");
-    let expected = if not_json { format!("; expected a JSON object, as in `{EXAMPLE}`") } else { String::new() };
-    Failure::BadInput(format!("{problem} at column {column}{expected}"))
+    // In the words of whoever wrote the request, which has fields.
+    let (problem, meant) = plain_words(problem);
+    let problem = problem.replace(" setting `", " field `");
+    let end = match meant {
+        _ if not_json => format!("; expected a JSON object, as in `{EXAMPLE}`"),
+        Some(meant) => format!("; {meant}"),
+        None => String::new(),
+    };
+    Failure::BadInput(format!("{problem} at column {column}{end}"))
 }
 
 /// Networks and algorithms made so far.

@@ -1,13 +1,13 @@
 //! Forwarding tables written to a file.
 
-use std::path::Path;
+use std::io;
 
 use clap::ValueEnum;
 
 use super::is_safe;
 use super::report::{Exported, router};
+use crate::commands::output::write_to;
 use crate::failure::Failure;
-use crate::lab::write_file;
 use crate::network::{ChannelId, Network, TopologyError};
 use crate::routing::{
     Arrival, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation, TablesError, TablesText,
@@ -55,7 +55,7 @@ pub(super) fn write(
         Form::Opensm => NetworkLfts::new(network, tables).map_err(no_fabric)?.to_string(),
         Form::Text => TablesText { network, tables }.to_string(),
     };
-    write_file(Path::new(file), text.as_bytes()).map_err(Failure::failed)?;
+    write_to(file, text.as_bytes(), &mut io::stdout())?;
     let average_distance = analyse_tables(network, tables).survey.average_distance;
     Ok(Exported { file: file.to_owned(), entries: tables.entries(), detours: Vec::new(), average_distance })
 }

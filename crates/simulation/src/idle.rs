@@ -1,0 +1,146 @@
+//! Settings that make no difference to a run.
+
+use wormcast_multicast::{Itinerary, Multicast, Plan};
+use wormcast_network::NodeId;
+
+use crate::config::{Mode, Warmup};
+use crate::scenario::Scenario;
+use crate::switching::{Header, Replication};
+
+/// A setting, or a table of settings, that makes no difference to a run, whatever it says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IdleSetting {
+    /// The setting's path in the experiment file, such as `switching.replication`.
+    pub key: &'static str,
+    /// Why it makes none.
+    pub reason: String,
+}
+
+/// What an algorithm's plans have of what settings are about.
+#[derive(Default)]
+struct Kinds {
+    trees: bool,
+    /// Worms that wait for the delivery of another one.
+    triggered: bool,
+}
+
+impl Scenario {
+    /// The settings that make no difference to this run, whether they are given or not. Those that contradict others are errors of
+    /// [`new`](Self::new) instead.
+    pub fn idle_settings(&self) -> Vec<IdleSetting> {
+        let mut idle = Vec::new();
+        let mut add = |key, reason: String| idle.push(IdleSetting { key, reason });
+        if self.mode == Mode::Plan {
+            for key in ["switching", "timing", "traffic.length"] {
+                add(key, "`mode = \"plan\"` knows no time".to_owned());
+            }
+        }
+        if self.mode == Mode::Finite && matches!(self.run.warmup, Warmup::Cycles(1..)) {
+            add("run.warmup", "a finite run measures all messages".to_owned());
+        }
+        let name = self.algorithm.name();
+        let Kinds { trees, triggered } = self.kinds();
+        if self.switch.is_none() {
+            let of_paths = || format!("`{name}` sends paths, and `lockstep` is how these deliver on their way");
+            if !trees {
+                add("switching.replication", of_paths());
+                add("switching.reservation", of_paths());
+            } else if self.engine.replication == Replication::Lockstep {
+                add("switching.reservation", "the branches of trees in lockstep are reserved all at once".to_owned());
+            }
+            if matches!(self.engine.header, Header::None | Header::BitString) {
+                let reason = "only the headers `all-destinations` and `tree` have flits that are stripped";
+                add("timing.strip_delay", reason.to_owned());
+            }
+            if !self.traffic.is_in_bytes() {
+                add("switching.flit_bytes", "the lengths of messages are in flits".to_owned());
+            }
+        } else if self.algorithm.switches().is_none() {
+            for key in ["switching.replication", "switching.header_chunks", "switching.header_flits"] {
+                add(key, format!("`{name}` sends unicasts only, which switches do not replicate"));
+            }
+        }
+        if !triggered {
+            let reason = format!("no worm of `{name}` waits for the delivery of another");
+            add("timing.receive_overhead", reason);
+        }
+        let (multicasts, hot) = self.traffic.shares();
+        if multicasts.is_some_and(|share| share >= 1.0) {
+            add("traffic.unicast", "no unicasts are sent: `traffic.multicast.fraction` is 1".to_owned());
+        } else if hot.is_some_and(|share| share <= 0.0) {
+            add("traffic.unicast.node", "no unicasts go there: `traffic.unicast.fraction` is 0".to_owned());
+        }
+        if multicasts.is_some_and(|share| share <= 0.0) {
+            let reason = "no multicasts are sent: `traffic.multicast.fraction` is 0".to_owned();
+            add("traffic.multicast.destinations", reason);
+        }
+        idle
+    }
+
+    /// What kinds of worms the algorithm sends: what is in two plans for many destinations all over the network.
+    fn kinds(&self) -> Kinds {
+        const DESTINATIONS: u64 = 16;
+        let nodes = self.network.nodes() as u64;
+        let mut kinds = Kinds::default();
+        for source in [0, nodes - 1] {
+            let spread = (1..=DESTINATIONS).map(|number| NodeId::new((number * 0x9E37_79B9 % nodes) as u32));
+            let Ok(multicast) = Multicast::checked(NodeId::new(source as u32), &spread.collect::<Vec<_>>()) else {
+                continue;
+            };
+            let Plan { worms } = self.algorithm.plan(&self.network, &multicast);
+            kinds.trees |= worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
+            kinds.triggered |= worms.iter().any(|worm| worm.after.is_some());
+        }
+        kinds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use wormcast_multicast::{Options, algorithm_by_name};
+    use wormcast_network::TopologySpec;
+
+    use super::*;
+
+    /// The keys that make no difference.
+    fn idle(algorithm: &str, switching: &str, traffic: &str, run: &str) -> Vec<&'static str> {
+        let network = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let algorithm = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
+        let rate = r#""arrivals": { "process": "poisson", "rate": 0.01 }"#;
+        let scenario = Scenario::new(
+            Arc::new(network),
+            Arc::from(algorithm),
+            &serde_json::from_str(switching).unwrap(),
+            &serde_json::from_str("{}").unwrap(),
+            &serde_json::from_str(&format!("{{ {rate}{traffic} }}")).unwrap(),
+            &serde_json::from_str(run).unwrap(),
+        );
+        scenario.unwrap().idle_settings().into_iter().map(|setting| setting.key).collect()
+    }
+
+    #[test]
+    fn what_makes_no_difference_depends_on_the_worms_and_the_traffic() {
+        let of_paths = ["switching.replication", "switching.reservation", "timing.strip_delay", "switching.flit_bytes"];
+        let multicast = r#", "multicast": { "destinations": 3 }"#;
+        let plain = idle("dual-path", "{}", multicast, "{}");
+        assert_eq!(plain, [&of_paths[..], &["timing.receive_overhead", "traffic.unicast"]].concat());
+        let mixed = r#", "multicast": { "destinations": 3, "fraction": 0.5 }, "length": { "bytes": 9 }"#;
+        let stripped = r#"{ "header": "all-destinations" }"#;
+        assert_eq!(idle("u-mesh", stripped, mixed, "{}"), of_paths[..2]);
+        // Trees of tree-one branch independently by default.
+        let tree = r#"{ "header": "tree" }"#;
+        assert_eq!(idle("tree-one", tree, mixed, "{}"), ["timing.receive_overhead"]);
+        let lockstep = r#"{ "header": "tree", "replication": "lockstep" }"#;
+        assert_eq!(idle("tree-one", lockstep, mixed, "{}"), ["switching.reservation", "timing.receive_overhead"]);
+        let nobody = r#", "multicast": { "destinations": 3, "fraction": 0 }, "length": { "bytes": 9 }"#;
+        assert_eq!(idle("u-mesh", stripped, nobody, "{}")[2..], ["traffic.multicast.destinations"]);
+        let cold = r#", "unicast": { "pattern": "hot-spot", "node": 3, "fraction": 0 }, "length": { "bytes": 9 }"#;
+        assert_eq!(idle("u-mesh", stripped, cold, "{}")[2..], ["traffic.unicast.node"]);
+        let finite = r#"{ "mode": "finite", "messages": 5, "warmup": 9 }"#;
+        assert_eq!(idle("u-mesh", stripped, mixed, finite), [&["run.warmup"], &of_paths[..2]].concat());
+        let plan = idle("dual-path", "{}", multicast, r#"{ "mode": "plan" }"#);
+        assert!(plan.starts_with(&["switching", "timing", "traffic.length"]), "{plan:?}");
+    }
+}

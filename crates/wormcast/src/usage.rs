@@ -1,0 +1,151 @@
+//! The arguments of the command line: what is made of them before they are parsed, and what is said of those that are wrong.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::network::short_list;
+
+/// Arguments with negative numbers put behind the options that they are for, as `--source=-1`: what is wrong with them is said by who
+/// reads their values, not by who looks for an option `-1`.
+pub(crate) fn with_negative_numbers(
+    command: &clap::Command,
+    arguments: impl Iterator<Item = OsString>,
+) -> Vec<OsString> {
+    let mut all: Vec<OsString> = Vec::new();
+    let mut subcommand = None;
+    for argument in arguments {
+        let text = argument.to_str().unwrap_or_default();
+        if subcommand.is_none() && !all.is_empty() {
+            subcommand = command.find_subcommand(text);
+        }
+        let is_number = text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let option = all.last().and_then(|last| last.to_str()?.strip_prefix("--"));
+        let takes_values = |option: &str| {
+            let mut known = subcommand.into_iter().flat_map(clap::Command::get_arguments);
+            known.any(|known| known.get_long() == Some(option) && known.get_action().takes_values())
+        };
+        if is_number
+            && option.is_some_and(takes_values)
+            && let Some(last) = all.last_mut()
+        {
+            last.push("=");
+            last.push(&argument);
+        } else {
+            all.push(argument);
+        }
+    }
+    all
+}
+
+/// What is wrong with the value of an argument, in plain words: what was meant, or else a short list of what is possible. `None` if
+/// something else is wrong.
+pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
+    let text = |kind| match usage.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (argument, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    match usage.kind() {
+        ErrorKind::InvalidValue => {
+            let Some(ContextValue::Strings(valid)) = usage.get(ContextKind::ValidValue) else { return None };
+            let valid = short_list(valid.iter().map(String::as_str));
+            Some(match text(ContextKind::SuggestedValue) {
+                _ if value.is_empty() => {
+                    format!("a value is required for '{argument}' but none was supplied: expected one of {valid}")
+                }
+                Some(meant) => format!("invalid value '{value}' for '{argument}'; did you mean '{meant}'?"),
+                None => format!("invalid value '{value}' for '{argument}': expected one of {valid}"),
+            })
+        }
+        ErrorKind::ValueValidation => {
+            let source = usage.source()?;
+            let expected = match source.downcast_ref::<ParseIntError>() {
+                Some(problem) => plain(problem.kind()).to_owned(),
+                None => in_range(&source.to_string()),
+            };
+            Some(format!("invalid value '{value}' for '{argument}': {expected}"))
+        }
+        _ => None,
+    }
+}
+
+/// What was expected in the place of what is no whole number.
+fn plain(problem: &IntErrorKind) -> &'static str {
+    match problem {
+        IntErrorKind::PosOverflow => "this number is too large",
+        IntErrorKind::Zero => "expected a whole number, at least 1",
+        _ => "expected a whole number, not negative",
+    }
+}
+
+/// A message about a range, `0 is not in 1..=32`, in plain words.
+fn in_range(message: &str) -> String {
+    let range = message.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
+    match range {
+        Some((least, "4294967295")) => format!("expected a whole number, at least {least}"),
+        Some((least, most)) => format!("expected a whole number from {least} to {most}"),
+        None => match message {
+            "invalid digit found in string" => plain(&IntErrorKind::InvalidDigit).to_owned(),
+            other => other.to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands;
+
+    #[test]
+    fn negative_numbers_belong_to_the_option_before_them() {
+        let given = |line: &str| {
+            let words = line.split(' ').map(OsString::from);
+            let joined = with_negative_numbers(&commands::command(), words);
+            joined.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(given("wormcast plan --source -1 --seed -2,3"), "wormcast plan --source=-1 --seed=-2,3");
+        assert_eq!(given("wormcast plan --strict -1"), "wormcast plan --strict -1");
+        assert_eq!(given("wormcast topology -5 --format json"), "wormcast topology -5 --format json");
+        assert_eq!(given("wormcast plan --source -x --batch -"), "wormcast plan --source -x --batch -");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_value_is_said_in_plain_words() {
+        let said = |line: &str| {
+            let command = commands::command();
+            let words = with_negative_numbers(&command, line.split(' ').map(OsString::from));
+            explained(&command.try_get_matches_from(words).unwrap_err()).unwrap()
+        };
+        let start = "wormcast routing --topology mesh:2x2";
+        assert_eq!(
+            said(&format!("{start} --routing ecube")),
+            "invalid value 'ecube' for '--routing <NAME>'; did you mean 'e-cube'?"
+        );
+        let unknown = said(&format!("{start} --algorithm 7"));
+        assert!(unknown.contains("': expected one of separate, ") && unknown.ends_with(" more"), "{unknown}");
+        let ports = "for '--consumption-ports <K>': expected a whole number";
+        for value in ["0", "-1", "33"] {
+            let expected = format!("invalid value '{value}' {ports} from 1 to 32");
+            assert_eq!(said(&format!("{start} --routing e-cube --consumption-ports {value}")), expected);
+        }
+        let word = said(&format!("{start} --routing e-cube --consumption-ports x"));
+        assert_eq!(word, format!("invalid value 'x' {ports}, not negative"));
+        let seed = "for '--seed <SEED>': ";
+        assert_eq!(
+            said(&format!("{start} --seed -1")),
+            format!("invalid value '-1' {seed}expected a whole number, not negative")
+        );
+        let large = "99999999999999999999";
+        assert_eq!(
+            said(&format!("{start} --seed {large}")),
+            format!("invalid value '{large}' {seed}this number is too large")
+        );
+        assert_eq!(
+            said("wormcast sweep --jobs 0"),
+            "invalid value '0' for '--jobs <N>': expected a whole number, at least 1"
+        );
+    }
+}
