@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::experiment::stem;
 use super::results::{Places, failure};
 use crate::failure::Failure;
 use crate::lab::{
