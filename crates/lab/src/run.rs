@@ -84,6 +84,11 @@ pub fn run_sweep(
     let points = experiment.points()?;
     if fresh {
         experiment.jobs(&points)?;
+        // Damaged rows are not read even to forget them.
+        let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+        for row in store.set_aside(hashes.iter().map(String::as_str))? {
+            observer.damaged(&row);
+        }
         let hashes =
             points.iter().map(|point| stored_as(&point.spec, store)).collect::<Result<Vec<_>, StoreError>>()?;
         store.forget(hashes.iter().flatten().map(String::as_str))?;
@@ -92,16 +97,13 @@ pub fn run_sweep(
     Ok(findings(experiment, &points, runs))
 }
 
-/// More messages than any run can simulate.
-const MOST_MESSAGES: u64 = 1 << 40;
-
 /// The names in the store of a point's runs, with windows of any length.
-pub(crate) fn stored_as(spec: &PointSpec, store: &Store) -> Result<Vec<String>, StoreError> {
+fn stored_as(spec: &PointSpec, store: &Store) -> Result<Vec<String>, StoreError> {
     let mut hashes = vec![spec.config_hash()];
     let first = store.load(&hashes[0])?;
     let mut messages = spec.run.messages.or_else(|| first.values().map(|run| run.window.generated).max()).unwrap_or(0);
     let mut longer = spec.clone();
-    while let Some(doubled) = messages.checked_mul(2).filter(|&doubled| 0 < doubled && doubled <= MOST_MESSAGES) {
+    while let Some(doubled) = messages.checked_mul(2).filter(|&doubled| 0 < doubled && doubled <= i64::MAX as u64) {
         messages = doubled;
         longer.run.messages = Some(messages);
         hashes.push(longer.config_hash());

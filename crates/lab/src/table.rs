@@ -227,8 +227,8 @@ mod tests {
         let runs = |index: usize| vec![run(100.0 + index as f64), run(102.0 + index as f64)];
         let runs: Vec<PointRuns> = (0..points.len())
             .map(|index| match index {
-                2 => PointRuns { outcome: Outcome::Saturated, runs: runs(index) },
-                _ => PointRuns { outcome: Outcome::Precise, runs: runs(index) },
+                2 => PointRuns::new(Outcome::Saturated, runs(index)),
+                _ => PointRuns::new(Outcome::Precise, runs(index)),
             })
             .collect();
         (summarise(&points, &runs, 0.95, None), runs)

@@ -135,9 +135,14 @@ impl Store {
     ) -> Result<Vec<DamagedRow>, StoreError> {
         let damaged = self.damaged(config_hashes)?;
         if !damaged.is_empty() {
-            separate(&mut self.connection, &damaged).map_err(|error| failure(&self.path, error))?;
+            self.separate(&damaged)?;
         }
         Ok(damaged)
+    }
+
+    /// The same for rows that are known to be damaged.
+    pub(crate) fn separate(&mut self, damaged: &[DamagedRow]) -> Result<(), StoreError> {
+        separate(&mut self.connection, damaged).map_err(|error| failure(&self.path, error))
     }
 }
 
