@@ -78,7 +78,7 @@ pub use scenarios::{Job, JobError};
 pub use seed::replication_seed;
 pub use statistics::{Estimate, number_text};
 pub use stopping::Outcome;
-pub use store::{MODEL_VERSION, Store, StoreError};
+pub use store::{DamagedRow, MODEL_VERSION, Store, StoreError};
 pub use summary::{LatencySummary, LoadSummary, PlanCosts, PointSummary, TreeSummary, summarise};
 pub use sweep::{Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
 pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Verdict};

@@ -82,6 +82,11 @@ pub fn run_sweep(
     let points = experiment.points()?;
     if fresh {
         experiment.jobs(&points)?;
+        // Damaged rows are not read even to forget them.
+        let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+        for row in store.set_aside(hashes.iter().map(String::as_str))? {
+            observer.damaged(&row);
+        }
         let hashes =
             points.iter().map(|point| stored_as(&point.spec, store)).collect::<Result<Vec<_>, StoreError>>()?;
         store.forget(hashes.iter().flatten().map(String::as_str))?;

@@ -12,7 +12,7 @@ use crate::file::Stop;
 use crate::point::Point;
 use crate::statistics::Estimate;
 use crate::stopping::{Outcome, Verdict, Windows, is_steady, judge, latency};
-use crate::store::{Store, StoreError};
+use crate::store::{DamagedRow, Store, StoreError};
 use crate::window::{correlation, window_of};
 
 /// The replications of a point that count.
@@ -40,6 +40,9 @@ const MAX_THREADS: usize = 1024;
 pub trait Observer {
     /// Called once before the first replication starts, and after each that ends, on the thread that called the sweep.
     fn update(&mut self, status: &Status<'_>);
+
+    /// Called before that for each row of the store that was damaged: it has been set aside, and is simulated again where it is needed.
+    fn damaged(&mut self, _row: &DamagedRow) {}
 }
 
 /// Watches nothing.
@@ -193,10 +196,14 @@ impl Progress {
     /// Starts again with windows twice as long.
     fn lengthen(&mut self, stop: &Stop, store: &Store) -> Result<(), StoreError> {
         let half = correlation(&self.prefix);
+        let mut spec = self.point.spec.clone();
+        spec.run.messages = window_of(&self.prefix).map(|messages| 2 * messages);
+        let hash = spec.config_hash();
+        // First of all: if it fails, nothing has changed.
+        self.there = store.load(&hash)?;
+        self.point.spec = spec;
+        self.hash = hash;
         self.windows = Windows { doubled: self.windows.doubled + 1, half, ..self.windows };
-        self.point.spec.run.messages = window_of(&self.prefix).map(|messages| 2 * messages);
-        self.hash = self.point.spec.config_hash();
-        self.there = store.load(&self.hash)?;
         self.prefix.clear();
         self.target = stop.min_replications;
         self.next = 0;
@@ -274,8 +281,14 @@ where
     E: std::error::Error + Send,
     F: Fn(&Point, u32) -> Result<RunResult, E> + Sync,
 {
-    let mut progress =
-        points.iter().map(|point| Progress::new(point, stop, store)).collect::<Result<Vec<_>, StoreError>>()?;
+    let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+    for row in store.set_aside(hashes.iter().map(String::as_str))? {
+        observer.damaged(&row);
+    }
+    let mut progress = points
+        .iter()
+        .map(|point| mended(store, observer, |store| Progress::new(point, stop, store)))
+        .collect::<Result<Vec<_>, StoreError>>()?;
     store.describe(progress.iter().map(|progress| (progress.hash.as_str(), &progress.point.spec)))?;
     let mut tally = Tally::new(&progress);
     observer.update(&tally.status(None));
@@ -351,7 +364,7 @@ where
                 tally.remove(point);
                 if point.outcome.is_none() {
                     point.there.insert(replication, *result);
-                    point.advance(stop, store)?;
+                    mended(store, observer, |store| point.advance(stop, store))?;
                     if point.windows.doubled > doubled {
                         store.describe([(point.hash.as_str(), &point.point.spec)])?;
                     }
@@ -382,9 +395,38 @@ where
 /// What the store has of each point, judged as a sweep would; points that lack replications are [`Outcome::Incomplete`].
 ///
 /// # Errors
-/// If the store fails.
+/// If the store fails, or has damaged rows of these points: [`StoreError::Damaged`] names all of them.
 pub fn stored(points: &[Point], stop: &Stop, store: &Store) -> Result<Vec<PointRuns>, StoreError> {
-    points.iter().map(|point| Ok(finish(Progress::new(point, stop, store)?))).collect()
+    let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+    let mut rows = store.damaged(hashes.iter().map(String::as_str))?;
+    let mut runs = Vec::with_capacity(points.len());
+    for point in points {
+        match Progress::new(point, stop, store) {
+            Ok(progress) => runs.push(finish(progress)),
+            Err(StoreError::Damaged { rows: more, .. }) => {
+                rows.extend(more.into_iter().filter(|row| !rows.contains(row)).collect::<Vec<_>>());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if rows.is_empty() { Ok(runs) } else { Err(StoreError::Damaged { path: store.path().to_owned(), rows }) }
+}
+
+/// Does what reads the store; damaged rows that it meets are set aside, and it is done again.
+fn mended<T>(
+    store: &mut Store,
+    observer: &mut dyn Observer,
+    mut work: impl FnMut(&Store) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    loop {
+        match work(store) {
+            Err(StoreError::Damaged { rows, .. }) => {
+                store.separate(&rows)?;
+                rows.iter().for_each(|row| observer.damaged(row));
+            }
+            result => return result,
+        }
+    }
 }
 
 fn finish(progress: Progress) -> PointRuns {

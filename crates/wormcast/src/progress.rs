@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use crate::lab::{Observer, ReproductionObserver, Status};
+use crate::failure::Failure;
+use crate::lab::{DamagedRow, Observer, ReproductionObserver, Status};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 /// The least time between two lines, and before the first: what is done sooner says nothing.
@@ -40,6 +41,12 @@ impl Progress {
     /// Takes the bar away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+
+    fn warn_of(&self, row: &DamagedRow) {
+        let message =
+            format!("a damaged row of the result store is set aside, and simulated again where it is needed: {row}");
+        self.bar.suspend(|| Failure::warn(&message));
     }
 
     fn show(&mut self, work: Work, milestone: bool, message: String) {
@@ -126,6 +133,10 @@ impl Stored {
 }
 
 impl Observer for Progress {
+    fn damaged(&mut self, row: &DamagedRow) {
+        self.warn_of(row);
+    }
+
     fn update(&mut self, status: &Status<'_>) {
         let stored = status.replications.saturating_sub(status.computed);
         let work =
@@ -141,6 +152,10 @@ impl Observer for Progress {
 }
 
 impl ReproductionObserver for Progress {
+    fn damaged(&mut self, row: &DamagedRow) {
+        self.warn_of(row);
+    }
+
     fn update(&mut self, done: usize, parts: usize, name: &str, status: Option<&Status<'_>>) {
         let share = |s: &Status<'_>| (s.replications as f64 / s.replications_expected.max(1) as f64).min(1.0);
         let work = self.stored.work(done, parts, status.map(|status| (share(status), status.computed > 0)));

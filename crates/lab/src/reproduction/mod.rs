@@ -16,7 +16,7 @@ use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
 use crate::output::write_file;
 use crate::run::{Findings, RunError, run_sweep};
-use crate::store::Store;
+use crate::store::{DamagedRow, Store};
 use crate::sweep::{Observer, Status};
 use crate::verdict::{Comparison, Part, Verdict};
 
@@ -114,6 +114,9 @@ pub struct Exhibit {
 pub trait ReproductionObserver {
     /// Called when a part begins, and with each replication of a sweep: `done` of `parts` parts are done, and this one is called `name`.
     fn update(&mut self, done: usize, parts: usize, name: &str, status: Option<&Status<'_>>);
+
+    /// Called for each row of the store that was damaged, as [`Observer::damaged`].
+    fn damaged(&mut self, _row: &DamagedRow) {}
 }
 
 /// Watches nothing.
@@ -340,6 +343,10 @@ struct Inner<'a> {
 impl Observer for Inner<'_> {
     fn update(&mut self, status: &Status<'_>) {
         self.observer.update(self.done, self.parts, self.name, Some(status));
+    }
+
+    fn damaged(&mut self, row: &DamagedRow) {
+        self.observer.damaged(row);
     }
 }
 

@@ -60,11 +60,21 @@ pub(crate) fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// A store that cannot be opened is the wrong choice, unless it is the disk that is full or broken.
+/// What the failure of a store comes to, whoever meets it: a file that is no store, or may not be used, is the wrong choice; what
+/// happens to a store is not.
 pub(crate) fn unusable(error: StoreError) -> Failure {
     match error {
-        StoreError::Full { .. } | StoreError::Disk { .. } => Failure::failed(error),
-        _ => Failure::bad_input(error),
+        StoreError::Foreign { .. }
+        | StoreError::Newer { .. }
+        | StoreError::Unreadable { .. }
+        | StoreError::ReadOnly { .. } => Failure::bad_input(error),
+        StoreError::Damaged { .. } => {
+            let program = program::name();
+            Failure::failed(format!(
+                "{error}\nrun `{program} sweep`: it sets them aside and simulates again what is needed"
+            ))
+        }
+        _ => Failure::failed(error),
     }
 }
 
@@ -75,6 +85,7 @@ pub(crate) fn failure(error: RunError) -> Failure {
         RunError::Simulation(error) => Failure::bad_input(error),
         // A run fails if the engine or the switching that is asked for cannot carry what the algorithm sends.
         RunError::Sweep(error @ SweepError::Run { .. }) => Failure::bad_input(error),
+        RunError::Store(error) | RunError::Sweep(SweepError::Store(error)) => unusable(error),
         other => Failure::failed(other),
     }
 }

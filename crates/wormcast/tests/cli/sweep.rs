@@ -266,3 +266,49 @@ fn claims_get_verdicts_beside_the_table_and_the_plots() {
     let said = folder.run(&["simulate", "claims.toml", "--set", "algorithm=u-cube"]).success();
     assert!(said.contains("u-cube on hypercube:3, seed 0, planned only") && said.contains("steps"), "{said}");
 }
+
+/// One digit of one row: nothing that is wrong comes out of it, whatever command reads it, and the sweep puts it right.
+#[test]
+fn a_changed_digit_of_a_stored_row_is_named_never_used_and_simulated_again() {
+    let folder = small();
+    folder.run(&["sweep", "small.toml"]).success();
+    let first = outputs(&folder, "results");
+    let whole = folder.bytes("results/store.db");
+    let damage = |row: u32, digit: usize| -> String {
+        folder.write("results/store.db", &whole);
+        let store = rusqlite::Connection::open(folder.path().join("results/store.db")).unwrap();
+        let query = "SELECT config_hash, replication, result FROM results LIMIT 1 OFFSET ?1";
+        let (point, replication, mut result): (String, u32, String) =
+            store.query_row(query, [row], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        let digits: Vec<usize> = result.match_indices(|c: char| c.is_ascii_digit()).map(|(at, _)| at).collect();
+        let at = digits[digit * 7 % digits.len()];
+        let other = if &result[at..=at] == "7" { "3" } else { "7" };
+        result.replace_range(at..=at, other);
+        let update = "UPDATE results SET result = ?3 WHERE config_hash = ?1 AND replication = ?2";
+        store.execute(update, rusqlite::params![point, replication, result]).unwrap();
+        format!("replication {replication} of point {point}")
+    };
+    for flip in 0..40 {
+        let row = damage(flip as u32 % 20, flip);
+        // Those that only read refuse, alike.
+        for command in ["plot", "report"] {
+            let outcome = folder.run(&[command, "small.toml"]);
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{command}, flip {flip}: {outcome:?}");
+            let expected = "error: a row of the result store `results/store.db` is damaged, and cannot be used:\n  ";
+            assert!(outcome.stderr.starts_with(expected) && outcome.stderr.contains(&row), "{outcome:?}");
+            assert!(outcome.stderr.contains("run `wormcast sweep`"), "{outcome:?}");
+        }
+        assert!(outputs(&folder, "results") == first, "the old files stay");
+        if flip % 8 > 0 {
+            continue;
+        }
+        let command = if flip % 16 > 0 { "compare" } else { "sweep" };
+        let outcome = folder.run(&[command, "small.toml"]);
+        let expected =
+            "warning: a damaged row of the result store is set aside, and simulated again where it is needed: ";
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, format!("{expected}{row}\n").as_str()), "{outcome:?}");
+        folder.run(&["plot", "small.toml"]).success();
+        assert!(outputs(&folder, "results") == first, "{command}, flip {flip}");
+        folder.run(&["report", "small.toml"]).success();
+    }
+}
