@@ -58,7 +58,7 @@ pub(crate) struct ExperimentFile {
     /// How precise each point has to be.
     #[serde(default)]
     pub(crate) stop: Stop,
-    /// Settings to vary, each by its dotted path: a list of values, or a range. The first varies slowest.
+    /// Settings to vary, each by its dotted path, in quotes or not: a list of values, or a range. The first varies slowest.
     #[serde(default)]
     #[allow(dead_code, reason = "taken out of the document before; here for the schema")]
     sweep: BTreeMap<String, AxisForm>,
@@ -261,6 +261,9 @@ pub(crate) enum AxisForm {
     List(#[schemars(length(min = 1))] Vec<serde_json::Value>),
     /// Evenly spaced values.
     Range(Range),
+    /// The rest of a dotted path, whose parts are tables in tables: `traffic.length = [8, 64]`.
+    #[schemars(extend("propertyNames" = { "not": { "enum": ["from", "to", "points"] } }))]
+    Tables(BTreeMap<String, AxisForm>),
 }
 
 /// Evenly spaced values.
@@ -317,15 +320,4 @@ pub enum TimeUnit {
     /// Cycles.
     #[serde(rename = "cycles")]
     Cycles,
-}
-
-/// The JSON Schema of experiment files.
-///
-/// ```
-/// let schema = wormcast_lab::schema();
-/// assert_eq!(schema["title"], "wormcast experiment");
-/// assert_eq!(schema["additionalProperties"], false);
-/// ```
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(ExperimentFile).to_value()
 }

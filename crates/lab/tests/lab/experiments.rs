@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use wormcast_lab::{Diagnostic, Experiment, Override, PointSpec, schema};
 use wormcast_multicast::{MakeAlgorithm, OwnAlgorithm, Separate, register};
 
-fn shipped() -> Vec<PathBuf> {
+pub(crate) fn shipped() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let mut files: Vec<PathBuf> = std::fs::read_dir(directory)
         .unwrap()

@@ -5,5 +5,6 @@ mod experiments;
 mod interruption;
 mod parsers;
 mod plots;
+mod schema;
 mod sweeps;
 mod synthetic;

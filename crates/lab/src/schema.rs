@@ -1,0 +1,96 @@
+//! The JSON Schema of experiment files.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::file::ExperimentFile;
+
+/// Where definitions are.
+const DEFINITIONS: &str = "#/$defs/";
+/// How the name of a definition begins in which nothing is required.
+const PARTIAL: &str = "Partial";
+/// The definition of what `quick` and each `variation` are.
+const VERSION: &str = "Version";
+/// The tables of settings that are laid over the others.
+const VERSIONS: [&str; 2] = ["quick", "variation"];
+
+/// The JSON Schema of experiment files.
+///
+/// Settings that a table must have are required where the file has no sweep, which may give them, and never in versions of the
+/// experiment, which are laid over the rest.
+///
+/// ```
+/// let schema = wormcast_lab::schema();
+/// assert_eq!(schema["title"], "wormcast experiment");
+/// assert_eq!(schema["additionalProperties"], false);
+/// ```
+pub fn schema() -> Json {
+    let mut root = schemars::schema_for!(ExperimentFile).to_value();
+    let strict = root["properties"].as_object().cloned().unwrap_or_default();
+    let definitions = root["$defs"].as_object().cloned().unwrap_or_default();
+
+    let mut all = definitions.clone();
+    for (name, definition) in &definitions {
+        all.insert(format!("{PARTIAL}{name}"), partial(definition));
+    }
+    let settings: Map<String, Json> = strict
+        .iter()
+        .filter(|(name, _)| !VERSIONS.contains(&name.as_str()))
+        .map(|(name, setting)| (name.clone(), partial(setting)))
+        .collect();
+    let version = json!({
+        "description": "Settings that are laid over those of the experiment.",
+        "type": "object",
+        "properties": settings,
+        "additionalProperties": false,
+    });
+    all.insert(VERSION.to_owned(), version);
+
+    let mut properties = settings;
+    // The sweep itself is complete.
+    properties.extend(strict.get_key_value("sweep").map(|(name, sweep)| (name.clone(), sweep.clone())));
+    let version = json!({ "$ref": format!("{DEFINITIONS}{VERSION}") });
+    for (name, key, value) in
+        [("quick", "$ref", version["$ref"].clone()), ("variation", "additionalProperties", version)]
+    {
+        let described = strict.get(name).map_or(Json::Null, |setting| setting["description"].clone());
+        properties.insert(name.to_owned(), json!({ "description": described, "type": "object", key: value }));
+    }
+    let required: Map<String, Json> = strict
+        .into_iter()
+        .filter(|(name, setting)| !VERSIONS.contains(&name.as_str()) && partial(setting) != *setting)
+        .collect();
+    root["properties"] = properties.into();
+    root["if"] = json!({ "not": { "required": ["sweep"] } });
+    root["then"] = json!({ "properties": required });
+    root["$defs"] = all.into();
+    root
+}
+
+/// A schema in which no setting is required. A list is replaced as a whole, so what is in it stays as it is.
+fn partial(schema: &Json) -> Json {
+    match schema {
+        Json::Object(map) => {
+            let entries =
+                map.iter().filter(|(key, _)| *key != "required").map(|(key, value)| match (key.as_str(), value) {
+                    ("$ref", Json::String(reference)) => {
+                        (key.clone(), reference.replace(DEFINITIONS, &format!("{DEFINITIONS}{PARTIAL}")).into())
+                    }
+                    ("items" | "prefixItems" | "default" | "enum" | "const" | "propertyNames", _) => {
+                        (key.clone(), value.clone())
+                    }
+                    // Without what is required, a table may be of several kinds.
+                    ("oneOf", _) => ("anyOf".to_owned(), partial(value)),
+                    // The names of settings are no words of the schema.
+                    ("properties", Json::Object(settings)) => {
+                        let settings: Map<String, Json> =
+                            settings.iter().map(|(name, setting)| (name.clone(), partial(setting))).collect();
+                        (key.clone(), settings.into())
+                    }
+                    _ => (key.clone(), partial(value)),
+                });
+            Json::Object(entries.collect())
+        }
+        Json::Array(items) => items.iter().map(partial).collect(),
+        scalar => scalar.clone(),
+    }
+}
