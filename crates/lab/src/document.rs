@@ -76,6 +76,28 @@ impl Document {
         Self { quick: true, ..self.clone() }
     }
 
+    /// Whether it is.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.quick
+    }
+
+    /// The name of the variation that applies, if one does.
+    pub(crate) fn chosen_variation(&self) -> Option<&str> {
+        self.variation.as_deref()
+    }
+
+    /// The settings that overrides give, in their order: the parts of the path, and the value as it was given.
+    pub(crate) fn overridden(&self) -> impl Iterator<Item = (Vec<String>, &str)> {
+        let parts = |part: String| key_path(&part).unwrap_or_else(|| vec![part]);
+        let split = move |path: Vec<String>| path.into_iter().flat_map(parts).collect();
+        self.overrides.iter().filter_map(move |given| Some((split(key_path(&given.key)?), given.value.as_str())))
+    }
+
+    /// Whether an override gives this setting, by its dotted path.
+    pub(crate) fn overrides(&self, setting: &str) -> bool {
+        self.overridden().any(|(path, _)| path.join(".") == setting)
+    }
+
     /// Whether the file has a quick version.
     pub(crate) fn has_quick(&self) -> bool {
         DeTable::parse(&self.text).is_ok_and(|tree| tree.get_ref().contains_key(QUICK))

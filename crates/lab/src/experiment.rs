@@ -1,6 +1,7 @@
 //! Experiments: files read, checked and unrolled into points.
 
 mod claims;
+mod name;
 mod versions;
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,6 +15,7 @@ use wormcast_network::TopologySpec;
 use wormcast_routing::routing_has_root;
 use wormcast_simulation::{Mode, Switching};
 
+pub use self::name::file_part;
 use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
 use crate::claim::Claim;
 use crate::diagnostic::{Diagnostic, did_you_mean};
@@ -27,6 +29,10 @@ use crate::verdict::position;
 
 /// The most bytes of an experiment file.
 const MAX_BYTES: u64 = 16 << 20;
+
+/// What stands for the path of the built-in experiment, and its name.
+const BUILT_IN_PATH: &str = "(built-in experiment)";
+const BUILT_IN_NAME: &str = "mesh-latency-10";
 
 const BUILT_IN: &str = include_str!("../experiments/mesh-latency-10.toml");
 
@@ -57,6 +63,10 @@ pub struct Experiment {
     document: Document,
     directory: PathBuf,
     title: String,
+    /// The title that the file gives.
+    file_title: String,
+    /// The name for its files, if it was given one.
+    name: Option<String>,
     stop: Stop,
     plot: PlotSettings,
     axes: Vec<Axis>,
@@ -102,7 +112,7 @@ impl Experiment {
     /// # Errors
     /// If an override makes no sense.
     pub fn built_in(overrides: &[Override]) -> Result<Self, Diagnostic> {
-        Self::parse("(built-in experiment)", BUILT_IN, overrides)
+        Self::parse(BUILT_IN_PATH, BUILT_IN, overrides)
     }
 
     /// Takes the text of an experiment file, whose path is for messages and for what the file names relative to itself, and applies
@@ -135,6 +145,8 @@ impl Experiment {
         let mut experiment = Self {
             directory: Path::new(&document.path).parent().unwrap_or(Path::new("")).to_owned(),
             title: String::new(),
+            file_title: String::new(),
+            name: None,
             stop: Stop::default(),
             plot: PlotSettings::default(),
             axes: kept,
@@ -145,7 +157,8 @@ impl Experiment {
         };
         // The first point stands for all: what only the sweep gives is then there.
         let file = experiment.settings(&vec![0; experiment.axes.len()])?;
-        experiment.title = file.title;
+        experiment.file_title = file.title;
+        experiment.title = experiment.true_title();
         experiment.stop = file.stop;
         experiment.plot = file.plot;
         experiment.claims = file.claim;
@@ -158,7 +171,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// What the experiment shows; may be empty.
+    /// What the experiment shows: the file's title, or, since that may speak of what overrides change, its name with them. May be
+    /// empty.
     pub fn title(&self) -> &str {
         &self.title
     }
@@ -330,7 +344,7 @@ impl Experiment {
         });
         Some(Figure {
             along: runs.map(|axis| axis.key.clone()),
-            title: self.plot.title.clone().unwrap_or_else(|| self.title.clone()),
+            title: self.plot_title(),
             log: axis(x).is_some_and(|axis| axis.log),
             x: x.clone(),
             y: self.quantities()[0],

@@ -26,6 +26,26 @@ pub struct Figure {
     pub confidence: f64,
 }
 
+/// The unit of a setting's numbers, or of a measured load's; `None` for numbers without one.
+///
+/// ```
+/// assert_eq!(wormcast_lab::setting_unit("traffic.arrivals.rate"), Some("messages per node per µs"));
+/// assert_eq!(wormcast_lab::setting_unit("traffic.multicast.destinations"), None);
+/// ```
+pub fn setting_unit(key: &str) -> Option<&'static str> {
+    match key {
+        "traffic.arrivals.rate" => Some("messages per node per µs"),
+        "traffic.arrivals.load" | "offered_load" | "accepted_load" | "delivered_load" => {
+            Some("flits per node per cycle")
+        }
+        "traffic.length" => Some("data flits"),
+        "switching.buffer" => Some("flits"),
+        "timing.startup" | "timing.routing_delay" | "traffic.arrivals.interval" => Some("cycles"),
+        "timing.cycle_ns" => Some("ns"),
+        _ => None,
+    }
+}
+
 impl Figure {
     /// The horizontal axis in words, with its unit.
     pub(crate) fn x_label(&self) -> String {
@@ -33,11 +53,12 @@ impl Figure {
             "algorithm" => "Algorithm",
             "routing" => "Routing",
             "switching.model" => "Switches",
-            "traffic.arrivals.rate" => "Arrival rate (messages per node per µs)",
-            "traffic.arrivals.load" => "Effective applied load (flits per node per cycle)",
+            "traffic.arrivals.rate" => "Arrival rate",
+            "traffic.arrivals.load" => "Effective applied load",
             "traffic.arrivals.sources" => "Source nodes",
-            "traffic.arrivals.interval" => "Cycles between bursts",
-            "traffic.length" => "Message length (data flits)",
+            // Its unit is in its name.
+            "traffic.arrivals.interval" => return "Cycles between bursts".to_owned(),
+            "traffic.length" => "Message length",
             "traffic.multicast.destinations" => "Destinations per message",
             "traffic.multicast.fraction" => "Share of multicasts",
             "topology.random.degree" | "topology.regular.degree" | "topology.small-world.degree" => "Average degree",
@@ -45,15 +66,18 @@ impl Figure {
             | "topology.regular.nodes"
             | "topology.small-world.nodes"
             | "topology.tree.nodes" => "Nodes",
-            "switching.buffer" => "Buffer depth (flits)",
+            "switching.buffer" => "Buffer depth",
             "switching.virtual_channels" => "Virtual channels",
             "switching.injection_ports" => "Injection ports",
             "switching.consumption_ports" => "Consumption ports",
-            "timing.startup" => "Startup (cycles)",
-            "timing.routing_delay" => "Routing delay (cycles)",
+            "timing.startup" => "Startup",
+            "timing.routing_delay" => "Routing delay",
             other => return Quantity::named(other).map_or_else(|| other.to_owned(), |load| self.label(load)),
         };
-        label.to_owned()
+        match setting_unit(&self.x) {
+            Some(unit) => format!("{label} ({unit})"),
+            None => label.to_owned(),
+        }
     }
 
     /// The vertical axis in words, with its unit.

@@ -52,6 +52,7 @@ mod summary;
 mod sweep;
 #[cfg(test)]
 mod synthetic;
+mod table;
 mod tree_runs;
 mod verdict;
 mod window;
@@ -61,10 +62,10 @@ pub use comparison::{
 };
 pub use diagnostic::Diagnostic;
 pub use document::Override;
-pub use experiment::Experiment;
-pub use figure::Figure;
+pub use experiment::{Experiment, file_part};
+pub use figure::{Figure, setting_unit};
 pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit};
-pub use output::{OutputError, check_file, csv, write_file};
+pub use output::{OutputError, check_file, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
 pub use quantity::Quantity;
@@ -83,4 +84,5 @@ pub use stopping::Outcome;
 pub use store::{DamagedRow, MODEL_VERSION, Store, StoreError};
 pub use summary::{LatencySummary, LoadSummary, PlanCosts, PointSummary, TreeSummary, summarise};
 pub use sweep::{Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
+pub use table::{csv, replications_csv, replications_json};
 pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Verdict};

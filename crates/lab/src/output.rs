@@ -1,12 +1,10 @@
-//! Results as files: tables, and writing that leaves the old file or the new one, never half of it.
+//! Files: writing that leaves the old file or the new one, never half of it.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 use thiserror::Error;
-
-use crate::summary::PointSummary;
 
 /// A result that cannot be written.
 #[derive(Debug, Error)]
@@ -121,130 +119,6 @@ fn temporary_prefix(path: &Path) -> String {
 
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [&str; 45] = [
-    "outcome",
-    "replications",
-    "latency_last_cycles",
-    "latency_last_ns",
-    "latency_last_half_width_cycles",
-    "latency_mean_cycles",
-    "latency_mean_half_width_cycles",
-    "latency_p50_cycles",
-    "latency_p95_cycles",
-    "latency_p99_cycles",
-    "latency_unicast_cycles",
-    "latency_unicast_half_width_cycles",
-    "latency_multicast_cycles",
-    "latency_multicast_half_width_cycles",
-    "queueing_cycles",
-    "startup_cycles",
-    "network_cycles",
-    "blocking_cycles",
-    "offered_load",
-    "injected_load",
-    "accepted_load",
-    "delivered_load",
-    "delivered_load_half_width",
-    "link_utilisation",
-    "link_utilisation_busiest",
-    "buffer_occupancy",
-    "plan_steps",
-    "plan_steps_half_width",
-    "plan_startups",
-    "plan_mean_startups",
-    "plan_channels",
-    "plan_contention",
-    "plan_prohibited",
-    "trees_diameter",
-    "trees_least_diameter",
-    "trees_average_distance",
-    "trees_unused",
-    "trees_disjoint",
-    "trees_binary",
-    "saturated",
-    "deadlocked",
-    "difference_cycles",
-    "difference_half_width_cycles",
-    "cycle_ns",
-    "config_hash",
-];
-
-/// The table of a sweep as CSV: a header, then a line a point. What a point does not have is empty: latencies of a saturated
-/// point, everything of a deadlocked one.
-pub fn csv(summaries: &[PointSummary]) -> String {
-    let swept = summaries.first().map_or(&[][..], |summary| &summary.coordinates);
-    let header = swept.iter().map(|coordinate| coordinate.key.clone()).chain(COLUMNS.map(str::to_owned));
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail, and all rows have the same length.
-    let _ = writer.write_record(header);
-    for summary in summaries {
-        let _ = writer.write_record(record(summary));
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
-}
-
-fn record(summary: &PointSummary) -> Vec<String> {
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    let latency = summary.latency.as_ref();
-    let load = summary.load.as_ref();
-    let plan = summary.plan.as_ref();
-    let trees = summary.trees.as_ref();
-    let last = latency.map(|latency| latency.last);
-    let mean = latency.and_then(|latency| latency.mean);
-    let unicast = latency.and_then(|latency| latency.unicast);
-    let multicast = latency.and_then(|latency| latency.multicast);
-    let mut record: Vec<String> = summary.coordinates.iter().map(crate::point::Coordinate::text).collect();
-    record.extend([
-        summary.outcome.name().to_owned(),
-        summary.replications.to_string(),
-        number(last.map(|last| last.mean)),
-        number(last.map(|last| last.mean * summary.cycle_ns)),
-        number(last.and_then(|last| last.half_width)),
-        number(mean.map(|mean| mean.mean)),
-        number(mean.and_then(|mean| mean.half_width)),
-        number(latency.and_then(|latency| latency.p50).map(|share| share.mean)),
-        number(latency.and_then(|latency| latency.p95).map(|share| share.mean)),
-        number(latency.and_then(|latency| latency.p99).map(|share| share.mean)),
-        number(unicast.map(|latency| latency.mean)),
-        number(unicast.and_then(|latency| latency.half_width)),
-        number(multicast.map(|latency| latency.mean)),
-        number(multicast.and_then(|latency| latency.half_width)),
-        number(latency.map(|latency| latency.parts.queueing)),
-        number(latency.map(|latency| latency.parts.startup)),
-        number(latency.map(|latency| latency.parts.network)),
-        number(latency.map(|latency| latency.parts.blocking)),
-        number(load.map(|load| load.offered.mean)),
-        number(load.map(|load| load.injected.mean)),
-        number(load.map(|load| load.accepted.mean)),
-        number(load.map(|load| load.delivered.mean)),
-        number(load.and_then(|load| load.delivered.half_width)),
-        number(load.map(|load| load.link_busy.mean)),
-        number(load.map(|load| load.link_busiest.mean)),
-        number(load.and_then(|load| load.buffers).map(|share| share.mean)),
-        number(plan.map(|plan| plan.steps.mean)),
-        number(plan.and_then(|plan| plan.steps.half_width)),
-        number(plan.map(|plan| plan.startups.mean)),
-        number(plan.map(|plan| plan.mean_startups.mean)),
-        number(plan.map(|plan| plan.channels.mean)),
-        number(plan.map(|plan| plan.contention.mean)),
-        number(plan.and_then(|plan| plan.prohibited).map(|share| share.mean)),
-        number(trees.map(|trees| trees.diameter.mean)),
-        number(trees.map(|trees| trees.least_diameter.mean)),
-        number(trees.map(|trees| trees.average_distance.mean)),
-        number(trees.map(|trees| trees.unused.mean)),
-        number(trees.map(|trees| trees.disjoint.mean)),
-        number(trees.map(|trees| trees.binary.mean)),
-        summary.saturated().to_string(),
-        summary.deadlock.is_some().to_string(),
-        number(summary.difference.map(|difference| difference.mean)),
-        number(summary.difference.and_then(|difference| difference.half_width)),
-        summary.cycle_ns.to_string(),
-        summary.config_hash.clone(),
-    ]);
-    record
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ pub fn refine_sweep(
         (current, points, runs) = (more, added, of_added);
     };
     let refinement = Refinement { budget, spent: budget - left.0, done: wide.is_none(), widest: wide };
-    let findings = findings(&current, &points, &runs);
+    let findings = findings(&current, &points, runs);
     Ok(RefinedSweep { experiment: current, findings, crossings, refinement })
 }
 

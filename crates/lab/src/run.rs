@@ -23,6 +23,8 @@ use crate::verdict::{ClaimVerdict, verdicts};
 pub struct Findings {
     /// Its points.
     pub summaries: Vec<PointSummary>,
+    /// The replications of each point that count.
+    pub runs: Vec<PointRuns>,
     /// What they say of the experiment's claims, each claim once.
     pub verdicts: Vec<ClaimVerdict>,
     /// The seed of its points, if they have one in common.
@@ -92,7 +94,7 @@ pub fn run_sweep(
         store.forget(hashes.iter().flatten().map(String::as_str))?;
     }
     let runs = run_points(experiment, &points, jobs, store, observer)?;
-    Ok(findings(experiment, &points, &runs))
+    Ok(findings(experiment, &points, runs))
 }
 
 /// The names in the store of a point's runs, with windows of any length.
@@ -151,15 +153,16 @@ pub(crate) fn run_points_until(
 pub fn stored_sweep(experiment: &Experiment, store: &Store) -> Result<Findings, RunError> {
     let points = experiment.points()?;
     let runs = stored(&points, experiment.stop(), store)?;
-    Ok(findings(experiment, &points, &runs))
+    Ok(findings(experiment, &points, runs))
 }
 
-pub(crate) fn findings(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Findings {
+pub(crate) fn findings(experiment: &Experiment, points: &[Point], runs: Vec<PointRuns>) -> Findings {
     let figure = experiment.figure();
     // Without a plot, algorithms are compared.
     let series = figure.as_ref().map_or(Some("algorithm"), |figure| figure.series.as_deref());
-    let summaries = summarise(points, runs, experiment.stop().confidence, series);
+    let summaries = summarise(points, &runs, experiment.stop().confidence, series);
     let mut seeds = points.iter().map(|point| point.spec.seed);
     let seed = seeds.next().filter(|&first| seeds.all(|seed| seed == first));
-    Findings { summaries, verdicts: verdicts(experiment, points, runs), seed }
+    let verdicts = verdicts(experiment, points, &runs);
+    Findings { summaries, runs, verdicts, seed }
 }

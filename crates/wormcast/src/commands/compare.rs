@@ -13,7 +13,7 @@ use super::experiment::SettingArguments;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
-use crate::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, plot, write_file};
+use crate::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, file_part, plot, write_file};
 
 /// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.
 ///
@@ -78,18 +78,14 @@ impl Arguments {
 }
 
 /// The part of a file's name that says which series were named, so that a pair does not replace the plot of all of them.
-fn file_part(names: &[String]) -> String {
+fn series_part(names: &[String]) -> String {
     // File systems allow 255 bytes, some of them fewer characters than that.
     const MOST: usize = 100;
-    let safe = |name: &String| {
-        let kept = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_');
-        name.split(|c| !kept(c)).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
-    };
-    let all: String = names.iter().flat_map(|name| ["-".to_owned(), safe(name)]).collect();
+    let all = file_part(names);
     match names {
         [first, others @ ..] if all.len() > MOST => {
-            let first: String = safe(first).chars().take(MOST / 4).collect();
-            if others.is_empty() { format!("-{first}") } else { format!("-{first}-and-{}-more", others.len()) }
+            let first: String = file_part(&[first]).chars().take(MOST / 4 + 1).collect();
+            if others.is_empty() { first } else { format!("{first}-and-{}-more", others.len()) }
         }
         _ => all,
     }
@@ -101,8 +97,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         let message = format!("`{misplaced}` is not the last argument: expected series, and then one experiment file");
         return Err(Failure::BadInput(message));
     }
-    let experiment = arguments.settings.read(file, &[])?;
     let places = &arguments.places;
+    let experiment = places.named(arguments.settings.read(file, &[])?);
     places.make()?;
     let mut store = Store::open(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
@@ -119,7 +115,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     })
     .map_err(failure)?;
     let mut plots = Vec::new();
-    let stem = format!("{}{}-comparison", arguments.settings.stem(file), file_part(names));
+    // A name that was given is the user's business.
+    let series = if places.name().is_some() { String::new() } else { series_part(names) };
+    let stem = format!("{}{series}-comparison", experiment.name());
     match plot(&compared.figure, &compared.summaries) {
         Ok(plot) => {
             for (ending, contents) in [("svg", plot.svg.as_bytes()), ("png", &plot.png)] {
@@ -145,11 +143,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
 
 #[cfg(test)]
 mod tests {
-    use super::file_part;
+    use super::series_part;
 
     #[test]
     fn the_names_of_series_make_short_and_safe_names_of_files() {
-        let part = |names: &[&str]| file_part(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        let part = |names: &[&str]| series_part(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
         assert_eq!(part(&[]), "");
         assert_eq!(part(&["dual-path", "u-mesh"]), "-dual-path-u-mesh");
         assert_eq!(part(&["../a b", "random:nodes=9,degree=2.5"]), "-..-a-b-random-nodes-9-degree-2.5");

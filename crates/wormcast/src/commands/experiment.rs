@@ -37,11 +37,6 @@ impl ExperimentArguments {
     pub(crate) fn read(&self, options: &[(&str, &str, String)]) -> Result<Experiment, Failure> {
         self.settings.read(self.file.as_deref(), options)
     }
-
-    /// The name for files that are made of it.
-    pub(crate) fn stem(&self) -> String {
-        self.settings.stem(self.file.as_deref())
-    }
 }
 
 impl SettingArguments {
@@ -69,12 +64,5 @@ impl SettingArguments {
             Some(name) => experiment.variation(name).map_err(Failure::diagnostic),
             None => Ok(experiment),
         }
-    }
-
-    /// The name for files that are made of it.
-    pub(crate) fn stem(&self, file: Option<&Path>) -> String {
-        let stem = file.and_then(Path::file_stem);
-        let stem = stem.map_or_else(|| "mesh-latency-10".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        self.variation.as_ref().map_or(stem.clone(), |variation| format!("{stem}-{variation}"))
     }
 }

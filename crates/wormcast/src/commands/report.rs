@@ -1,7 +1,7 @@
 //! `wormcast report`: experiments on a page.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -46,16 +46,19 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             words.push("--quick");
         }
         let command = shell_line(words);
+        if let [_] = &arguments.files[..] {
+            experiment = arguments.places.named(experiment);
+        }
+        let name = experiment.name();
         let findings = stored_sweep(&experiment, &store).map_err(failure)?;
         if findings.summaries.iter().all(|summary| summary.replications == 0) {
             let message = format!("`{}` has no results of `{}`: run `{command}` first", path.display(), file.display());
             return Err(Failure::BadInput(message));
         }
-        if experiments.iter().any(|reported| reported.name == stem(file)) {
-            let message = format!("two of the experiments are called `{}`: their plots would be, too", stem(file));
+        if experiments.iter().any(|reported| reported.name == name) {
+            let message = format!("two of the experiments are called `{name}`: their plots would be, too");
             return Err(Failure::BadInput(message));
         }
-        let name = stem(file);
         let variations = stored_variations(&name, &experiment, &store).map_err(failure)?;
         experiments.push(Reported { name, command, experiment, findings, variations });
     }
@@ -63,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     arguments.places.make()?;
     let name = match &experiments[..] {
         [only] => format!("{}-report", only.name),
-        _ => "report".to_owned(),
+        _ => arguments.places.name().unwrap_or("report").to_owned(),
     };
     let folder = arguments.places.folder();
     let write = |name: &str, text: &str| write_file(&folder.join(name), text.as_bytes()).map_err(Failure::failed);
@@ -74,8 +77,4 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     writeln!(out, "Wrote {}.", folder.join(format!("{name}.html")).display())?;
     Ok(out.flush()?)
-}
-
-fn stem(file: &Path) -> String {
-    file.file_stem().map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::lab::{RunError, Store, StoreError, SweepError};
+use crate::lab::{Experiment, RunError, Store, StoreError, SweepError};
 use crate::program;
 use crate::progress::Progress;
 
@@ -24,6 +24,17 @@ pub(crate) struct Places {
     /// The folder for tables and plots; made if it is not there.
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
+    /// The name of the files, without ending; by default that of the experiment file, with the settings that `--set` changes.
+    #[arg(long, value_name = "NAME", value_parser = file_name)]
+    name: Option<String>,
+}
+
+/// A name for files in the output folder.
+fn file_name(name: &str) -> Result<String, String> {
+    if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) || name.contains(char::is_control) {
+        return Err("expected a name for files in the folder `--out`, such as `larger-mesh`".to_owned());
+    }
+    Ok(name.to_owned())
 }
 
 impl Places {
@@ -31,6 +42,19 @@ impl Places {
     pub(crate) fn make(&self) -> Result<(), Failure> {
         fs::create_dir_all(&self.out)
             .map_err(|error| Failure::bad_input(format!("cannot make the folder `{}`: {error}", self.out.display())))
+    }
+
+    /// The experiment, by the name that its files are to have.
+    pub(crate) fn named(&self, experiment: Experiment) -> Experiment {
+        match &self.name {
+            Some(name) => experiment.named(name),
+            None => experiment,
+        }
+    }
+
+    /// The name that files are to have, if one was given.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// The folder.

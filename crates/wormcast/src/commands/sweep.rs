@@ -1,8 +1,9 @@
 //! `wormcast sweep` and `wormcast plot`: an experiment from its points to a table and a plot.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -10,8 +11,8 @@ use super::experiment::ExperimentArguments;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use crate::failure::Failure;
 use crate::lab::{
-    Estimate, Experiment, Findings, Outcome, PlotError, PointSummary, Quantity, Store, TimeUnit, csv, plot, run_sweep,
-    stored_sweep, write_file,
+    Estimate, Experiment, Findings, Outcome, PlotError, PointSummary, Quantity, Store, TimeUnit, check_file, csv, plot,
+    replications_csv, replications_json, run_sweep, stored_sweep, write_file,
 };
 use crate::program;
 
@@ -32,6 +33,41 @@ pub(crate) struct Arguments {
     /// Forget what the store has of these points.
     #[arg(long)]
     fresh: bool,
+    #[command(flatten)]
+    rows: Rows,
+}
+
+/// A row for each replication.
+#[derive(Args)]
+struct Rows {
+    /// Write a row for each replication, too: CSV, or JSON lines if the name ends in `.jsonl`.
+    #[arg(long, value_name = "FILE.csv|FILE.jsonl", value_parser = rows_file)]
+    replications: Option<PathBuf>,
+}
+
+fn rows_file(name: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(name);
+    match path.extension().and_then(OsStr::to_str) {
+        Some("csv" | "jsonl") => Ok(path),
+        _ => Err("expected the name of a file that ends in `.csv` or `.jsonl`".to_owned()),
+    }
+}
+
+impl Rows {
+    /// Says what is wrong with the file before anything runs.
+    fn check(&self) -> Result<(), Failure> {
+        self.replications.as_deref().map_or(Ok(()), check_file).map_err(Failure::failed)
+    }
+
+    /// The file and its contents.
+    fn file(&self, findings: &Findings) -> Option<(&Path, String)> {
+        let path = self.replications.as_deref()?;
+        let rows = match path.extension().and_then(OsStr::to_str) {
+            Some("jsonl") => replications_json(&findings.summaries, &findings.runs),
+            _ => replications_csv(&findings.summaries, &findings.runs),
+        };
+        Some((path, rows))
+    }
 }
 
 /// Draw the plots and write the table of an experiment from the store, without running anything.
@@ -42,26 +78,29 @@ pub(crate) struct PlotArguments {
     experiment: ExperimentArguments,
     #[command(flatten)]
     places: Places,
+    #[command(flatten)]
+    rows: Rows,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let experiment = arguments.experiment.read(&[])?;
+    let experiment = arguments.places.named(arguments.experiment.read(&[])?);
     // What makes no sense is said before anything is made.
     let points = experiment.points().map_err(Failure::diagnostic)?;
     experiment.jobs(&points).map_err(Failure::diagnostic)?;
     let places = &arguments.places;
     places.make()?;
+    arguments.rows.check()?;
     let mut store = Store::open(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let again = if arguments.fresh { "the same command without `--fresh`" } else { AGAIN };
     let findings =
         watched(&mut store, again, |store, progress| run_sweep(&experiment, jobs, store, arguments.fresh, progress))
             .map_err(failure)?;
-    publish(&experiment, &findings, places.folder(), &arguments.experiment.stem(), out)
+    publish(&experiment, &findings, places.folder(), &arguments.rows, out)
 }
 
 pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let experiment = arguments.experiment.read(&[])?;
+    let experiment = arguments.places.named(arguments.experiment.read(&[])?);
     let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let findings = stored_sweep(&experiment, &store).map_err(failure)?;
     if findings.summaries.iter().all(|summary| summary.replications == 0) {
@@ -70,18 +109,20 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
         return Err(Failure::BadInput(message));
     }
     arguments.places.make()?;
-    publish(&experiment, &findings, arguments.places.folder(), &arguments.experiment.stem(), out)
+    arguments.rows.check()?;
+    publish(&experiment, &findings, arguments.places.folder(), &arguments.rows, out)
 }
 
 /// Writes the table, the plots and the verdicts, and says what there is to see.
 fn publish(
     experiment: &Experiment,
-    Findings { summaries, verdicts, .. }: &Findings,
+    findings: &Findings,
     folder: &Path,
-    stem: &str,
+    rows: &Rows,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut files = Vec::new();
+    let Findings { summaries, verdicts, .. } = findings;
+    let (stem, mut files) = (experiment.name(), Vec::new());
     let mut write = |ending: &str, contents: &[u8]| {
         let path = folder.join(format!("{stem}{ending}"));
         files.push(path.display().to_string());
@@ -104,6 +145,10 @@ fn publish(
         let mut json = serde_json::to_vec_pretty(verdicts)?;
         json.push(b'\n');
         write(".claims.json", &json)?;
+    }
+    if let Some((path, rows)) = rows.file(findings) {
+        files.push(path.display().to_string());
+        write_file(path, rows.as_bytes()).map_err(Failure::failed)?;
     }
     if !experiment.title().is_empty() {
         writeln!(out, "{}", experiment.title())?;
@@ -146,45 +191,55 @@ fn describe(summary: &PointSummary, plotted: Quantity, unit: TimeUnit) -> String
         Quantity::LatencyLast
     };
     let shown = summary.outcome != Outcome::Deadlocked && plotted != usual;
-    let Some((mean, half_width)) = summary.quantity(plotted).filter(|_| shown) else { return result(summary) };
-    let (scale, unit) = match unit {
-        _ if !plotted.is_latency() => (1.0, ""),
-        TimeUnit::Microseconds => (summary.cycle_ns / 1000.0, " µs"),
-        TimeUnit::Cycles => (1.0, " cycles"),
-    };
-    let half_width = half_width.map(|half_width| half_width * scale);
-    let value = Estimate { mean: mean * scale, half_width, count: summary.replications };
+    let Some((mean, half_width)) = summary.quantity(plotted).filter(|_| shown) else { return result(summary, unit) };
+    let value = Estimate { mean, half_width, count: summary.replications };
+    let value = if plotted.is_latency() { time(value, summary, unit) } else { value.text() };
     let usual = if summary.latency.is_some() { "latency.last " } else { "" };
-    format!("{} {}{unit}; {usual}{}", plotted.name(), value.text(), result(summary))
+    format!("{} {value}; {usual}{}", plotted.name(), result(summary, unit))
+}
+
+/// A time of a point, which is in cycles, with its unit.
+fn time(cycles: Estimate, summary: &PointSummary, unit: TimeUnit) -> String {
+    let (scale, unit) = match unit {
+        TimeUnit::Microseconds => (summary.cycle_ns / 1000.0, "µs"),
+        TimeUnit::Cycles => (1.0, "cycles"),
+    };
+    let half_width = cycles.half_width.map(|half_width| half_width * scale);
+    format!("{} {unit}", Estimate { mean: cycles.mean * scale, half_width, ..cycles }.text())
 }
 
 /// What the mode of a point is about.
-fn result(summary: &PointSummary) -> String {
+fn result(summary: &PointSummary, unit: TimeUnit) -> String {
     let replications = summary.replications;
     if let Some(plan) = &summary.plan {
-        let interval = plan.steps.half_width.map_or_else(String::new, |half| format!(" ± {half:.2}"));
         return format!(
-            "{:.2}{interval} steps, {} channels; startups {:.2} a node, {} for the busiest ({replications} replications)",
-            plan.steps.mean,
+            "{} steps, {} channels; startups {} a node, {} for the busiest ({replications} replications)",
+            plan.steps.text(),
             short(plan.channels.mean),
-            plan.mean_startups.mean,
+            short(plan.mean_startups.mean),
             short(plan.startups.mean)
         );
     }
     if let Some(trees) = &summary.trees {
         return format!(
-            "combined diameter {}, at least {}; average distance {:.3} ({replications} replications)",
+            "combined diameter {}, at least {}; average distance of routers {} ({replications} replications)",
             trees.diameter.text(),
             short(trees.least_diameter.mean),
-            trees.average_distance.mean
+            trees.average_distance.text()
         );
     }
     match (&summary.latency, summary.outcome) {
         (Some(latency), outcome) => {
-            let scale = summary.cycle_ns / 1000.0;
-            let interval = latency.last.half_width.map_or_else(String::new, |half| format!(" ± {:.2}", half * scale));
-            let exhausted = if outcome == Outcome::Exhausted { ", not as precise as asked for" } else { "" };
-            format!("{:.2}{interval} µs ({replications} replications{exhausted})", latency.last.mean * scale)
+            let reservation = match (outcome, summary.needed) {
+                (Outcome::Exhausted, _) => ", not as precise as asked for".to_owned(),
+                (Outcome::Incomplete, _) => ", incomplete: the store lacks some".to_owned(),
+                (Outcome::Unsettled, None) => ", still depends on the length of the window".to_owned(),
+                (Outcome::Unsettled, Some(needed)) => {
+                    format!(", still depends on the length of the window: it takes {needed} messages a run or more")
+                }
+                _ => String::new(),
+            };
+            format!("{} ({replications} replications{reservation})", time(latency.last, summary, unit))
         }
         (None, Outcome::Saturated) => {
             let accepted = summary.load.as_ref().map_or(0.0, |load| load.delivered.mean);

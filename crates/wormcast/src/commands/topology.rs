@@ -153,7 +153,9 @@ impl<'a> Description<'a> {
             write_figure(out, "diameter", diameter)?;
         }
         if let Some(average) = self.average_distance {
-            write_figure(out, "average distance", format_args!("{average:.3}"))?;
+            // With one node each, nodes are as far from each other as routers are.
+            let of = if network.has_one_node_each() { "" } else { " between routers" };
+            write_figure(out, "average distance", format_args!("{average:.3}{of}"))?;
         }
         if network.routers() <= MOST_LISTED && (self.router_names.is_some() || !network.has_one_node_each()) {
             writeln!(out, "\nrouter  nodes  links  name")?;

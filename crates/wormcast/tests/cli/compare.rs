@@ -58,6 +58,7 @@ fn two_series_are_compared_point_by_point() {
     // The sweep has run only what was compared; the store answers.
     let text = folder.run(&["compare", "dual-path", "column-path", "small.toml"]).success();
     assert!(text.starts_with("dual-path against column-path: latency.last, µs; "), "{text}");
+    assert!(text.contains("; traffic.arrivals.rate in messages per node per µs\n"), "{text}");
     assert!(text.contains("  both are saturated\n"), "{text}");
     assert!(text.contains("; all are saturated at 1\n"), "{text}");
     let files = ["svg", "png"].map(|ending| format!("results/small-dual-path-column-path-comparison.{ending}"));
@@ -147,8 +148,10 @@ fn one_load_is_a_plot_too_and_other_settings_make_series() {
     let folder = Folder::with(&[("small.toml", SMALL)]);
     let one = json(&folder, &["small.toml", "--set", "traffic.arrivals.rate=0.01"]);
     assert_eq!((one["points"].as_array().unwrap().len(), one["along"].is_null()), (1, true));
-    assert_eq!(one["plots"][0], "results/small-comparison.svg");
-    let plot = folder.read("results/small-comparison.svg");
+    // What is run with another setting has another name.
+    let name = "results/small-traffic.arrivals.rate-0.01-comparison.svg";
+    assert_eq!(one["plots"][0], name);
+    let plot = folder.read(name);
     // In the legend and along the axis.
     assert_eq!(plot.matches("\nminimal-negative-first\n").count(), 2, "{plot}");
     let swept = ["--set", "algorithm=dual-path", "--set", "sweep.engine=[\"flit\", \"worm\"]"];

@@ -126,11 +126,11 @@ fn deadlocked_points_end_with_exit_code_1_and_their_row() {
     let folder = small();
     let set = ["switching.consumption_ports=1", "algorithm=column-path", "timing.startup=0", "run.messages=2000"];
     let set: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
-    let outcome = folder.run(&[&["sweep", "small.toml"], &set[..]].concat());
+    let outcome = folder.run(&[&["sweep", "small.toml", "--name", "dead"], &set[..]].concat());
     assert_eq!(outcome.code, 1, "{outcome:?}");
     assert!(outcome.stdout.contains("rate=8.0: deadlocked\n"), "{outcome:?}");
     assert!(outcome.stderr.contains(" in a deadlock; `wormcast simulate` names its worms"), "{outcome:?}");
-    let table = folder.read("results/small.csv");
+    let table = folder.read("results/dead.csv");
     assert!(table.lines().any(|line| line.starts_with("8.0,deadlocked,")), "{table}");
 }
 
@@ -311,4 +311,97 @@ fn a_changed_digit_of_a_stored_row_is_named_never_used_and_simulated_again() {
         assert!(outputs(&folder, "results") == first, "{command}, flip {flip}");
         folder.run(&["report", "small.toml"]).success();
     }
+}
+
+#[test]
+fn names_and_titles_follow_what_is_run() {
+    let folder = small();
+    folder.run(&["sweep", "small.toml"]).success();
+    let first = outputs(&folder, "results");
+    let set = ["small.toml", "--set", "topology=mesh:5x5"];
+    let said = folder.run(&[&["sweep"], &set[..]].concat()).success();
+    assert!(outputs(&folder, "results") == first, "the first result is still there");
+    let title = "small with topology = mesh:5x5";
+    assert_eq!(said.lines().next(), Some(title));
+    let name = "results/small-topology-mesh-5x5";
+    assert!(said.ends_with(&format!("Wrote {name}.csv, {name}.svg, {name}.png.\n")), "{said}");
+    let drawn = folder.read(&format!("{name}.svg"));
+    assert!(drawn.contains(title) && !drawn.contains("small mesh"), "{drawn}");
+    folder.run(&[&["report"], &set[..]].concat()).success();
+    let page = folder.read("results/small-topology-mesh-5x5-report.html");
+    assert!(page.contains(title) && !page.contains("Latency on a small mesh"), "{page}");
+    // A name of one's own.
+    for command in ["sweep", "plot", "compare", "report"] {
+        folder
+            .run(&[&[command, "--name", "mine", "--out", "own", "--store", "results/store.db"], &set[..]].concat())
+            .success();
+    }
+    let files = folder.files("own");
+    for file in ["mine.csv", "mine.svg", "mine-comparison.svg", "mine-report.html"] {
+        assert!(files.contains(&file.to_owned()), "{file}: {files:?}");
+    }
+    assert!(files.iter().all(|file| file.starts_with("mine")), "{files:?}");
+    assert!(folder.read("own/mine.svg").contains("mine with topology = mesh:5x5"));
+    for name in ["", "a/b", "..", ".hidden"] {
+        let message = folder.run(&["sweep", "small.toml", "--name", name]).bad_input();
+        assert!(message.contains("expected a name for files in the folder `--out`"), "{name}: {message}");
+    }
+}
+
+#[test]
+fn times_have_the_unit_that_the_experiment_asks_for() {
+    // Short cycles: in microseconds, the figures begin behind the point.
+    let folder = small();
+    let set = ["small.toml", "--set", "timing.cycle_ns=0.1", "--set", "traffic.arrivals.rate=2.0", "--name", "fast"];
+    let value = |said: &str| -> (f64, String, String) {
+        let line = said.lines().nth(1).unwrap();
+        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+        assert_eq!(words[1], "\u{b1}", "{line}");
+        (words[0].parse().unwrap(), words[2].to_owned(), words[3].to_owned())
+    };
+    let micro = folder.run(&[&["sweep"], &set[..]].concat()).success();
+    let (mean, half, unit) = value(&micro);
+    assert_eq!(unit, "\u{b5}s");
+    let digits = half.trim_start_matches(['0', '.']).len();
+    assert!(mean < 0.1 && half.parse::<f64>().unwrap() > 0.0 && digits == 2, "as many digits as the interval: {micro}");
+    for command in ["sweep", "plot"] {
+        let said = folder.run(&[&[command, "--set", "plot.unit=cycles"], &set[..]].concat()).success();
+        let (cycles, _, unit) = value(&said);
+        assert_eq!(unit, "cycles");
+        assert!((cycles * 1e-4 / mean - 1.0).abs() < 0.05, "{said}");
+        assert!(folder.read("results/fast.svg").contains("Latency to the last destination (cycles)"));
+    }
+}
+
+#[test]
+fn replications_have_rows_on_request() {
+    let folder = small();
+    let said = folder.run(&["sweep", "small.toml", "--replications", "rows.csv"]).success();
+    assert!(said.ends_with("results/small.png, rows.csv.\n"), "{said}");
+    let table = folder.read("results/small.csv");
+    let replications: usize =
+        table.lines().skip(1).map(|line| line.split(',').nth(3).unwrap().parse::<usize>().unwrap()).sum();
+    let rows = folder.read("rows.csv");
+    assert_eq!(rows.lines().count(), 1 + replications);
+    let header: Vec<&str> = rows.lines().next().unwrap().split(',').collect();
+    assert_eq!(header[..3], ["algorithm", "traffic.arrivals.rate", "replication"]);
+    // Their mean is that of the table.
+    let column = header.iter().position(|name| *name == "latency.last.mean").unwrap();
+    let of_first: Vec<f64> = rows
+        .lines()
+        .filter(|line| line.starts_with("dual-path,0.05,"))
+        .map(|line| line.split(',').nth(column).unwrap().parse().unwrap())
+        .collect();
+    let mean = of_first.iter().sum::<f64>() / of_first.len() as f64;
+    let told: f64 = table.lines().nth(1).unwrap().split(',').nth(4).unwrap().parse().unwrap();
+    assert!((mean - told).abs() < 1e-9 * told);
+    folder.run(&["plot", "small.toml", "--replications", "rows.jsonl"]).success();
+    let lines = folder.read("rows.jsonl");
+    let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!((lines.lines().count(), &first["settings"]["algorithm"]), (replications, &"dual-path".into()));
+    assert_eq!(first["result"]["latency"]["last"]["mean"].as_f64(), Some(of_first[0]));
+    let wrong = folder.run(&["sweep", "small.toml", "--replications", "rows.txt"]).bad_input();
+    assert!(wrong.contains("expected the name of a file that ends in `.csv` or `.jsonl`"), "{wrong}");
+    let nowhere = folder.run(&["sweep", "small.toml", "--replications", "no/rows.csv"]);
+    assert!(nowhere.code != 0 && nowhere.stderr.contains("no/rows.csv"), "{nowhere:?}");
 }

@@ -39,9 +39,12 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
         write_figure(out, "diameter", diameter)?;
     }
     if let Some(average) = analysis.average_distance {
-        write_figure(out, "average distance", format_args!("{average:.3}"))?;
-        if let Some(nodes) = analysis.node_distance.filter(|nodes| (nodes - average).abs() > 1e-9) {
-            write_figure(out, "between nodes", format_args!("{nodes:.3}"))?;
+        match analysis.node_distance.filter(|nodes| (nodes - average).abs() > 1e-9) {
+            Some(nodes) => {
+                let both = format_args!("{average:.3} between routers with nodes, {nodes:.3} between nodes");
+                write_figure(out, "average distance", both)?;
+            }
+            None => write_figure(out, "average distance", format_args!("{average:.3}"))?,
         }
     }
     if let Some(load) = &analysis.link_load {

@@ -1,0 +1,282 @@
+//! Results as tables: a line a point, or a line a replication.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value as Json, json};
+
+use crate::point::Coordinate;
+use crate::statistics::Estimate;
+use crate::summary::{LatencySummary, PointSummary};
+use crate::sweep::PointRuns;
+
+/// A column of a table: its name, and what a point has there.
+type Column = (&'static str, fn(&PointSummary) -> String);
+
+/// The measured columns of a table, behind those of the swept settings.
+const COLUMNS: [Column; 50] = [
+    ("outcome", |s| s.outcome.name().to_owned()),
+    ("replications", |s| s.replications.to_string()),
+    ("window_messages", |s| if s.window > 0 { s.window.to_string() } else { String::new() }),
+    ("latency_last_cycles", |s| number(last(s).map(|last| last.mean))),
+    ("latency_last_ns", |s| number(last(s).map(|last| last.mean * s.cycle_ns))),
+    ("latency_last_half_width_cycles", |s| number(last(s).and_then(|last| last.half_width))),
+    ("latency_mean_cycles", |s| number(mean(s).map(|mean| mean.mean))),
+    ("latency_mean_half_width_cycles", |s| number(mean(s).and_then(|mean| mean.half_width))),
+    ("latency_p50_cycles", |s| number(percentile(s, |latency| latency.p50).map(|p50| p50.mean))),
+    ("latency_p50_half_width_cycles", |s| number(percentile(s, |latency| latency.p50).and_then(|p50| p50.half_width))),
+    ("latency_p95_cycles", |s| number(percentile(s, |latency| latency.p95).map(|p95| p95.mean))),
+    ("latency_p95_half_width_cycles", |s| number(percentile(s, |latency| latency.p95).and_then(|p95| p95.half_width))),
+    ("latency_p99_cycles", |s| number(percentile(s, |latency| latency.p99).map(|p99| p99.mean))),
+    ("latency_p99_half_width_cycles", |s| number(percentile(s, |latency| latency.p99).and_then(|p99| p99.half_width))),
+    ("latency_unicast_cycles", |s| number(unicast(s).map(|latency| latency.mean))),
+    ("latency_unicast_half_width_cycles", |s| number(unicast(s).and_then(|latency| latency.half_width))),
+    ("latency_multicast_cycles", |s| number(multicast(s).map(|latency| latency.mean))),
+    ("latency_multicast_half_width_cycles", |s| number(multicast(s).and_then(|latency| latency.half_width))),
+    ("queueing_cycles", |s| number(s.latency.as_ref().map(|latency| latency.parts.queueing))),
+    ("startup_cycles", |s| number(s.latency.as_ref().map(|latency| latency.parts.startup))),
+    ("network_cycles", |s| number(s.latency.as_ref().map(|latency| latency.parts.network))),
+    ("blocking_cycles", |s| number(s.latency.as_ref().map(|latency| latency.parts.blocking))),
+    ("offered_load", |s| number(s.load.as_ref().map(|load| load.offered.mean))),
+    ("injected_load", |s| number(s.load.as_ref().map(|load| load.injected.mean))),
+    ("accepted_load", |s| number(s.load.as_ref().map(|load| load.accepted.mean))),
+    ("delivered_load", |s| number(s.load.as_ref().map(|load| load.delivered.mean))),
+    ("delivered_load_half_width", |s| number(s.load.as_ref().and_then(|load| load.delivered.half_width))),
+    ("link_utilisation", |s| number(s.load.as_ref().map(|load| load.link_busy.mean))),
+    ("link_utilisation_busiest", |s| number(s.load.as_ref().map(|load| load.link_busiest.mean))),
+    ("buffer_occupancy", |s| number(s.load.as_ref().and_then(|load| load.buffers).map(|share| share.mean))),
+    ("plan_steps", |s| number(s.plan.as_ref().map(|plan| plan.steps.mean))),
+    ("plan_steps_half_width", |s| number(s.plan.as_ref().and_then(|plan| plan.steps.half_width))),
+    ("plan_startups", |s| number(s.plan.as_ref().map(|plan| plan.startups.mean))),
+    ("plan_mean_startups", |s| number(s.plan.as_ref().map(|plan| plan.mean_startups.mean))),
+    ("plan_channels", |s| number(s.plan.as_ref().map(|plan| plan.channels.mean))),
+    ("plan_contention", |s| number(s.plan.as_ref().map(|plan| plan.contention.mean))),
+    ("plan_prohibited", |s| number(s.plan.as_ref().and_then(|plan| plan.prohibited).map(|share| share.mean))),
+    ("trees_diameter", |s| number(s.trees.as_ref().map(|trees| trees.diameter.mean))),
+    ("trees_least_diameter", |s| number(s.trees.as_ref().map(|trees| trees.least_diameter.mean))),
+    ("trees_average_distance", |s| number(s.trees.as_ref().map(|trees| trees.average_distance.mean))),
+    ("trees_unused", |s| number(s.trees.as_ref().map(|trees| trees.unused.mean))),
+    ("trees_disjoint", |s| number(s.trees.as_ref().map(|trees| trees.disjoint.mean))),
+    ("trees_binary", |s| number(s.trees.as_ref().map(|trees| trees.binary.mean))),
+    ("saturated", |s| s.saturated().to_string()),
+    ("trend", |s| s.trend.to_string()),
+    ("deadlocked", |s| s.deadlock.is_some().to_string()),
+    ("difference_cycles", |s| number(s.difference.map(|difference| difference.mean))),
+    ("difference_half_width_cycles", |s| number(s.difference.and_then(|difference| difference.half_width))),
+    ("cycle_ns", |s| s.cycle_ns.to_string()),
+    ("config_hash", |s| s.config_hash.clone()),
+];
+
+/// What every table of runs in time has, even if no point has a value.
+const LATENCY: [&str; 3] = ["latency_last_cycles", "latency_last_ns", "latency_last_half_width_cycles"];
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn last(summary: &PointSummary) -> Option<Estimate> {
+    summary.latency.as_ref().map(|latency| latency.last)
+}
+
+fn mean(summary: &PointSummary) -> Option<Estimate> {
+    summary.latency.as_ref().and_then(|latency| latency.mean)
+}
+
+fn percentile(summary: &PointSummary, of: fn(&LatencySummary) -> Option<Estimate>) -> Option<Estimate> {
+    summary.latency.as_ref().and_then(of)
+}
+
+fn unicast(summary: &PointSummary) -> Option<Estimate> {
+    summary.latency.as_ref().and_then(|latency| latency.unicast)
+}
+
+fn multicast(summary: &PointSummary) -> Option<Estimate> {
+    summary.latency.as_ref().and_then(|latency| latency.multicast)
+}
+
+/// The table of a sweep as CSV: a header, then a line a point. What a point does not have is empty: latencies of a saturated
+/// point, everything of a deadlocked one. What no point has is left out, but for the latency to the last destination.
+pub fn csv(summaries: &[PointSummary]) -> String {
+    let rows: Vec<Vec<String>> =
+        summaries.iter().map(|summary| COLUMNS.iter().map(|(_, value)| value(summary)).collect()).collect();
+    let timed = summaries.iter().all(|summary| summary.plan.is_none() && summary.trees.is_none());
+    let shown: Vec<usize> = (0..COLUMNS.len())
+        .filter(|&column| {
+            rows.iter().any(|row| !row[column].is_empty()) || timed && LATENCY.contains(&COLUMNS[column].0)
+        })
+        .collect();
+    let header = shown.iter().map(|&column| COLUMNS[column].0.to_owned());
+    let header = keys(summaries).into_iter().chain(header).collect();
+    let lines = summaries.iter().zip(&rows).map(|(summary, row)| {
+        let settings = summary.coordinates.iter().map(Coordinate::text);
+        settings.chain(shown.iter().map(|&column| row[column].clone())).collect()
+    });
+    written(std::iter::once(header).chain(lines))
+}
+
+/// The replications that a sweep's figures are means of, as CSV: a header, then a line a replication. Behind the swept settings and
+/// the replication's number come the figures of its result, by their dotted paths in the JSON of `simulate`, such as
+/// `latency.last.mean` (times are in cycles); lists, as in a deadlock, are left out, and so is what no replication has.
+pub fn replications_csv(summaries: &[PointSummary], runs: &[PointRuns]) -> String {
+    let rows: Vec<(&PointSummary, usize, BTreeMap<String, String>)> = replications(summaries, runs)
+        .map(|(summary, replication, run)| {
+            let mut figures = BTreeMap::new();
+            flatten(&run, "", &mut figures);
+            (summary, replication, figures)
+        })
+        .collect();
+    let columns: BTreeSet<&String> = rows.iter().flat_map(|(_, _, figures)| figures.keys()).collect();
+    let mut header = keys(summaries);
+    header.push("replication".to_owned());
+    header.extend(columns.iter().map(|&column| column.clone()));
+    header.extend(["cycle_ns", "config_hash"].map(str::to_owned));
+    let lines = rows.iter().map(|(summary, replication, figures)| {
+        let mut line: Vec<String> = summary.coordinates.iter().map(Coordinate::text).collect();
+        line.push(replication.to_string());
+        line.extend(columns.iter().map(|&column| figures.get(column).cloned().unwrap_or_default()));
+        line.extend([summary.cycle_ns.to_string(), summary.config_hash.clone()]);
+        line
+    });
+    written(std::iter::once(header).chain(lines))
+}
+
+/// The same as JSON lines: an object a replication, with the swept `settings` by their dotted paths, the `replication`'s number, its whole
+/// `result` as `simulate` prints it, `cycle_ns` and the point's `config_hash`.
+pub fn replications_json(summaries: &[PointSummary], runs: &[PointRuns]) -> String {
+    let lines = replications(summaries, runs).map(|(summary, replication, result)| {
+        let settings: serde_json::Map<String, Json> =
+            summary.coordinates.iter().map(|coordinate| (coordinate.key.clone(), coordinate.value.clone())).collect();
+        let line = json!({
+            "settings": settings,
+            "replication": replication,
+            "result": result,
+            "cycle_ns": summary.cycle_ns,
+            "config_hash": summary.config_hash,
+        });
+        format!("{line}\n")
+    });
+    lines.collect()
+}
+
+/// All replications, each with its point, its number and its result.
+fn replications<'a>(
+    summaries: &'a [PointSummary],
+    runs: &'a [PointRuns],
+) -> impl Iterator<Item = (&'a PointSummary, usize, Json)> {
+    summaries.iter().zip(runs).flat_map(|(summary, of_point)| {
+        let results = of_point.runs.iter().enumerate();
+        // What the store takes, JSON takes.
+        results.map(move |(replication, run)| (summary, replication, serde_json::to_value(run).unwrap_or_default()))
+    })
+}
+
+/// The figures of a result, by dotted paths.
+fn flatten(value: &Json, path: &str, figures: &mut BTreeMap<String, String>) {
+    match value {
+        Json::Object(map) => {
+            for (name, inner) in map {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                flatten(inner, &path, figures);
+            }
+        }
+        Json::Null | Json::Array(_) => {}
+        Json::String(text) => {
+            figures.insert(path.to_owned(), text.clone());
+        }
+        scalar => {
+            figures.insert(path.to_owned(), scalar.to_string());
+        }
+    }
+}
+
+/// The swept settings.
+fn keys(summaries: &[PointSummary]) -> Vec<String> {
+    let swept = summaries.first().map_or(&[][..], |summary| &summary.coordinates);
+    swept.iter().map(|coordinate| coordinate.key.clone()).collect()
+}
+
+/// Lines as CSV.
+fn written(lines: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for line in lines {
+        // Writing to memory cannot fail, and all lines have the same length.
+        let _ = writer.write_record(line);
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use crate::stopping::Outcome;
+    use crate::summary::summarise;
+    use crate::synthetic::run;
+
+    fn points(text: &str) -> (Vec<PointSummary>, Vec<PointRuns>) {
+        let points = Experiment::parse("test.toml", text, &[]).unwrap().points().unwrap();
+        let runs = |index: usize| vec![run(100.0 + index as f64), run(102.0 + index as f64)];
+        let runs: Vec<PointRuns> = (0..points.len())
+            .map(|index| match index {
+                2 => PointRuns { outcome: Outcome::Saturated, runs: runs(index), window: None },
+                _ => PointRuns { outcome: Outcome::Precise, runs: runs(index), window: None },
+            })
+            .collect();
+        (summarise(&points, &runs, 0.95, None), runs)
+    }
+
+    const SWEPT: &str = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\ntraffic.arrivals.process = 'poisson'\n\
+                         traffic.multicast.destinations = 3\nsweep.traffic.arrivals.rate = [0.1, 0.2, 0.4]\n";
+
+    fn cells(text: &str) -> Vec<Vec<&str>> {
+        text.lines().map(|line| line.split(',').collect()).collect()
+    }
+
+    #[test]
+    fn columns_that_no_point_has_are_left_out_and_all_others_documented() {
+        let (summaries, _) = points(SWEPT);
+        let text = csv(&summaries);
+        let table = cells(&text);
+        assert!(table.iter().all(|row| row.len() == table[0].len()));
+        for (column, name) in table[0].iter().enumerate() {
+            assert!(table[1..].iter().any(|row| !row[column].is_empty()), "{name} is empty");
+        }
+        assert!(
+            !text.contains("plan_steps") && !text.contains("latency_unicast") && text.contains(",latency_p95_cycles,")
+        );
+        // Where nothing has a latency, it is still a table of latencies.
+        let saturated = csv(&summaries[2..]);
+        assert!(
+            saturated.contains("outcome,replications,latency_last_cycles,latency_last_ns,")
+                && !saturated.contains("latency_p95")
+        );
+        let documented = include_str!("../../../docs/experiments.md");
+        for (name, _) in COLUMNS {
+            assert!(documented.contains(&format!("`{name}`")), "{name} is documented");
+        }
+    }
+
+    #[test]
+    fn replications_have_a_row_each() {
+        let (summaries, runs) = points(SWEPT);
+        let text = replications_csv(&summaries, &runs);
+        let table = cells(&text);
+        assert_eq!(table.len(), 1 + 6, "those of saturated points, too");
+        assert_eq!(table[0][..2], ["traffic.arrivals.rate", "replication"]);
+        let column = |name: &str| table[0].iter().position(|known| *known == name).unwrap();
+        let of = |name: &str| table[1..].iter().map(|row| row[column(name)]).collect::<Vec<_>>();
+        assert_eq!(of("replication"), ["0", "1", "0", "1", "0", "1"]);
+        assert_eq!(of("latency.last.mean"), ["100.0", "102.0", "101.0", "103.0", "102.0", "104.0"]);
+        assert_eq!(of("config_hash")[4], summaries[2].config_hash);
+        assert!(!table[0].contains(&"latency.mean.p50") && !table[0].iter().any(|name| name.starts_with("deadlock")));
+
+        let lines: Vec<Json> =
+            replications_json(&summaries, &runs).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 6);
+        assert_eq!(
+            (&lines[3]["settings"]["traffic.arrivals.rate"], &lines[3]["replication"]),
+            (&json!(0.2), &json!(1))
+        );
+        let back: wormcast_simulation::RunResult = serde_json::from_value(lines[3]["result"].clone()).unwrap();
+        assert_eq!(back, run(103.0), "nothing is lost");
+    }
+}
