@@ -95,7 +95,7 @@ pub(crate) fn unusable(error: StoreError) -> Failure {
         StoreError::Damaged { .. } => {
             let program = program::name();
             Failure::failed(format!(
-                "{error}\nrun `{program} sweep`: it sets them aside and simulates again what is needed"
+                "{error}\nrun `{program} sweep`: it sets damaged rows aside and simulates again what is needed"
             ))
         }
         _ => Failure::failed(error),
