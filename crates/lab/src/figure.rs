@@ -47,6 +47,7 @@ impl Figure {
             | "topology.tree.nodes" => "Nodes",
             "switching.buffer" => "Buffer depth (flits)",
             "switching.virtual_channels" => "Virtual channels",
+            "switching.selection" => "Selection",
             "switching.injection_ports" => "Injection ports",
             "switching.consumption_ports" => "Consumption ports",
             "timing.startup" => "Startup (cycles)",
