@@ -68,6 +68,7 @@ impl Figure {
             | "topology.tree.nodes" => "Nodes",
             "switching.buffer" => "Buffer depth",
             "switching.virtual_channels" => "Virtual channels",
+            "switching.selection" => "Selection",
             "switching.injection_ports" => "Injection ports",
             "switching.consumption_ports" => "Consumption ports",
             "timing.startup" => "Startup",

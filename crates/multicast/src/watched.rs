@@ -32,6 +32,15 @@ impl Watched {
         self.fault()
     }
 
+    /// Leaves no channels if one of them does not leave the router that was asked about.
+    fn watch(&self, network: &Network, at: RouterId, out: &mut Vec<ChannelId>) {
+        let leaves = |&&channel: &&ChannelId| channel.index() < network.channels() && network.from(channel) == at;
+        if let Some(&channel) = out.iter().find(|channel| !leaves(channel)) {
+            self.wrong(network, at, channel);
+            out.clear();
+        }
+    }
+
     #[cold]
     fn wrong(&self, network: &Network, at: RouterId, channel: ChannelId) {
         self.fault.get_or_init(|| {
@@ -66,11 +75,19 @@ impl RoutingRelation for Watched {
         out: &mut Vec<ChannelId>,
     ) {
         self.algorithm.routing().candidates(network, at, arrived, target, out);
-        let leaves = |&&channel: &&ChannelId| channel.index() < network.channels() && network.from(channel) == at;
-        if let Some(&channel) = out.iter().find(|channel| !leaves(channel)) {
-            self.wrong(network, at, channel);
-            out.clear();
-        }
+        self.watch(network, at, out);
+    }
+
+    fn spread(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        self.algorithm.routing().spread(network, at, arrived, target, out);
+        self.watch(network, at, out);
     }
 
     fn down(&self, network: &Network, at: RouterId, on: ChannelId, target: RouterId) -> Option<ChannelId> {

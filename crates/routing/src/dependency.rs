@@ -112,7 +112,8 @@ impl<'n> Dependencies<'n> {
         self
     }
 
-    /// The dependencies of unicast worms that follow `relation` from any node to any other.
+    /// The dependencies of unicast worms that follow `relation` from any node to any other, by any of the parallel channels that it
+    /// [spreads](RoutingRelation::spread) them over.
     ///
     /// Follows, for every target, all channels that a worm to it can reach: O(routers x channels).
     pub fn of_relation(network: &'n Network, relation: &dyn RoutingRelation) -> Self {
@@ -131,11 +132,11 @@ impl<'n> Dependencies<'n> {
         for target in ends() {
             reached.clear();
             for source in network.router_ids().filter(|router| entering[router.index()] > 0) {
-                relation.candidates(network, source, None, target, &mut candidates);
+                relation.spread(network, source, None, target, &mut candidates);
                 work.extend(candidates.iter().filter(|c| !reached.put(c.index())));
                 while let Some(held) = work.pop() {
                     let at = network.to(held);
-                    relation.candidates(network, at, Some(held), target, &mut candidates);
+                    relation.spread(network, at, Some(held), target, &mut candidates);
                     for &next in &candidates {
                         let position =
                             network.outputs(at).position(|c| c == next).expect("a candidate leaves its router");

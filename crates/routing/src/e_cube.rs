@@ -96,4 +96,19 @@ impl RoutingRelation for ECube {
             _ => {}
         }
     }
+
+    /// In a torus with two routers in a dimension, either of the two links between them.
+    fn spread(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        self.candidates(network, at, arrived, target, out);
+        if let (true, Some(&first)) = (network.shape().wraps(), out.first()) {
+            out.extend(network.outputs(at).filter(|&c| c != first && network.to(c) == network.to(first)));
+        }
+    }
 }

@@ -174,6 +174,17 @@ impl RoutingRelation for ReachabilityRouting {
         self.unicast.candidates(network, at, arrived, target, out);
     }
 
+    fn spread(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        self.unicast.spread(network, at, arrived, target, out);
+    }
+
     fn turn_routing(&self) -> Option<&TurnRouting> {
         Some(&self.unicast)
     }

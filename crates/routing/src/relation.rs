@@ -34,6 +34,20 @@ pub trait RoutingRelation: Send + Sync {
         out: &mut Vec<ChannelId>,
     );
 
+    /// The same, and with them the parallel channels that a header may take in place of a candidate: the channels on offer where
+    /// routers choose among several (`selection` other than `first`). Parallel channels are different ones, and stand for each
+    /// other only where the relation says so; the static check then assumes that any of them may be taken.
+    fn spread(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        self.candidates(network, at, arrived, target, out);
+    }
+
     /// The channel by which a header at `at` goes down to `target`, below it, on the tree that channel `on` of this router
     /// belongs to: where routers decode the headers of multicasts (paper 5, section 3.1.2). `None` if the relation knows no
     /// trees.

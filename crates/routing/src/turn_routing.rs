@@ -149,6 +149,30 @@ impl TurnRouting {
         nearest_channels(network.outputs(at).map(|leaving| (leaving, hops(leaving))), out);
     }
 
+    /// Replaces `out` by all channels on shortest permitted paths to the target, in order.
+    fn all_nearest(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        out.clear();
+        if at == target {
+            return;
+        }
+        match self.row(network, target) {
+            Row::Narrow(row) => {
+                self.nearest(network, at, arrived, |c| u32::from(row[c.index()]), u32::from(u8::MAX), out);
+            }
+            Row::Wide(row) => {
+                self.nearest(network, at, arrived, |c| u32::from(row[c.index()]), u32::from(u16::MAX), out);
+            }
+            Row::Full(row) => self.nearest(network, at, arrived, |c| row[c.index()], UNREACHABLE, out),
+        }
+    }
+
     /// The candidates among the nearest channels.
     #[inline]
     fn chosen<'c>(&self, nearest: &'c [ChannelId]) -> &'c [ChannelId] {
@@ -243,20 +267,24 @@ impl RoutingRelation for TurnRouting {
         target: RouterId,
         out: &mut Vec<ChannelId>,
     ) {
-        out.clear();
-        if at == target {
-            return;
-        }
-        match self.row(network, target) {
-            Row::Narrow(row) => {
-                self.nearest(network, at, arrived, |c| u32::from(row[c.index()]), u32::from(u8::MAX), out);
-            }
-            Row::Wide(row) => {
-                self.nearest(network, at, arrived, |c| u32::from(row[c.index()]), u32::from(u16::MAX), out);
-            }
-            Row::Full(row) => self.nearest(network, at, arrived, |c| row[c.index()], UNREACHABLE, out),
-        }
+        self.all_nearest(network, at, arrived, target, out);
         out.truncate(self.chosen(out).len());
+    }
+
+    /// Of the parallel channels those from which the target is as near by permitted turns; all of them are candidates already where
+    /// the choice is free.
+    fn spread(
+        &self,
+        network: &Network,
+        at: RouterId,
+        arrived: Option<ChannelId>,
+        target: RouterId,
+        out: &mut Vec<ChannelId>,
+    ) {
+        self.all_nearest(network, at, arrived, target, out);
+        if let (Choice::First, Some(&first)) = (self.choice, out.first()) {
+            out.retain(|&channel| network.to(channel) == network.to(first));
+        }
     }
 
     fn turn_routing(&self) -> Option<&TurnRouting> {

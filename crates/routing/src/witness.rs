@@ -46,13 +46,13 @@ pub fn witness_of_relation(
             break;
         }
         let Some(destination) = first_node(target) else { continue };
-        relation.candidates(network, network.to(held), Some(held), target, &mut candidates);
+        relation.spread(network, network.to(held), Some(held), target, &mut candidates);
         if network.to(held) == target || !candidates.contains(&requested) {
             continue;
         }
         start.fill(None);
         for source in routers().filter(|&source| source != target && first_node(source).is_some()) {
-            relation.candidates(network, source, None, target, &mut candidates);
+            relation.spread(network, source, None, target, &mut candidates);
             for &channel in &candidates {
                 if start[channel.index()].is_none() {
                     start[channel.index()] = Some(source);
@@ -60,7 +60,7 @@ pub fn witness_of_relation(
                 }
             }
             while let Some(channel) = work.pop() {
-                relation.candidates(network, network.to(channel), Some(channel), target, &mut candidates);
+                relation.spread(network, network.to(channel), Some(channel), target, &mut candidates);
                 for &next in &candidates {
                     if start[next.index()].is_none() {
                         start[next.index()] = Some(source);

@@ -380,6 +380,49 @@ fn a_third_of_the_turns_of_complete_graphs() {
     }
 }
 
+/// What parallel links add to the candidates of a deterministic routing: links to the same router, by permitted turns, from which the
+/// target is as near. Whatever is taken of them leads there, and the check knows all of it.
+#[test]
+fn parallel_links_are_spread_over() {
+    let cables = [(0, 1), (0, 1), (1, 2), (0, 1), (2, 3), (2, 3), (3, 0), (1, 2), (3, 0), (1, 4), (4, 2)];
+    let network = Network::from_links("cables", 5, &cables);
+    let mut added = 0;
+    for name in ["up-down", "turn-prohibition"] {
+        let by_name = |name: &str| routing_by_name(name, &network, &RoutingOptions::default()).unwrap();
+        let (all, one) = (by_name(name), by_name(&format!("{name}-deterministic")));
+        for relation in [&all, &one] {
+            assert_eq!(Dependencies::of_relation(&network, relation.as_ref()).deadlock(1), None);
+        }
+        let dependencies = Dependencies::of_relation(&network, one.as_ref());
+        let (mut first, mut spread, mut adaptive) = (Vec::new(), Vec::new(), Vec::new());
+        for (source, target) in network.router_ids().flat_map(|s| network.router_ids().map(move |t| (s, t))) {
+            let mut work = vec![(source, None, 0)];
+            while let Some((at, arrived, hops)) = work.pop() {
+                assert!(hops < 9, "a worm gets there");
+                if at == target {
+                    continue;
+                }
+                one.candidates(&network, at, arrived, target, &mut first);
+                one.spread(&network, at, arrived, target, &mut spread);
+                assert_eq!(first[..], spread[..1]);
+                assert!(spread.iter().all(|&channel| network.to(channel) == network.to(first[0])));
+                all.candidates(&network, at, arrived, target, &mut adaptive);
+                assert!(spread.iter().all(|channel| adaptive.contains(channel)), "as near, and permitted");
+                let to = |channel: &&ChannelId| network.to(**channel) == network.to(first[0]);
+                assert_eq!(adaptive.iter().filter(to).count(), spread.len(), "all that are as near");
+                all.spread(&network, at, arrived, target, &mut first);
+                assert_eq!(first, adaptive);
+                added += spread.len() - 1;
+                for &channel in &spread {
+                    assert!(arrived.is_none_or(|arrived| dependencies.contains(arrived, channel)));
+                    work.push((network.to(channel), Some(channel), hops + 1));
+                }
+            }
+        }
+    }
+    assert!(added > 20, "{added}");
+}
+
 /// Two links between two routers have a turn at each end, one of which has to go: Theorem 4 is one of simple graphs.
 #[test]
 fn parallel_links_have_turns_between_them() {

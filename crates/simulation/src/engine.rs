@@ -8,7 +8,7 @@ use crate::buffer::Buffer;
 use crate::config::{StartupMode, Timing};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
-use crate::switching::{Header, Replication, Reservation, Wormhole};
+use crate::switching::{Header, Replication, Reservation, Selection, Wormhole};
 
 /// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +37,10 @@ pub struct EngineConfig {
     pub replication: Replication,
     /// How independent branches are reserved.
     pub reservation: Reservation,
+    /// Which of several free channels a header takes.
+    pub selection: Selection,
+    /// The seed of what is drawn for `selection`; nothing else depends on it.
+    pub seed: u64,
 }
 
 /// How far a call of [`Engine::run_until`] has come.
@@ -115,6 +119,8 @@ impl EngineConfig {
             header_flits: switching.header_flits.unwrap_or_else(|| (network.nodes() as u32).div_ceil(16)),
             replication: switching.replication.unwrap_or(Replication::Lockstep),
             reservation: switching.reservation.unwrap_or(Reservation::Atomic),
+            selection: switching.selection,
+            seed: 0,
         }
     }
 

@@ -52,6 +52,7 @@ mod result;
 mod rng;
 mod sample;
 mod scenario;
+mod selection;
 mod simulate;
 mod switch;
 mod switching;
@@ -82,8 +83,8 @@ pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
 pub use switch::{SwitchConfig, SwitchEngine};
 pub use switching::{
-    BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Switching,
-    Wormhole,
+    BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Selection,
+    Switching, Wormhole,
 };
 pub use timeline::Timeline;
 pub use worm::WormEngine;

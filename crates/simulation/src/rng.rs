@@ -12,6 +12,8 @@ pub(crate) enum Purpose {
     Message = 2,
     /// Which nodes take part in a burst.
     Burst = 3,
+    /// Which of several free channels a worm takes in a cycle.
+    Selection = 4,
 }
 
 /// A generator for one purpose and one pair of indices, independent of all others.
@@ -19,8 +21,12 @@ pub(crate) enum Purpose {
 /// A message's content depends on its source and on how many that node has generated before, not on when: runs at other loads
 /// and with other algorithms see the same messages (common random numbers).
 pub(crate) fn generator(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> Xoshiro256PlusPlus {
-    let mixed = [purpose as u64, index, sequence].into_iter().fold(seed, |state, value| mix(state ^ mix(value)));
-    Xoshiro256PlusPlus::seed_from_u64(mixed)
+    Xoshiro256PlusPlus::seed_from_u64(number(seed, purpose, index, sequence))
+}
+
+/// One random number for one purpose and one pair of indices.
+pub(crate) fn number(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> u64 {
+    [purpose as u64, index, sequence].into_iter().fold(seed, |state, value| mix(state ^ mix(value)))
 }
 
 /// One step of SplitMix64.

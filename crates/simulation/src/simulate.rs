@@ -7,7 +7,7 @@ use wormcast_routing::NoRoute;
 
 use crate::batches::BACKLOG;
 use crate::config::{Mode, Warmup};
-use crate::engine::{Engine, Progress};
+use crate::engine::{Engine, EngineConfig, Progress};
 use crate::flit::FlitEngine;
 use crate::observer::{Cycle, Generated, Observer};
 use crate::planning::plan_messages;
@@ -165,10 +165,14 @@ pub fn simulate_observed<O: Observer>(
     }
     let (network, routing) = (&*scenario.network, scenario.algorithm.routing());
     let observer = (Recorder::new(goal(scenario), network.channels()), observer);
+    let config = EngineConfig { seed, ..scenario.engine };
     match made {
-        Made::Worm => Driver::new(scenario, WormEngine::new(network, routing, scenario.engine, observer)).run(seed),
-        Made::Flit => Driver::new(scenario, FlitEngine::new(network, routing, scenario.engine, observer)).run(seed),
-        Made::Switch(config) => Driver::new(scenario, SwitchEngine::new(network, routing, config, observer)).run(seed),
+        Made::Worm => Driver::new(scenario, WormEngine::new(network, routing, config, observer)).run(seed),
+        Made::Flit => Driver::new(scenario, FlitEngine::new(network, routing, config, observer)).run(seed),
+        Made::Switch(config) => {
+            let config = SwitchConfig { seed, ..config };
+            Driver::new(scenario, SwitchEngine::new(network, routing, config, observer)).run(seed)
+        }
     }
 }
 

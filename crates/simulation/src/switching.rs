@@ -55,6 +55,8 @@ pub struct Wormhole {
     pub replication: Option<Replication>,
     /// How independent branches are reserved; by default what the algorithm's trees are meant for.
     pub reservation: Option<Reservation>,
+    /// Which of several free channels a header takes.
+    pub selection: Selection,
     /// The same as `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
     pub startup_mode: Option<StartupMode>,
 }
@@ -77,6 +79,8 @@ pub struct BufferedSwitch {
     pub unicast_header_flits: Option<u32>,
     /// The most flits of a packet, its header included; by default as many as the buffers are sure to take.
     pub max_packet: Option<u32>,
+    /// Which of several free ways up a packet takes; by default the one that was given a packet least recently.
+    pub selection: Option<Selection>,
     /// The same as `timing.startup_mode`.
     pub startup_mode: Option<StartupMode>,
     /// Where packets are buffered.
@@ -165,6 +169,7 @@ impl Default for Wormhole {
             header_flits: None,
             replication: None,
             reservation: None,
+            selection: Selection::First,
             startup_mode: None,
         }
     }
@@ -219,6 +224,7 @@ impl BufferedSwitch {
             header_flits: None,
             unicast_header_flits: None,
             max_packet: None,
+            selection: None,
             startup_mode: None,
             organization,
         }
@@ -286,4 +292,19 @@ pub enum Reservation {
     Atomic,
     /// One request a branch, each starting at its own grant.
     Separate,
+}
+
+/// Which of several channels that are free a header takes (rule 19).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selection {
+    /// The first in the routing's order of preference.
+    #[default]
+    First,
+    /// Any, each with the same probability.
+    Random,
+    /// The one behind the one that was taken last of the same candidates.
+    RoundRobin,
+    /// The one for which the fewest requests wait; of several the one that the fewest flits have crossed.
+    LeastLoaded,
 }

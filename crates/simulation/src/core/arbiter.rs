@@ -8,6 +8,7 @@ use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, NodeId};
 use super::hold::Hold;
 use super::queues::Queues;
 use crate::observer::Cycle;
+use crate::selection::Selector;
 
 /// No worm, no entry.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -90,10 +91,13 @@ pub(crate) struct Arbiter {
     /// Queues that have to be woken in a later cycle, because one of their channels becomes free then.
     wakes: Vec<(Cycle, u32)>,
     pending: usize,
+    pub(crate) selector: Selector,
+    /// Scratch: the links that a request may be granted.
+    free: Vec<ChannelId>,
 }
 
 impl Arbiter {
-    pub(crate) fn new(space: ChannelSpace, nodes: usize, virtual_channels: u32) -> Self {
+    pub(crate) fn new(space: ChannelSpace, nodes: usize, virtual_channels: u32, selector: Selector) -> Self {
         let ports = space.len() - space.links();
         Self {
             space,
@@ -106,6 +110,8 @@ impl Arbiter {
             work: BinaryHeap::new(),
             wakes: Vec::new(),
             pending: 0,
+            selector,
+            free: Vec::new(),
         }
     }
 
@@ -257,7 +263,7 @@ impl Arbiter {
     /// that it asks for. Returns whether `grant` describes it as granted. Requests have to come in the order of their keys.
     pub(crate) fn ask(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>, grant: &mut Grant) -> bool {
         let Wanted { pools, links, all_links } = wanted;
-        if self.undisputed(wanted, grant) {
+        if self.undisputed(key.worm, wanted, grant) {
             (grant.worm, grant.vertex, grant.requested) = (worm, vertex, key.cycle);
             for &(link, vc) in &grant.links {
                 self.hold(link, vc, worm);
@@ -333,7 +339,7 @@ impl Arbiter {
     /// The same as [`ask`](Self::ask), for what headers of paths ask for on nearly every hop.
     #[inline]
     pub(crate) fn take_link(&mut self, candidates: &[ChannelId], worm: u32) -> Option<ChannelId> {
-        if self.virtual_channels > 1 {
+        if self.virtual_channels > 1 || (candidates.len() > 1 && !self.selector.is_first()) {
             return None;
         }
         for &link in candidates {
@@ -361,7 +367,8 @@ impl Arbiter {
 
     /// Whether a new request can be granted before this cycle's pass: what it gets is free and nobody else has asked for it, so
     /// no request before it in the pass can take it; and any link that it would have preferred is held, so none can become free.
-    fn undisputed(&self, Wanted { pools, links, all_links }: Wanted<'_>, grant: &mut Grant) -> bool {
+    /// Nor can a request before it change what is selected: it would have to ask for one of these links.
+    fn undisputed(&mut self, worm: u64, Wanted { pools, links, all_links }: Wanted<'_>, grant: &mut Grant) -> bool {
         grant.links.clear();
         grant.pooled.clear();
         for &pool in pools {
@@ -370,8 +377,11 @@ impl Arbiter {
                 _ => return false,
             }
         }
+        let selects = !all_links && !self.selector.is_first();
+        self.free.clear();
         for &link in links {
             match self.free_virtual_channel(link) {
+                Some(_) if selects && self.queues.is_empty(link.index()) => self.free.push(link),
                 Some(vc) if self.queues.is_empty(link.index()) => {
                     grant.links.push((link, vc));
                     if !all_links {
@@ -382,6 +392,12 @@ impl Arbiter {
                 _ => return false,
             }
         }
+        if selects && !self.free.is_empty() {
+            // Nobody waits for any of them.
+            let link = self.selector.choose((self.now, worm), links, &self.free, |_| 0);
+            grant.links.extend(self.free_virtual_channel(link).map(|vc| (link, vc)));
+            return true;
+        }
         all_links || links.is_empty()
     }
 
@@ -391,7 +407,7 @@ impl Arbiter {
         while let Some(Reverse((key, index))) = self.work.pop() {
             let request = &self.requests[index as usize];
             // The slot may have been granted, and used again, since it was put up.
-            if request.live && request.key == key && self.satisfiable(request, grant) {
+            if request.live && request.key == key && self.satisfiable(index, grant) {
                 self.grant(index, grant);
                 return true;
             }
@@ -400,12 +416,16 @@ impl Arbiter {
     }
 
     /// Whether all parts of the request can be granted now; if so, `grant` says by what.
-    fn satisfiable(&self, request: &Request, grant: &mut Grant) -> bool {
+    fn satisfiable(&mut self, index: u32, grant: &mut Grant) -> bool {
+        let request = &self.requests[index as usize];
         grant.links.clear();
         grant.pooled.clear();
         grant.pooled.extend(request.pools.iter().map_while(|&pool| self.free_member(pool)));
         if grant.pooled.len() < request.pools.len() {
             return false;
+        }
+        if !request.all_links && !self.selector.is_first() && !request.links.is_empty() {
+            return self.select(index, grant);
         }
         for (&link, &entry) in request.links.iter().zip(&request.entries) {
             let is_head = self.queues.is_first(link.index(), entry);
@@ -421,6 +441,30 @@ impl Arbiter {
             }
         }
         request.all_links || request.links.is_empty()
+    }
+
+    /// Whether any of a request's links can be granted now; if so, adds the one that is selected to `grant`.
+    fn select(&mut self, index: u32, grant: &mut Grant) -> bool {
+        let mut free = std::mem::take(&mut self.free);
+        free.clear();
+        let request = &self.requests[index as usize];
+        let places = request.links.iter().zip(&request.entries);
+        let open = places.filter(|&(&link, &entry)| {
+            self.queues.is_first(link.index(), entry) && self.free_virtual_channel(link).is_some()
+        });
+        free.extend(open.map(|(&link, _)| link));
+        let found = !free.is_empty();
+        if found {
+            // Requests of this cycle do not count: which are known by now depends on the order in which worms are looked at. The
+            // request itself counts once at each link, or at none.
+            let (requests, queues, now) = (&self.requests, &self.queues, self.now);
+            let waits = |&other: &u32| requests[other as usize].key.cycle < now;
+            let waiting = |link: ChannelId| queues.iter(link.index()).filter(waits).count();
+            let link = self.selector.choose((now, request.key.worm), &request.links, &free, waiting);
+            grant.links.extend(self.free_virtual_channel(link).map(|vc| (link, vc)));
+        }
+        self.free = free;
+        found
     }
 
     fn grant(&mut self, index: u32, grant: &mut Grant) {

@@ -19,6 +19,8 @@ pub(crate) struct Channels {
     pub(crate) headers: Headers,
     /// Whether nodes wait for free injection channels to start worms (per-port mode).
     pub(crate) ports_start_worms: bool,
+    /// Whether links have several virtual channels.
+    pub(crate) shared_links: bool,
 }
 
 impl Channels {
@@ -27,6 +29,14 @@ impl Channels {
     pub(crate) fn free_link(&mut self, slot: u32, link: ChannelId, virtual_channel: u32, at: Cycle) {
         if self.arbiter.free_link_from(link, virtual_channel, slot, at) {
             self.calendar.push(at, Event::wake(link.raw()));
+        }
+    }
+
+    /// So many flits of a worm will have crossed a link by the time that it can be granted again. Where several virtual channels share
+    /// it, flits are counted one by one.
+    pub(crate) fn count_flits(&mut self, link: ChannelId, flits: u32) {
+        if self.arbiter.selector.counts_flits() && !self.shared_links {
+            self.arbiter.selector.crossed(link, flits);
         }
     }
 

@@ -16,11 +16,12 @@ impl<O: Observer> Core<'_, O> {
     /// whether that is a delivery.
     #[inline]
     pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
-        let Route::Path(route) = &mut self.worms[slot as usize].route else { return false };
+        let worm = &mut self.worms[slot as usize];
+        let Route::Path(route) = &mut worm.route else { return false };
         let hop = route.hop_mut(vertex);
         debug_assert_eq!(hop.departs, UNKNOWN);
         hop.departs = at;
-        route.gives_back(slot, vertex, &mut self.channels)
+        route.gives_back(slot, worm.flits, vertex, &mut self.channels)
     }
 
     /// The last flit of a tree worm leaves a vertex on all branches in cycle `at`, now or later: gives back the channel that leads
@@ -29,7 +30,10 @@ impl<O: Observer> Core<'_, O> {
         let Route::Tree(route) = &mut self.worms[slot as usize].route else { return };
         let here = &mut route.vertices[vertex as usize];
         here.departs = at;
-        let (channel, virtual_channel) = (here.entered_by, here.virtual_channel);
+        let (channel, virtual_channel, flits) = (here.entered_by, here.virtual_channel, here.total);
+        if vertex > 1 {
+            self.channels.count_flits(channel, flits);
+        }
         if vertex > 0 {
             self.channels.free(slot, channel, virtual_channel, at + 1);
         }
@@ -167,11 +171,15 @@ impl<O: Observer> Core<'_, O> {
 
 impl PathRoute {
     /// The cycle in which the last flit leaves the vertex is known: gives back what the worm holds for it. Returns whether that is
-    /// a delivery.
+    /// a delivery. `flits` is the number that the worm's sender injects.
     #[inline]
-    pub(crate) fn gives_back(&self, slot: u32, vertex: u32, channels: &mut Channels) -> bool {
+    pub(crate) fn gives_back(&self, slot: u32, flits: u32, vertex: u32, channels: &mut Channels) -> bool {
         let hop = self.hop(vertex);
         if vertex > 1 {
+            if channels.arbiter.selector.counts_flits() {
+                let stripped = self.strips.partition_point(|&router| router + 1 < vertex);
+                channels.count_flits(hop.entered_by, flits - stripped as u32);
+            }
             channels.free_link(slot, hop.entered_by, hop.virtual_channel, hop.departs + 1);
         } else if vertex == 1 {
             channels.free(slot, hop.entered_by, 0, hop.departs + 1);

@@ -25,6 +25,7 @@ use crate::config::StartupMode;
 use crate::engine::{EngineConfig, Progress};
 use crate::observer::{Cycle, LatencyParts, Observer};
 use crate::result::Deadlock;
+use crate::selection::Selector;
 use crate::switching::Header;
 use arbiter::{Arbiter, Grant, NONE, Pool};
 use channels::{Channels, Reports};
@@ -93,11 +94,17 @@ impl<'a, O: Observer> Core<'a, O> {
             nodes: vec![NodeState::IDLE; network.nodes()],
             channels: Channels {
                 space,
-                arbiter: Arbiter::new(space, network.nodes(), config.virtual_channels),
+                arbiter: Arbiter::new(
+                    space,
+                    network.nodes(),
+                    config.virtual_channels,
+                    Selector::new(config.selection, config.seed, space.links()),
+                ),
                 calendar: Calendar::new(u64::from(horizon.into_iter().max().unwrap_or(0)) + 1),
                 headers: Headers::default(),
                 delivering: Vec::new(),
                 ports_start_worms: config.startup_mode == StartupMode::PerPort,
+                shared_links: config.virtual_channels > 1,
             },
             reports: Reports { observer, flit_hops: 0, links: space.links() },
             granted: Vec::new(),

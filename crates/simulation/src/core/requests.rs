@@ -36,7 +36,11 @@ impl<O: Observer> Core<'_, O> {
             match (route.exit, arrived) {
                 (Some(exit), None) => self.candidates.push(exit),
                 _ => {
-                    self.routing.candidates(self.network, at, arrived, target, &mut self.candidates);
+                    if self.channels.arbiter.selector.is_first() {
+                        self.routing.candidates(self.network, at, arrived, target, &mut self.candidates);
+                    } else {
+                        self.routing.spread(self.network, at, arrived, target, &mut self.candidates);
+                    }
                     if self.candidates.is_empty() {
                         self.stranded = Some(NoRoute::new(self.network, self.routing, at, target));
                         return;
@@ -157,7 +161,10 @@ impl<O: Observer> Core<'_, O> {
         match (down, first, arrived) {
             (Some(on), _, _) => self.candidates.extend(self.routing.down(self.network, router, on, target)),
             (None, Some(exit), None) => self.candidates.push(exit),
-            _ => self.routing.candidates(self.network, router, arrived, target, &mut self.candidates),
+            _ if self.channels.arbiter.selector.is_first() => {
+                self.routing.candidates(self.network, router, arrived, target, &mut self.candidates);
+            }
+            _ => self.routing.spread(self.network, router, arrived, target, &mut self.candidates),
         }
         if self.candidates.is_empty() {
             self.stranded = Some(NoRoute::new(self.network, self.routing, router, target));

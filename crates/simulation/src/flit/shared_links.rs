@@ -17,6 +17,7 @@ use super::paths::{Step, report_crossing};
 use super::{FlitEngine, Flits};
 use crate::core::worm::Route;
 use crate::observer::Observer;
+use crate::selection::Selector;
 use crate::switching::Header;
 
 /// Which virtual channel each link served last, and this cycle's bookkeeping.
@@ -31,6 +32,16 @@ pub(super) struct SharedLinks {
     free: Vec<(u32, usize)>,
     /// For each active worm, how many flits have left each vertex at the start of the cycle.
     before: Vec<Vec<u32>>,
+}
+
+impl SharedLinks {
+    /// Nothing else moves in this cycle: those that were served have had their turn.
+    fn end_rounds(&mut self, selector: &mut Selector) {
+        if selector.counts_flits() {
+            self.served.keys().for_each(|&link| selector.crossed(link, 1));
+        }
+        self.last_user.extend(self.served.iter().map(|(&link, &virtual_channel)| (link, virtual_channel)));
+    }
 }
 
 impl<O: Observer> FlitEngine<'_, O> {
@@ -98,7 +109,7 @@ impl<O: Observer> FlitEngine<'_, O> {
                 }
             }
         }
-        shared.last_user.extend(shared.served.iter().map(|(&link, &virtual_channel)| (link, virtual_channel)));
+        shared.end_rounds(&mut self.core.channels.arbiter.selector);
 
         let mut position = 0;
         active.retain(|&slot| {

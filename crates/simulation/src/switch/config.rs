@@ -6,7 +6,7 @@ use wormcast_network::{Network, NodeId, RouterId};
 use super::wiring::{MAX_SWITCH_PORTS, Wiring};
 use crate::config::{StartupMode, Timing};
 use crate::scenario::{ConfigError, MAX_LENGTH};
-use crate::switching::{BranchTiming, BufferedSwitch, HeaderChunks, Organization};
+use crate::switching::{BranchTiming, BufferedSwitch, HeaderChunks, Organization, Selection};
 
 /// What the switch engine needs to know of switches and nodes, in cycles and flits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,10 @@ pub struct SwitchConfig {
     pub unicast_header_flits: u32,
     /// The most flits of a packet, its header included.
     pub max_packet: u32,
+    /// Which of several free ways up a packet takes; `None`: the one that was given a packet least recently.
+    pub selection: Option<Selection>,
+    /// The seed of what is drawn for `selection`; nothing else depends on it.
+    pub seed: u64,
     /// Where packets are buffered.
     pub organization: Organization,
 }
@@ -58,6 +62,8 @@ impl SwitchConfig {
             header_flits: switching.header_flits,
             unicast_header_flits: unicast,
             max_packet: switching.max_packet.unwrap_or(header.max(unicast) + longest),
+            selection: switching.selection,
+            seed: 0,
             organization: switching.organization,
         }
     }

@@ -60,6 +60,12 @@ impl<O: Observer> SwitchEngine<'_, O> {
             let slot = (self.now + delay) % self.wheel.len() as Cycle;
             self.wheel[slot as usize].push(channel as u32);
             self.coming += 1;
+            if let Some(selector) = &mut self.selector
+                && selector.counts_flits()
+                && channel < self.wiring.links
+            {
+                selector.crossed(ChannelId::new(channel as u32), 1);
+            }
         }
         if O::FLITS {
             let worm = self.worms[self.packets[packet].worm].id;

@@ -53,8 +53,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
 
     /// A packet that is not replicated here takes a free one of its candidates, and crosses flit by flit.
     fn grant_one(&mut self, input: usize) -> bool {
-        let wants = self.wants[input].iter().copied().filter(|want| self.free(want.output));
-        let Some(Want { output, packet, .. }) = self.preferred(input, wants, |_| 0) else {
+        let Some(Want { output, packet, .. }) = self.free_want(input) else {
             self.chunk_complete(input);
             return false;
         };
@@ -63,6 +62,37 @@ impl<O: Observer> SwitchEngine<'_, O> {
         self.inputs[input].state = State::Crossing;
         self.stop_asking(input);
         true
+    }
+
+    /// A free one of the outputs that an input's first packet may have.
+    fn free_want(&mut self, input: usize) -> Option<Want> {
+        let free = |engine: &Self, want: &Want| engine.free(want.output);
+        if self.selector.is_none() || self.wants[input].len() == 1 || self.is_directed(input) {
+            let wants = self.wants[input].iter().copied().filter(|want| free(self, want));
+            return self.preferred(input, wants, |_| 0);
+        }
+        let channel = |want: Want| ChannelId::new(want.output);
+        let mut open = std::mem::take(&mut self.open);
+        open.clear();
+        open.extend(self.wants[input].iter().copied().filter(|want| free(self, want)).map(channel));
+        self.candidates.clear();
+        self.candidates.extend(self.wants[input].iter().copied().map(channel));
+        let worm = self.worms[self.packets[self.inputs[input].front].worm].id;
+        let chosen = match &mut self.selector {
+            // A free output has nothing in its queue.
+            Some(selector) if !open.is_empty() => {
+                Some(selector.choose((self.now, worm), &self.candidates, &open, |_| 0))
+            }
+            _ => None,
+        };
+        self.open = open;
+        self.wants[input].iter().copied().find(|want| Some(channel(*want)) == chosen)
+    }
+
+    /// Whether the sender of an input's first packet has given it its first channel.
+    fn is_directed(&self, input: usize) -> bool {
+        let packet = self.inputs[input].front;
+        matches!(self.worms[self.packets[packet].worm].course, Course::Unicast { exit: Some(_), .. })
     }
 
     /// Of several outputs that will do, the one with the smallest key, and of those the one that was given a packet least recently: switches
@@ -74,11 +104,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         wants: impl Iterator<Item = Want>,
         key: impl Fn(&Want) -> u32,
     ) -> Option<Want> {
-        let directed = || {
-            let packet = self.inputs[input].front;
-            matches!(self.worms[self.packets[packet].worm].course, Course::Unicast { exit: Some(_), .. })
-        };
-        if self.wants[input].len() == 1 || directed() {
+        if self.wants[input].len() == 1 || self.is_directed(input) {
             return wants.min_by_key(key);
         }
         let ports = self.output_order.of(self.wiring.to[input] as usize);
@@ -148,7 +174,12 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 } else if let (Some(exit), None) = (exit, arrived) {
                     wants.push(want(exit, branch));
                 } else {
-                    self.routing.candidates(self.network, at, arrived, router, &mut self.candidates);
+                    match &self.selector {
+                        Some(selector) if !selector.is_first() => {
+                            self.routing.spread(self.network, at, arrived, router, &mut self.candidates);
+                        }
+                        _ => self.routing.candidates(self.network, at, arrived, router, &mut self.candidates),
+                    }
                     wants.extend(self.candidates.iter().map(|&channel| want(channel, branch)));
                     if wants.is_empty() {
                         stranded = Some(NoRoute::new(self.network, self.routing, at, router));

@@ -23,6 +23,7 @@ use self::packets::{Course, Packets, Worm, Worms};
 use self::wiring::{Order, Wiring};
 use crate::engine::{Engine, Progress};
 use crate::observer::{Cycle, LatencyParts, Observer};
+use crate::selection::Selector;
 use crate::switching::{BranchTiming, Organization};
 
 /// No channel, packet or chunk.
@@ -148,6 +149,10 @@ pub struct SwitchEngine<'a, O> {
     memory: Memory,
     decision: Decision,
     candidates: Vec<ChannelId>,
+    /// Which of several free ways up a packet takes, unless it is the one that was given a packet least recently.
+    selector: Option<Selector>,
+    /// Scratch: those that are free.
+    open: Vec<ChannelId>,
     stranded: Option<NoRoute>,
     /// Whether anything has happened in this cycle.
     moved: bool,
@@ -200,6 +205,8 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             memory,
             decision: Decision::default(),
             candidates: Vec::new(),
+            selector: config.selection.map(|selection| Selector::new(selection, config.seed, wiring.links)),
+            open: Vec::new(),
             stranded: None,
             moved: false,
             flit_hops: 0,

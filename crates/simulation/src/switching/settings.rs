@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Switching,
-    Wormhole,
+    BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Selection,
+    Switching, Wormhole,
 };
 use crate::buffer::Buffer;
 use crate::config::StartupMode;
@@ -25,6 +25,7 @@ pub(super) const KEYS: [(&str, &[&str]); 3] = [
             "header_flits",
             "replication",
             "reservation",
+            "selection",
             "startup_mode",
         ],
     ),
@@ -41,6 +42,7 @@ pub(super) const KEYS: [(&str, &[&str]); 3] = [
             "header_flits",
             "unicast_header_flits",
             "max_packet",
+            "selection",
             "startup_mode",
         ],
     ),
@@ -57,6 +59,7 @@ pub(super) const KEYS: [(&str, &[&str]); 3] = [
             "header_flits",
             "unicast_header_flits",
             "max_packet",
+            "selection",
             "startup_mode",
         ],
     ),
@@ -102,6 +105,11 @@ pub(super) struct SwitchingSettings {
     /// Wormhole: how independent branches are reserved. Default `atomic`, and `separate` for the tree algorithms of paper 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     reservation: Option<Reservation>,
+    /// Which of several free channels a header takes. Wormhole: of the candidates of an adaptive routing, and, unless it is `first`,
+    /// of parallel links; default `first`. Buffered switches: of the ways up; by default the one that was given a packet least
+    /// recently.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selection: Option<Selection>,
     /// The same as `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup_mode: Option<StartupMode>,
@@ -144,6 +152,7 @@ impl SwitchingSettings {
             ("header_flits", self.header_flits.is_some()),
             ("replication", self.replication.is_some()),
             ("reservation", self.reservation.is_some()),
+            ("selection", self.selection.is_some()),
             ("startup_mode", self.startup_mode.is_some()),
             ("input_fifo", self.input_fifo.is_some()),
             ("chunk_flits", self.chunk_flits.is_some()),
@@ -189,6 +198,7 @@ impl TryFrom<SwitchingSettings> for Switching {
                         }
                     },
                     reservation: given.reservation,
+                    selection: given.selection.unwrap_or_default(),
                     startup_mode: given.startup_mode,
                 }));
             }
@@ -221,6 +231,7 @@ impl TryFrom<SwitchingSettings> for Switching {
             header_flits: given.header_flits,
             unicast_header_flits: given.unicast_header_flits,
             max_packet: given.max_packet,
+            selection: given.selection,
             startup_mode: given.startup_mode,
             organization,
         }))
@@ -244,6 +255,8 @@ impl From<Switching> for SwitchingSettings {
                     Replication::Independent => ReplicationName::Independent,
                 }),
                 reservation: wormhole.reservation,
+                // The default is not written down: points keep their hashes.
+                selection: Some(wormhole.selection).filter(|&selection| selection != Selection::First),
                 startup_mode: wormhole.startup_mode,
                 ..Self::default()
             },
@@ -256,6 +269,7 @@ impl From<Switching> for SwitchingSettings {
                     header_flits: buffered.header_flits,
                     unicast_header_flits: buffered.unicast_header_flits,
                     max_packet: buffered.max_packet,
+                    selection: buffered.selection,
                     startup_mode: buffered.startup_mode,
                     ..Self::default()
                 };

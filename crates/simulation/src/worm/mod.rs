@@ -116,7 +116,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 let pace = Pace { flits, buffer: config.buffer };
                 let departing = times.settle(route, vertex + 1, pace);
                 for vertex in departing {
-                    if route.gives_back(slot, vertex, &mut core.channels) {
+                    if route.gives_back(slot, flits, vertex, &mut core.channels) {
                         let event = Event::of_worm(Kind::Delivers, id, slot, vertex);
                         core.channels.deliver(now, route.hop(vertex).departs, event);
                     }

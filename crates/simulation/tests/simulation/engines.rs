@@ -11,7 +11,7 @@ use wormcast_network::{ChannelSpace, Network, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
     Buffer, ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
-    StartupMode, WormEngine,
+    Selection, StartupMode, WormEngine,
 };
 
 use crate::support::{Log, build, node, plain};
@@ -90,7 +90,10 @@ fn cases() -> impl Strategy<Value = Case> {
     ]);
     let buffer = prop_oneof![8 => 1u32..=16, 1 => Just(Buffer::WHOLE)];
     let delays = (0u32..20, 0u32..6, 0u32..6);
-    let config = (buffer, 1u32..4, 1u32..5, delays, (header, 1u32..5), (mode, 0u32..4), replication).prop_map(
+    let selection =
+        prop::sample::select(vec![Selection::First, Selection::Random, Selection::RoundRobin, Selection::LeastLoaded]);
+    let modes = (mode, 0u32..4, selection, any::<u64>());
+    let config = (buffer, 1u32..4, 1u32..5, delays, (header, 1u32..5), modes, replication).prop_map(
         |(buffer, injection, consumption, delays, header, mode, replication)| {
             let (startup, routing_delay, strip_delay) = delays;
             EngineConfig {
@@ -105,6 +108,8 @@ fn cases() -> impl Strategy<Value = Case> {
                 receive_overhead: mode.1,
                 replication: replication.0,
                 reservation: replication.1,
+                selection: mode.2,
+                seed: mode.3,
                 ..plain()
             }
         },
@@ -129,6 +134,7 @@ fn cases() -> impl Strategy<Value = Case> {
             scheme = match scheme {
                 Scheme::Stops(_) => Scheme::Forwarded("turn-prohibition"),
                 Scheme::Forwarded(_) => Scheme::Forwarded("up-down"),
+                Scheme::Algorithm("separate" | "dual-path" | "spam") => Scheme::Forwarded("up-down-deterministic"),
                 _ => Scheme::Tree,
             };
         }

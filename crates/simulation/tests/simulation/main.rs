@@ -8,6 +8,7 @@ mod fabric;
 mod oracle;
 mod refusals;
 mod rules;
+mod selection;
 mod software_multicast;
 mod spanning_trees;
 mod support;

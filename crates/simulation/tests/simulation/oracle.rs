@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wormcast_multicast::{Itinerary, Worm};
 use wormcast_network::{ChannelId, ChannelSpace, Network, NodeId, RouterId};
 use wormcast_routing::RoutingRelation;
-use wormcast_simulation::{Cycle, EngineConfig, Header, Reservation, StartupMode};
+use wormcast_simulation::{Cycle, EngineConfig, Header, Reservation, Selection, StartupMode};
 
 use crate::support::Sent;
 
@@ -36,6 +36,20 @@ pub(crate) struct Told {
 enum Part {
     Link(Vec<u32>),
     Pool(Vec<u32>),
+}
+
+impl Part {
+    fn is_link(&self, link: u32) -> bool {
+        matches!(self, Part::Link(any) if any.contains(&link))
+    }
+}
+
+/// One step of SplitMix64.
+pub(crate) fn mix(value: u64) -> u64 {
+    let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// A way out of a router for a worm.
@@ -140,6 +154,10 @@ pub(crate) struct Oracle<'a> {
     held: Vec<Vec<Option<Holder>>>,
     /// The virtual channel that has used each link last.
     last_user: Vec<Option<usize>>,
+    /// Flits that have crossed each channel.
+    sent: Vec<u64>,
+    /// Rule 19: what was taken last of each set of candidates.
+    taken: BTreeMap<BTreeSet<u32>, u32>,
     /// When each node's processor is free.
     processors: Vec<Cycle>,
     events: Vec<(Cycle, What)>,
@@ -158,6 +176,8 @@ pub(crate) fn tell(network: &Network, routing: &dyn RoutingRelation, config: Eng
         requests: Vec::new(),
         held: (0..space.len()).map(|channel| vec![None; places(channel)]).collect(),
         last_user: vec![None; space.links()],
+        sent: vec![0; space.len()],
+        taken: BTreeMap::new(),
         processors: vec![0; network.nodes()],
         events: Vec::new(),
     };
@@ -362,7 +382,7 @@ impl Oracle<'_> {
                         _ => {
                             let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
                             let target = self.network.router_of(target);
-                            self.routing.candidates(self.network, at.router, arrived, target, &mut candidates);
+                            self.candidates(at.router, arrived, target, &mut candidates);
                         }
                     }
                     let candidates = candidates.into_iter().map(ChannelId::raw).collect();
@@ -376,7 +396,7 @@ impl Oracle<'_> {
                     Some(exit) if vertex == 0 => candidates.push(exit),
                     _ => {
                         let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
-                        self.routing.candidates(self.network, at.router, arrived, trunk.to, &mut candidates);
+                        self.candidates(at.router, arrived, trunk.to, &mut candidates);
                     }
                 }
                 let candidates = candidates.into_iter().map(ChannelId::raw).collect();
@@ -405,7 +425,57 @@ impl Oracle<'_> {
         at.asked = true;
     }
 
+    /// Rule 20: the relation's candidates, and the parallel links that will do as well.
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, candidates: &mut Vec<ChannelId>) {
+        match self.config.selection {
+            Selection::First => self.routing.candidates(self.network, at, arrived, target, candidates),
+            _ => self.routing.spread(self.network, at, arrived, target, candidates),
+        }
+    }
+
     // Arbitration.
+
+    /// Rule 19: which of the links that it may have a request gets; `behind` are the requests that come after it.
+    fn select(&self, now: Cycle, worm: usize, any: &[u32], free: &[u32], behind: &[Request]) -> u32 {
+        if any.len() == 1 {
+            return free[0];
+        }
+        match self.config.selection {
+            Selection::First => free[0],
+            Selection::Random => {
+                let z = [4, worm as u64, now].iter().fold(self.config.seed, |z, &value| mix(z ^ mix(value)));
+                free[(u128::from(z) * free.len() as u128 / (1 << 64)) as usize]
+            }
+            Selection::RoundRobin => {
+                let last = self.taken.get(&any.iter().copied().collect::<BTreeSet<u32>>());
+                let next = last.and_then(|last| free.iter().copied().filter(|link| link > last).min());
+                next.unwrap_or(*free.iter().min().unwrap())
+            }
+            Selection::LeastLoaded => {
+                let load = |link: u32| {
+                    let waits = |request: &&Request| {
+                        request.cycle < now && self.parts_of(request).iter().any(|part| part.is_link(link))
+                    };
+                    (behind.iter().filter(waits).count(), self.sent[link as usize])
+                };
+                let least = free.iter().map(|&link| load(link)).min().unwrap();
+                *free.iter().find(|&&link| load(link) == least).unwrap()
+            }
+        }
+    }
+
+    fn parts_of(&self, request: &Request) -> Vec<Part> {
+        match request.vertex {
+            None => {
+                let node = self.worms[request.worm].plan.from;
+                vec![Part::Pool(self.space.injection(node).map(ChannelId::raw).collect())]
+            }
+            Some(vertex) => {
+                let outputs = &self.worms[request.worm].vertices[vertex].outputs;
+                request.outputs.iter().map(|&output| outputs[output].part.clone()).collect()
+            }
+        }
+    }
 
     fn is_free(&self, channel: u32) -> bool {
         self.held[channel as usize].iter().any(Option::is_none)
@@ -422,25 +492,27 @@ impl Oracle<'_> {
         let mut left = Vec::new();
         // The links that an earlier request waits for: no later one is at the head of their queues.
         let mut queued: BTreeSet<u32> = BTreeSet::new();
-        for request in std::mem::take(&mut self.requests) {
-            let parts: Vec<Part> = match request.vertex {
-                None => {
-                    let node = self.worms[request.worm].plan.from;
-                    vec![Part::Pool(self.space.injection(node).map(ChannelId::raw).collect())]
-                }
-                Some(vertex) => {
-                    let outputs = &self.worms[request.worm].vertices[vertex].outputs;
-                    request.outputs.iter().map(|&output| outputs[output].part.clone()).collect()
-                }
-            };
+        let mut requests = std::mem::take(&mut self.requests);
+        while !requests.is_empty() {
+            let request = requests.remove(0);
+            let parts = self.parts_of(&request);
             let choices: Vec<Option<u32>> = parts
                 .iter()
                 .map(|part| match part {
-                    Part::Link(any) => any.iter().copied().find(|&c| !queued.contains(&c) && self.is_free(c)),
+                    Part::Link(any) => {
+                        let open = |c: &u32| !queued.contains(c) && self.is_free(*c);
+                        let free: Vec<u32> = any.iter().copied().filter(open).collect();
+                        (!free.is_empty()).then(|| self.select(now, request.worm, any, &free, &requests))
+                    }
                     Part::Pool(any) => any.iter().copied().find(|&c| self.is_free(c)),
                 })
                 .collect();
             if let Some(channels) = choices.into_iter().collect::<Option<Vec<u32>>>() {
+                for (part, &channel) in parts.iter().zip(&channels) {
+                    if let Part::Link(any) = part {
+                        self.taken.insert(any.iter().copied().collect(), channel);
+                    }
+                }
                 self.grant(now, &request, &channels);
             } else {
                 for part in parts {

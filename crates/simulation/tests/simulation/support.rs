@@ -7,7 +7,7 @@ use wormcast_multicast::{Branch, Plan, Worm};
 use wormcast_network::{ChannelId, Network, NetworkBuilder, NodeDetails, NodeId, Ports, RouterId, TopologySpec};
 use wormcast_routing::{ECube, RoutingRelation};
 use wormcast_simulation::{
-    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
+    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation, Selection,
     StartupMode,
 };
 
@@ -133,6 +133,8 @@ pub(crate) fn plain() -> EngineConfig {
         header_flits: 1,
         replication: Replication::Lockstep,
         reservation: Reservation::Atomic,
+        selection: Selection::First,
+        seed: 0,
     }
 }
 

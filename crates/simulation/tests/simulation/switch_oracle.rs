@@ -4,13 +4,14 @@
 
 mod buffers;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use wormcast_multicast::{Itinerary, Worm};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{Decision, RoutingRelation, Step, node_set};
-use wormcast_simulation::{Cycle, Organization, SwitchConfig};
+use wormcast_simulation::{Cycle, Organization, Selection, SwitchConfig};
 
+use crate::oracle::mix;
 use crate::support::Sent;
 
 /// A flit in a FIFO, which it may leave after cycle `arrival`.
@@ -139,6 +140,9 @@ pub(crate) struct SwitchOracle<'a> {
     given: Vec<Vec<usize>>,
     wrote: Vec<Vec<usize>>,
     read: Vec<Vec<usize>>,
+    /// Flits that have crossed each channel, and what was taken last of each set of candidates.
+    sent: Vec<u64>,
+    taken: BTreeMap<BTreeSet<usize>, usize>,
     /// (worm, node, when).
     pub(crate) deliveries: Vec<(u64, u32, Cycle)>,
 }
@@ -180,6 +184,8 @@ impl<'a> SwitchOracle<'a> {
             given: outputs.clone(),
             wrote: inputs,
             read: outputs,
+            sent: vec![0; channels],
+            taken: BTreeMap::new(),
             deliveries: Vec::new(),
         }
     }
@@ -301,6 +307,7 @@ impl<'a> SwitchOracle<'a> {
                 continue;
             }
             crossing.left -= 1;
+            self.sent[channel] += 1;
             let (packet, left, from) = (crossing.packet, crossing.left, crossing.from);
             if from == From::Register {
                 crossing.register -= 1;
@@ -354,6 +361,10 @@ impl<'a> SwitchOracle<'a> {
             match self.firsts[input].stage {
                 Stage::Waiting => {
                     let Some(Branch { output, packet, .. }) = self.preferred(switch, input, true) else { continue };
+                    if !self.is_directed(input) {
+                        let set = self.firsts[input].branches.iter().map(|branch| branch.output).collect();
+                        self.taken.insert(set, output);
+                    }
                     self.begin(output, packet, From::Crossbar(input));
                     self.firsts[input].stage = Stage::Crossing;
                     served(&mut self.granted[switch], input);
@@ -395,7 +406,12 @@ impl<'a> SwitchOracle<'a> {
                 } else if let (Some(exit), None) = (path.exit, arrived) {
                     candidates.push(exit);
                 } else {
-                    self.routing.candidates(self.network, at, arrived, router, &mut candidates);
+                    match self.config.selection {
+                        None | Some(Selection::First) => {
+                            self.routing.candidates(self.network, at, arrived, router, &mut candidates);
+                        }
+                        Some(_) => self.routing.spread(self.network, at, arrived, router, &mut candidates),
+                    }
                 }
                 to.extend(candidates.iter().map(|channel| (channel.index(), packet.destinations.clone())));
             }
@@ -435,8 +451,12 @@ impl<'a> SwitchOracle<'a> {
     fn preferred(&self, switch: usize, input: usize, free: bool) -> Option<Branch> {
         let first = &self.firsts[input];
         let worm = self.packets[self.fifos[input][0].packet].worm;
-        let directed = matches!(&self.senders[worm].worm.itinerary, Itinerary::Path(path) if path.exit.is_some());
+        let directed = self.is_directed(input);
         let idle = |branch: &&Branch| self.crossings[branch.output].is_none() && self.queues[branch.output].is_empty();
+        if let (Some(selection), true, false) = (self.config.selection, free, directed) {
+            let free: Vec<Branch> = first.branches.iter().filter(idle).copied().collect();
+            return self.select(selection, worm, &first.branches, &free);
+        }
         let mut best: Option<((usize, usize), Branch)> = None;
         for (place, branch) in first.branches.iter().enumerate().filter(|(_, branch)| !free || idle(branch)) {
             let rank = self.given[switch].iter().position(|&output| output == branch.output).expect("an output");
@@ -447,6 +467,37 @@ impl<'a> SwitchOracle<'a> {
             }
         }
         best.map(|(_, branch)| branch)
+    }
+}
+
+impl SwitchOracle<'_> {
+    /// Whether the sender has chosen the first channel.
+    fn is_directed(&self, input: usize) -> bool {
+        let worm = self.packets[self.fifos[input][0].packet].worm;
+        matches!(&self.senders[worm].worm.itinerary, Itinerary::Path(path) if path.exit.is_some())
+    }
+
+    /// Of the free outputs that a packet may take, the one that the selection picks.
+    fn select(&self, selection: Selection, worm: usize, any: &[Branch], free: &[Branch]) -> Option<Branch> {
+        let set: BTreeSet<usize> = any.iter().map(|branch| branch.output).collect();
+        match selection {
+            _ if any.len() == 1 || free.is_empty() => free.first().copied(),
+            Selection::First => free.first().copied(),
+            Selection::Random => {
+                let drawn = [4, worm as u64, self.now].iter().fold(self.config.seed, |z, &value| mix(z ^ mix(value)));
+                Some(free[(u128::from(drawn) * free.len() as u128 / (1 << 64)) as usize])
+            }
+            Selection::RoundRobin => {
+                let last = self.taken.get(&set);
+                let behind = free.iter().filter(|branch| last.is_none_or(|&last| branch.output > last));
+                let next = behind.min_by_key(|branch| branch.output);
+                next.or(free.iter().min_by_key(|branch| branch.output)).copied()
+            }
+            Selection::LeastLoaded => {
+                let least = free.iter().map(|branch| self.sent[branch.output]).min();
+                free.iter().find(|branch| Some(self.sent[branch.output]) == least).copied()
+            }
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use wormcast_multicast::{Encoded, Multicast, Options, Plan, Worm, algorithm_by_name};
 use wormcast_network::Network;
-use wormcast_routing::{Choice, Turnaround};
+use wormcast_routing::{Choice, ECube, RoutingRelation, Turnaround};
 use wormcast_simulation::{
-    BranchTiming, BufferedSwitch, Cycle, Engine, HeaderChunks, Organization, Progress, ReadPath, SwitchConfig,
-    SwitchEngine, TimingPreset,
+    BranchTiming, BufferedSwitch, Cycle, Engine, HeaderChunks, Organization, Progress, ReadPath, Selection,
+    SwitchConfig, SwitchEngine, TimingPreset,
 };
 
 use crate::support::{Log, Sent, build, node, unicast};
@@ -64,6 +64,7 @@ proptest! {
             1..30,
         ),
         (startup, receive_overhead, routing_delay) in (0u32..4, 0u32..3, 1u32..6),
+        (selection, seed) in (selections(), any::<u64>()),
     ) {
         let network = build(spec);
         let timing = TimingPreset::Paper4.timing();
@@ -71,6 +72,8 @@ proptest! {
             startup,
             receive_overhead,
             routing_delay,
+            selection,
+            seed,
             ..SwitchConfig::new(&switching, &timing, &network, longest)
         };
         config.check(&network).expect("large enough buffers");
@@ -82,17 +85,51 @@ proptest! {
                 message(&network, at, longest, draft)
             })
             .collect();
-        let routing = Turnaround::new(Choice::Adaptive);
-        let naive = SwitchOracle::new(&network, &routing, config).run(&sent);
-        let mut engine = SwitchEngine::new(&network, &routing, config, Log::<false>::default());
-        for (message, (at, length, worms)) in (0..).zip(&sent) {
-            prop_assert_eq!(engine.run_until(*at), Progress::Reached);
-            engine.submit(*at, message, *length, Plan { worms: worms.clone() });
-        }
-        prop_assert_eq!(engine.run_until(Cycle::MAX), Progress::Reached);
-        let log = engine.into_observer();
-        let mut times: Vec<_> = log.deliveries.iter().map(|d| (d.worm, d.node.raw(), d.delivered)).collect();
-        times.sort_unstable();
-        prop_assert_eq!(times, naive);
+        compare(&network, &Turnaround::new(Choice::Adaptive), config, &sent)?;
     }
+
+    /// Two cables between some switches, over which worms are spread although the routing names one way only.
+    #[test]
+    fn cables_are_chosen_alike(
+        (switching, longest) in switches(),
+        spec in prop::sample::select(vec!["torus:2x2", "torus:2x3", "torus:2x2x2"]),
+        drafts in prop::collection::vec((0u64..12, 0u32..100, 0u32..12, 0u32..12), 1..30),
+        (selection, seed) in (selections(), any::<u64>()),
+    ) {
+        let network = build(spec);
+        let nodes = network.nodes() as u32;
+        let timing = TimingPreset::Paper4.timing();
+        let config = SwitchConfig { selection, seed, ..SwitchConfig::new(&switching, &timing, &network, longest) };
+        let mut at = 0;
+        let sent = drafts.iter().filter(|(_, _, from, to)| from % nodes != to % nodes).map(|&(gap, length, from, to)| {
+            at += gap;
+            (at, 1 + length % longest, vec![unicast(from % nodes, to % nodes)])
+        });
+        compare(&network, &ECube, config, &sent.collect::<Vec<Sent>>())?;
+    }
+}
+
+fn selections() -> impl Strategy<Value = Option<Selection>> {
+    use Selection::{First, LeastLoaded, Random, RoundRobin};
+    prop::sample::select(vec![None, None, Some(First), Some(Random), Some(RoundRobin), Some(LeastLoaded)])
+}
+
+fn compare(
+    network: &Network,
+    routing: &dyn RoutingRelation,
+    config: SwitchConfig,
+    sent: &[Sent],
+) -> Result<(), TestCaseError> {
+    let naive = SwitchOracle::new(network, routing, config).run(sent);
+    let mut engine = SwitchEngine::new(network, routing, config, Log::<false>::default());
+    for (message, (at, length, worms)) in (0..).zip(sent) {
+        prop_assert_eq!(engine.run_until(*at), Progress::Reached);
+        engine.submit(*at, message, *length, Plan { worms: worms.clone() });
+    }
+    prop_assert_eq!(engine.run_until(Cycle::MAX), Progress::Reached);
+    let log = engine.into_observer();
+    let mut times: Vec<_> = log.deliveries.iter().map(|d| (d.worm, d.node.raw(), d.delivered)).collect();
+    times.sort_unstable();
+    prop_assert_eq!(times, naive);
+    Ok(())
 }

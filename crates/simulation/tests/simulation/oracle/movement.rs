@@ -85,6 +85,7 @@ impl Oracle<'_> {
             output.crossed += 1;
             let (channel, to, node, crossed) = (output.channel.unwrap(), output.to, output.node, output.crossed);
             self.log(now, What::Flit { worm: id as u64, channel, flit });
+            self.sent[channel as usize] += 1;
             match to {
                 Some(to) => {
                     let to = &mut self.worms[id].vertices[to];
