@@ -63,7 +63,7 @@ pub use document::Override;
 pub use experiment::Experiment;
 pub use figure::Figure;
 pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit, schema};
-pub use output::{OutputError, check_file, csv, write_file};
+pub use output::{OutputError, OutputFile, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
 pub use quantity::Quantity;

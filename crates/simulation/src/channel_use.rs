@@ -11,10 +11,9 @@ use crate::observer::{Cycle, Observer};
 ///
 /// A hold that has not ended when the run does is not counted. Memory: 16 bytes a channel, and an entry a hold.
 #[derive(Debug)]
-pub struct ChannelUse {
+pub struct ChannelUse<'n> {
+    network: &'n Network,
     space: ChannelSpace,
-    /// The routers of links.
-    links: Vec<(u32, u32)>,
     /// Cycles held, by completed holds.
     held: Vec<u64>,
     /// Cycles in which a flit crossed, by completed holds.
@@ -23,18 +22,11 @@ pub struct ChannelUse {
     holding: HashMap<(ChannelId, u64), Cycle>,
 }
 
-impl ChannelUse {
+impl<'n> ChannelUse<'n> {
     /// No use yet of the channels of `space`, which belong to `network`.
-    pub fn new(network: &Network, space: ChannelSpace) -> Self {
-        let link = |c| (network.from(ChannelId::new(c)).raw(), network.to(ChannelId::new(c)).raw());
+    pub fn new(network: &'n Network, space: ChannelSpace) -> Self {
         let channels = space.len();
-        Self {
-            space,
-            links: (0..network.channels() as u32).map(link).collect(),
-            held: vec![0; channels],
-            busy: vec![0; channels],
-            holding: HashMap::new(),
-        }
+        Self { network, space, held: vec![0; channels], busy: vec![0; channels], holding: HashMap::new() }
     }
 
     /// Writes `kind,from,to,port,busy,held,blocked`, one line a channel in the order of their ids. `kind` is `link`,
@@ -47,8 +39,11 @@ impl ChannelUse {
     pub fn write_csv(&self, mut out: impl Write) -> io::Result<()> {
         writeln!(out, "kind,from,to,port,busy,held,blocked")?;
         for (index, (&busy, &held)) in self.busy.iter().zip(&self.held).enumerate() {
-            match self.space.kind(ChannelId::new(index as u32)) {
-                ChannelKind::Link => write!(out, "link,{},{},", self.links[index].0, self.links[index].1)?,
+            let channel = ChannelId::new(index as u32);
+            match self.space.kind(channel) {
+                ChannelKind::Link => {
+                    write!(out, "link,{},{},", self.network.from(channel), self.network.to(channel))?;
+                }
                 ChannelKind::Injection(node, port) => write!(out, "injection,{node},{node},{port}")?,
                 ChannelKind::Consumption(node, port) => write!(out, "consumption,{node},{node},{port}")?,
             }
@@ -58,7 +53,7 @@ impl ChannelUse {
     }
 }
 
-impl Observer for ChannelUse {
+impl Observer for ChannelUse<'_> {
     fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
         self.holding.insert((channel, worm), at);
     }

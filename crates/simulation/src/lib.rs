@@ -52,6 +52,7 @@ mod rng;
 mod sample;
 mod scenario;
 mod simulate;
+mod sink;
 mod switch;
 mod switching;
 mod timeline;

@@ -406,7 +406,7 @@ fn the_worm_engine_says_where_it_is_not_exact() {
 }
 
 /// The use of channels by messages that come every five cycles, until the last has come.
-fn use_of_channels<E: Engine<Observer = ChannelUse>>(mut engine: E, plans: &[Plan]) -> String {
+fn use_of_channels<'a, E: Engine<Observer = ChannelUse<'a>>>(mut engine: E, plans: &[Plan]) -> String {
     for (id, plan) in (0..).zip(plans) {
         assert_eq!(engine.run_until(id * 5), Progress::Reached);
         engine.submit(id * 5, id, 30, plan.clone());

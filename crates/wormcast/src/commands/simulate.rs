@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -11,13 +12,13 @@ use serde_json::{Value as Json, json};
 use super::experiment::ExperimentArguments;
 use super::{Format, write_figure, write_json};
 use crate::failure::Failure;
-use crate::lab::{PointSpec, check_file, write_file};
-use crate::network::ChannelSpace;
+use crate::lab::PointSpec;
 use crate::program;
 use crate::routing::{Resource, synchronous_deadlock};
-use crate::simulation::{
-    BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
-};
+use crate::simulation::{Cycle, Distribution, RunResult, Scenario};
+use outputs::{check_outputs, observed, window};
+
+mod outputs;
 
 /// Simulate one configuration of an experiment file.
 ///
@@ -37,6 +38,10 @@ pub(crate) struct Arguments {
     /// Write a timeline that Perfetto (ui.perfetto.dev) opens; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
+    /// Only these cycles of the timeline, from FROM up to, not including, TO; one of them may be left out. What overlaps with them is
+    /// shown.
+    #[arg(long, value_name = "FROM:TO", value_parser = window, requires = "timeline")]
+    timeline_window: Option<Range<Cycle>>,
     /// Write every delivery as CSV: message,source,destination,generated,delivered, times in cycles; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     deliveries: Option<PathBuf>,
@@ -163,50 +168,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
 
     // Said before the run, which may take long.
     check_outputs(arguments, &scenario)?;
-    let network = scenario.network();
-    let space = ChannelSpace::new(network, scenario.engine_config().ports);
-    let timeline = || Timeline::new(network, space, scenario.cycle_ns(), scenario.engine_config().startup);
-    let mut observer = (
-        arguments.timeline.as_ref().map(|_| timeline()),
-        (
-            arguments.deliveries.as_ref().map(|_| DeliveryLog::default()),
-            (
-                arguments.channels.as_ref().map(|_| ChannelUse::new(network, space)),
-                arguments.buffers.as_ref().map(|_| BufferLog::default()),
-            ),
-        ),
-    );
-    let (engine, seed) = (point.spec.engine.into(), point.spec.seed);
-    let result = match &observer {
-        // An engine compiled for no observer does not even ask.
-        (None, (None, (None, None))) => simulate(&scenario, engine, seed),
-        _ => simulate_observed(&scenario, engine, seed, &mut observer),
-    };
+    let result = observed(arguments, &scenario, point.spec.engine.into(), point.spec.seed, out)?;
     let result = result.map_err(|error| match experiment.explain(&point, &error) {
         Some(diagnostic) => Failure::diagnostic(diagnostic),
         None => Failure::bad_input(error),
     })?;
-
-    if let (Some(path), Some(timeline)) = (&arguments.timeline, &observer.0) {
-        let mut json = Vec::new();
-        timeline.write_json(&mut json)?;
-        write_to(path, &json, out)?;
-    }
-    if let (Some(path), Some(log)) = (&arguments.deliveries, &observer.1.0) {
-        let mut csv = Vec::new();
-        log.write_csv(&mut csv)?;
-        write_to(path, &csv, out)?;
-    }
-    if let (Some(path), Some(channels)) = (&arguments.channels, &observer.1.1.0) {
-        let mut csv = Vec::new();
-        channels.write_csv(&mut csv)?;
-        write_to(path, &csv, out)?;
-    }
-    if let (Some(path), Some(buffers)) = (&arguments.buffers, &observer.1.1.1) {
-        let mut csv = Vec::new();
-        buffers.write_csv(&mut csv)?;
-        write_to(path, &csv, out)?;
-    }
     match arguments.format {
         Format::Json => {
             let report = Report {
@@ -228,46 +194,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             deadlock.at, deadlock.dead
         ))),
     }
-}
-
-/// Whether the files that are asked for can be written, and there is something to write.
-fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Result<(), Failure> {
-    let outputs = [
-        ("--timeline", &arguments.timeline),
-        ("--deliveries", &arguments.deliveries),
-        ("--channels", &arguments.channels),
-        ("--buffers", &arguments.buffers),
-    ];
-    if arguments.buffers.is_some() && scenario.switch_config().is_none() {
-        let message = "`--buffers` writes what buffered switches hold: set `switching.model` to `central-buffer` or `input-buffer`";
-        return Err(Failure::BadInput(message.to_owned()));
-    }
-    if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
-        let message =
-            format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
-        return Err(Failure::BadInput(message));
-    }
-    for (position, (option, path)) in outputs.iter().enumerate() {
-        let Some(path) = path.as_ref().filter(|path| !is_output(path)) else { continue };
-        if let Some((other, _)) = outputs[..position].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
-            let message = format!("`{other}` and `{option}` both name `{}`: choose two files", path.display());
-            return Err(Failure::BadInput(message));
-        }
-        check_file(path).map_err(Failure::bad_input)?;
-    }
-    Ok(())
-}
-
-/// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.
-fn is_output(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
-}
-
-fn write_to(path: &Path, contents: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
-    if is_output(path) {
-        return Ok(out.write_all(contents)?);
-    }
-    write_file(path, contents).map_err(Failure::failed)
 }
 
 fn write_text(

@@ -144,6 +144,51 @@ fn the_timeline_is_a_trace_event_file() {
     assert_eq!(delivered.iter().max(), Some(&235));
 }
 
+/// A window shows what overlaps with it and nothing else, and changes no result.
+#[test]
+fn a_timeline_has_a_window() {
+    let folder = by_hand();
+    let run = |window: &[&str]| {
+        let printed = folder.run(&[&["simulate", "x.toml", "--timeline", "out.json"], window].concat()).success();
+        let timeline: Value = serde_json::from_str(&folder.read("out.json")).expect("valid JSON");
+        let events = timeline["traceEvents"].as_array().expect("events").clone();
+        let mut times: Vec<(u64, u64)> = Vec::new();
+        let mut tracks = std::collections::HashSet::new();
+        let mut named = std::collections::HashSet::new();
+        for event in &events {
+            let arguments = &event["args"];
+            let track = (event["pid"].as_u64(), event["tid"].as_u64());
+            let cycle = |key: &str| arguments[key].as_u64();
+            match (event["ph"].as_str(), event["name"] == "process_name") {
+                (Some("M"), true) => continue,
+                (Some("M"), false) => drop(named.insert(track)),
+                _ => drop(tracks.insert(track)),
+            }
+            times.extend(cycle("from_cycle").zip(cycle("to_cycle")));
+            // Startups take 10 cycles, deliveries none.
+            let lasts = if event["ph"] == "X" { 10 } else { 1 };
+            times.extend(cycle("cycle").map(|at| (at, at + lasts)));
+        }
+        assert_eq!(tracks, named, "the tracks that have events have names");
+        times.sort_unstable();
+        (printed, times)
+    };
+    let (printed, all) = run(&[]);
+    assert_eq!(all.len(), 5 + 9 + 10 + 5);
+    for (window, from, to) in [("105:130", 105, 130), (":124", 0, 124), ("224:", 224, u64::MAX), ("50:90", 50, 90)] {
+        let within: Vec<_> = all.iter().copied().filter(|&(start, end)| start < to && end > from).collect();
+        assert_eq!(run(&["--timeline-window", window]), (printed.clone(), within), "{window}");
+    }
+    for (window, said) in
+        [("7", "expected two cycles"), ("9:x", "`x` is no cycle"), ("9:9", "it ends before it starts")]
+    {
+        let error = folder.run(&["simulate", "x.toml", "--timeline", "t", "--timeline-window", window]).bad_input();
+        assert!(error.contains(said), "{error}");
+    }
+    let alone = folder.run(&["simulate", "x.toml", "--timeline-window", "1:2"]).bad_input();
+    assert!(alone.contains("--timeline <FILE>"), "{alone}");
+}
+
 /// Two worms in one column, up and down, each stopping where the other must.
 const DEADLOCK: &str = "0 0,0 40 0,1;0,2\n0 0,3 40 0,2;0,1\n";
 
@@ -300,6 +345,9 @@ fn one_file_cannot_take_two_outputs() {
     let folder = by_hand();
     let run = folder.run(&["simulate", "x.toml", "--timeline", "out", "--deliveries", "out"]);
     assert!(run.bad_input().contains("`--timeline` and `--deliveries` both name `out`"));
+    // They are written at the same time, as the run goes on.
+    let run = folder.run(&["simulate", "x.toml", "--timeline", "-", "--channels", "-"]);
+    assert!(run.bad_input().contains("`--timeline` and `--channels` both name standard output"));
 }
 
 /// A trace that is run as a steady one is measured from the first message on, or from the end of the warm-up.
