@@ -49,6 +49,7 @@ mod promises;
 mod recorder;
 mod result;
 mod rng;
+mod run_end;
 mod sample;
 mod scenario;
 mod simulate;
@@ -58,6 +59,7 @@ mod switching;
 mod timeline;
 mod trace;
 mod traffic;
+mod waits;
 mod worm;
 
 pub use batches::BACKLOG;
@@ -77,6 +79,7 @@ pub use result::{
     BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult,
     TreeFigures, Window,
 };
+pub use run_end::{Awaited, Held, Resource, RunEnd, Wait, WormAtEnd};
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
 pub use switch::{SwitchConfig, SwitchEngine};
@@ -85,4 +88,5 @@ pub use switching::{
     Wormhole,
 };
 pub use timeline::Timeline;
+pub use waits::{WaitLog, WaitsDot, WaitsSvg};
 pub use worm::WormEngine;

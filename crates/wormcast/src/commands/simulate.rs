@@ -13,11 +13,14 @@ use super::experiment::ExperimentArguments;
 use super::{Format, write_figure, write_json};
 use crate::failure::Failure;
 use crate::lab::PointSpec;
+use crate::network::ChannelId;
 use crate::program;
 use crate::routing::{Resource, synchronous_deadlock};
 use crate::simulation::{Cycle, Distribution, RunResult, Scenario};
+use at_end::{AtEnd, BusyLink};
 use outputs::{check_outputs, observed, window};
 
+mod at_end;
 mod outputs;
 
 /// Simulate one configuration of an experiment file.
@@ -52,6 +55,14 @@ pub(crate) struct Arguments {
     /// Write what the buffers of buffered switches hold, in every 64th cycle, as CSV: cycle,switch,flits; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     buffers: Option<PathBuf>,
+    /// Write all worms that are there when the run ends, with what each holds, what it waits for since when, who has that, and
+    /// whether it waits for ever: as JSON, or as a picture if FILE ends in `.svg`, or for Graphviz if it ends in `.dot`; `-`: to
+    /// standard output.
+    #[arg(long, value_name = "FILE")]
+    waits: Option<PathBuf>,
+    /// Draw how busy each link was in the measured part of the run, as an SVG picture of the network; `-`: to standard output.
+    #[arg(long, value_name = "FILE")]
+    heat_map: Option<PathBuf>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -75,6 +86,8 @@ struct Report<'a> {
     algorithm: &'a str,
     #[serde(flatten)]
     result: &'a RunResult,
+    /// The links that were crossed by the most flits in the measured window.
+    busiest_links: &'a [BusyLink],
     /// What the static analysis says of all worms that the algorithm may send; null if the network is too large for it.
     static_check: Option<&'a StaticCheck>,
 }
@@ -85,6 +98,9 @@ struct StaticCheck {
     deadlock_free: bool,
     /// The links of a cycle of dependencies.
     cycle: Option<Vec<[u32; 2]>>,
+    /// The same as users write them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycle_names: Option<Vec<String>>,
 }
 
 impl StaticCheck {
@@ -97,8 +113,8 @@ impl StaticCheck {
             return None;
         }
         let config = scenario.engine_config();
-        let link = |resource: Resource| match resource {
-            Resource::Channel(channel) => Some([network.from(channel).raw(), network.to(channel).raw()]),
+        let link = |resource: &Resource| match *resource {
+            Resource::Channel(channel) => Some(channel),
             Resource::Consumption(_) => None,
         };
         let algorithm = scenario.algorithm();
@@ -112,9 +128,12 @@ impl StaticCheck {
                 dependencies.deadlock(config.ports.consumption)
             }
         };
+        let cycle: Option<Vec<ChannelId>> = found.map(|cycle| cycle.iter().filter_map(link).collect());
+        let ends = |&channel: &ChannelId| [network.from(channel).raw(), network.to(channel).raw()];
         Some(Self {
-            deadlock_free: found.is_none(),
-            cycle: found.map(|cycle| cycle.into_iter().filter_map(link).collect()),
+            deadlock_free: cycle.is_none(),
+            cycle: cycle.as_ref().map(|cycle| cycle.iter().map(ends).collect()),
+            cycle_names: cycle.map(|cycle| cycle.into_iter().map(|channel| network.link_label(channel)).collect()),
         })
     }
 }
@@ -168,11 +187,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
 
     // Said before the run, which may take long.
     check_outputs(arguments, &scenario)?;
-    let result = observed(arguments, &scenario, point.spec.engine.into(), point.spec.seed, out)?;
+    let mut end = AtEnd::new(arguments);
+    let result = observed(arguments, &scenario, (point.spec.engine.into(), point.spec.seed), &mut end, out)?;
     let result = result.map_err(|error| match experiment.explain(&point, &error) {
         Some(diagnostic) => Failure::diagnostic(diagnostic),
         None => Failure::bad_input(error),
     })?;
+    let title = format!("{} on {}", point.spec.algorithm, point.spec.topology);
+    end.write(arguments, &scenario, &title, out)?;
+    let busiest = end.busiest(scenario.network());
     match arguments.format {
         Format::Json => {
             let report = Report {
@@ -180,32 +203,38 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                 topology: &point.spec.topology,
                 algorithm: &point.spec.algorithm,
                 result: &result,
+                busiest_links: &busiest,
                 static_check: check.as_ref(),
             };
             write_json(out, &report)?;
         }
-        Format::Text => write_text(out, &point.spec.topology, &point.spec.algorithm, &result, scenario.cycle_ns())?,
+        Format::Text => write_text(out, &title, (&result, &busiest[..]), scenario.cycle_ns())?,
     }
     out.flush()?;
     match &result.deadlock {
         None => Ok(()),
         Some(deadlock) => Err(Failure::Failed(format!(
-            "deadlock in cycle {}: {} worms wait for each other for ever",
-            deadlock.at, deadlock.dead
+            "deadlock in cycle {}: {} worms wait for each other for ever{}",
+            deadlock.at,
+            deadlock.dead,
+            if arguments.waits.is_some() {
+                ""
+            } else {
+                "; `--waits FILE` writes who waits for whom, `FILE.svg` as a picture"
+            }
         ))),
     }
 }
 
 fn write_text(
     out: &mut dyn Write,
-    topology: &str,
-    algorithm: &str,
-    result: &RunResult,
+    title: &str,
+    (result, busiest): (&RunResult, &[BusyLink]),
     cycle_ns: f64,
 ) -> Result<(), Failure> {
     let messages = result.messages;
     if let Some(plan) = &result.plan {
-        writeln!(out, "{algorithm} on {topology}, seed {}, planned only", result.seed)?;
+        writeln!(out, "{title}, seed {}, planned only", result.seed)?;
         write_figure(out, "messages", format!("{} planned", messages.measured))?;
         write_figure(out, "steps", format!("{:.2}", plan.steps))?;
         write_figure(out, "startups", format!("{:.2} a node, {} for the busiest", plan.mean_startups, plan.startups))?;
@@ -213,7 +242,7 @@ fn write_text(
         write_figure(out, "contention", format!("in {:.1}% of the plans", plan.contention * 100.0))?;
         return Ok(());
     }
-    writeln!(out, "{algorithm} on {topology}, seed {}, {} engine", result.seed, result.engine)?;
+    writeln!(out, "{title}, seed {}, {} engine", result.seed, result.engine)?;
     write_figure(out, "cycles", format!("{}, the first {} as warm-up", result.cycles, result.warmup))?;
     write_figure(
         out,
@@ -271,6 +300,12 @@ fn write_text(
             result.links.blocked * 100.0
         ),
     )?;
+    if !busiest.is_empty() {
+        writeln!(out, "  The busiest channels:")?;
+    }
+    for link in busiest {
+        writeln!(out, "    {:>5.1}%  {}", link.busy * 100.0, link.label)?;
+    }
     if let Some(buffers) = &result.buffers {
         let text = format!(
             "{:.1}% taken, {:.1} flits a switch, {} at most",
@@ -285,10 +320,10 @@ fn write_text(
         for worm in &deadlock.cycle {
             writeln!(
                 out,
-                "    worm {} (message {}) at router {} holds {} and waits for {}",
+                "    worm {} (message {}) at {} holds {} and waits for {}",
                 worm.worm,
                 worm.message,
-                worm.header_at,
+                worm.router,
                 worm.holds.join(", "),
                 worm.waits_for.join(" or ")
             )?;

@@ -4,21 +4,23 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::super::is_output;
 use super::Arguments;
+use super::at_end::AtEnd;
 use crate::failure::Failure;
 use crate::lab::{OutputError, OutputFile, check_file};
 use crate::network::ChannelSpace;
 use crate::simulation::{
     BufferLog, ChannelUse, Cycle, DeliveryLog, EngineChoice, Mode, RunResult, Scenario, SimulationError, Timeline,
-    simulate, simulate_observed,
+    simulate_observed,
 };
 
 /// Runs, and writes the files that are asked for.
 pub(super) fn observed(
     arguments: &Arguments,
     scenario: &Scenario,
-    engine: EngineChoice,
-    seed: u64,
+    (engine, seed): (EngineChoice, u64),
+    end: &mut AtEnd,
     out: &mut dyn Write,
 ) -> Result<Result<RunResult, SimulationError>, Failure> {
     let Arguments { timeline, deliveries, channels, buffers, .. } = arguments;
@@ -36,10 +38,12 @@ pub(super) fn observed(
             (channels.as_ref().map(|_| ChannelUse::new(network, space)), open(buffers)?.map(BufferLog::new)),
         ),
     );
-    let result = match &observer {
-        // An engine compiled for no observer does not even ask.
-        (None, (None, (None, None))) => simulate(scenario, engine, seed),
-        _ => simulate_observed(scenario, engine, seed, &mut observer),
+    let AtEnd { shares, waits } = end;
+    let result = match (&observer, waits) {
+        // An engine compiled for an observer of the end alone asks for nothing else.
+        ((None, (None, (None, None))), None) => simulate_observed(scenario, engine, seed, shares),
+        ((None, (None, (None, None))), waits) => simulate_observed(scenario, engine, seed, &mut (shares, waits)),
+        (_, waits) => simulate_observed(scenario, engine, seed, &mut ((shares, waits), &mut observer)),
     };
     if result.is_err() {
         return Ok(result);
@@ -67,6 +71,8 @@ pub(super) fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Resul
         ("--deliveries", &arguments.deliveries),
         ("--channels", &arguments.channels),
         ("--buffers", &arguments.buffers),
+        ("--waits", &arguments.waits),
+        ("--heat-map", &arguments.heat_map),
     ];
     if arguments.buffers.is_some() && scenario.switch_config().is_none() {
         let message = "`--buffers` writes what buffered switches hold: set `switching.model` to `central-buffer` or `input-buffer`";
@@ -105,11 +111,6 @@ pub(super) fn window(text: &str) -> Result<Range<Cycle>, String> {
         return Err(format!("it ends before it starts; {expected}"));
     }
     Ok(window)
-}
-
-/// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.
-fn is_output(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
 /// The folder for temporary files: that of a file, which has to have space for it.
