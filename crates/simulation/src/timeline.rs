@@ -137,14 +137,14 @@ impl<'n, W: Write> Timeline<'n, W> {
 
     /// Writes a wait; `dead`: it would never have ended.
     fn waited(&mut self, worm: u64, ended: &Ended, dead: bool) {
-        let Ended { wait, time, track, is_new } = ended;
-        if *is_new {
-            let (channel, lane) = ended.place();
-            let beside = if lane > 1 { format!(" ({lane})") } else { String::new() };
-            let name = format!("for {}{beside}", self.place(channel));
-            self.name_track((WAITS, *track), &name);
-        }
+        let Ended { wait, time, track } = ended;
         if self.shows(time) {
+            if self.tracks.insert((WAITS, *track)) {
+                let (channel, lane) = ended.place();
+                let beside = if lane > 1 { format!(" ({lane})") } else { String::new() };
+                let name = format!("for {}{beside}", self.place(channel));
+                self.name_track((WAITS, *track), &name);
+            }
             let mut wanted: Vec<String> = wait.channels.iter().map(|&channel| self.place(channel)).collect();
             wanted.dedup();
             let wanted = serde_json::Value::from(wanted);

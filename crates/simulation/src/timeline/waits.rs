@@ -32,8 +32,6 @@ pub(super) struct Ended {
     pub(super) wait: Wait,
     pub(super) time: Range<Cycle>,
     pub(super) track: u32,
-    /// Whether nothing has been shown there so far.
-    pub(super) is_new: bool,
 }
 
 impl Ended {
@@ -85,6 +83,6 @@ impl Waits {
         }
         let next = self.tracks.len() as u32;
         let track = *self.tracks.entry((channel, wait.lane)).or_insert(next);
-        Some(Ended { time: wait.since..at, track, is_new: track == next, wait })
+        Some(Ended { time: wait.since..at, track, wait })
     }
 }

@@ -9,7 +9,7 @@ use wormcast_network::{
 };
 
 use super::{Names, WaitLog, in_the_picture};
-use crate::run_end::{Resource, WormAtEnd};
+use crate::run_end::{Resource, Wait, WormAtEnd};
 
 /// The worms that are told apart: as many as there are styles.
 const DRAWN: usize = 24;
@@ -47,7 +47,14 @@ impl fmt::Display for WaitsSvg<'_> {
         let mut worms = in_the_picture(self.log);
         let rank = |worm: &WormAtEnd| {
             let place = cycle.iter().position(|&id| id == worm.worm).unwrap_or(cycle.len());
-            (!worm.deadlocked, place, worm.waits.is_empty(), worm.since().unwrap_or(u64::MAX), worm.worm)
+            (
+                !worm.deadlocked,
+                place,
+                worm.holds.is_empty(),
+                worm.waits.is_empty(),
+                worm.since().unwrap_or(u64::MAX),
+                worm.worm,
+            )
         };
         worms.sort_by_key(|worm| rank(worm));
         let layout = Layout::new(self.network);
@@ -161,7 +168,7 @@ impl Picture<'_> {
         for (style, worm) in self.drawn() {
             let LineStyle { colour, .. } = style;
             writeln!(out, r#"<g fill="{colour}" stroke="{colour}" stroke-width="1.2">"#)?;
-            for option in worm.waits.iter().flat_map(|wait| &wait.options) {
+            for option in worm.waits.iter().filter(|wait| is_in_the_way(wait)).flat_map(|wait| &wait.options) {
                 let (Resource::Channel(channel, _) | Resource::Slot(channel)) = option.resource else { continue };
                 let lines = self.lines(channel);
                 let Some(line) = lines.first().filter(|line| line.len() > 1) else { continue };
@@ -205,7 +212,7 @@ impl Picture<'_> {
                     ChannelKind::Injection(..) => {}
                 }
             }
-            for wait in &worm.waits {
+            for wait in worm.waits.iter().filter(|wait| is_in_the_way(wait)) {
                 named.extend(wait.at);
                 let to_a_node = |resource| match resource {
                     Resource::Consumption(_) | Resource::Room(_) => true,
@@ -299,7 +306,7 @@ impl Picture<'_> {
         let to: Vec<String> = worm.destinations.iter().take(2).map(|&node| network.node_label(node)).collect();
         let more = if worm.destinations.len() > to.len() { " and more" } else { "" };
         let mut text = format!("worm {} from {from} to {}{more}", worm.worm, to.join("; "));
-        if let Some(wait) = worm.waits.first() {
+        if let Some(wait) = worm.waits.iter().find(|wait| is_in_the_way(wait)).or(worm.waits.first()) {
             let at = wait.at.map_or_else(String::new, |at| format!(" at {}", network.router_label(at)));
             let since = wait.since.map_or_else(String::new, |since| format!(" since {since}"));
             let options: Vec<String> = wait.options.iter().map(|option| self.names.label(option.resource)).collect();
@@ -331,6 +338,11 @@ impl Picture<'_> {
         }
         writeln!(out, "</g>")
     }
+}
+
+/// Whether others have what a worm waits for: if not, it waits for something else besides.
+fn is_in_the_way(wait: &Wait) -> bool {
+    wait.options.iter().all(|option| !option.worms.is_empty())
 }
 
 fn write_line(out: &mut fmt::Formatter<'_>, line: &[Point]) -> fmt::Result {

@@ -100,7 +100,8 @@ fn scenario(mesh: &str, name: &str, consumption: u32, (rate, cycles): (Option<f6
     };
     let mode = Some(Mode::Finite);
     let run = Run { mode, messages: Some(4_000), max_cycles: Some(cycles), ..Run::default() };
-    let timing = Timing { startup: 30, routing_delay: 1, ..Timing::default() };
+    let startup = if rate.is_some() { 30 } else { 0 };
+    let timing = Timing { startup, routing_delay: 1, ..Timing::default() };
     let switching = Wormhole { consumption_ports: Some(consumption), ..Wormhole::default() };
     Scenario::new(network, algorithm, &Switching::from(switching), &timing, &traffic, &run).unwrap()
 }

@@ -324,8 +324,8 @@ fn write_text(
                 worm.worm,
                 worm.message,
                 worm.router,
-                worm.holds.join(", "),
-                worm.waits_for.join(" or ")
+                worm.holds.join("; "),
+                worm.waits_for.join("; ")
             )?;
         }
     }

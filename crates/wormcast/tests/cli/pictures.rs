@@ -42,12 +42,12 @@ fn pictures_are_what_the_program_draws() {
 fn the_picture_of_waits_is_what_the_program_draws() {
     let file = r#"
 topology = "mesh:8x8"
-algorithm = "column-path"
+algorithm = "dual-path"
 seed = 4
 switching = { buffer = 1, injection_ports = 1, consumption_ports = 1 }
 timing = { startup = 0, routing_delay = 1 }
-traffic = { arrivals = { process = "burst", sources = 8 }, length = 40, multicast = { destinations = 6 } }
-run = { mode = "finite", messages = 8 }
+traffic = { arrivals = { process = "burst", sources = 16 }, length = 40, multicast = { destinations = 8 } }
+run = { mode = "finite", messages = 16 }
 "#;
     let folder = Folder::with(&[("x.toml", file)]);
     assert_eq!(folder.run(&["simulate", "x.toml", "--waits", "waits.svg"]).code, 1);

@@ -92,6 +92,10 @@ tables on mesh:3
     channel 1 -> 0: 0 to 2, 1 to 2
   connected         no
   link load         mean 0.75, largest 1.00 pairs a channel
+  The most loaded channels:
+    1.00  channel 0 -> 1
+    1.00  channel 1 -> 0
+    1.00  channel 2 -> 1
   entries           9
   undelivered       3 of 6 pairs
   forwarding loops  1
@@ -244,10 +248,10 @@ fn text_spells_the_cycle_out() {
 column-path, routed by e-cube on mesh:4x4
   deadlock-free     no
   A cycle, in which each may be held by a worm that waits for the next:
-    channel 0 -> 4
-    consumption channels of node 4
-    channel 4 -> 0
-    consumption channels of node 0
+    channel 0,0 -> 0,1
+    consumption channels of node 0,1
+    channel 0,1 -> 0,0
+    consumption channels of node 0,0
   consumption ports 1
   connected         yes
   diameter          6
@@ -259,12 +263,16 @@ column-path, routed by e-cube on mesh:4x4
 /// A ring of five in which no worm passes through router 0.
 #[test]
 fn turn_prohibition_on_a_ring() {
-    let analysis = analyse(&["torus:5", "--routing", "turn-prohibition"]);
+    let mut analysis = analyse(&["torus:5", "--routing", "turn-prohibition"]);
+    let most_loaded = analysis["link_load"]["most_loaded"].take();
+    assert_eq!(most_loaded[0], json!({"channel": [1, 2], "load": 4.0}));
+    assert_eq!(most_loaded.as_array().unwrap().len(), 10);
     let expected = json!({
         "topology": "torus:5", "routing": "turn-prohibition", "consumption_ports": 4,
         "deadlock_free": true, "cycle": null, "resources": null, "closed_by": null, "connected": true,
         "turns": 5, "prohibited": [[1, 0, 4]], "fraction": 0.2, "irreducible": true,
-        "average_distance": 1.6, "node_distance": 1.6, "diameter": 3, "link_load": {"mean": 3.2, "max": 4.0},
+        "average_distance": 1.6, "node_distance": 1.6, "diameter": 3,
+        "link_load": {"mean": 3.2, "max": 4.0, "most_loaded": null},
     });
     assert_eq!(analysis, expected);
 }
@@ -282,17 +290,28 @@ up-down-deterministic on mesh:3x2
   diameter          3
   average distance  1.667
   link load         mean 3.57, largest 6.00 pairs a channel
+  The most loaded channels:
+    6.00  channel 0,0 -> 1,0
+    6.00  channel 1,0 -> 2,0
+    5.00  channel 0,1 -> 0,0
+    4.00  channel 1,0 -> 0,0
+    4.00  channel 2,0 -> 1,0
+    4.00  channel 1,1 -> 0,1
+    4.00  channel 2,1 -> 1,1
+    3.00  channel 0,0 -> 0,1
+    3.00  channel 1,0 -> 1,1
+    3.00  channel 2,0 -> 2,1
   turns             10
   prohibited turns  2 (20.0%)
   irreducible       yes
   Prohibited, both ways:
-    1 - 4 - 3
-    2 - 5 - 4
+    1,0 - 1,1 - 0,1
+    2,0 - 2,1 - 1,1
 ";
     assert_eq!(text("0"), expected);
     assert_eq!(text("smallest-id"), expected);
     assert_eq!(text("0,0"), expected);
-    assert!(text("maximum-degree").contains("    0 - 3 - 4\n    2 - 5 - 4\n"));
+    assert!(text("maximum-degree").contains("    0,0 - 0,1 - 1,1\n    2,0 - 2,1 - 1,1\n"));
 }
 
 #[test]

@@ -135,8 +135,8 @@ fn the_timeline_is_a_trace_event_file() {
     for pair in slices.windows(2) {
         assert!((pair[0].0, pair[0].1) != (pair[1].0, pair[1].1) || pair[0].3 <= pair[1].2 + 1e-9, "{pair:?}");
     }
-    // 5 startups; links 3 + 1 + 2 + 2 + 1; an injection and a consumption channel a worm.
-    assert_eq!(slices.len(), 5 + 9 + 10);
+    // 5 startups; links 3 + 1 + 2 + 2 + 1; an injection and a consumption channel a worm; two waits.
+    assert_eq!(slices.len(), 5 + 9 + 10 + 2);
     let held = named("X").into_iter().find(|s| s["args"]["from_cycle"] == 213 && s["name"] == "worm 4").unwrap();
     assert_eq!((&held["args"]["to_cycle"], &held["args"]["flits"]), (&json!(224), &json!(8)));
     assert_eq!(named("i").len(), 5);
@@ -174,7 +174,7 @@ fn a_timeline_has_a_window() {
         (printed, times)
     };
     let (printed, all) = run(&[]);
-    assert_eq!(all.len(), 5 + 9 + 10 + 5);
+    assert_eq!(all.len(), 5 + 9 + 10 + 5 + 2);
     for (window, from, to) in [("105:130", 105, 130), (":124", 0, 124), ("224:", 224, u64::MAX), ("50:90", 50, 90)] {
         let within: Vec<_> = all.iter().copied().filter(|&(start, end)| start < to && end > from).collect();
         assert_eq!(run(&["--timeline-window", window]), (printed.clone(), within), "{window}");

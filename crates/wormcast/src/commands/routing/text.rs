@@ -44,10 +44,14 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
             write_figure(out, "between nodes", format_args!("{nodes:.3}"))?;
         }
     }
-    if let Some(load) = &analysis.link_load {
+    // Of an algorithm's worms, what its routing does with unicasts says little; where turns are its subject, it is part of them.
+    let of_unicasts = analysis.algorithm.is_none();
+    if let Some(load) = analysis.link_load.as_ref().filter(|_| of_unicasts || analysis.turns.is_some()) {
         let Load { mean, max, most_loaded, .. } = load;
         write_figure(out, "link load", format_args!("mean {mean:.2}, largest {max:.2} pairs a channel"))?;
-        write_most_loaded(out, most_loaded)?;
+        if of_unicasts {
+            write_most_loaded(out, most_loaded)?;
+        }
     }
     if let Some(tables) = &analysis.tables {
         write_tables(out, tables)?;
@@ -95,6 +99,7 @@ fn describe(held: &Held) -> String {
 /// The worms that close a dependency.
 fn worms(closed_by: &ClosedBy) -> String {
     let ClosedBy { pairs, labels, multicasts, .. } = closed_by;
+    let of_coordinates = labels.iter().flatten().any(|label| label.contains(','));
     let mut shown: Vec<String> = labels.iter().map(|[from, to]| format!("{from} to {to}")).collect();
     let more = pairs.unwrap_or(0).saturating_sub(shown.len() as u64);
     if more > 0 {
@@ -105,7 +110,7 @@ fn worms(closed_by: &ClosedBy) -> String {
         let more = if multicasts.len() > 3 { format!(" and {} more", multicasts.len() - 3) } else { String::new() };
         shown.push(format!("multicasts of {} {}{more}", plural(multicasts.len() as u64, "line"), lines.join(", ")));
     }
-    if shown.is_empty() { "no pair of nodes".to_owned() } else { shown.join(", ") }
+    if shown.is_empty() { "no pair of nodes".to_owned() } else { shown.join(if of_coordinates { "; " } else { ", " }) }
 }
 
 /// What is known of tables.
