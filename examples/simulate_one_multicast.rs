@@ -4,7 +4,7 @@
 //! cargo run --release --example simulate_one_multicast
 //! ```
 
-use wormcast::multicast::{Multicast, Options, algorithm_by_name, node_name};
+use wormcast::multicast::{Multicast, Options, algorithm_by_name};
 use wormcast::network::{Network, TopologySpec, parse_node, parse_node_list};
 use wormcast::simulation::{Cycle, Delivery, Engine, EngineConfig, FlitEngine, Observer, Timing, Wormhole};
 
@@ -14,7 +14,7 @@ struct Printer<'a>(&'a Network);
 impl Observer for Printer<'_> {
     fn delivered(&mut self, delivery: &Delivery) {
         let Delivery { worm, node, delivered, parts, .. } = delivery;
-        println!("{:>5}  worm {worm} delivers to {}: {parts:?}", delivered, node_name(self.0, *node));
+        println!("{:>5}  worm {worm} delivers to {}: {parts:?}", delivered, self.0.node_label(*node));
     }
 }
 

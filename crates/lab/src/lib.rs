@@ -65,7 +65,7 @@ pub use document::Override;
 pub use experiment::{Experiment, file_part};
 pub use figure::{Figure, setting_unit};
 pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit};
-pub use output::{OutputError, check_file, write_file};
+pub use output::{OutputError, OutputFile, check_file, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
 pub use quantity::Quantity;

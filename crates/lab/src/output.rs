@@ -1,5 +1,6 @@
 //! Files: writing that leaves the old file or the new one, never half of it.
 
+use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -22,14 +23,72 @@ pub struct OutputError {
 /// # Errors
 /// If the directory is not there or may not be written, or there is no space; the file is then what it was.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), OutputError> {
-    let written = match Target::of(path) {
-        Ok(Target::File(file)) => replace(&file, contents),
-        Ok(Target::Stream) => {
-            std::fs::OpenOptions::new().write(true).open(path).and_then(|mut stream| stream.write_all(contents))
+    let mut file = OutputFile::create(path)?;
+    let written = file.write_all(contents);
+    written.map_err(|reason| OutputError { path: path.to_owned(), reason })?;
+    file.finish()
+}
+
+/// A file that is written piece by piece, as [`write_file`] writes one at once: it takes its place when it is
+/// [finished](Self::finish), and until then the old file stays. Pieces are not buffered.
+#[derive(Debug)]
+pub struct OutputFile {
+    path: PathBuf,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// A file that will have another's name.
+    Beside {
+        temporary: NamedTempFile,
+        target: PathBuf,
+    },
+    Stream(File),
+}
+
+impl OutputFile {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// If the directory is not there or may not be written, or the file is a directory.
+    pub fn create(path: &Path) -> Result<Self, OutputError> {
+        let place = Target::of(path).and_then(|target| match target {
+            Target::File(target) => Ok(Place::Beside { temporary: locked_beside(&target)?, target }),
+            Target::Stream => File::options().write(true).open(path).map(Place::Stream),
+        });
+        let place = place.map_err(|reason| OutputError { path: path.to_owned(), reason })?;
+        Ok(Self { path: path.to_owned(), place })
+    }
+
+    /// Puts the file in the place of the old one. Several processes may do so at the same time: one of their files stays.
+    ///
+    /// # Errors
+    /// If there is no space, or the directory is not what it was; the old file then stays.
+    pub fn finish(self) -> Result<(), OutputError> {
+        let finished = match self.place {
+            Place::Stream(mut stream) => stream.flush(),
+            Place::Beside { temporary, target } => temporary.as_file().sync_all().and_then(|()| {
+                temporary.persist(&target)?;
+                remove_forgotten(&target);
+                Ok(())
+            }),
+        };
+        finished.map_err(|reason| OutputError { path: self.path, reason })
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match &mut self.place {
+            Place::Beside { temporary, .. } => temporary.as_file_mut().write(bytes),
+            Place::Stream(stream) => stream.write(bytes),
         }
-        Err(reason) => Err(reason),
-    };
-    written.map_err(|reason| OutputError { path: path.to_owned(), reason })
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Finds out whether [`write_file`] can write a file, as far as can be known before there are contents. Leaves everything as it is.
@@ -68,23 +127,16 @@ impl Target {
     }
 }
 
-/// Puts a file in the place of another. Several processes may do so at the same time: one of their files stays.
-fn replace(path: &Path, contents: &[u8]) -> std::io::Result<()> {
+/// A new file beside another, with a lock that says that somebody is at work, where the file system knows locks.
+fn locked_beside(path: &Path) -> std::io::Result<NamedTempFile> {
     loop {
-        let mut temporary = beside(path)?;
-        // The lock says that somebody is at work, where the file system knows locks.
-        let _ = temporary.as_file().try_lock();
-        temporary.as_file_mut().write_all(contents)?;
-        temporary.as_file().sync_all()?;
-        match temporary.persist(path) {
-            Ok(_) => break,
-            // Another process has taken it for forgotten, before it was locked.
-            Err(failed) if failed.error.kind() == ErrorKind::NotFound && folder(path).is_dir() => {}
-            Err(failed) => return Err(failed.error),
+        let temporary = beside(path)?;
+        // Another process may take it for forgotten before it is locked, and remove it.
+        let taken = matches!(temporary.as_file().try_lock(), Err(TryLockError::WouldBlock));
+        if !taken && temporary.path().exists() {
+            return Ok(temporary);
         }
     }
-    remove_forgotten(path);
-    Ok(())
 }
 
 /// A new file beside another, under a name that nobody else has.
@@ -92,7 +144,7 @@ fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
     // Made here, it has the usual permissions, and errors are the system's own.
     let prefix = temporary_prefix(path);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX).make_in(folder(path), |path| std::fs::File::create_new(path))
+    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX).make_in(folder(path), |path| File::create_new(path))
 }
 
 /// Takes away what killed processes have left of a file. What is not removed disturbs nobody.
@@ -104,7 +156,7 @@ fn remove_forgotten(path: &Path) {
         let name = name.to_string_lossy();
         let middle = name.strip_prefix(&prefix).and_then(|name| name.strip_suffix(TEMPORARY_SUFFIX));
         let temporary = middle.is_some_and(|middle| middle.chars().all(char::is_alphanumeric));
-        if temporary && std::fs::File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+        if temporary && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
             let _ = std::fs::remove_file(entry.path());
         }
     }

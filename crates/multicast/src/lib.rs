@@ -73,7 +73,7 @@ pub use combine::Combine;
 pub use contention::Contention;
 pub use covering_matrix::{CoveringMatrix, CoveringRow};
 pub use cube_chain::require_hypercube;
-pub use drawing::{node_name, plan_dot, plan_svg, trees_svg};
+pub use drawing::{plan_dot, plan_svg, trees_svg};
 pub use dstm::Dstm;
 pub use dual_path::DualPath;
 pub use encoded::{Encoded, EncodedRoute, Encoding};

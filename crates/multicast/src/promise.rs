@@ -7,7 +7,6 @@ use wormcast_network::{ChannelId, Network};
 use wormcast_routing::{Dependencies, NoRoute, Resource};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::drawing::node_name;
 use crate::plan::{Itinerary, Plan, PlanError, Worm};
 use crate::plan_dependencies::add_plan;
 
@@ -114,7 +113,7 @@ fn doing(network: &Network, held: ChannelId, next: Resource) -> String {
     match next {
         Resource::Channel(next) => format!("turn from {from} > {at} to {at} > {}", name(network.to(next))),
         Resource::Consumption(node) => {
-            format!("deliver to {} on its way, having come from {from}", node_name(network, node))
+            format!("deliver to {} on its way, having come from {from}", network.node_label(node))
         }
     }
 }

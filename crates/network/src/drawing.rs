@@ -3,15 +3,21 @@
 //! Each drawing implements [`Display`](std::fmt::Display), so that it can be written piece by piece: a large network's
 //! never exists as one string.
 
+mod beside;
 mod dot;
 mod escape;
 mod graphml;
+mod heat_map;
 mod layered;
 mod layout;
+mod palette;
 mod svg;
 
+pub use beside::{Vector, arrow, arrow_head, line_beside, same_direction};
 pub use dot::NetworkDot;
 pub use escape::{escape_dot, escape_xml};
 pub use graphml::NetworkGraphml;
+pub use heat_map::HeatMapSvg;
 pub use layout::{Layout, Point};
+pub use palette::{LineStyle, line_style};
 pub use svg::NetworkSvg;

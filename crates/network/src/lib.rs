@@ -60,7 +60,10 @@ mod stages;
 
 pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT, NetworkBuilder, NodeDetails};
 pub use decimal::Decimal;
-pub use drawing::{Layout, NetworkDot, NetworkGraphml, NetworkSvg, Point, escape_dot, escape_xml};
+pub use drawing::{
+    HeatMapSvg, Layout, LineStyle, NetworkDot, NetworkGraphml, NetworkSvg, Point, Vector, arrow, arrow_head,
+    escape_dot, escape_xml, line_beside, line_style, same_direction,
+};
 pub use error::{NodeError, TopologyError};
 pub use files::{
     FileFormat, MAX_FILE_BYTES, NetworkAnynet, NetworkEdgeList, NetworkIbsim, NetworkNodeLink, as_fabric,
@@ -72,7 +75,7 @@ pub use ids::{ChannelId, NodeId, RouterId};
 pub use input::{ReadError, STANDARD_INPUT, input_name, is_standard_input, read_input, read_text, take_standard_input};
 pub use measure::{Degrees, Distances};
 pub use nearest::{did_you_mean, expected_name, nearest, short_list};
-pub use network::{AdapterPort, Network};
+pub use network::{AdapterPort, Network, csv_field};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
 pub use shape::Shape;

@@ -91,6 +91,17 @@ impl ChannelSpace {
         Self::run(first + node.raw() * self.ports.consumption, self.ports.consumption)
     }
 
+    /// A channel of `network`, which the numbering was made for, as users write it: a link as
+    /// [`link_label`](Network::link_label) has it, `injection 4,3[0]` or `consumption host7[1]` with the node and which of its
+    /// channels, counted from 0.
+    pub fn label(&self, network: &Network, channel: ChannelId) -> String {
+        match self.kind(channel) {
+            ChannelKind::Link => network.link_label(channel),
+            ChannelKind::Injection(node, port) => format!("injection {}[{port}]", network.node_label(node)),
+            ChannelKind::Consumption(node, port) => format!("consumption {}[{port}]", network.node_label(node)),
+        }
+    }
+
     /// What a channel joins.
     pub fn kind(&self, channel: ChannelId) -> ChannelKind {
         let ports = self.ports;

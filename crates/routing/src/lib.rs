@@ -26,6 +26,7 @@ mod forwarding_tables;
 mod hamiltonian;
 mod irreducible;
 mod link_forests;
+mod link_load;
 mod link_orders;
 mod multidestination;
 mod negative_first;
@@ -61,6 +62,7 @@ pub use forwarding_tables::{
     parse_lfts, parse_tables, read_tables, witness_of_tables,
 };
 pub use hamiltonian::{Hamiltonian, hamiltonian_label};
+pub use link_load::{LinkLoad, link_load};
 pub use multidestination::{Branches, Decision, MultidestinationRouting, Step, node_set};
 pub use negative_first::NegativeFirst;
 pub use numbering::{ChannelNumbering, NotAProof};
@@ -79,7 +81,7 @@ pub use tree_error::TreeError;
 pub use tree_registry::{TREE_CONSTRUCTIONS, TreeOptions, build_trees, tree_construction_by_name};
 pub use tree_routing::{TreeRouting, TreesError};
 pub use turn_prohibition::turn_prohibition;
-pub use turn_routing::{Choice, LinkLoad, TurnRouting};
+pub use turn_routing::{Choice, TurnRouting};
 pub use turn_set::TurnSet;
 pub use turnaround::Turnaround;
 pub use up_down::{InvalidRoot, Root, up_down};

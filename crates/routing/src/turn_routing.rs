@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::link_load::LinkLoad;
 use crate::relation::{RoutingRelation, Unsupported, made_for, nearest_channels};
 use crate::survey::{Lengths, Survey};
 use crate::turn_search::{TurnSearch, UNREACHABLE};
@@ -75,18 +76,6 @@ impl Row {
             Self::Full(distances.into())
         }
     }
-}
-
-/// How evenly a routing loads the channels under uniform traffic.
-///
-/// The load of a channel is the number of ordered pairs of different nodes whose worms cross it, where each worm takes
-/// each of its candidates with the same probability: an expected number for adaptive routing, a count for deterministic.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct LinkLoad {
-    /// The mean over channels.
-    pub mean: f64,
-    /// The largest.
-    pub max: f64,
 }
 
 impl TurnRouting {
@@ -240,12 +229,9 @@ impl TurnRouting {
                 }
             }
         }
-        let load = LinkLoad {
-            // Shortest ways to choose from are equally long: no need to add up fractions.
-            mean: lengths.node_hops() as f64 / load.len().max(1) as f64,
-            max: load.iter().copied().fold(0.0, f64::max),
-        };
-        (lengths.survey(), load)
+        // Shortest ways to choose from are equally long: no need to add up fractions.
+        let mean = lengths.node_hops() as f64 / load.len().max(1) as f64;
+        (lengths.survey(), LinkLoad { mean, ..LinkLoad::new(load) })
     }
 }
 

@@ -6,6 +6,7 @@ use wormcast_network::RouterId;
 
 use crate::observer::{Cycle, Observer};
 use crate::result::BufferUse;
+use crate::sink::Sink;
 
 /// Sums samples of each switch. Memory: 8 bytes a switch.
 #[derive(Default)]
@@ -42,30 +43,38 @@ impl BufferCounter {
     }
 }
 
-/// Keeps what the buffers of buffered switches hold over a whole run: every sample of every switch, 24 bytes each.
-#[derive(Clone, Debug, Default)]
-pub struct BufferLog {
-    samples: Vec<(Cycle, RouterId, u64)>,
+/// Writes what the buffers of buffered switches hold over a whole run: `cycle,switch,flits`, one line a sample, as the run goes on.
+#[derive(Debug)]
+pub struct BufferLog<W: Write> {
+    out: Sink<W>,
 }
 
-impl BufferLog {
-    /// Writes `cycle,switch,flits`, one line a sample.
+impl<W: Write> BufferLog<W> {
+    /// Without samples yet; they are written to `out`, in small pieces that are buffered.
+    pub fn new(out: W) -> Self {
+        let mut out = Sink::new(out);
+        out.write(|out| writeln!(out, "cycle,switch,flits"));
+        Self { out }
+    }
+
+    /// Gives the writer back.
     ///
     /// # Errors
-    /// If writing fails.
-    pub fn write_csv(&self, mut out: impl Write) -> io::Result<()> {
-        writeln!(out, "cycle,switch,flits")?;
-        for (cycle, switch, flits) in &self.samples {
-            writeln!(out, "{cycle},{switch},{flits}")?;
-        }
-        out.flush()
+    /// If writing failed, now or in the run.
+    pub fn finish(self) -> io::Result<W> {
+        self.out.finish()
     }
 }
 
-impl Observer for BufferLog {
+impl<W: Write> Observer for BufferLog<W> {
     const OCCUPANCY: bool = true;
 
     fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
-        self.samples.push((at, switch, flits));
+        self.out.write(|out| writeln!(out, "{at},{switch},{flits}"));
+    }
+
+    /// A run whose samples cannot be written need not go on.
+    fn done(&self) -> bool {
+        self.out.has_failed()
     }
 }

@@ -1,13 +1,14 @@
 //! What every engine is told and what it does.
 
 use wormcast_multicast::Plan;
-use wormcast_network::{ChannelId, Network, Ports};
+use wormcast_network::{Network, Ports};
 use wormcast_routing::{Branching, NoRoute};
 
 use crate::buffer::Buffer;
 use crate::config::{StartupMode, Timing};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
+use crate::run_end::{Held, WormAtEnd};
 use crate::switching::{Header, Replication, Reservation, Selection, Wormhole};
 
 /// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
@@ -86,9 +87,13 @@ pub trait Engine {
     /// Flits that have crossed channels between routers, counted when the channels are released.
     fn flit_hops(&mut self) -> u64;
 
-    /// Calls `visit` with every channel between routers that a worm holds and the flits that have crossed it so far, after all
-    /// earlier releases have been reported.
-    fn each_held_link(&mut self, visit: &mut dyn FnMut(ChannelId, u32));
+    /// Calls `visit` with every channel that a worm holds and the flits that have crossed it so far, after all earlier releases
+    /// have been reported.
+    fn each_held(&mut self, visit: &mut dyn FnMut(Held));
+
+    /// Every worm that has been submitted and has not delivered everywhere, by id: what it holds, what it waits for, and whether
+    /// it does so for ever. All earlier releases are reported before.
+    fn worms(&mut self) -> Vec<WormAtEnd>;
 
     /// The observer.
     fn observer(&self) -> &Self::Observer;

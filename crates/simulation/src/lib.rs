@@ -50,15 +50,18 @@ mod promises;
 mod recorder;
 mod result;
 mod rng;
+mod run_end;
 mod sample;
 mod scenario;
 mod selection;
 mod simulate;
+mod sink;
 mod switch;
 mod switching;
 mod timeline;
 mod trace;
 mod traffic;
+mod waits;
 mod worm;
 
 pub use batches::BACKLOG;
@@ -79,6 +82,7 @@ pub use result::{
     BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult,
     TreeFigures, Window,
 };
+pub use run_end::{Awaited, Held, Resource, RunEnd, Wait, WormAtEnd};
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
 pub use switch::{SwitchConfig, SwitchEngine};
@@ -87,4 +91,5 @@ pub use switching::{
     Switching, Wormhole,
 };
 pub use timeline::Timeline;
+pub use waits::{WaitLog, WaitsDot, WaitsSvg};
 pub use worm::WormEngine;

@@ -67,6 +67,11 @@ impl LinkCounter {
         self.closed = LinkUse { busy, busiest, held, blocked: (held - busy).max(0.0) };
     }
 
+    /// Flits that crossed each link in the window that was closed last.
+    pub(crate) fn flits(&self) -> &[i64] {
+        &self.flits
+    }
+
     pub(crate) fn result(&self) -> LinkUse {
         self.closed
     }

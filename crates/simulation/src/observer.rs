@@ -2,6 +2,8 @@
 
 use wormcast_network::{ChannelId, NodeId, RouterId};
 
+use crate::run_end::RunEnd;
+
 /// A point in time, in cycles.
 pub type Cycle = u64;
 
@@ -53,13 +55,19 @@ pub struct Delivery {
 ///
 /// Within a cycle, events of different worms come in no particular order. A release may be reported later than what other worms
 /// do after it: it says itself when it was; those of one worm come in order, before it is granted anything new, and all of them
-/// before [`Engine::each_held_link`](crate::Engine::each_held_link) visits or the observer is given back.
+/// before [`Engine::each_held`](crate::Engine::each_held) visits or the observer is given back.
 pub trait Observer {
     /// Whether [`flit`](Self::flit) is called.
     const FLITS: bool = false;
 
     /// Whether [`buffered`](Self::buffered) is called.
     const OCCUPANCY: bool = false;
+
+    /// Whether [`requested`](Self::requested) is called, and [`ended`](Self::ended) is told of worms.
+    const WAITS: bool = false;
+
+    /// Whether [`ended`](Self::ended) is called.
+    const END: bool = false;
 
     /// A message is generated.
     fn generated(&mut self, message: &Generated<'_>) {
@@ -69,6 +77,12 @@ pub trait Observer {
     /// A node starts to prepare a worm.
     fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId) {
         let _ = (at, message, worm, node);
+    }
+
+    /// A worm asks for channels and does not get them at once: for any of these, or for all of them. It waits until one of them is
+    /// granted, where it asks for all at once then with the others.
+    fn requested(&mut self, at: Cycle, worm: u64, channels: &[ChannelId]) {
+        let _ = (at, worm, channels);
     }
 
     /// A worm is granted a channel, of a numbering as in [`ChannelSpace`](wormcast_network::ChannelSpace). A flit of it can
@@ -98,6 +112,11 @@ pub trait Observer {
         let _ = (at, switch, flits);
     }
 
+    /// The run is over.
+    fn ended(&mut self, end: &RunEnd<'_>) {
+        let _ = end;
+    }
+
     /// Asked at the end of every simulated cycle: whether the run has seen enough.
     fn done(&self) -> bool {
         false
@@ -109,6 +128,8 @@ impl Observer for () {}
 impl<O: Observer> Observer for &mut O {
     const FLITS: bool = O::FLITS;
     const OCCUPANCY: bool = O::OCCUPANCY;
+    const WAITS: bool = O::WAITS;
+    const END: bool = O::END;
 
     fn generated(&mut self, message: &Generated<'_>) {
         (**self).generated(message);
@@ -116,6 +137,10 @@ impl<O: Observer> Observer for &mut O {
 
     fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId) {
         (**self).started(at, message, worm, node);
+    }
+
+    fn requested(&mut self, at: Cycle, worm: u64, channels: &[ChannelId]) {
+        (**self).requested(at, worm, channels);
     }
 
     fn granted(&mut self, at: Cycle, worm: u64, channel: ChannelId) {
@@ -138,6 +163,10 @@ impl<O: Observer> Observer for &mut O {
         (**self).buffered(at, switch, flits);
     }
 
+    fn ended(&mut self, end: &RunEnd<'_>) {
+        (**self).ended(end);
+    }
+
     fn done(&self) -> bool {
         (**self).done()
     }
@@ -146,6 +175,8 @@ impl<O: Observer> Observer for &mut O {
 impl<O: Observer> Observer for Option<O> {
     const FLITS: bool = O::FLITS;
     const OCCUPANCY: bool = O::OCCUPANCY;
+    const WAITS: bool = O::WAITS;
+    const END: bool = O::END;
 
     fn generated(&mut self, message: &Generated<'_>) {
         if let Some(observer) = self {
@@ -156,6 +187,12 @@ impl<O: Observer> Observer for Option<O> {
     fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId) {
         if let Some(observer) = self {
             observer.started(at, message, worm, node);
+        }
+    }
+
+    fn requested(&mut self, at: Cycle, worm: u64, channels: &[ChannelId]) {
+        if let Some(observer) = self {
+            observer.requested(at, worm, channels);
         }
     }
 
@@ -189,6 +226,12 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
 
+    fn ended(&mut self, end: &RunEnd<'_>) {
+        if let Some(observer) = self {
+            observer.ended(end);
+        }
+    }
+
     fn done(&self) -> bool {
         self.as_ref().is_some_and(Observer::done)
     }
@@ -197,6 +240,8 @@ impl<O: Observer> Observer for Option<O> {
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const FLITS: bool = A::FLITS || B::FLITS;
     const OCCUPANCY: bool = A::OCCUPANCY || B::OCCUPANCY;
+    const WAITS: bool = A::WAITS || B::WAITS;
+    const END: bool = A::END || B::END;
 
     fn generated(&mut self, message: &Generated<'_>) {
         self.0.generated(message);
@@ -206,6 +251,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn started(&mut self, at: Cycle, message: u64, worm: u64, node: NodeId) {
         self.0.started(at, message, worm, node);
         self.1.started(at, message, worm, node);
+    }
+
+    fn requested(&mut self, at: Cycle, worm: u64, channels: &[ChannelId]) {
+        self.0.requested(at, worm, channels);
+        self.1.requested(at, worm, channels);
     }
 
     #[inline]
@@ -233,6 +283,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn buffered(&mut self, at: Cycle, switch: RouterId, flits: u64) {
         self.0.buffered(at, switch, flits);
         self.1.buffered(at, switch, flits);
+    }
+
+    fn ended(&mut self, end: &RunEnd<'_>) {
+        self.0.ended(end);
+        self.1.ended(end);
     }
 
     fn done(&self) -> bool {

@@ -271,8 +271,12 @@ pub struct DeadWorm {
     pub message: u64,
     /// The router where its header waits.
     pub header_at: u32,
-    /// What it holds, as `2->3`, `injection 5` or `consumption 7`.
+    /// The same router as users write it: coordinates in meshes and tori, elsewhere its name or its number.
+    #[serde(default)]
+    pub router: String,
+    /// What it holds, as users write it: `0,1 -> 0,2`, with ports where they have numbers, or `injection 4,3[0]` or
+    /// `consumption 4,3[1]` with which of the node's channels it is.
     pub holds: Vec<String>,
-    /// What it waits for, in the same form.
+    /// What it waits for, in the same form; `consumption 4,3` is any of the node's channels.
     pub waits_for: Vec<String>,
 }

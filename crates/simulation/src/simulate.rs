@@ -14,6 +14,7 @@ use crate::planning::plan_messages;
 use crate::promises::Promises;
 use crate::recorder::{ALL, Goal, Recorder};
 use crate::result::{Deadlock, RunResult};
+use crate::run_end::RunEnd;
 use crate::scenario::Scenario;
 use crate::switch::{SwitchConfig, SwitchEngine};
 use crate::switching::{Header, Replication};
@@ -346,7 +347,12 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
 
     fn crossing(&mut self) -> (Cycle, Vec<(ChannelId, u32)>) {
         let mut crossing = Vec::new();
-        self.engine.each_held_link(&mut |channel, flits| crossing.push((channel, flits)));
+        let links = self.scenario.network.channels();
+        self.engine.each_held(&mut |held| {
+            if held.channel.index() < links {
+                crossing.push((held.channel, held.flits));
+            }
+        });
         (self.engine.now(), crossing)
     }
 
@@ -431,7 +437,22 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
         Ok(())
     }
 
+    /// Tells the observer how the run ends.
+    fn tell_of_the_end(&mut self, deadlock: bool) {
+        let mut held = Vec::new();
+        self.engine.each_held(&mut |channel| held.push(channel));
+        let worms = if O::WAITS { self.engine.worms() } else { Vec::new() };
+        let at = self.engine.now();
+        let (recorder, observer) = self.engine.observer_mut();
+        let window = (recorder.window.from, recorder.window.to);
+        let link_flits = recorder.links.flits();
+        observer.ended(&RunEnd { at, deadlock, held: &held, worms: &worms, window, link_flits });
+    }
+
     fn result(mut self, seed: u64, deadlock: Option<Deadlock>, given_up: bool) -> RunResult {
+        if O::END {
+            self.tell_of_the_end(deadlock.is_some());
+        }
         let scenario = self.scenario;
         let (cycles, flit_hops, engine) = (self.engine.now(), self.engine.flit_hops(), self.engine.name().to_owned());
         let (mut recorder, _) = self.engine.into_observer();

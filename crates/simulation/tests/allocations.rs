@@ -1,10 +1,11 @@
-//! Engines allocate nothing for an event once they are warm. A test binary of its own, as it counts what its allocator is asked for.
+//! Engines allocate nothing for an event once they are warm, and observers that write files keep nothing of the past. A test binary of its
+//! own, as it counts what its allocator is asked for.
 
 use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_name};
-use wormcast_network::{NodeId, Ports, TopologySpec};
+use wormcast_network::{ChannelSpace, NodeId, Ports, RouterId, TopologySpec};
 use wormcast_simulation::{
-    Cycle, Engine, EngineConfig, FlitEngine, Header, Progress, Replication, Reservation, Selection, StartupMode,
-    WormEngine,
+    BufferLog, Cycle, DeliveryLog, Engine, EngineConfig, FlitEngine, Generated, Header, Observer, Progress,
+    Replication, Reservation, Selection, StartupMode, Timeline, WormEngine,
 };
 
 fn config(header: Header) -> EngineConfig {
@@ -111,4 +112,81 @@ fn trees_too() {
     let config = config(Header::BitString);
     let worm = rounds(WormEngine::new(&mesh, algorithm.routing(), config, ()), &plans);
     check(Selection::First, &worm, &rounds(FlitEngine::new(&mesh, algorithm.routing(), config, ()), &plans));
+}
+
+/// Writes nowhere, and counts.
+struct Counter(u64);
+
+impl std::io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The most memory that a run of the worm engine with an observer takes, in bytes, and what the observer says of its end.
+fn peak<O: Observer, R>(messages: u64, observer: O, finish: impl FnOnce(O) -> R) -> (u64, R) {
+    let mesh = "mesh:8x8".parse::<TopologySpec>().unwrap().build().unwrap();
+    let algorithm = algorithm_by_name("separate", &mesh, &Options::default()).unwrap();
+    let mut end = None;
+    let info = allocation_counter::measure(|| {
+        let mut engine = WormEngine::new(&mesh, algorithm.routing(), config(Header::AllDestinations), observer);
+        for id in 0..messages {
+            let destinations = [1, 2, 3].map(|k| NodeId::new((id as u32 * 11 + k * 17) % 64));
+            let multicast = Multicast::new(NodeId::new(id as u32 * 37 % 64), &destinations);
+            let at = id * 40;
+            assert_eq!(engine.run_until(at), Progress::Reached);
+            let source = multicast.source();
+            let generated = Generated { message: id, at, source, destinations: multicast.destinations(), length: 8 };
+            engine.observer_mut().generated(&generated);
+            engine.submit(at, id, 8, algorithm.plan(&mesh, &multicast));
+        }
+        assert_eq!(engine.drain(Cycle::MAX), Progress::Reached);
+        end = Some(finish(engine.into_observer()));
+    });
+    (info.bytes_max, end.expect("the run has ended"))
+}
+
+/// A timeline takes a few hundred kilobytes however long the run is, and its file grows with the run.
+#[test]
+fn files_of_a_run_are_not_kept_in_memory() {
+    let mesh = "mesh:8x8".parse::<TopologySpec>().unwrap().build().unwrap();
+    let space = ChannelSpace::new(&mesh, config(Header::None).ports);
+    let timeline = |messages| {
+        let timeline = Timeline::new(&mesh, space, 5.0, 20, Counter(0));
+        peak(messages, timeline, |timeline| timeline.finish().unwrap().0)
+    };
+    let ((short, little), (long, much)) = (timeline(500), timeline(5000));
+    assert!(much > 9 * little && much > 5_000_000, "{little} and {much} bytes");
+    assert!(long < short + 200_000, "{short} and {long} bytes of memory");
+
+    // Deliveries stay in memory up to a limit, their messages do not: three of 40 bytes, and the copies as a list grows.
+    let log = |messages| peak(messages, DeliveryLog::new(std::env::temp_dir()), |log| drop(log)).0;
+    let grown = log(5000) - log(500);
+    assert!(grown < 4500 * 3 * 40 * 2, "{grown} bytes for 4,500 messages");
+}
+
+/// An observer that cannot write ends the run.
+#[test]
+fn a_full_disk_ends_a_run() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut log = BufferLog::new(Full);
+    for at in 0..1 << 14 {
+        log.buffered(at, RouterId::new(0), 7);
+    }
+    assert!(log.done(), "the buffer is full, and nobody takes it");
+    assert_eq!(log.finish().err().map(|error| error.kind()), Some(std::io::ErrorKind::StorageFull));
 }

@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
-use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec};
+use crate::network::{ChannelId, Network, TOPOLOGY_FORMS, TopologySpec};
 use crate::program;
 
 mod compare;
@@ -149,6 +149,17 @@ fn write_json(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), 
 /// Writes a line of a text report: what it is, and its value, aligned.
 fn write_figure(out: &mut dyn Write, name: &str, value: impl std::fmt::Display) -> std::io::Result<()> {
     writeln!(out, "  {name:<18}{value}")
+}
+
+/// How many channels a list of the most loaded has.
+const MOST_LOADED: usize = 10;
+
+/// The channels with the most load, the first of them first; none if all have as much.
+fn most_loaded(loads: &[f64]) -> Vec<ChannelId> {
+    let uneven = loads.iter().any(|load| load.total_cmp(&loads[0]).is_ne());
+    let mut channels: Vec<u32> = (0..loads.len() as u32).filter(|_| uneven).collect();
+    channels.sort_by(|&a, &b| loads[b as usize].total_cmp(&loads[a as usize]).then(a.cmp(&b)));
+    channels.into_iter().take(MOST_LOADED).filter(|&at| loads[at as usize] > 0.0).map(ChannelId::new).collect()
 }
 
 const fn yes_or_no(yes: bool) -> &'static str {

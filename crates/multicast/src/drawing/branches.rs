@@ -2,9 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use wormcast_network::{Network, RouterId, escape_xml};
+use wormcast_network::{LineStyle, Network, RouterId, escape_xml, line_style};
 
-use super::palette::{Style, style};
 use crate::summary::{PlanSummary, WormSummary};
 
 /// The height of a hop in pixels.
@@ -95,7 +94,7 @@ impl<'a> BranchDiagram<'a> {
     }
 
     pub(super) fn write(&self, out: &mut String) -> fmt::Result {
-        let Style { colour, ink, .. } = style(self.worm.id);
+        let LineStyle { colour, ink, .. } = line_style(self.worm.id);
         writeln!(out, r#"<g font-family="sans-serif" font-size="10" text-anchor="middle">"#)?;
         for hop in 1..=self.rows() {
             let y = (f64::from(hop) + 0.5) * ROW;

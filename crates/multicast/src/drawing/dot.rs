@@ -2,9 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use wormcast_network::{Layout, Network, escape_dot};
+use wormcast_network::{Layout, Network, escape_dot, line_style};
 
-use super::palette::style;
 use crate::algorithm::Multicast;
 use crate::summary::PlanSummary;
 
@@ -39,7 +38,7 @@ fn write_dot(out: &mut String, network: &Network, summary: &PlanSummary, multica
         }
     }
     for worm in &summary.worms {
-        let style = style(worm.id);
+        let style = line_style(worm.id);
         let dash = if style.dash.is_empty() { "" } else { ", style=dashed" };
         for &channel in &worm.channels {
             let (from, to) = (network.from(channel), network.to(channel));

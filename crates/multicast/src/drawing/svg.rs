@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::{self, Write};
 
-use wormcast_network::{ChannelId, Layout, Network, NodeId, Point, escape_xml};
+use wormcast_network::{
+    ChannelId, Layout, LineStyle, Network, NodeId, Point, arrow, arrow_head, escape_xml, line_beside, line_style,
+    same_direction,
+};
 
 use super::branches::BranchDiagram;
-use super::node_name;
-use super::offset::{arrow, arrow_head, offset, parallel};
-use super::palette::{Style, style};
 use super::tree::TreeDiagram;
 use crate::algorithm::Multicast;
 use crate::summary::{PlanSummary, WormSummary};
@@ -80,7 +80,7 @@ impl Lanes {
             let network = layout.network();
             (layout.position(network.from(channel)), layout.position(network.to(channel)))
         };
-        let straight_on = |first: &ChannelId, then: &ChannelId| parallel(ends(*first), ends(*then));
+        let straight_on = |first: &ChannelId, then: &ChannelId| same_direction(ends(*first), ends(*then));
         let mut lanes = Vec::with_capacity(summary.worms.len());
         for worm in &summary.worms {
             let mut of_worm = Vec::with_capacity(worm.channels.len());
@@ -113,7 +113,7 @@ struct Run {
 impl Run {
     /// The line that is drawn; where it would pass beside the discs at its ends, it is led to their centres.
     fn drawn(&self) -> Vec<Point> {
-        let mut points = offset(&self.line, &self.distances);
+        let mut points = line_beside(&self.line, &self.distances);
         let beside = |distance: Option<&f64>| distance.is_some_and(|&distance| distance > RADIUS - 1.0);
         if beside(self.distances.first()) {
             points.insert(0, self.line[0]);
@@ -139,8 +139,8 @@ struct Picture<'a> {
 }
 
 impl Picture<'_> {
-    fn style(&self, worm: &WormSummary) -> Style {
-        style(if self.forwards { worm.step - 1 } else { worm.id })
+    fn style(&self, worm: &WormSummary) -> LineStyle {
+        line_style(if self.forwards { worm.step - 1 } else { worm.id })
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
@@ -198,7 +198,7 @@ impl Picture<'_> {
             "{} on {}: from {} to {}, {}{steps}",
             self.algorithm,
             self.network.name(),
-            node_name(self.network, self.multicast.source()),
+            self.network.node_label(self.multicast.source()),
             count(self.multicast.destinations().len(), "destination"),
             count(self.summary.worms.len(), "worm"),
         )
@@ -240,7 +240,7 @@ impl Picture<'_> {
     }
 
     fn write_lines(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
-        let Style { colour, dash, .. } = self.style(worm);
+        let LineStyle { colour, dash, .. } = self.style(worm);
         writeln!(out, r#"<g stroke="{colour}" fill="none" stroke-linejoin="round"><title>worm {}</title>"#, worm.id)?;
         let dashes = if dash.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dash}""#) };
         for run in self.runs(worm) {
@@ -251,7 +251,7 @@ impl Picture<'_> {
 
     /// An arrow head at each delivery; of a path at the first arrival at the node that is next.
     fn write_heads(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
-        let Style { colour, .. } = self.style(worm);
+        let LineStyle { colour, .. } = self.style(worm);
         writeln!(out, r#"<g stroke="none" fill="{colour}"><title>worm {}</title>"#, worm.id)?;
         for ([from, to], distance) in self.cables(worm).skip(1) {
             let (tip, along) = arrow(from, to, distance, RADIUS + 1.0);
@@ -316,7 +316,7 @@ impl Picture<'_> {
         let apart = self.network.is_one_way();
         writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
         for (node, at) in places {
-            let name = node_name(self.network, node);
+            let name = self.network.node_label(node);
             let (x, y) = (at.x, at.y);
             let is_source = node == self.multicast.source();
             let reached = delivery.get(&node);
@@ -368,7 +368,7 @@ impl Picture<'_> {
             return writeln!(out, r##"<text x="{x:.1}" y="{:.1}" fill="#ffffff">S</text>"##, y + 3.2);
         }
         let Some(&(worm, order)) = reached else { return Ok(()) };
-        let Style { colour, ink, .. } = self.style(worm);
+        let LineStyle { colour, ink, .. } = self.style(worm);
         let (id, step) = (worm.id, worm.step);
         writeln!(
             out,
@@ -379,25 +379,25 @@ impl Picture<'_> {
     }
 
     /// The legend's lines; the first of each worm, or of each step, has its style.
-    fn legend(&self) -> Vec<(Option<Style>, String)> {
+    fn legend(&self) -> Vec<(Option<LineStyle>, String)> {
         if self.forwards { self.legend_of_steps() } else { self.legend_of_worms() }
     }
 
-    fn legend_of_worms(&self) -> Vec<(Option<Style>, String)> {
+    fn legend_of_worms(&self) -> Vec<(Option<LineStyle>, String)> {
         let mut lines = Vec::new();
         for worm in &self.summary.worms {
-            let from = node_name(self.network, worm.from);
+            let from = self.network.node_label(worm.from);
             lines.push((
                 Some(self.style(worm)),
                 format!("worm {} from {from}, step {}, {} channels", worm.id, worm.step, worm.channels.len()),
             ));
-            let name = |&node: &NodeId| node_name(self.network, node);
+            let name = |&node: &NodeId| self.network.node_label(node);
             lines.extend(wrapped(worm.visits.iter().map(name), " > ").map(|line| (None, line)));
         }
         lines
     }
 
-    fn legend_of_steps(&self) -> Vec<(Option<Style>, String)> {
+    fn legend_of_steps(&self) -> Vec<(Option<LineStyle>, String)> {
         let mut steps: BTreeMap<u32, Vec<&WormSummary>> = BTreeMap::new();
         for worm in &self.summary.worms {
             steps.entry(worm.step).or_default().push(worm);
@@ -407,19 +407,19 @@ impl Picture<'_> {
             lines.push((Some(self.style(worms[0])), format!("step {step}: {}", count(worms.len(), "worm"))));
             let path = |worm: &&WormSummary| {
                 let nodes = std::iter::once(worm.from).chain(worm.visits.iter().copied());
-                nodes.map(|node| node_name(self.network, node)).collect::<Vec<_>>().join(" > ")
+                nodes.map(|node| self.network.node_label(node)).collect::<Vec<_>>().join(" > ")
             };
             lines.extend(wrapped(worms.iter().map(path), "; ").map(|line| (None, line)));
         }
         lines
     }
 
-    fn write_legend(&self, out: &mut String, legend: &[(Option<Style>, String)]) -> fmt::Result {
+    fn write_legend(&self, out: &mut String, legend: &[(Option<LineStyle>, String)]) -> fmt::Result {
         let left = self.layout.width();
         writeln!(out, r##"<g font-family="monospace" font-size="11" fill="#222222" xml:space="preserve">"##)?;
         for (row, (style, text)) in legend.iter().enumerate() {
             let y = (row as f64 + 1.0) * LINE;
-            if let &Some(Style { colour, dash, .. }) = style {
+            if let &Some(LineStyle { colour, dash, .. }) = style {
                 let dashes = if dash.is_empty() { "none" } else { dash };
                 let middle = y - 3.5;
                 writeln!(

@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 
-use wormcast_network::{Network, NodeId, escape_xml};
+use wormcast_network::{LineStyle, Network, NodeId, escape_xml, line_style};
 
-use super::node_name;
-use super::palette::{Style, style};
 use crate::algorithm::Multicast;
 use crate::summary::PlanSummary;
 
@@ -64,7 +62,7 @@ impl<'a> TreeDiagram<'a> {
             stack.extend(below.map(|id| (Some(id), Some(column))));
         }
         let names = worms.iter().map(|worm| worm.visits[0]).chain([multicast.source()]);
-        let longest = names.map(|node| node_name(network, node).len()).max().unwrap_or(1);
+        let longest = names.map(|node| network.node_label(node).len()).max().unwrap_or(1);
         let pitch = (longest as f64 * CHARACTER + 8.0).max(HEIGHT) + 8.0;
         Some(Self { network, summary, source: multicast.source(), senders, columns, pitch })
     }
@@ -98,7 +96,7 @@ impl<'a> TreeDiagram<'a> {
         }
         for (worm, &sender) in self.summary.worms.iter().zip(&self.senders) {
             let ((x, y), (left, top)) = (self.at(Some(worm.id)), self.at(sender));
-            let Style { colour, dash, .. } = style(worm.step - 1);
+            let LineStyle { colour, dash, .. } = line_style(worm.step - 1);
             let dashes = if dash.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dash}""#) };
             let across = y - ROW / 2.0;
             writeln!(
@@ -108,7 +106,7 @@ impl<'a> TreeDiagram<'a> {
         }
         self.write_node(out, None, self.source, "#000000", "#ffffff")?;
         for worm in &self.summary.worms {
-            let Style { colour, ink, .. } = style(worm.step - 1);
+            let LineStyle { colour, ink, .. } = line_style(worm.step - 1);
             self.write_node(out, Some(worm.id), worm.visits[0], colour, ink)?;
         }
         writeln!(out, "</g>")
@@ -116,7 +114,7 @@ impl<'a> TreeDiagram<'a> {
 
     fn write_node(&self, out: &mut String, worm: Option<u32>, node: NodeId, fill: &str, ink: &str) -> fmt::Result {
         let (x, y) = self.at(worm);
-        let (width, name) = (self.pitch - 8.0, node_name(self.network, node));
+        let (width, name) = (self.pitch - 8.0, self.network.node_label(node));
         let (left, top) = (x - width / 2.0, y - HEIGHT / 2.0);
         writeln!(
             out,

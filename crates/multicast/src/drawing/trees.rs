@@ -2,10 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use wormcast_network::{ChannelId, Layout, Network, escape_xml};
+use wormcast_network::{ChannelId, Layout, LineStyle, Network, escape_xml, line_style};
 use wormcast_routing::SpanningTree;
-
-use super::palette::{Style, style};
 
 /// The height of a title.
 const TITLE: f64 = 30.0;
@@ -61,7 +59,7 @@ fn write(
             tree.height()
         )?;
         layout.write_links(out)?;
-        write_tree(out, &layout, tree, style(panel))?;
+        write_tree(out, &layout, tree, line_style(panel))?;
         write_failed(out, &layout, failed)?;
         layout.write_captions(out)?;
         writeln!(out, "</g>")?;
@@ -69,9 +67,9 @@ fn write(
     writeln!(out, "</svg>")
 }
 
-fn write_tree(out: &mut String, layout: &Layout, tree: &SpanningTree, style: Style) -> fmt::Result {
+fn write_tree(out: &mut String, layout: &Layout, tree: &SpanningTree, style: LineStyle) -> fmt::Result {
     let network = layout.network();
-    let Style { colour, ink, .. } = style;
+    let LineStyle { colour, ink, .. } = style;
     writeln!(out, r#"<g stroke="{colour}" fill="none" stroke-width="3" stroke-linecap="round">"#)?;
     for link in tree.links() {
         write_lines(out, layout, link)?;

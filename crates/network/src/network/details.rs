@@ -30,6 +30,17 @@ pub(crate) struct Details {
     pub(crate) adapter_ports: Vec<AdapterPort>,
 }
 
+/// Text as a field of a line of CSV (RFC 4180): in quotes if it has a comma, a quote or a line break.
+///
+/// ```
+/// use wormcast_network::csv_field;
+///
+/// assert_eq!(["leaf1", "4,3", "the \"big\" one"].map(csv_field), ["leaf1", "\"4,3\"", "\"the \"\"big\"\" one\""]);
+/// ```
+pub fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
 impl Network {
     /// The number of the port by which a channel leaves its router, if the file that the network comes from numbers ports.
     pub fn port_of(&self, channel: ChannelId) -> Option<u32> {
@@ -78,6 +89,59 @@ impl Network {
             }
             _ => self.router_name(router).map_or_else(|| router.to_string(), str::to_owned),
         }
+    }
+
+    /// A node as users write it: coordinates in meshes and tori, elsewhere its name if it has one, or its number.
+    pub fn node_label(&self, node: NodeId) -> String {
+        match self.shape() {
+            Shape::Mesh(_) | Shape::Torus(_) => self.router_label(self.router_of(node)),
+            _ => self.node_name(node).map_or_else(|| node.to_string(), str::to_owned),
+        }
+    }
+
+    /// Which of several channels from one router to another this one is, counted from 1 in the order of channels; `None` if it
+    /// is the only one.
+    ///
+    /// ```
+    /// use wormcast_network::{ChannelId, TopologySpec};
+    ///
+    /// let torus = "torus:2x3".parse::<TopologySpec>()?.build()?;
+    /// assert_eq!([0, 1, 2].map(|c| torus.parallel_link(ChannelId::new(c))), [Some(1), Some(2), None]);
+    /// # Ok::<(), wormcast_network::TopologyError>(())
+    /// ```
+    pub fn parallel_link(&self, channel: ChannelId) -> Option<u32> {
+        let mut number = 0;
+        let mut count = 0;
+        for other in self.outputs(self.from(channel)).filter(|&other| self.to(other) == self.to(channel)) {
+            count += 1;
+            number += u32::from(other <= channel);
+        }
+        (count > 1).then_some(number)
+    }
+
+    /// A channel between routers as users write it, so that no other is written like it: `0,1 -> 0,2`, with the numbers of the
+    /// ports at both ends if ports have numbers, as in `leaf1[3] -> spine2[7]`, and else ` link 2` behind it if it is the second of
+    /// several.
+    pub fn link_label(&self, channel: ChannelId) -> String {
+        let [from, to] = [self.from(channel), self.to(channel)].map(|router| self.router_label(router));
+        match [channel, self.reverse(channel)].map(|end| self.port_of(end)) {
+            [Some(out), Some(into)] if !self.is_one_way() => format!("{from}[{out}] -> {to}[{into}]"),
+            _ => match self.parallel_link(channel) {
+                Some(number) => format!("{from} -> {to} link {number}"),
+                None => format!("{from} -> {to}"),
+            },
+        }
+    }
+
+    /// What tells a channel between routers from all others, as fields of a line of CSV: the routers at its ends as users write
+    /// them, the numbers of the ports there, which are empty if ports have none, and [which of several](Self::parallel_link) it is,
+    /// which is empty if it is the only one.
+    pub fn link_ends(&self, channel: ChannelId) -> String {
+        let [from, to] = [self.from(channel), self.to(channel)].map(|end| csv_field(&self.router_label(end)));
+        let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
+        let into = if self.is_one_way() { None } else { self.port_of(self.reverse(channel)) };
+        let [out, into, link] = [self.port_of(channel), into, self.parallel_link(channel)].map(number);
+        format!("{from},{to},{out},{into},{link}")
     }
 
     /// A node's name, if its file has names; where nodes have none of their own and every router has one node, the router's.

@@ -6,8 +6,8 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::{Destination, ForwardingTables, Output, Target};
 use crate::dependency::Dependencies;
+use crate::link_load::LinkLoad;
 use crate::survey::Survey;
-use crate::turn_routing::LinkLoad;
 use crate::witness::Witness;
 
 /// Why a message does not arrive.
@@ -239,7 +239,7 @@ pub fn analyse_tables(network: &Network, tables: &ForwardingTables) -> TablesRep
         missing_count: 0,
         missing: Vec::new(),
         survey: Survey { connected: true, average_distance: None, node_distance: None, diameter: None },
-        load: LinkLoad { mean: 0.0, max: 0.0 },
+        load: LinkLoad::new(Vec::new()),
     };
     let mut row = Row::new(network);
     let mut load = vec![0u64; network.channels()];
@@ -291,10 +291,7 @@ pub fn analyse_tables(network: &Network, tables: &ForwardingTables) -> TablesRep
     let average = (connected && ways > 0).then(|| hops_of_all as f64 / ways as f64);
     report.survey =
         Survey { connected, average_distance: average, node_distance: average, diameter: connected.then_some(longest) };
-    report.load = LinkLoad {
-        mean: load.iter().sum::<u64>() as f64 / load.len().max(1) as f64,
-        max: load.iter().max().copied().unwrap_or(0) as f64,
-    };
+    report.load = LinkLoad::new(load.into_iter().map(|pairs| pairs as f64).collect());
     report
 }
 

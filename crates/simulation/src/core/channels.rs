@@ -17,6 +17,8 @@ pub(crate) struct Channels {
     pub(crate) delivering: Vec<Event>,
     /// Headers that spend their routing delay.
     pub(crate) headers: Headers,
+    /// What the request at hand asks for, for observers.
+    pub(crate) asked: Vec<ChannelId>,
     /// Whether nodes wait for free injection channels to start worms (per-port mode).
     pub(crate) ports_start_worms: bool,
     /// Whether links have several virtual channels.

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use wormcast_network::{ChannelId, ChannelKind};
+use wormcast_network::ChannelId;
 
 use super::Core;
-use super::arbiter::{NONE, Request};
-use super::worm::{Route, Worm};
+use super::arbiter::{NONE, Pool, Request};
+use super::at_end::held;
 use crate::observer::Observer;
 use crate::result::{DeadWorm, Deadlock};
 
@@ -29,24 +29,25 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    fn requests(&self, slot: u32) -> impl Iterator<Item = u32> {
+    pub(super) fn requests(&self, slot: u32) -> impl Iterator<Item = u32> {
         let index = |index: u32| (index != NONE).then_some(index);
         std::iter::successors(index(self.first[slot as usize]), move |&at| index(self.next[at as usize]))
     }
 
-    fn is_dead(&self, slot: u32) -> bool {
+    /// Whether a worm waits for ever, after a search.
+    pub(super) fn is_dead(&self, slot: u32) -> bool {
         slot != NONE && self.dead[slot as usize]
     }
 }
 
 impl<O: Observer> Core<'_, O> {
-    /// Finds dead worms, if there are any, and a cycle among them.
+    /// Finds dead worms: says which are, in `search`.
     ///
     /// Only worms with nothing but requests ahead of them can be dead, and only those that are `stuck`: that will give nothing
     /// back before a request is granted. Of these, one is struck out if any of its requests has, for each of its parts, a
     /// candidate that is neither held by nor queued behind a worm that remains; the rest is dead. Whoever is struck out has
     /// those looked at again that counted on it: about linear in worms and requests.
-    pub(crate) fn find_deadlock(&self, search: &mut Search, stuck: impl Fn(u32) -> bool) -> Option<Deadlock> {
+    pub(crate) fn find_dead(&self, search: &mut Search, stuck: impl Fn(u32) -> bool) {
         let worms = self.worms.len();
         search.first.clear();
         search.first.resize(worms, NONE);
@@ -82,8 +83,12 @@ impl<O: Observer> Core<'_, O> {
             }
         }
         suspects.retain(|&slot| search.dead[slot as usize]);
-        let (first, count) = (suspects.first().copied(), suspects.len());
         search.suspects = suspects;
+    }
+
+    /// The dead worms that a search has found, if it has, with a cycle of them.
+    pub(crate) fn deadlock(&self, search: &mut Search) -> Option<Deadlock> {
+        let (first, count) = (search.suspects.first().copied(), search.suspects.len());
         // Worms that wait for a first channel hold nothing and block nobody, but lead to those that do.
         let first = first?;
         let mut path = vec![first];
@@ -165,55 +170,35 @@ impl<O: Observer> Core<'_, O> {
         let mut waits_for = Vec::new();
         let mut seen = HashSet::new();
         for request in &requests {
-            let pooled = request.pools.iter().flat_map(|&pool| self.channels.arbiter.members(pool).take(1));
-            for channel in pooled.chain(request.links.iter().copied()) {
-                let name = match self.channels.space.kind(channel) {
-                    ChannelKind::Link => self.name(channel),
-                    ChannelKind::Injection(node, _) => format!("injection {node}"),
-                    ChannelKind::Consumption(node, _) => format!("consumption {node}"),
-                };
+            let pools = request.pools.iter().map(|&pool| self.pool_label(pool));
+            let links = request.links.iter().map(|&link| self.label(link));
+            for name in pools.chain(links) {
                 if seen.insert(name.clone()) {
                     waits_for.push(name);
                 }
             }
         }
+        let router = self.router_at(slot, requests.first().map_or(0, |request| request.vertex));
         DeadWorm {
             worm: worm.id,
             message: worm.message,
-            header_at: self.router_at(slot, requests.first().map_or(0, |request| request.vertex)).raw(),
-            holds: held(worm).into_iter().map(|channel| self.name(channel)).collect(),
+            header_at: router.raw(),
+            router: self.network.router_label(router),
+            holds: held(worm).into_iter().map(|(channel, _)| self.label(channel)).collect(),
             waits_for,
         }
     }
 
-    /// A channel as people read it.
-    fn name(&self, channel: ChannelId) -> String {
-        match self.channels.space.kind(channel) {
-            ChannelKind::Link => format!("{}->{}", self.network.from(channel), self.network.to(channel)),
-            ChannelKind::Injection(node, port) => format!("injection {node}.{port}"),
-            ChannelKind::Consumption(node, port) => format!("consumption {node}.{port}"),
-        }
+    fn label(&self, channel: ChannelId) -> String {
+        self.channels.space.label(self.network, channel)
     }
-}
 
-/// The channels that a worm holds, from its tail on.
-fn held(worm: &Worm) -> Vec<ChannelId> {
-    let mut held = Vec::new();
-    match &worm.route {
-        Route::Path(route) => {
-            for (_, hop) in route.hops() {
-                held.extend(Some(hop.entered_by).filter(|channel| channel.raw() != NONE));
-                held.extend(Some(hop.consumption).filter(|&c| c != NONE).map(ChannelId::new));
-            }
-            held.extend(route.further.iter().map(|&(_, channel)| channel));
-        }
-        Route::Tree(route) => {
-            for vertex in route.vertices.iter().skip(1) {
-                held.extend(vertex.reserved.then_some(vertex.entered_by));
-                let consumption = route.deliveries_of(vertex).iter().map(|delivery| delivery.channel);
-                held.extend(consumption.filter(|channel| channel.raw() != NONE));
-            }
+    /// A pool as users write it; the one channel of it that a worm is bound to.
+    fn pool_label(&self, pool: Pool) -> String {
+        match pool {
+            Pool::Injection(node) => format!("injection {}", self.network.node_label(node)),
+            Pool::Consumption(node, None) => format!("consumption {}", self.network.node_label(node)),
+            Pool::Consumption(..) => self.channels.arbiter.members(pool).map(|channel| self.label(channel)).collect(),
         }
     }
-    held
 }

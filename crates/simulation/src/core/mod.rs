@@ -4,6 +4,7 @@
 //! how they let the flits follow the headers, and tell the core when a header has arrived and when a tail leaves.
 
 pub(crate) mod arbiter;
+mod at_end;
 mod channels;
 mod dead;
 mod departures;
@@ -102,6 +103,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 ),
                 calendar: Calendar::new(u64::from(horizon.into_iter().max().unwrap_or(0)) + 1),
                 headers: Headers::default(),
+                asked: Vec::new(),
                 delivering: Vec::new(),
                 ports_start_worms: config.startup_mode == StartupMode::PerPort,
                 shared_links: config.virtual_channels > 1,
@@ -165,6 +167,9 @@ impl<'a, O: Observer> Core<'a, O> {
             (worm.id, worm.message, worm.live) = (first_id + index as u64, message, true);
             (worm.from, worm.class) = (planned.from, planned.consumption_class);
             (worm.carried, worm.waited) = (LatencyParts::default(), 0);
+            // Those that another triggers are ready later.
+            worm.ready = at;
+            worm.started = Cycle::MAX;
             (worm.first_child, worm.sibling, worm.queued_behind) = (NONE, NONE, NONE);
             worm.header = match (self.config.header, &planned.itinerary) {
                 (Header::BitString, _) => self.config.header_flits,
@@ -193,7 +198,6 @@ impl<'a, O: Observer> Core<'a, O> {
             let id = worm.id;
             match planned.after {
                 None => {
-                    worm.ready = at;
                     self.channels.calendar.push(at, Event::of_worm(Kind::Ready, id, slot, 0));
                 }
                 Some(trigger) => {

@@ -5,6 +5,7 @@ use wormcast_routing::NoRoute;
 
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
+use super::channels::Channels;
 use super::worm::{Guide, Route};
 use crate::observer::{Cycle, Observer};
 use crate::switching::{Header, Replication, Reservation};
@@ -185,6 +186,13 @@ impl<O: Observer> Core<'_, O> {
         } else {
             self.worms[slot as usize].requests += 1;
             self.channels.arrange_wakes();
+            if O::WAITS {
+                let Channels { arbiter, asked, .. } = &mut self.channels;
+                asked.clear();
+                asked.extend_from_slice(wanted.links);
+                asked.extend(wanted.pools.iter().flat_map(|&pool| arbiter.members(pool)));
+                self.reports.observer.requested(self.now, key.worm, asked);
+            }
         }
         self.grant = grant;
     }

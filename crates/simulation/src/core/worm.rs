@@ -166,6 +166,11 @@ impl PathRoute {
         &stops[..stops.iter().take_while(here).count()]
     }
 
+    /// All stops.
+    pub(crate) fn stops(&self) -> &[NodeId] {
+        &self.stops
+    }
+
     /// The first stop behind the next so many.
     pub(crate) fn stop_after(&self, stops: usize) -> Option<NodeId> {
         self.stops.get(self.next_stop as usize + stops).copied()

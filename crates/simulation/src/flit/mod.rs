@@ -9,14 +9,16 @@ mod shared_links;
 mod trees;
 
 use wormcast_multicast::Plan;
-use wormcast_network::{ChannelId, Network};
+use wormcast_network::Network;
 use wormcast_routing::RoutingRelation;
 
 use crate::core::worm::Route;
-use crate::core::{Core, Steps, run_until};
+use crate::core::{Core, Search, Steps, run_until};
 use crate::engine::{Engine, EngineConfig, Progress};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
+use crate::run_end::{Held, WormAtEnd};
+use crate::switching::Header;
 use paths::PathFlits;
 use shared_links::SharedLinks;
 use trees::{TreeEvent, TreeFlits};
@@ -57,6 +59,16 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
         if !std::mem::replace(&mut self.is_active[slot as usize], true) {
             self.active.push(slot);
         }
+    }
+
+    fn find_dead(&self, search: &mut Search) {
+        self.core.find_dead(search, |slot| {
+            let worm = &self.core.worms[slot as usize];
+            match (&self.flits[slot as usize], &worm.route) {
+                (Flits::Path(flits), Route::Path(route)) => flits.holds_on(route, worm.flits, self.core.config.buffer),
+                _ => !self.is_active[slot as usize],
+            }
+        });
     }
 
     /// Moves every worm that may move; those that cannot fall asleep.
@@ -115,13 +127,8 @@ impl<'a, O: Observer> Steps<'a> for FlitEngine<'a, O> {
 
     fn find_deadlock(&mut self) -> Option<Deadlock> {
         let mut search = std::mem::take(&mut self.core.search);
-        let found = self.core.find_deadlock(&mut search, |slot| {
-            let worm = &self.core.worms[slot as usize];
-            match (&self.flits[slot as usize], &worm.route) {
-                (Flits::Path(flits), Route::Path(route)) => flits.holds_on(route, worm.flits, self.core.config.buffer),
-                _ => !self.is_active[slot as usize],
-            }
-        });
+        self.find_dead(&mut search);
+        let found = self.core.deadlock(&mut search);
         self.core.search = search;
         found
     }
@@ -173,14 +180,30 @@ impl<O: Observer> Engine for FlitEngine<'_, O> {
         self.core.reports.flit_hops
     }
 
-    fn each_held_link(&mut self, visit: &mut dyn FnMut(ChannelId, u32)) {
+    fn each_held(&mut self, visit: &mut dyn FnMut(Held)) {
         for (worm, flits) in self.core.worms.iter().zip(&self.flits).filter(|(worm, _)| worm.live) {
+            let mut visit = |channel, virtual_channel, flits| {
+                visit(Held { channel, virtual_channel, worm: worm.id, flits });
+            };
             match (flits, &worm.route) {
-                (Flits::Path(flits), Route::Path(route)) => flits.each_held_link(route, self.core.config.header, visit),
-                (Flits::Tree(flits), Route::Tree(route)) => flits.each_held_link(route, visit),
+                (Flits::Path(flits), Route::Path(route)) => {
+                    let addresses = (self.core.config.header == Header::AllDestinations).then_some(worm.header);
+                    flits.each_held(route, addresses, &mut visit);
+                }
+                (Flits::Tree(flits), Route::Tree(route)) => {
+                    flits.each_held(route, self.core.config.replication, &mut visit);
+                }
                 _ => {}
             }
         }
+    }
+
+    fn worms(&mut self) -> Vec<WormAtEnd> {
+        let mut search = std::mem::take(&mut self.core.search);
+        self.find_dead(&mut search);
+        let worms = self.core.worms_at_end(&search);
+        self.core.search = search;
+        worms
     }
 
     fn observer(&self) -> &O {

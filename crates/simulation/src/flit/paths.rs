@@ -112,15 +112,25 @@ impl PathFlits {
         ahead < u64::from(flits)
     }
 
-    pub(super) fn each_held_link(&self, route: &PathRoute, header: Header, visit: &mut dyn FnMut(ChannelId, u32)) {
+    /// Calls `visit` with each channel that is held, its virtual channel and the flits that have crossed it; `addresses` is the
+    /// number of header flits, if they are stripped.
+    pub(super) fn each_held(
+        &self,
+        route: &PathRoute,
+        addresses: Option<u32>,
+        visit: &mut dyn FnMut(ChannelId, u32, u32),
+    ) {
         let mut stripped = route.stripped;
-        // The last vertex's channel may just have been granted: no flit of it is counted yet.
-        for (vertex, hop) in route.hops().take_while(|&(vertex, _)| (vertex as usize) < self.left.len()) {
-            if vertex > 1 {
-                visit(hop.entered_by, self.left[vertex as usize - 1] - stripped);
+        for (vertex, hop) in route.hops() {
+            // A channel that has just been granted leads to a vertex that no flit is counted at.
+            let left = |vertex: u32| self.left.get(vertex as usize).copied().unwrap_or(0);
+            if vertex > 0 {
+                visit(hop.entered_by, hop.virtual_channel, left(vertex - 1).saturating_sub(stripped));
             }
+            let consumed = left(vertex).saturating_sub(addresses.unwrap_or(0));
+            route.consumption(vertex).for_each(|channel| visit(channel, 0, consumed));
             // Only the last vertex can still have its address flit, and nothing is counted behind it.
-            stripped += u32::from(header == Header::AllDestinations && hop.consumption != NONE);
+            stripped += u32::from(addresses.is_some() && hop.consumption != NONE);
         }
     }
 

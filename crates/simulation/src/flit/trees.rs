@@ -89,9 +89,27 @@ impl TreeFlits {
         }
     }
 
-    pub(super) fn each_held_link(&self, route: &TreeRoute, visit: &mut dyn FnMut(ChannelId, u32)) {
-        for (vertex, flits) in route.vertices.iter().zip(&self.vertices).skip(2).filter(|(vertex, _)| vertex.reserved) {
-            visit(vertex.entered_by, flits.entered);
+    /// Calls `visit` with each channel that is held, its virtual channel and the flits that have crossed it.
+    pub(super) fn each_held(
+        &self,
+        route: &TreeRoute,
+        replication: Replication,
+        visit: &mut dyn FnMut(ChannelId, u32, u32),
+    ) {
+        for (vertex, flits) in route.vertices.iter().zip(&self.vertices).skip(1) {
+            if vertex.reserved {
+                visit(vertex.entered_by, vertex.virtual_channel, flits.entered);
+            }
+            // Address flits leave a router for the next one, or are stripped.
+            let addresses = if self.decoded { flits.addresses.len() } else { vertex.script.len() } as u32;
+            let (first, end) = vertex.deliveries;
+            for delivery in (first as usize..end as usize).filter(|&at| route.deliveries[at].channel.raw() != NONE) {
+                let consumed = match replication {
+                    Replication::Lockstep => flits.left.saturating_sub(addresses),
+                    Replication::Independent => self.consumed.get(delivery).copied().unwrap_or(0),
+                };
+                visit(route.deliveries[delivery].channel, 0, consumed);
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 //! packet that crosses it. All are assumed stuck; one after the other is found not to be, because something that it waits
 //! for is not. What remains can only wait for what remains, and none of it moves now: so none ever will.
 
-use wormcast_network::{ChannelId, ChannelKind, NodeId};
+use wormcast_network::{ChannelId, ChannelKind, RouterId};
 
 use super::{Line, Memory, NIL, Source, State, SwitchEngine};
 use crate::observer::Observer;
@@ -21,14 +21,14 @@ enum Obstacle {
     Flits,
 }
 
-struct Search {
+pub(super) struct Search {
     inputs: Vec<bool>,
     lines: Vec<bool>,
 }
 
 impl<O: Observer> SwitchEngine<'_, O> {
-    /// The packets that will never move, if there are any: O((inputs + outputs) x what one waits for), times how deep the waits are.
-    pub(super) fn deadlock(&self) -> Option<Deadlock> {
+    /// What will never move: O((inputs + outputs) x what one waits for), times how deep the waits are.
+    pub(super) fn search(&self) -> Search {
         let waiting = |state| !matches!(state, State::Empty | State::New);
         let mut search = Search {
             inputs: self.inputs.iter().map(|input| waiting(input.state)).collect(),
@@ -49,14 +49,25 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 }
             }
             if !changed {
-                break;
+                return search;
             }
         }
-        let first = search.inputs.iter().position(|&stuck| stuck)?;
+    }
+
+    /// The slots of the worms with packets that will never move.
+    pub(super) fn dead_worms(&self, search: &Search) -> Vec<u32> {
         let worm_of = |input: usize| self.packets[self.inputs[input].front].worm;
         let mut dead: Vec<u32> = (0..search.inputs.len()).filter(|&i| search.inputs[i]).map(worm_of).collect();
         dead.sort_unstable();
         dead.dedup();
+        dead
+    }
+
+    /// The packets that will never move, if there are any.
+    pub(super) fn deadlock(&self) -> Option<Deadlock> {
+        let search = self.search();
+        let first = search.inputs.iter().position(|&stuck| stuck)?;
+        let dead = self.dead_worms(&search);
         // From one to what it waits for, until one is met again.
         let mut walk = vec![first];
         let start = loop {
@@ -89,7 +100,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
     }
 
     /// Whether a line has a flit but no slot for it.
-    fn blocked(&self, line: &Line) -> bool {
+    pub(super) fn blocked(&self, line: &Line) -> bool {
         let flit = match line.source {
             Source::Idle => false,
             Source::Node => true,
@@ -229,16 +240,18 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 missing.map(|want| self.channel_name(want.output as usize)).collect()
             }
         };
-        DeadWorm { worm: worm.id, message: worm.message, header_at: self.wiring.to[input], holds, waits_for }
+        let at = RouterId::new(self.wiring.to[input]);
+        let router = self.network.router_label(at);
+        DeadWorm { worm: worm.id, message: worm.message, header_at: at.raw(), router, holds, waits_for }
     }
 
-    /// A channel as people read it.
+    /// A channel as users write it; nodes have one each way.
     fn channel_name(&self, channel: usize) -> String {
         let id = ChannelId::new(channel as u32);
         match self.wiring.space.kind(id) {
-            ChannelKind::Link => format!("{}->{}", self.network.from(id), self.network.to(id)),
-            ChannelKind::Injection(node, _) => format!("injection {}", NodeId::raw(node)),
-            ChannelKind::Consumption(node, _) => format!("consumption {}", NodeId::raw(node)),
+            ChannelKind::Link => self.network.link_label(id),
+            ChannelKind::Injection(node, _) => format!("injection {}", self.network.node_label(node)),
+            ChannelKind::Consumption(node, _) => format!("consumption {}", self.network.node_label(node)),
         }
     }
 }

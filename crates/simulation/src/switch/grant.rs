@@ -152,6 +152,17 @@ impl<O: Observer> SwitchEngine<'_, O> {
         }
     }
 
+    /// Tells the observer what a packet asks for: one of these outputs, or each of them. A flit can cross in the next cycle at the
+    /// earliest: only from then on does it wait.
+    fn report_requests(&mut self, packet: u32, wants: &[Want], each: bool) {
+        let worm = self.worms[self.packets[packet].worm].id;
+        let outputs: Vec<ChannelId> = wants.iter().map(|want| ChannelId::new(want.output)).collect();
+        let together = if each { 1 } else { outputs.len().max(1) };
+        for channels in outputs.chunks(together) {
+            self.observer.requested(self.now + 1, worm, channels);
+        }
+    }
+
     /// Decides where the first packet of a FIFO goes. Whether there is a way.
     fn decide(&mut self, input: usize) -> bool {
         let packet = self.inputs[input].front;
@@ -224,6 +235,10 @@ impl<O: Observer> SwitchEngine<'_, O> {
             (Memory::Central(_), true) => State::Admission,
             (Memory::Input(_), true) => State::Replicating,
         };
+        self.routed[input] = self.now;
+        if O::WAITS {
+            self.report_requests(packet, &wants, replicated);
+        }
         self.wants[input] = wants;
         if replicated && let Memory::Input(readers) = &mut self.memory {
             readers.begin(input, self.config.chunks(flits), self.wants[input].len());

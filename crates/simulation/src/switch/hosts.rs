@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use wormcast_network::NodeId;
+use wormcast_network::{ChannelId, NodeId};
 
 use super::{Source, SwitchEngine};
 use crate::config::StartupMode;
@@ -18,6 +18,16 @@ struct Host {
     preparing: Option<(u32, Cycle)>,
     /// Prepared worms, which wait for the injection channel.
     prepared: VecDeque<u32>,
+}
+
+/// A node's worms that have not entered the network, by slot.
+pub(super) struct Sender {
+    /// Those that are or will be ready, with when, in their order.
+    pub(super) waiting: Vec<(Cycle, u32)>,
+    /// The one in its startup.
+    pub(super) preparing: Option<u32>,
+    /// Those that wait for the injection channel.
+    pub(super) prepared: Vec<u32>,
 }
 
 /// All nodes as senders.
@@ -41,6 +51,18 @@ impl Hosts {
     /// Has a node looked at in a cycle.
     pub(super) fn wake(&mut self, node: u32, at: Cycle) {
         self.events.push(Reverse((at, node)));
+    }
+
+    /// What a node has to send.
+    pub(super) fn sender(&self, node: NodeId) -> Sender {
+        let Host { waiting, preparing, prepared } = &self.hosts[node.index()];
+        let mut waiting: Vec<(Cycle, u64, u32)> = waiting.iter().map(|worm| worm.0).collect();
+        waiting.sort_unstable();
+        Sender {
+            waiting: waiting.into_iter().map(|(ready, _, slot)| (ready, slot)).collect(),
+            preparing: preparing.map(|(slot, _)| slot),
+            prepared: prepared.iter().copied().collect(),
+        }
     }
 
     /// When something is next to happen.
@@ -72,6 +94,10 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 }
                 host.preparing = None;
                 host.prepared.push_back(slot);
+                if O::WAITS {
+                    let channel = ChannelId::new(injection as u32);
+                    self.observer.requested(now, self.worms[slot].id, &[channel]);
+                }
             }
             // On each port: a worm that is on its way, or about to be, keeps the only one.
             let free = serial || (self.lines[injection].source == Source::Idle && host.prepared.is_empty());

@@ -1,5 +1,6 @@
 //! The switch engine: buffered switches with multidestination worms, cycle by cycle (paper 4). `docs/switches.md` has its rules.
 
+mod at_end;
 mod central;
 mod config;
 mod cross;
@@ -19,10 +20,11 @@ use self::central::Central;
 pub use self::config::SwitchConfig;
 use self::hosts::Hosts;
 use self::input::Readers;
-use self::packets::{Course, Packets, Worm, Worms};
+use self::packets::{Course, Packet, Packets, Worm, Worms};
 use self::wiring::{Order, Wiring};
 use crate::engine::{Engine, Progress};
 use crate::observer::{Cycle, LatencyParts, Observer};
+use crate::run_end::{Held, WormAtEnd};
 use crate::selection::Selector;
 use crate::switching::{BranchTiming, Organization};
 
@@ -144,8 +146,9 @@ pub struct SwitchEngine<'a, O> {
     grant_order: Order,
     /// Outputs, the one that was given a packet least recently first.
     output_order: Order,
-    /// What each input's first packet is to have.
+    /// What each input's first packet is to have, and when that was decided.
     wants: Vec<Vec<Want>>,
+    routed: Vec<Cycle>,
     memory: Memory,
     decision: Decision,
     candidates: Vec<ChannelId>,
@@ -202,6 +205,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             grant_order: Order::new(&wiring.first_in),
             output_order: Order::new(&wiring.first_out),
             wants: vec![Vec::new(); channels],
+            routed: vec![0; channels],
             memory,
             decision: Decision::default(),
             candidates: Vec::new(),
@@ -402,11 +406,17 @@ impl<O: Observer> Engine for SwitchEngine<'_, O> {
         self.flit_hops
     }
 
-    fn each_held_link(&mut self, visit: &mut dyn FnMut(ChannelId, u32)) {
-        for &channel in self.active.iter().filter(|&&channel| (channel as usize) < self.wiring.links) {
+    fn each_held(&mut self, visit: &mut dyn FnMut(Held)) {
+        for &channel in &self.active {
             let line = &self.lines[channel as usize];
-            visit(ChannelId::new(channel), self.packets[line.packet].flits - line.left);
+            let Packet { worm, flits, .. } = self.packets[line.packet];
+            let (channel, worm) = (ChannelId::new(channel), self.worms[worm].id);
+            visit(Held { channel, virtual_channel: 0, worm, flits: flits - line.left });
         }
+    }
+
+    fn worms(&mut self) -> Vec<WormAtEnd> {
+        self.worms_at_end()
     }
 
     fn observer(&self) -> &O {

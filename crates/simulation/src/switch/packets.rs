@@ -1,5 +1,7 @@
 //! Worms, and the copies of them that are in or between switches.
 
+use std::collections::HashSet;
+
 use wormcast_multicast::Encoded;
 use wormcast_network::{ChannelId, NodeId};
 use wormcast_routing::node_set;
@@ -162,6 +164,12 @@ impl Worms {
 
     pub(super) fn remove(&mut self, slot: u32) {
         self.free.push(slot);
+    }
+
+    /// All of them, with their slots.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Worm)> {
+        let free: HashSet<u32> = self.free.iter().copied().collect();
+        (0u32..).zip(&self.list).filter(move |(slot, _)| !free.contains(slot))
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -4,7 +4,7 @@
 //! crosses it when it is granted. A router's buffer is empty once the branch that was granted last has taken all.
 
 use crate::core::arbiter::NONE;
-use crate::core::worm::{TreeRoute, UNKNOWN};
+use crate::core::worm::{TreeDelivery, TreeRoute, UNKNOWN};
 use crate::observer::Cycle;
 
 /// When a tree worm's channels were granted, and what follows from it.
@@ -100,5 +100,11 @@ impl CopyTimes {
     pub(super) fn entered(&self, vertex: usize, now: Cycle) -> u32 {
         let since = self.vertices.get(vertex).and_then(|vertex| vertex.enters).map_or(0, |enters| now - enters);
         since.min(Cycle::from(self.flits)) as u32
+    }
+
+    /// Flits that have crossed the consumption channel of a delivery in cycles before `now`, the last of them not among them.
+    pub(super) fn consumed(&self, delivery: &TreeDelivery, now: Cycle) -> u32 {
+        let to_come = delivery.departs.saturating_add(1).saturating_sub(now).min(Cycle::from(self.flits));
+        self.flits - to_come as u32
     }
 }

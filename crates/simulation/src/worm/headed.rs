@@ -189,13 +189,13 @@ impl HeadedTimes {
         self.data.header_holds(route, v, held_until, found);
     }
 
-    /// Flits that have entered each vertex in cycles before `now`.
-    pub(super) fn entered(&self, route: &TreeRoute, now: Cycle) -> Vec<u32> {
+    /// Flits that have entered each vertex in cycles before `now`, and data flits that have left it.
+    pub(super) fn crossed(&self, route: &TreeRoute, now: Cycle) -> (Vec<u32>, Vec<u32>) {
         let headed = |v: usize| self.vertices.get(v).map_or(&[][..], |at| &at.flits);
         let before = |v: usize, leaves_by: Cycle| headed(v).partition_point(|flit| flit.leaves <= leaves_by);
         let missing = |v: usize, until: Cycle| (headed(v).len() - before(v, until)) as u64;
-        let data = self.data.entered(route, now, missing);
+        let (data, left) = self.data.crossed(route, now, missing);
         let entered = |v: usize| headed(v).partition_point(|flit| flit.enters < now) as u32;
-        data.into_iter().enumerate().map(|(v, data)| data + entered(v)).collect()
+        (data.into_iter().enumerate().map(|(v, data)| data + entered(v)).collect(), left)
     }
 }

@@ -12,15 +12,16 @@ mod trees;
 use std::collections::VecDeque;
 
 use wormcast_multicast::Plan;
-use wormcast_network::{ChannelId, Network};
+use wormcast_network::Network;
 use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
-use crate::core::{Core, Event, Kind, Steps, run_until};
+use crate::core::{Core, Event, Kind, Search, Steps, run_until};
 use crate::engine::{Engine, EngineConfig, Progress};
 use crate::observer::{Cycle, Observer};
 use crate::result::Deadlock;
+use crate::run_end::{Held, WormAtEnd};
 use crate::switching::{Header, Replication};
 use copies::{CopyTimes, Granted};
 use headed::HeadedTimes;
@@ -211,6 +212,11 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         }
     }
 
+    fn find_dead(&self, search: &mut Search) {
+        let now = self.core.now;
+        self.core.find_dead(search, |slot| self.times[slot as usize].last_departure() < now);
+    }
+
     /// Reports all releases in earlier cycles that have not been reported.
     fn catch_up(&mut self) {
         let now = self.core.now;
@@ -254,9 +260,9 @@ impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
 
     fn find_deadlock(&mut self) -> Option<Deadlock> {
         self.catch_up();
-        let now = self.core.now;
         let mut search = std::mem::take(&mut self.core.search);
-        let found = self.core.find_deadlock(&mut search, |slot| self.times[slot as usize].last_departure() < now);
+        self.find_dead(&mut search);
+        let found = self.core.deadlock(&mut search);
         self.core.search = search;
         found
     }
@@ -315,38 +321,66 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
         self.core.reports.flit_hops
     }
 
-    fn each_held_link(&mut self, visit: &mut dyn FnMut(ChannelId, u32)) {
+    fn each_held(&mut self, visit: &mut dyn FnMut(Held)) {
         self.catch_up();
         let (now, config) = (self.core.now, self.core.config);
         for (worm, times) in self.core.worms.iter().zip(&self.times).filter(|(worm, _)| worm.live) {
+            let mut visit = |channel, virtual_channel, flits| {
+                visit(Held { channel, virtual_channel, worm: worm.id, flits });
+            };
             match (times, &worm.route) {
                 (Times::Path(times), Route::Path(route)) => {
-                    for (vertex, hop) in route.hops().filter(|&(vertex, _)| vertex > 1) {
-                        let pace = Pace { flits: worm.flits, buffer: config.buffer };
-                        visit(hop.entered_by, times.entered(route, vertex, now, pace));
+                    let pace = Pace { flits: worm.flits, buffer: config.buffer };
+                    let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
+                    for (vertex, hop) in route.hops() {
+                        if vertex > 0 {
+                            visit(hop.entered_by, hop.virtual_channel, times.entered(route, vertex, now, pace));
+                        }
+                        if hop.consumption != NONE {
+                            let consumed = times.passed_by(route, vertex, now, pace).saturating_sub(addresses);
+                            route.consumption(vertex).for_each(|channel| visit(channel, 0, consumed));
+                        }
                     }
                 }
                 (Times::Tree(_) | Times::Headed(_), Route::Tree(route)) => {
-                    if !route.vertices.iter().skip(2).any(|at| at.reserved) {
+                    if !route.vertices.iter().skip(1).any(|at| at.reserved) {
                         continue;
                     }
-                    let entered = match times {
-                        Times::Headed(times) => times.entered(route, now),
-                        Times::Tree(times) => times.entered(route, now, |_, _| 0),
+                    // Header flits that routers strip or send on to each other are not consumed.
+                    let (entered, data) = match times {
+                        Times::Headed(times) => times.crossed(route, now),
+                        Times::Tree(times) => times.crossed(route, now, |_, _| 0),
                         _ => continue,
                     };
-                    for (at, flits) in route.vertices.iter().zip(entered).skip(2).filter(|(at, _)| at.reserved) {
-                        visit(at.entered_by, flits);
+                    for (v, at) in route.vertices.iter().enumerate().skip(1) {
+                        if at.reserved {
+                            visit(at.entered_by, at.virtual_channel, entered[v]);
+                        }
+                        let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
+                        held.for_each(|delivery| visit(delivery.channel, 0, data[v]));
                     }
                 }
                 (Times::Copies(times), Route::Tree(route)) => {
-                    for (vertex, at) in route.vertices.iter().enumerate().skip(2).filter(|(_, at)| at.reserved) {
-                        visit(at.entered_by, times.entered(vertex, now));
+                    for (v, at) in route.vertices.iter().enumerate().skip(1) {
+                        if at.reserved {
+                            visit(at.entered_by, at.virtual_channel, times.entered(v, now));
+                        }
+                        let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
+                        held.for_each(|delivery| visit(delivery.channel, 0, times.consumed(delivery, now)));
                     }
                 }
                 _ => {}
             }
         }
+    }
+
+    fn worms(&mut self) -> Vec<WormAtEnd> {
+        self.catch_up();
+        let mut search = std::mem::take(&mut self.core.search);
+        self.find_dead(&mut search);
+        let worms = self.core.worms_at_end(&search);
+        self.core.search = search;
+        worms
     }
 
     fn observer(&self) -> &O {

@@ -166,7 +166,16 @@ impl PathTimes {
 
     /// Flits that have entered a vertex in cycles before `now`.
     pub(super) fn entered(&self, route: &PathRoute, vertex: u32, now: Cycle, pace: Pace) -> u32 {
-        let v = vertex - 1;
+        let left = self.passed_by(route, vertex - 1, now, pace);
+        if left == 0 { 0 } else { left + 1 - route.hop(vertex - 1).first }
+    }
+
+    /// The number of the last flit that has left a vertex in cycles before `now`; 0 if none has.
+    pub(super) fn passed_by(&self, route: &PathRoute, v: u32, now: Cycle, pace: Pace) -> u32 {
+        if self.passed == 0 {
+            // It holds a port and is still being prepared.
+            return 0;
+        }
         let known = route.last() + u32::from(route.complete);
         let room = |m: u32| (u64::from(m - v) * u64::from(pace.buffer)) as i64;
         // The greatest flit that no vertex ahead has held back until now.
@@ -176,6 +185,6 @@ impl PathTimes {
             let stripped = i64::from(route.hop(known - 1).first) - 1 + i64::from(self.strip_at < now);
             flit = flit.min(stripped + room(known));
         }
-        (flit - i64::from(route.hop(v).first) + 1) as u32
+        flit as u32
     }
 }

@@ -191,26 +191,35 @@ impl TreeTimes {
         self.last_departure
     }
 
-    /// Flits that have entered each vertex in cycles before `now`, without those in front of these, of which `missing` says how many
-    /// have not left a vertex up to and including a cycle: O(vertices x height).
+    /// Flits that have entered each vertex in cycles before `now`, and those that have left it, without those in front of these, of
+    /// which `missing` says how many have not left a vertex up to and including a cycle: O(vertices x height).
     ///
-    /// A flit enters a vertex when it leaves the parent: after it has left all ancestors, each a cycle earlier, and each held back
-    /// by all below it.
-    pub(super) fn entered(&self, route: &TreeRoute, now: Cycle, missing: impl Fn(usize, Cycle) -> u64) -> Vec<u32> {
+    /// A flit leaves a vertex after it has left all ancestors, each a cycle earlier, and each held back by all below it.
+    pub(super) fn crossed(
+        &self,
+        route: &TreeRoute,
+        now: Cycle,
+        missing: impl Fn(usize, Cycle) -> u64,
+    ) -> (Vec<u32>, Vec<u32>) {
         let vertices = route.vertices.len();
-        let mut count = vec![u64::from(self.flits); vertices];
-        let mut ancestor: Vec<u32> = route.vertices.iter().map(|vertex| vertex.parent).collect();
+        let mut left = vec![u64::from(self.flits); vertices];
+        let mut ancestor: Vec<u32> = (0..vertices as u32).collect();
         let mut passed = vec![0; vertices];
         let mut until = now.checked_sub(1);
         while ancestor.iter().any(|&ancestor| ancestor != NONE) {
             self.passed(route, until, &missing, &mut passed);
-            for (count, ancestor) in count.iter_mut().zip(&mut ancestor).filter(|(_, ancestor)| **ancestor != NONE) {
-                *count = (*count).min(passed[*ancestor as usize]);
+            for (left, ancestor) in left.iter_mut().zip(&mut ancestor).filter(|(_, ancestor)| **ancestor != NONE) {
+                *left = (*left).min(passed[*ancestor as usize]);
                 *ancestor = route.vertices[*ancestor as usize].parent;
             }
             until = until.and_then(|until| until.checked_sub(1));
         }
-        count.into_iter().map(|count| count as u32).collect()
+        let left: Vec<u32> = left.into_iter().map(|count| count as u32).collect();
+        let entered = route.vertices.iter().map(|vertex| match vertex.parent {
+            NONE => self.flits,
+            parent => left[parent as usize],
+        });
+        (entered.collect(), left)
     }
 
     /// The flits that the vertices below each one, and itself, have let leave it up to and including a cycle.

@@ -436,7 +436,7 @@ fn only_what_the_static_check_warns_of_deadlocks() {
                         let next = &deadlock.cycle[(i + 1) % deadlock.cycle.len()];
                         // Holds it, or is before it in the queue for a link.
                         let held = |wanted: &String| {
-                            let port = format!("{wanted}.");
+                            let port = format!("{wanted}[");
                             next.holds.iter().any(|held| held == wanted || held.starts_with(&port))
                                 || next.waits_for.contains(wanted) && wanted.contains("->")
                         };

@@ -17,4 +17,5 @@ mod switches;
 mod switches_equality;
 mod switches_stress;
 mod tree_safety;
+mod waits;
 mod zero_load;

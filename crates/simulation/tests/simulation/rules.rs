@@ -417,7 +417,7 @@ fn deadlock_is_reported_with_its_cycle_and_was_predicted() {
         let held = |wanted: &String| {
             next.holds
                 .iter()
-                .any(|held| held == wanted || held.strip_prefix(wanted.as_str()).is_some_and(|r| r.starts_with('.')))
+                .any(|held| held == wanted || held.strip_prefix(wanted.as_str()).is_some_and(|r| r.starts_with('[')))
         };
         let queued_behind = |wanted: &String| next.waits_for.contains(wanted);
         assert!(

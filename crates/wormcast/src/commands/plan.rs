@@ -9,8 +9,7 @@ use super::{network, one_of, topology_help, write_json};
 use crate::failure::Failure;
 use crate::multicast::{
     Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, Plan,
-    PlanSummary, PortModel, algorithm_by_name, algorithm_names, check_promise, node_name, own_revision, plan_dot,
-    plan_svg,
+    PlanSummary, PortModel, algorithm_by_name, algorithm_names, check_promise, own_revision, plan_dot, plan_svg,
 };
 use crate::network::{Network, parse_node, parse_node_list};
 use crate::routing::ROUTINGS;
@@ -202,7 +201,7 @@ fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix)
 
 fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
     let &Answer { network, algorithm, multicast, summary, exact, flit_bits } = answer;
-    let source = node_name(network, multicast.source());
+    let source = network.node_label(multicast.source());
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let destinations = count(multicast.destinations().len(), "destination");
     writeln!(
@@ -232,15 +231,15 @@ fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
         let flits = count(bits.div_ceil(flit_bits) as usize, "flit");
         writeln!(out, "{} header of {bits} bits, {flits} of {flit_bits} bits", encoding.name())?;
     }
-    let width = summary.worms.iter().map(|worm| node_name(network, worm.from).len()).max().unwrap_or(0).max(4);
+    let width = summary.worms.iter().map(|worm| network.node_label(worm.from).len()).max().unwrap_or(0).max(4);
     writeln!(out, "\nworm  {:<width$}  after  step  channels  visits", "from")?;
     let relays = answer.relays();
     for worm in &summary.worms {
-        let from = node_name(network, worm.from);
+        let from = network.node_label(worm.from);
         let after = worm.after.map_or_else(|| "-".to_owned(), |trigger| trigger.to_string());
         let visit = |node: &crate::network::NodeId| {
             let absorbed = if relays.binary_search(node).is_ok() { " (absorbed)" } else { "" };
-            format!("{}{absorbed}", node_name(network, *node))
+            format!("{}{absorbed}", network.node_label(*node))
         };
         let visits: Vec<String> = worm.visits.iter().map(visit).collect();
         writeln!(

@@ -1,7 +1,7 @@
 //! `wormcast routing`: whether worms can deadlock, and how far they go.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, ValueHint};
 
@@ -10,7 +10,7 @@ use super::plan::batch::plan_all;
 use super::{Format, network, one_of, topology_help, write_json};
 use crate::failure::Failure;
 use crate::multicast::{Algorithm, Options, add_plan, algorithm_by_name, algorithm_names};
-use crate::network::{ChannelId, MAX_PORTS, Network, RouterId};
+use crate::network::{ChannelId, HeatMapSvg, MAX_PORTS, Network};
 use crate::routing::{
     ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
     routing_by_name, witness_of_relation, witness_of_tables,
@@ -65,6 +65,14 @@ pub(crate) struct Arguments {
     /// Write the proof that unicasts cannot deadlock: a number for each channel that rises along every way, as CSV.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     numbering: Option<String>,
+    /// Write how many pairs of nodes' worms cross each channel, if all nodes send to all others, as CSV:
+    /// `channel,from,to,from_name,to_name,from_port,to_port,link,load`; `-`: to standard output, and nothing else.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    links: Option<PathBuf>,
+    /// Draw the same as an SVG picture of the network, in which lines are the darker and wider the more pairs cross them; `-`: to
+    /// standard output, and nothing else.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    heat_map: Option<PathBuf>,
     /// Consumption channels at every node: worms that deliver on their way hold one. Default: what the algorithm is defined with,
     /// or 4.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]
@@ -229,18 +237,56 @@ fn write_numbering(
     file: &str,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut lines = vec!["channel,from,to,number".to_owned()];
-    for channel in (0..network.routers() as u32).flat_map(|router| network.outputs(RouterId::new(router))) {
-        let (from, to) = (network.from(channel), network.to(channel));
+    let mut lines = vec!["channel,from,to,number,from_name,to_name,from_port,to_port,link".to_owned()];
+    for channel in network.channel_ids() {
+        let (from, to, ends) = (network.from(channel), network.to(channel), network.link_ends(channel));
         let number = numbering.number(channel).map_or_else(String::new, |number| number.to_string());
-        lines.push(format!("{channel},{from},{to},{number}"));
+        lines.push(format!("{channel},{from},{to},{number},{ends}"));
     }
     write_to(file, (lines.join("\n") + "\n").as_bytes(), out)
 }
 
+/// Writes the load of each channel as CSV, and as a picture.
+fn write_loads(
+    arguments: &Arguments,
+    network: &Network,
+    analysis: &Analysis,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if arguments.links.is_none() && arguments.heat_map.is_none() {
+        return Ok(());
+    }
+    let routing = &analysis.routing;
+    let Some(load) = analysis.link_load.as_ref().map(|load| &load.by_channel[..]) else {
+        return Err(Failure::BadInput(format!(
+            "worms of `{routing}` may cross a channel more than once, so its loads are not known: leave `--links` and `--heat-map` out"
+        )));
+    };
+    if let Some(path) = &arguments.links {
+        let mut lines = vec!["channel,from,to,from_name,to_name,from_port,to_port,link,load".to_owned()];
+        lines.extend(network.channel_ids().zip(load).map(|(channel, load)| {
+            let (from, to, ends) = (network.from(channel), network.to(channel), network.link_ends(channel));
+            format!("{channel},{from},{to},{ends},{load}")
+        }));
+        write_to(path, (lines.join("\n") + "\n").as_bytes(), out)?;
+    }
+    if let Some(path) = &arguments.heat_map {
+        let title = format!("{routing} on {}: pairs of nodes whose worms cross each channel", network.name());
+        let digits = if load.iter().all(|load| load.fract() == 0.0) { 0 } else { 2 };
+        let picture = HeatMapSvg { network, loads: load, title: &title, digits }.to_string();
+        write_to(path, picture.as_bytes(), out)?;
+    }
+    Ok(())
+}
+
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let outputs = [("--export", &arguments.export), ("--numbering", &arguments.numbering)];
-    let data_on_output = check_one_output(outputs.map(|(option, file)| (option, file.as_deref().map(Path::new))))?;
+    let outputs = [
+        ("--export", arguments.export.as_deref().map(Path::new)),
+        ("--numbering", arguments.numbering.as_deref().map(Path::new)),
+        ("--links", arguments.links.as_deref()),
+        ("--heat-map", arguments.heat_map.as_deref()),
+    ];
+    let data_on_output = check_one_output(outputs)?;
     let network = network(&arguments.topology)?;
     let (analysis, numbering) = match (&arguments.tables, &arguments.algorithm) {
         (Some(file), _) => analyse_forwarding(arguments, &network, file)?,
@@ -254,6 +300,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         Format::Json => write_json(&mut summary, &analysis)?,
     }
     drop(summary);
+    write_loads(arguments, &network, &analysis, out)?;
     match (&arguments.numbering, numbering) {
         (None, _) => Ok(()),
         (Some(file), Some(numbering)) => write_numbering(&network, &numbering, file, out),

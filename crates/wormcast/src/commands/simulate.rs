@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -9,16 +10,19 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::experiment::{ExperimentArguments, warn_of_idle};
-use super::output::{check_one_output, is_output, summary, write_to};
+use super::output::summary;
 use super::{Format, write_figure, write_json};
 use crate::failure::Failure;
-use crate::lab::{PointSpec, check_file};
-use crate::network::{ChannelSpace, input_name};
+use crate::lab::PointSpec;
+use crate::network::{ChannelId, input_name};
 use crate::program;
 use crate::routing::{Resource, synchronous_deadlock};
-use crate::simulation::{
-    BufferLog, ChannelUse, DeliveryLog, Distribution, Mode, RunResult, Scenario, Timeline, simulate, simulate_observed,
-};
+use crate::simulation::{Cycle, Distribution, RunResult, Scenario};
+use at_end::{AtEnd, BusyLink};
+use outputs::{check_outputs, observed, window};
+
+mod at_end;
+mod outputs;
 
 /// Simulate one configuration of an experiment file.
 ///
@@ -39,6 +43,10 @@ pub(crate) struct Arguments {
     /// Write a timeline that Perfetto (ui.perfetto.dev) opens; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
+    /// Only these cycles of the timeline, from FROM up to, not including, TO; one of them may be left out. What overlaps with them is
+    /// shown.
+    #[arg(long, value_name = "FROM:TO", value_parser = window, requires = "timeline")]
+    timeline_window: Option<Range<Cycle>>,
     /// Write every delivery as CSV: message,source,destination,generated,delivered, times in cycles; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     deliveries: Option<PathBuf>,
@@ -49,6 +57,14 @@ pub(crate) struct Arguments {
     /// Write what the buffers of buffered switches hold, in every 64th cycle, as CSV: cycle,switch,flits; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     buffers: Option<PathBuf>,
+    /// Write all worms that are there when the run ends, with what each holds, what it waits for since when, who has that, and
+    /// whether it waits for ever: as JSON, or as a picture if FILE ends in `.svg`, or for Graphviz if it ends in `.dot`; `-`: to
+    /// standard output.
+    #[arg(long, value_name = "FILE")]
+    waits: Option<PathBuf>,
+    /// Draw how busy each link was in the measured part of the run, as an SVG picture of the network; `-`: to standard output.
+    #[arg(long, value_name = "FILE")]
+    heat_map: Option<PathBuf>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -72,6 +88,8 @@ struct Report<'a> {
     algorithm: &'a str,
     #[serde(flatten)]
     result: &'a RunResult,
+    /// The links that were crossed by the most flits in the measured window.
+    busiest_links: &'a [BusyLink],
     /// What the static analysis says of all worms that the algorithm may send; null if the network is too large for it.
     static_check: Option<&'a StaticCheck>,
 }
@@ -82,6 +100,9 @@ struct StaticCheck {
     deadlock_free: bool,
     /// The links of a cycle of dependencies.
     cycle: Option<Vec<[u32; 2]>>,
+    /// The same as users write them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycle_names: Option<Vec<String>>,
 }
 
 impl StaticCheck {
@@ -94,8 +115,8 @@ impl StaticCheck {
             return None;
         }
         let config = scenario.engine_config();
-        let link = |resource: Resource| match resource {
-            Resource::Channel(channel) => Some([network.from(channel).raw(), network.to(channel).raw()]),
+        let link = |resource: &Resource| match *resource {
+            Resource::Channel(channel) => Some(channel),
             Resource::Consumption(_) => None,
         };
         let algorithm = scenario.algorithm();
@@ -109,9 +130,12 @@ impl StaticCheck {
                 dependencies.deadlock(config.ports.consumption)
             }
         };
+        let cycle: Option<Vec<ChannelId>> = found.map(|cycle| cycle.iter().filter_map(link).collect());
+        let ends = |&channel: &ChannelId| [network.from(channel).raw(), network.to(channel).raw()];
         Some(Self {
-            deadlock_free: found.is_none(),
-            cycle: found.map(|cycle| cycle.into_iter().filter_map(link).collect()),
+            deadlock_free: cycle.is_none(),
+            cycle: cycle.as_ref().map(|cycle| cycle.iter().map(ends).collect()),
+            cycle_names: cycle.map(|cycle| cycle.into_iter().map(|channel| network.link_label(channel)).collect()),
         })
     }
 }
@@ -167,50 +191,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
 
     // Said before the run, which may take long.
     let data_on_output = check_outputs(arguments, &scenario)?;
-    let network = scenario.network();
-    let space = ChannelSpace::new(network, scenario.engine_config().ports);
-    let timeline = || Timeline::new(network, space, scenario.cycle_ns(), scenario.engine_config().startup);
-    let mut observer = (
-        arguments.timeline.as_ref().map(|_| timeline()),
-        (
-            arguments.deliveries.as_ref().map(|_| DeliveryLog::default()),
-            (
-                arguments.channels.as_ref().map(|_| ChannelUse::new(network, space)),
-                arguments.buffers.as_ref().map(|_| BufferLog::default()),
-            ),
-        ),
-    );
-    let (engine, seed) = (point.spec.engine.into(), point.spec.seed);
-    let result = match &observer {
-        // An engine compiled for no observer does not even ask.
-        (None, (None, (None, None))) => simulate(&scenario, engine, seed),
-        _ => simulate_observed(&scenario, engine, seed, &mut observer),
-    };
+    let mut end = AtEnd::new(arguments);
+    let result = observed(arguments, &scenario, (point.spec.engine.into(), point.spec.seed), &mut end, out)?;
     let result = result.map_err(|error| match experiment.explain(&point, &error) {
         Some(diagnostic) => Failure::diagnostic(diagnostic),
         None => Failure::bad_input(error),
     })?;
-
-    if let (Some(path), Some(timeline)) = (&arguments.timeline, &observer.0) {
-        let mut json = Vec::new();
-        timeline.write_json(&mut json)?;
-        write_to(path, &json, out)?;
-    }
-    if let (Some(path), Some(log)) = (&arguments.deliveries, &observer.1.0) {
-        let mut csv = Vec::new();
-        log.write_csv(&mut csv)?;
-        write_to(path, &csv, out)?;
-    }
-    if let (Some(path), Some(channels)) = (&arguments.channels, &observer.1.1.0) {
-        let mut csv = Vec::new();
-        channels.write_csv(&mut csv)?;
-        write_to(path, &csv, out)?;
-    }
-    if let (Some(path), Some(buffers)) = (&arguments.buffers, &observer.1.1.1) {
-        let mut csv = Vec::new();
-        buffers.write_csv(&mut csv)?;
-        write_to(path, &csv, out)?;
-    }
+    let title = format!("{} on {}", point.spec.algorithm, input_name(&point.spec.topology));
+    end.write(arguments, &scenario, &title, out)?;
+    let busiest = end.busiest(scenario.network());
     let mut summary = summary(data_on_output, out);
     match arguments.format {
         Format::Json => {
@@ -219,14 +208,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                 topology: &point.spec.topology,
                 algorithm: &point.spec.algorithm,
                 result: &result,
+                busiest_links: &busiest,
                 static_check: check.as_ref(),
             };
             write_json(&mut summary, &report)?;
         }
-        Format::Text => {
-            let topology = input_name(&point.spec.topology);
-            write_text(&mut summary, topology, &point.spec.algorithm, &result, scenario.cycle_ns())?;
-        }
+        Format::Text => write_text(&mut summary, &title, (&result, &busiest[..]), scenario.cycle_ns())?,
     }
     summary.flush()?;
     drop(summary);
@@ -234,50 +221,27 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     match &result.deadlock {
         None => Ok(()),
         Some(deadlock) => Err(Failure::Failed(format!(
-            "deadlock in cycle {}: {} worms wait for each other for ever",
-            deadlock.at, deadlock.dead
+            "deadlock in cycle {}: {} worms wait for each other for ever{}",
+            deadlock.at,
+            deadlock.dead,
+            if arguments.waits.is_some() {
+                ""
+            } else {
+                "; `--waits FILE` writes who waits for whom, `FILE.svg` as a picture"
+            }
         ))),
     }
 }
 
-/// Whether the files that are asked for can be written, and there is something to write; whether one is standard output.
-fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Failure> {
-    let outputs = [
-        ("--timeline", &arguments.timeline),
-        ("--deliveries", &arguments.deliveries),
-        ("--channels", &arguments.channels),
-        ("--buffers", &arguments.buffers),
-    ];
-    if arguments.buffers.is_some() && scenario.switch_config().is_none() {
-        let message = "`--buffers` writes what buffered switches hold: set `switching.model` to `central-buffer` or `input-buffer`";
-        return Err(Failure::BadInput(message.to_owned()));
-    }
-    if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
-        let message =
-            format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
-        return Err(Failure::BadInput(message));
-    }
-    for (position, (option, path)) in outputs.iter().enumerate() {
-        let Some(path) = path.as_ref().filter(|path| !is_output(path)) else { continue };
-        if let Some((other, _)) = outputs[..position].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
-            let message = format!("`{other}` and `{option}` both name `{}`: choose two files", path.display());
-            return Err(Failure::BadInput(message));
-        }
-        check_file(path).map_err(Failure::failed)?;
-    }
-    check_one_output(outputs.iter().map(|(option, path)| (*option, path.as_deref())))
-}
-
 fn write_text(
     out: &mut dyn Write,
-    topology: &str,
-    algorithm: &str,
-    result: &RunResult,
+    title: &str,
+    (result, busiest): (&RunResult, &[BusyLink]),
     cycle_ns: f64,
 ) -> Result<(), Failure> {
     let messages = result.messages;
     if let Some(plan) = &result.plan {
-        writeln!(out, "{algorithm} on {topology}, seed {}, planned only", result.seed)?;
+        writeln!(out, "{title}, seed {}, planned only", result.seed)?;
         write_figure(out, "messages", format!("{} planned", messages.measured))?;
         write_figure(out, "steps", format!("{:.2}", plan.steps))?;
         write_figure(out, "startups", format!("{:.2} a node, {} for the busiest", plan.mean_startups, plan.startups))?;
@@ -285,7 +249,7 @@ fn write_text(
         write_figure(out, "contention", format!("in {:.1}% of the plans", plan.contention * 100.0))?;
         return Ok(());
     }
-    writeln!(out, "{algorithm} on {topology}, seed {}, {} engine", result.seed, result.engine)?;
+    writeln!(out, "{title}, seed {}, {} engine", result.seed, result.engine)?;
     write_figure(out, "cycles", format!("{}, the first {} as warm-up", result.cycles, result.warmup))?;
     write_figure(
         out,
@@ -301,6 +265,8 @@ fn write_text(
     }
     if result.saturated {
         write_figure(out, "saturated", "yes: messages pile up, and the latencies are lower bounds")?;
+    } else if result.trend == Some(true) {
+        write_figure(out, "window", "too short: the mean latency depends on it; set more `run.messages`")?;
     }
     let latency =
         |distribution: &Distribution| match (distribution.mean, distribution.p50, distribution.p99, distribution.max) {
@@ -343,6 +309,12 @@ fn write_text(
             result.links.blocked * 100.0
         ),
     )?;
+    if !busiest.is_empty() {
+        writeln!(out, "  The busiest channels:")?;
+    }
+    for link in busiest {
+        writeln!(out, "    {:>5.1}%  {}", link.busy * 100.0, link.label)?;
+    }
     if let Some(buffers) = &result.buffers {
         let text = format!(
             "{:.1}% taken, {:.1} flits a switch, {} at most",
@@ -357,12 +329,12 @@ fn write_text(
         for worm in &deadlock.cycle {
             writeln!(
                 out,
-                "    worm {} (message {}) at router {} holds {} and waits for {}",
+                "    worm {} (message {}) at {} holds {} and waits for {}",
                 worm.worm,
                 worm.message,
-                worm.header_at,
-                worm.holds.join(", "),
-                worm.waits_for.join(" or ")
+                worm.router,
+                worm.holds.join("; "),
+                worm.waits_for.join("; ")
             )?;
         }
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use wormcast::multicast::ALGORITHMS;
 
+use crate::folder::Folder;
 use crate::wormcast;
 
 /// The kinds of `dstm-tarjan`, which differ in how they choose among sets of trees.
@@ -34,4 +35,25 @@ fn pictures_are_what_the_program_draws() {
         assert!(listed.contains(&file.as_str()), "docs/images/commands.txt has no picture of `{name}`");
         assert!(page.contains(&format!("](images/{file})")), "docs/algorithms.md does not show {file}");
     }
+}
+
+/// The picture of a deadlock in docs/commands.md: the run ends with exit code 1, so it is no line of the list.
+#[test]
+fn the_picture_of_waits_is_what_the_program_draws() {
+    let file = r#"
+topology = "mesh:8x8"
+algorithm = "dual-path"
+seed = 4
+switching = { buffer = 1, injection_ports = 1, consumption_ports = 1 }
+timing = { startup = 0, routing_delay = 1 }
+traffic = { arrivals = { process = "burst", sources = 16 }, length = 40, multicast = { destinations = 8 } }
+run = { mode = "finite", messages = 16 }
+"#;
+    let folder = Folder::with(&[("x.toml", file)]);
+    assert_eq!(folder.run(&["simulate", "x.toml", "--waits", "waits.svg"]).code, 1);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/images/waits.svg");
+    if std::env::var_os("WORMCAST_DRAW").is_some() {
+        fs::write(&path, folder.read("waits.svg")).expect("the picture is written");
+    }
+    assert!(fs::read_to_string(&path).expect("the picture") == folder.read("waits.svg"), "WORMCAST_DRAW=1 replaces it");
 }

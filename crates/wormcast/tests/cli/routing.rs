@@ -11,7 +11,10 @@ fn analyse(arguments: &[&str]) -> serde_json::Value {
 
 #[test]
 fn a_safe_routing() {
-    let analysis = analyse(&["mesh:4x4", "--routing", "negative-first"]);
+    let mut analysis = analyse(&["mesh:4x4", "--routing", "negative-first"]);
+    let load = analysis["link_load"].take();
+    // 16 x 15 pairs, 8/3 hops each, over 48 channels.
+    assert!((load["mean"].as_f64().unwrap() - 40.0 / 3.0).abs() < 1e-9, "{load}");
     let expected = json!({
         "topology": "mesh:4x4", "routing": "negative-first", "consumption_ports": 4,
         "deadlock_free": true, "cycle": null, "resources": null, "closed_by": null, "connected": true,
@@ -65,7 +68,8 @@ fn tables_are_analysed_and_repaired() {
             .starts_with("Unicast lids [0-18] of switch Lid 13 guid 0x0000000000200000 ('rack1'):\n")
     );
     let proof = folder.read("proof.csv");
-    assert_eq!((proof.lines().count(), proof.lines().next()), (13, Some("channel,from,to,number")));
+    let heading = "channel,from,to,number,from_name,to_name,from_port,to_port,link";
+    assert_eq!((proof.lines().count(), proof.lines().next()), (13, Some(heading)));
     let repaired = run(&["--tables", "repaired.lfts", "--format", "json"]).json();
     assert_eq!((&repaired["deadlock_free"], &repaired["connected"]), (&json!(true), &json!(true)));
     // In the other form, and back.
@@ -88,6 +92,10 @@ tables on mesh:3
     channel 1 -> 0: 0 to 2, 1 to 2
   connected         no
   link load         mean 0.75, largest 1.00 pairs a channel
+  The most loaded channels:
+    1.00  channel 0 -> 1
+    1.00  channel 1 -> 0
+    1.00  channel 2 -> 1
   entries           9
   undelivered       3 of 6 pairs
   forwarding loops  1
@@ -100,6 +108,53 @@ tables on mesh:3
     to node 2: channel 0 -> 1, channel 1 -> 0
 ";
     assert_eq!(folder.run(&["routing", "--topology", "mesh:3", "--tables", "x.txt"]).success(), expected);
+}
+
+/// Every channel with the names and ports of both its ends and its load, parallel ones apart; the most loaded in the text; a picture.
+#[test]
+fn links_are_named_with_their_loads() {
+    let folder = Folder::with(&[]);
+    let run = |topology: &str, routing: &str, more: &[&str]| {
+        folder.run(&[&["routing", "--topology", topology, "--routing", routing], more].concat())
+    };
+    let files = ["--links", "links.csv", "--heat-map", "map.svg"];
+    let text = run("mesh:4x1", "e-cube", &files).success();
+    let expected = "\
+channel,from,to,from_name,to_name,from_port,to_port,link,load
+0,0,1,\"0,0\",\"1,0\",,,,3
+1,1,0,\"1,0\",\"0,0\",,,,3
+2,1,2,\"1,0\",\"2,0\",,,,4
+3,2,1,\"2,0\",\"1,0\",,,,4
+4,2,3,\"2,0\",\"3,0\",,,,3
+5,3,2,\"3,0\",\"2,0\",,,,3
+";
+    assert_eq!(folder.read("links.csv"), expected);
+    let list = "  link load         mean 3.33, largest 4.00 pairs a channel\n  The most loaded channels:\n    4.00  channel 1,0 -> 2,0\n    4.00  channel 2,0 -> 1,0\n    3.00  channel 0,0 -> 1,0\n";
+    assert!(text.contains(list), "{text}");
+    let map = folder.read("map.svg");
+    assert!(map.starts_with("<svg ") && map.contains(">4  1,0 -&gt; 2,0</text>"), "{map}");
+    // Both links between two routers, each way.
+    run("torus:2x1", "up-down", &["--links", "links.csv"]).success();
+    let csv = folder.read("links.csv");
+    let parallel: Vec<&str> = csv.lines().filter(|line| line.contains(",0,1,")).collect();
+    assert_eq!(parallel, ["0,0,1,\"0,0\",\"1,0\",,,1,0.5", "1,0,1,\"0,0\",\"1,0\",,,2,0.5"]);
+    // All alike: there is no most loaded one.
+    assert!(!run("torus:3x3", "e-cube", &[]).success().contains("most loaded"));
+    let json = run("mesh:4x1", "e-cube", &["--format", "json"]).json();
+    let first = &json["link_load"]["most_loaded"][0];
+    assert_eq!((&first["channel"], &first["load"]), (&json!([1, 2]), &json!(4.0)));
+    let fabric = wormcast(&[
+        "routing",
+        "--topology",
+        "../../examples/fabric.net",
+        "--tables",
+        "../../examples/fabric.lfts",
+        "--links",
+        "-",
+    ]);
+    let text = fabric.success();
+    assert!(text.starts_with("channel,from,to,"), "{text}");
+    assert!(text.contains(",rack1,rack2,2,1,,") && text.contains(",rack1,rack6,1,2,,"), "{text}");
 }
 
 /// Two trees that hold what the other waits for, and unicasts that could not.
@@ -193,10 +248,10 @@ fn text_spells_the_cycle_out() {
 column-path, routed by e-cube on mesh:4x4
   deadlock-free     no
   A cycle, in which each may be held by a worm that waits for the next:
-    channel 0 -> 4
-    consumption channels of node 4
-    channel 4 -> 0
-    consumption channels of node 0
+    channel 0,0 -> 0,1
+    consumption channels of node 0,1
+    channel 0,1 -> 0,0
+    consumption channels of node 0,0
   consumption ports 1
   connected         yes
   diameter          6
@@ -208,12 +263,16 @@ column-path, routed by e-cube on mesh:4x4
 /// A ring of five in which no worm passes through router 0.
 #[test]
 fn turn_prohibition_on_a_ring() {
-    let analysis = analyse(&["torus:5", "--routing", "turn-prohibition"]);
+    let mut analysis = analyse(&["torus:5", "--routing", "turn-prohibition"]);
+    let most_loaded = analysis["link_load"]["most_loaded"].take();
+    assert_eq!(most_loaded[0], json!({"channel": [1, 2], "load": 4.0}));
+    assert_eq!(most_loaded.as_array().unwrap().len(), 10);
     let expected = json!({
         "topology": "torus:5", "routing": "turn-prohibition", "consumption_ports": 4,
         "deadlock_free": true, "cycle": null, "resources": null, "closed_by": null, "connected": true,
         "turns": 5, "prohibited": [[1, 0, 4]], "fraction": 0.2, "irreducible": true,
-        "average_distance": 1.6, "node_distance": 1.6, "diameter": 3, "link_load": {"mean": 3.2, "max": 4.0},
+        "average_distance": 1.6, "node_distance": 1.6, "diameter": 3,
+        "link_load": {"mean": 3.2, "max": 4.0, "most_loaded": null},
     });
     assert_eq!(analysis, expected);
 }
@@ -231,17 +290,28 @@ up-down-deterministic on mesh:3x2
   diameter          3
   average distance  1.667
   link load         mean 3.57, largest 6.00 pairs a channel
+  The most loaded channels:
+    6.00  channel 0,0 -> 1,0
+    6.00  channel 1,0 -> 2,0
+    5.00  channel 0,1 -> 0,0
+    4.00  channel 1,0 -> 0,0
+    4.00  channel 2,0 -> 1,0
+    4.00  channel 1,1 -> 0,1
+    4.00  channel 2,1 -> 1,1
+    3.00  channel 0,0 -> 0,1
+    3.00  channel 1,0 -> 1,1
+    3.00  channel 2,0 -> 2,1
   turns             10
   prohibited turns  2 (20.0%)
   irreducible       yes
   Prohibited, both ways:
-    1 - 4 - 3
-    2 - 5 - 4
+    1,0 - 1,1 - 0,1
+    2,0 - 2,1 - 1,1
 ";
     assert_eq!(text("0"), expected);
     assert_eq!(text("smallest-id"), expected);
     assert_eq!(text("0,0"), expected);
-    assert!(text("maximum-degree").contains("    0 - 3 - 4\n    2 - 5 - 4\n"));
+    assert!(text("maximum-degree").contains("    0,0 - 0,1 - 1,1\n    2,0 - 2,1 - 1,1\n"));
 }
 
 #[test]

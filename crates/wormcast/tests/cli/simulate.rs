@@ -135,13 +135,58 @@ fn the_timeline_is_a_trace_event_file() {
     for pair in slices.windows(2) {
         assert!((pair[0].0, pair[0].1) != (pair[1].0, pair[1].1) || pair[0].3 <= pair[1].2 + 1e-9, "{pair:?}");
     }
-    // 5 startups; links 3 + 1 + 2 + 2 + 1; an injection and a consumption channel a worm.
-    assert_eq!(slices.len(), 5 + 9 + 10);
+    // 5 startups; links 3 + 1 + 2 + 2 + 1; an injection and a consumption channel a worm; two waits.
+    assert_eq!(slices.len(), 5 + 9 + 10 + 2);
     let held = named("X").into_iter().find(|s| s["args"]["from_cycle"] == 213 && s["name"] == "worm 4").unwrap();
     assert_eq!((&held["args"]["to_cycle"], &held["args"]["flits"]), (&json!(224), &json!(8)));
     assert_eq!(named("i").len(), 5);
     let delivered: Vec<_> = named("i").iter().map(|event| event["args"]["cycle"].as_u64().unwrap()).collect();
     assert_eq!(delivered.iter().max(), Some(&235));
+}
+
+/// A window shows what overlaps with it and nothing else, and changes no result.
+#[test]
+fn a_timeline_has_a_window() {
+    let folder = by_hand();
+    let run = |window: &[&str]| {
+        let printed = folder.run(&[&["simulate", "x.toml", "--timeline", "out.json"], window].concat()).success();
+        let timeline: Value = serde_json::from_str(&folder.read("out.json")).expect("valid JSON");
+        let events = timeline["traceEvents"].as_array().expect("events").clone();
+        let mut times: Vec<(u64, u64)> = Vec::new();
+        let mut tracks = std::collections::HashSet::new();
+        let mut named = std::collections::HashSet::new();
+        for event in &events {
+            let arguments = &event["args"];
+            let track = (event["pid"].as_u64(), event["tid"].as_u64());
+            let cycle = |key: &str| arguments[key].as_u64();
+            match (event["ph"].as_str(), event["name"] == "process_name") {
+                (Some("M"), true) => continue,
+                (Some("M"), false) => drop(named.insert(track)),
+                _ => drop(tracks.insert(track)),
+            }
+            times.extend(cycle("from_cycle").zip(cycle("to_cycle")));
+            // Startups take 10 cycles, deliveries none.
+            let lasts = if event["ph"] == "X" { 10 } else { 1 };
+            times.extend(cycle("cycle").map(|at| (at, at + lasts)));
+        }
+        assert_eq!(tracks, named, "the tracks that have events have names");
+        times.sort_unstable();
+        (printed, times)
+    };
+    let (printed, all) = run(&[]);
+    assert_eq!(all.len(), 5 + 9 + 10 + 5 + 2);
+    for (window, from, to) in [("105:130", 105, 130), (":124", 0, 124), ("224:", 224, u64::MAX), ("50:90", 50, 90)] {
+        let within: Vec<_> = all.iter().copied().filter(|&(start, end)| start < to && end > from).collect();
+        assert_eq!(run(&["--timeline-window", window]), (printed.clone(), within), "{window}");
+    }
+    for (window, said) in
+        [("7", "expected two cycles"), ("9:x", "`x` is no cycle"), ("9:9", "it ends before it starts")]
+    {
+        let error = folder.run(&["simulate", "x.toml", "--timeline", "t", "--timeline-window", window]).bad_input();
+        assert!(error.contains(said), "{error}");
+    }
+    let alone = folder.run(&["simulate", "x.toml", "--timeline-window", "1:2"]).bad_input();
+    assert!(alone.contains("--timeline <FILE>"), "{alone}");
 }
 
 /// Two worms in one column, up and down, each stopping where the other must.
@@ -160,10 +205,12 @@ fn a_deadlock_is_reported_with_its_cycle_and_a_warning() {
     let deadlock = &report["deadlock"];
     assert_eq!(deadlock["dead"], 2);
     let member = |id: usize| deadlock["cycle"].as_array().unwrap().iter().find(|worm| worm["worm"] == id).unwrap();
-    assert_eq!((&member(0)["header_at"], &member(0)["waits_for"]), (&json!(8), &json!(["consumption 8"])));
-    assert_eq!((&member(1)["header_at"], &member(1)["waits_for"]), (&json!(4), &json!(["consumption 4"])));
+    assert_eq!((&member(0)["header_at"], &member(0)["waits_for"]), (&json!(8), &json!(["consumption 0,2"])));
+    assert_eq!((&member(1)["header_at"], &member(1)["waits_for"]), (&json!(4), &json!(["consumption 0,1"])));
+    assert_eq!((&member(0)["router"], &member(1)["router"]), (&json!("0,2"), &json!("0,1")));
     let holds = |id: usize, channel: &str| member(id)["holds"].as_array().unwrap().contains(&json!(channel));
-    assert!(holds(0, "consumption 4.0") && holds(0, "4->8") && holds(1, "consumption 8.0") && holds(1, "8->4"));
+    assert!(holds(0, "consumption 0,1[0]") && holds(0, "0,1 -> 0,2"));
+    assert!(holds(1, "consumption 0,2[0]") && holds(1, "0,2 -> 0,1"));
     assert_eq!(report["messages"], json!({"generated": 2, "delivered": 0, "in_flight": 2, "measured": 0}));
     assert_eq!((&report["latency"]["last"]["mean"], &report["latency"]["last"]["max"]), (&Value::Null, &Value::Null));
     assert_eq!(report["static_check"]["deadlock_free"], false);
@@ -174,6 +221,148 @@ fn a_deadlock_is_reported_with_its_cycle_and_a_warning() {
     let report = simulate("2").json();
     assert_eq!((&report["deadlock"], &report["messages"]["delivered"]), (&Value::Null, &json!(2)));
     assert_eq!(report["static_check"], json!({"deadlock_free": true, "cycle": null}));
+}
+
+/// Who waits for whom when a run ends: as data, the same on both engines, and as pictures, in a deadlock and without one.
+#[test]
+fn waits_are_written_as_data_and_as_pictures() {
+    let messages = format!("{DEADLOCK}3 0,0 40 0,3\n");
+    let folder = Folder::with(&[("x.toml", BY_HAND), ("messages.txt", &messages)]);
+    let run = |engine: &str, file: &str| {
+        let set = ["--set", "algorithm=column-path", "--set", "switching.consumption_ports=1", "--engine", engine];
+        let outcome = folder.run(&[&["simulate", "x.toml", "--waits", file], &set[..]].concat());
+        assert_eq!(outcome.code, 1, "{outcome:?}");
+        outcome
+    };
+    run("flit", "flit.json");
+    run("worm", "worm.json");
+    assert_eq!(folder.read("flit.json"), folder.read("worm.json"));
+    let worms: Value = serde_json::from_str(&folder.read("flit.json")).expect("valid JSON");
+    let [first, second, third] = &worms.as_array().unwrap()[..] else { panic!("three worms: {worms}") };
+    let dead: Vec<bool> = [first, second, third].map(|worm| worm["deadlocked"].as_bool().unwrap()).to_vec();
+    // The third waits for the first to leave its injection channel: as long as that is there, so is it.
+    assert_eq!(dead, [true, true, true]);
+    assert_eq!((&first["worm"], &first["message"], &first["source"]), (&json!(0), &json!(0), &json!(0)));
+    assert_eq!((&first["destinations"], &first["destination_names"]), (&json!([4, 8]), &json!(["0,1", "0,2"])));
+    // Prepared in 10; headers ask in 13, 16 and 19 and are granted at once but for the last, which both want in the same cycle.
+    assert_eq!((&first["since"], &second["since"], &third["since"]), (&json!(19), &json!(19), &json!(20)));
+    let waits = |worm: &Value| worm["waits_for"].as_array().unwrap().clone();
+    let wait = &waits(first)[0];
+    assert_eq!((&wait["kind"], &wait["name"], &wait["at"]), (&json!("consumption"), &json!("0,2"), &json!("0,2")));
+    assert_eq!(
+        (&wait["worms"], &waits(second)[0]["worms"], &waits(third)[0]["worms"]),
+        (&json!([1]), &json!([0]), &json!([0]))
+    );
+    let links: Vec<_> = first["holds"].as_array().unwrap().iter().filter(|held| held["kind"] == "link").collect();
+    let ends: Vec<_> =
+        links.iter().map(|held| (held["from"].as_str().unwrap(), held["to"].as_str().unwrap())).collect();
+    assert_eq!(ends, [("0,0", "0,1"), ("0,1", "0,2")]);
+
+    let outcome = run("worm", "waits.svg");
+    assert!(!outcome.stderr.contains("--waits FILE"), "{outcome:?}");
+    let svg = folder.read("waits.svg");
+    assert!(
+        svg.starts_with("<svg ") && svg.contains("3 worms wait for ever; 2 of them in a cycle come first"),
+        "{svg}"
+    );
+    assert!(svg.contains("worm 0 from 0,0 to 0,1; 0,2: waits at 0,2 since 19 for consumption 0,2 (worm 1)"), "{svg}");
+    run("worm", "waits.dot");
+    let dot = folder.read("waits.dot");
+    assert!(dot.contains("w0 -> w1 [label=\"consumption 0,2, since 19\", color=red, penwidth=2];"), "{dot}");
+    assert!(dot.contains("w2 -> w0 [label=\"injection 0,0, since 20\", color=red];"), "{dot}");
+
+    // With enough channels nothing is left at the end; before it, worms are on their way and wait for nobody for ever.
+    let enough = ["--set", "algorithm=column-path", "--set", "switching.consumption_ports=2", "--waits", "-"];
+    let text = folder.run(&[&["simulate", "x.toml"], &enough[..]].concat()).success();
+    assert!(text.starts_with("[\n]\n"), "{text}");
+    let cut = folder.run(&[&["simulate", "x.toml", "--set", "run.max_cycles=30"], &enough[..]].concat()).success();
+    let worms: Value = serde_json::from_str(&cut[..cut.find("\n]").unwrap() + 2]).expect("valid JSON");
+    assert_eq!(worms.as_array().unwrap().len(), 3);
+    assert!(worms.as_array().unwrap().iter().all(|worm| worm["deadlocked"] == false), "{worms}");
+}
+
+/// Waits have tracks in the timeline, and a deadlock is a line across all of them.
+#[test]
+fn the_timeline_shows_waits_and_the_deadlock() {
+    let folder = Folder::with(&[("x.toml", BY_HAND), ("messages.txt", MESSAGES), ("dead.txt", DEADLOCK)]);
+    let waits = |file: &str| -> Vec<Value> {
+        let timeline: Value = serde_json::from_str(&folder.read(file)).expect("valid JSON");
+        let events = timeline["traceEvents"].as_array().unwrap();
+        events.iter().filter(|event| event["pid"] == 3 && event["ph"] != "M").cloned().collect()
+    };
+    for engine in ["flit", "worm"] {
+        folder.run(&["simulate", "x.toml", "--engine", engine, "--timeline", "t.json"]).success();
+        // Worked out above: the second worm of message 1 waits for the injection channel, and message 2 for the link.
+        let mut found: Vec<_> = waits("t.json")
+            .iter()
+            .map(|event| {
+                let arguments = &event["args"];
+                assert_eq!((&event["ph"], &arguments["deadlocked"]), (&json!("X"), &json!(false)));
+                let cycles = [&arguments["from_cycle"], &arguments["to_cycle"]].map(|cycle| cycle.as_u64().unwrap());
+                (arguments["worm"].as_u64().unwrap(), arguments["for"][0].as_str().unwrap().to_owned(), cycles)
+            })
+            .collect();
+        found.sort_unstable();
+        let expected = [(2, "injection 1,1".to_owned(), [120, 123]), (3, "1,0 -> 2,0".to_owned(), [216, 224])];
+        assert_eq!(found, expected, "{engine}");
+
+        let set = ["traffic.trace=dead.txt", "algorithm=column-path", "switching.consumption_ports=1"];
+        let set: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+        let arguments = ["simulate", "x.toml", "--engine", engine, "--timeline", "dead.json"];
+        assert_eq!(folder.run(&[&arguments[..], &set].concat()).code, 1);
+        let dead = waits("dead.json");
+        let named = |name: &str| dead.iter().filter(|event| event["name"] == name).count();
+        assert_eq!(
+            (named("worm 0 waits for ever"), named("worm 1 waits for ever"), named("deadlock of 2 worms")),
+            (1, 1, 1)
+        );
+    }
+}
+
+/// The busiest links have names, in text, JSON and the picture.
+#[test]
+fn the_busiest_links_are_named() {
+    let folder = by_hand();
+    let text = folder.run(&["simulate", "x.toml"]).success();
+    // 24 flits cross the link from 1 to 2 in 235 cycles.
+    let list = "  The busiest channels:\n     10.2%  1,0 -> 2,0\n";
+    assert!(text.contains(list), "{text}");
+    let report = folder.run(&["simulate", "x.toml", "--format", "json", "--heat-map", "map.svg"]).json();
+    let first = &report["busiest_links"][0];
+    assert_eq!((&first["from"], &first["to"], &first["from_name"]), (&json!(1), &json!(2), &json!("1,0")));
+    assert_eq!(first["busy"], report["links"]["busiest"]);
+    assert!(report["busiest_links"].as_array().unwrap().len() <= 10);
+    let map = folder.read("map.svg");
+    assert!(map.starts_with("<svg ") && map.contains("1,0 -&gt; 2,0"), "{map}");
+}
+
+/// What is still held when a run ends counts until then, parallel cables are told apart, and ports are named.
+#[test]
+fn open_holds_count_and_parallel_cables_have_names() {
+    let run = r#"
+topology = "cables.net"
+algorithm = "separate"
+routing = "up-down"
+switching = { injection_ports = 2, consumption_ports = 2, buffer = 1 }
+timing = { startup = 0, routing_delay = 1 }
+traffic.trace = "t"
+run.max_cycles = 10
+"#;
+    let fabric = "Switch 4 \"leaf1\"\n[1] \"leaf2\"[3]\n[2] \"leaf2\"[4]\n[3] \"host1\"[1]\n[4] \"host2\"[1]\n\n\
+        Switch 4 \"leaf2\"\n[1] \"host3\"[1]\n[3] \"leaf1\"[1]\n[4] \"leaf1\"[2]\n\n\
+        Hca 1 \"host1\"\n[1] \"leaf1\"[3]\n\nHca 1 \"host2\"\n[1] \"leaf1\"[4]\n\nHca 1 \"host3\"\n[1] \"leaf2\"[1]\n";
+    let folder = Folder::with(&[("x.toml", run), ("cables.net", fabric), ("t", "0 0 50 2\n0 1 50 2\n")]);
+    for engine in ["flit", "worm"] {
+        let arguments = ["simulate", "x.toml", "--engine", engine, "--channels", "use.csv", "--format", "json"];
+        let report = folder.run(&arguments).json();
+        let csv = folder.read("use.csv");
+        let links: Vec<&str> = csv.lines().filter(|line| line.starts_with("link,0,1")).collect();
+        // Granted in 2. A flit has crossed in 2, and one a cycle from 4 on, when the header has gone on.
+        assert_eq!(links, ["link,0,1,,7,8,1,leaf1,leaf2,1,3,1", "link,0,1,,7,8,1,leaf1,leaf2,2,4,2"], "{engine}");
+        let busiest = &report["busiest_links"];
+        assert_eq!((&busiest[0]["ports"], &busiest[1]["ports"]), (&json!([1, 3]), &json!([2, 4])), "{report}");
+        assert_eq!((&busiest[0]["from_name"], &busiest[1]["link"]), (&json!("leaf1"), &json!(2)));
+    }
 }
 
 /// With virtual channels, more worms meet at a router: what is safe without them need not be with them.
@@ -313,6 +502,9 @@ fn one_file_cannot_take_two_outputs() {
     let folder = by_hand();
     let run = folder.run(&["simulate", "x.toml", "--timeline", "out", "--deliveries", "out"]);
     assert!(run.bad_input().contains("`--timeline` and `--deliveries` both name `out`"));
+    // They are written at the same time, as the run goes on.
+    let run = folder.run(&["simulate", "x.toml", "--timeline", "-", "--channels", "-"]);
+    assert!(run.bad_input().contains("`--timeline` and `--channels` both name standard output"));
 }
 
 /// A trace that is run as a steady one is measured from the first message on, or from the end of the warm-up.
@@ -364,10 +556,10 @@ fn channels_are_busy_held_and_blocked() {
         folder.run(&["simulate", "x.toml", "--engine", engine, "--channels", "use.csv"]).success();
         let csv = folder.read("use.csv");
         let line = |start: &str| csv.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{csv}"));
-        assert_eq!(line("link,1,2,"), "link,1,2,,12,16,4", "{engine}");
-        assert_eq!(line("link,2,1,"), "link,2,1,,0,0,0");
+        assert_eq!(line("link,1,2,"), "link,1,2,,12,16,4,1,2,,,", "{engine}");
+        assert_eq!(line("link,2,1,"), "link,2,1,,0,0,0,2,1,,,");
         // Granted in 4 and 12, six flits each.
-        assert_eq!(line("consumption,2,2,0"), "consumption,2,2,0,12,12,0");
+        assert_eq!(line("consumption,2,2,0"), "consumption,2,2,0,12,12,0,2,2,,,");
         // Links both ways, then a port each way at three nodes.
         assert_eq!(csv.lines().count(), 1 + 4 + 3 + 3);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rand::RngExt;
 use wormcast_multicast::{
-    Algorithm, MinimalNegativeFirst, MinimalNegativeFirstOptimal, Multicast, PureNegativeFirst, Worm, node_name,
+    Algorithm, MinimalNegativeFirst, MinimalNegativeFirstOptimal, Multicast, PureNegativeFirst, Worm,
 };
 use wormcast_network::{Direction, Network, NodeId, RouterId, parse_node, parse_node_list};
 
@@ -60,8 +60,8 @@ fn fewest(quick: bool, algorithm: &dyn Algorithm, shortest: bool) -> Answer {
         } else {
             more += 1;
             example.get_or_insert_with(|| {
-                let names: Vec<String> = destinations.iter().map(|&node| node_name(&mesh, node)).collect();
-                let from = node_name(&mesh, source);
+                let names: Vec<String> = destinations.iter().map(|&node| mesh.node_label(node)).collect();
+                let from = mesh.node_label(source);
                 format!(
                     "{worms} instead of {least} from {from} to {} in {}",
                     names.join("; "),

@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 
+use super::super::most_loaded;
 use super::Multicasts;
 use super::replication::Replicating;
 use crate::network::{ChannelId, Network, NodeId, RouterId};
 use crate::routing::{
-    Fault, ForwardingTables, LinkLoad, Resource, RoutingRelation, TablesReport, TurnRouting, TurnSet, Witness, survey,
+    Fault, ForwardingTables, LinkLoad, Resource, RoutingRelation, TablesReport, TurnRouting, TurnSet, Witness,
+    link_load, survey,
 };
 
 /// What the analysis finds. Fields of turn sets are null for routings that are none, those of tables for routings without.
@@ -33,7 +35,7 @@ pub(super) struct Analysis {
     pub(super) prohibited: Option<Vec<[u32; 3]>>,
     #[serde(skip)]
     pub(super) all_prohibited: u64,
-    /// The first of them with names and ports, for people, if the network has names.
+    /// The first of them for people.
     #[serde(skip)]
     pub(super) prohibited_names: Vec<String>,
     pub(super) fraction: Option<f64>,
@@ -57,11 +59,30 @@ pub(super) struct Analysis {
 pub(super) struct Load {
     pub(super) mean: f64,
     pub(super) max: f64,
+    /// The channels with the most, the first of them first.
+    pub(super) most_loaded: Vec<LoadedChannel>,
+    /// The load of each channel.
+    #[serde(skip)]
+    pub(super) by_channel: Box<[f64]>,
 }
 
-impl From<LinkLoad> for Load {
-    fn from(LinkLoad { mean, max }: LinkLoad) -> Self {
-        Self { mean, max }
+/// A channel and its load.
+#[derive(Serialize)]
+pub(super) struct LoadedChannel {
+    #[serde(flatten)]
+    pub(super) channel: Held,
+    pub(super) load: f64,
+}
+
+impl Load {
+    fn new(network: &Network, load: LinkLoad) -> Self {
+        let LinkLoad { mean, max, by_channel } = load;
+        let loaded = |channel: ChannelId| LoadedChannel {
+            channel: Held::new(network, Resource::Channel(channel)),
+            load: by_channel[channel.index()],
+        };
+        let most_loaded = most_loaded(&by_channel).into_iter().map(loaded).collect();
+        Self { mean, max, most_loaded, by_channel }
     }
 }
 
@@ -75,11 +96,17 @@ pub(super) enum Held {
         names: Option<[String; 2]>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ports: Option<[u32; 2]>,
+        /// For people.
+        #[serde(skip)]
+        label: String,
     },
     Consumption {
         consumption: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<String>,
+        /// For people.
+        #[serde(skip)]
+        label: String,
     },
 }
 
@@ -90,10 +117,12 @@ impl Held {
                 let ends = [network.from(channel), network.to(channel)];
                 let names = ends.map(|router| network.router_name(router).map(str::to_owned));
                 let ports = [channel, network.reverse(channel)].map(|end| network.port_of(end));
-                Self::Channel { channel: ends.map(RouterId::raw), names: both(names), ports: both(ports) }
+                let label = network.link_label(channel);
+                Self::Channel { channel: ends.map(RouterId::raw), names: both(names), ports: both(ports), label }
             }
             Resource::Consumption(node) => {
-                Self::Consumption { consumption: node.raw(), name: network.node_name(node).map(str::to_owned) }
+                let name = network.node_name(node).map(str::to_owned);
+                Self::Consumption { consumption: node.raw(), name, label: network.node_label(node) }
             }
         }
     }
@@ -120,6 +149,9 @@ pub(super) struct ClosedBy {
     pub(super) examples: Vec<[u32; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) names: Vec<[String; 2]>,
+    /// The same for people.
+    #[serde(skip)]
+    pub(super) labels: Vec<[String; 2]>,
     /// Multicasts that do so as well, by their lines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) multicasts: Vec<u64>,
@@ -134,6 +166,11 @@ impl ClosedBy {
             pairs: witness.pairs,
             examples: witness.examples.iter().map(|&(from, to)| [from.raw(), to.raw()]).collect(),
             names: witness.examples.iter().filter_map(names).collect(),
+            labels: witness
+                .examples
+                .iter()
+                .map(|&(from, to)| [from, to].map(|node| network.node_label(node)))
+                .collect(),
             multicasts: Vec::new(),
         }
     }
@@ -296,7 +333,7 @@ impl Analysis {
                 let (survey, load) = routing.survey(network);
                 (survey, Some(load))
             }
-            None => (survey(network, relation), None),
+            None => (survey(network, relation), link_load(network, relation)),
         };
         let turns = relation.turn_routing().map(TurnRouting::turns);
         let limit = if all { usize::MAX } else { SHOWN };
@@ -311,7 +348,7 @@ impl Analysis {
             average_distance: survey.average_distance,
             node_distance: survey.node_distance,
             diameter: survey.diameter,
-            link_load: load.map(Load::from),
+            link_load: load.map(|load| Load::new(network, load)),
             ..Self::of_cycle(subject, deadlock, witness)
         }
     }
@@ -329,7 +366,7 @@ impl Analysis {
             average_distance: report.survey.average_distance,
             node_distance: report.survey.node_distance,
             diameter: report.survey.diameter,
-            link_load: Some(Load::from(report.load)),
+            link_load: Some(Load::new(subject.network, report.load.clone())),
             tables: Some(tables),
             ..Self::of_cycle(subject, deadlock, Some(witness))
         }
@@ -405,12 +442,14 @@ fn prohibited(network: &Network, turns: &TurnSet, limit: usize) -> Vec<[u32; 3]>
     prohibited
 }
 
-/// The first prohibited turns as `S1 - S2[3,5] - S4`: between ports 3 and 5 of S2; none if there are no names.
+/// The first prohibited turns for people, as `S1 - S2[3,5] - S4` where ports have numbers: between ports 3 and 5 of S2. Where they have
+/// none, the order of `prohibited`.
 fn prohibited_names(network: &Network, turns: &TurnSet) -> Vec<String> {
+    let name = |router: RouterId| network.router_label(router);
     if network.router_name(RouterId::new(0)).is_none() {
-        return Vec::new();
+        let turn = |[a, b, c]: [u32; 3]| [a, b, c].map(|router| name(RouterId::new(router))).join(" - ");
+        return prohibited(network, turns, SHOWN).into_iter().map(turn).collect();
     }
-    let name = |router: RouterId| network.router_name(router).map_or_else(|| router.to_string(), str::to_owned);
     let turn = |(one, other): (ChannelId, ChannelId)| {
         let ports = both([one, other].map(|channel| network.port_of(channel)));
         let ports = ports.map_or_else(String::new, |[one, other]| format!("[{one},{other}]"));

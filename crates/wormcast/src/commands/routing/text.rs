@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::super::{write_figure, yes_or_no};
-use super::report::{Analysis, ClosedBy, Exported, Held, Load, SHOWN, Tables};
+use super::report::{Analysis, ClosedBy, Exported, Held, Load, LoadedChannel, SHOWN, Tables};
 use crate::failure::Failure;
 
 pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
@@ -47,9 +47,14 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
             None => write_figure(out, "average distance", format_args!("{average:.3}"))?,
         }
     }
-    if let Some(load) = &analysis.link_load {
-        let Load { mean, max } = load;
+    // Of an algorithm's worms, what its routing does with unicasts says little; where turns are its subject, it is part of them.
+    let of_unicasts = analysis.algorithm.is_none();
+    if let Some(load) = analysis.link_load.as_ref().filter(|_| of_unicasts || analysis.turns.is_some()) {
+        let Load { mean, max, most_loaded, .. } = load;
         write_figure(out, "link load", format_args!("mean {mean:.2}, largest {max:.2} pairs a channel"))?;
+        if of_unicasts {
+            write_most_loaded(out, most_loaded)?;
+        }
     }
     if let Some(tables) = &analysis.tables {
         write_tables(out, tables)?;
@@ -68,34 +73,37 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
     Ok(())
 }
 
+/// The channels with the most load, unless all have as much.
+fn write_most_loaded(out: &mut dyn Write, most_loaded: &[LoadedChannel]) -> Result<(), Failure> {
+    if !most_loaded.is_empty() {
+        writeln!(out, "  The most loaded channels:")?;
+    }
+    let width = most_loaded.first().map_or(0, |first| format!("{:.2}", first.load).len());
+    for LoadedChannel { channel, load } in most_loaded {
+        writeln!(out, "    {load:>width$.2}  {}", describe(channel))?;
+    }
+    Ok(())
+}
+
 fn plural(count: u64, what: &str) -> String {
     if count == 1 { what.to_owned() } else { format!("{what}s") }
 }
 
 /// A channel as people write it: `S1[3] -> S2[4]` with names and ports.
 fn describe(held: &Held) -> String {
-    let port =
-        |ports: Option<[u32; 2]>, end: usize| ports.map_or_else(String::new, |ports| format!("[{}]", ports[end]));
     match held {
-        Held::Channel { channel: [from, to], names, ports } => match names {
-            Some([a, b]) => format!("{a}{} -> {b}{}", port(*ports, 0), port(*ports, 1)),
-            None => format!("channel {from}{} -> {to}{}", port(*ports, 0), port(*ports, 1)),
-        },
-        Held::Consumption { consumption, name } => match name {
-            Some(name) => format!("consumption channels of {name}"),
-            None => format!("consumption channels of node {consumption}"),
-        },
+        Held::Channel { names: Some(_), label, .. } => label.clone(),
+        Held::Channel { label, .. } => format!("channel {label}"),
+        Held::Consumption { name: Some(_), label, .. } => format!("consumption channels of {label}"),
+        Held::Consumption { label, .. } => format!("consumption channels of node {label}"),
     }
 }
 
 /// The worms that close a dependency.
 fn worms(closed_by: &ClosedBy) -> String {
-    let ClosedBy { pairs, examples, names, multicasts } = closed_by;
-    let mut shown: Vec<String> = if names.len() == examples.len() {
-        names.iter().map(|[from, to]| format!("{from} to {to}")).collect()
-    } else {
-        examples.iter().map(|[from, to]| format!("{from} to {to}")).collect()
-    };
+    let ClosedBy { pairs, labels, multicasts, .. } = closed_by;
+    let of_coordinates = labels.iter().flatten().any(|label| label.contains(','));
+    let mut shown: Vec<String> = labels.iter().map(|[from, to]| format!("{from} to {to}")).collect();
     let more = pairs.unwrap_or(0).saturating_sub(shown.len() as u64);
     if more > 0 {
         shown.push(format!("{more} more"));
@@ -105,7 +113,7 @@ fn worms(closed_by: &ClosedBy) -> String {
         let more = if multicasts.len() > 3 { format!(" and {} more", multicasts.len() - 3) } else { String::new() };
         shown.push(format!("multicasts of {} {}{more}", plural(multicasts.len() as u64, "line"), lines.join(", ")));
     }
-    if shown.is_empty() { "no pair of nodes".to_owned() } else { shown.join(", ") }
+    if shown.is_empty() { "no pair of nodes".to_owned() } else { shown.join(if of_coordinates { "; " } else { ", " }) }
 }
 
 /// What is known of tables.
@@ -166,11 +174,6 @@ fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> 
     write_figure(out, "irreducible", analysis.irreducible.map_or("not checked: too many turns", yes_or_no))?;
     if !prohibited.is_empty() {
         writeln!(out, "  Prohibited, both ways:")?;
-    }
-    if analysis.prohibited_names.is_empty() {
-        for [a, b, c] in prohibited {
-            writeln!(out, "    {a} - {b} - {c}")?;
-        }
     }
     for turn in &analysis.prohibited_names {
         writeln!(out, "    {turn}")?;

@@ -13,20 +13,21 @@ const COLOURS: [(&str, bool); 6] = [
 /// Dash patterns tell worms apart when the colours come round again; the first is a solid line.
 const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
 
-/// How a worm is drawn.
+/// How one of several things is drawn, such as the worms of a plan.
 #[derive(Clone, Copy)]
-pub(super) struct Style {
-    pub(super) colour: &'static str,
+pub struct LineStyle {
+    /// The colour of lines and discs.
+    pub colour: &'static str,
     /// The colour of text on it.
-    pub(super) ink: &'static str,
+    pub ink: &'static str,
     /// An SVG dash pattern; empty for a solid line.
-    pub(super) dash: &'static str,
+    pub dash: &'static str,
 }
 
-/// The style of a plan's worm.
-pub(super) fn style(worm: u32) -> Style {
-    let worm = worm as usize;
-    let (colour, light) = COLOURS[worm % COLOURS.len()];
-    let dash = DASHES[worm / COLOURS.len() % DASHES.len()];
-    Style { colour, ink: if light { "#000000" } else { "#ffffff" }, dash }
+/// The style of the thing with this number: 24 of them are all different.
+pub fn line_style(number: u32) -> LineStyle {
+    let number = number as usize;
+    let (colour, light) = COLOURS[number % COLOURS.len()];
+    let dash = DASHES[number / COLOURS.len() % DASHES.len()];
+    LineStyle { colour, ink: if light { "#000000" } else { "#ffffff" }, dash }
 }

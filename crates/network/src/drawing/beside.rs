@@ -1,9 +1,9 @@
 //! Lines beside lines: what keeps parallel worms apart.
 
-use wormcast_network::Point;
+use super::layout::Point;
 
-/// A direction or a displacement.
-type Vector = (f64, f64);
+/// A direction, or a displacement in pixels: to the right and downwards.
+pub type Vector = (f64, f64);
 
 fn direction(a: Point, b: Point) -> Vector {
     let (dx, dy) = (b.x - a.x, b.y - a.y);
@@ -26,7 +26,7 @@ fn moved(point: Point, (dx, dy): Vector, by: f64) -> Point {
 
 /// The line that runs to the right of `line`, each segment by its distance, so that the two directions of a link never
 /// cover each other. Segments are extended or cut to meet at corners; where the line turns back it goes round the point.
-pub(super) fn offset(line: &[Point], distances: &[f64]) -> Vec<Point> {
+pub fn line_beside(line: &[Point], distances: &[f64]) -> Vec<Point> {
     let segments: Vec<(Vector, f64)> =
         line.windows(2).zip(distances).map(|(pair, &distance)| (direction(pair[0], pair[1]), distance)).collect();
     let (Some(&first), Some(&last)) = (segments.first(), segments.last()) else { return line.to_vec() };
@@ -50,20 +50,20 @@ pub(super) fn offset(line: &[Point], distances: &[f64]) -> Vec<Point> {
 }
 
 /// Whether two segments run the same way.
-pub(super) fn parallel(first: (Point, Point), then: (Point, Point)) -> bool {
+pub fn same_direction(first: (Point, Point), then: (Point, Point)) -> bool {
     dot(direction(first.0, first.1), direction(then.0, then.1)) > 0.999
 }
 
 /// Where the head of an arrow lies whose line ends beside the router in `to`, and its direction: on the edge of the router's
 /// disc, or level with its centre if the line passes further away.
-pub(super) fn arrow(from: Point, to: Point, distance: f64, radius: f64) -> (Point, Vector) {
+pub fn arrow(from: Point, to: Point, distance: f64, radius: f64) -> (Point, Vector) {
     let along = direction(from, to);
     let before = (radius * radius - distance * distance).max(0.0).sqrt();
     (moved(moved(to, right(along), distance), along, -before), along)
 }
 
 /// The corners of an arrow head with this tip.
-pub(super) fn arrow_head(tip: Point, along: Vector) -> [Point; 3] {
+pub fn arrow_head(tip: Point, along: Vector) -> [Point; 3] {
     let (length, half) = (8.0, 3.6);
     let base = moved(tip, along, -length);
     [tip, moved(base, right(along), half), moved(base, right(along), -half)]
@@ -80,9 +80,9 @@ mod tests {
     #[test]
     fn corners_are_mitred_and_turns_go_round() {
         // East, then south (downwards): to the right is the inside of the corner.
-        let corner = offset(&[point(0.0, 0.0), point(10.0, 0.0), point(10.0, 10.0)], &[2.0, 3.0]);
+        let corner = line_beside(&[point(0.0, 0.0), point(10.0, 0.0), point(10.0, 10.0)], &[2.0, 3.0]);
         assert_eq!(corner, [point(0.0, 2.0), point(7.0, 2.0), point(7.0, 10.0)]);
-        let back = offset(&[point(0.0, 0.0), point(10.0, 0.0), point(0.0, 0.0)], &[2.0, 2.0]);
+        let back = line_beside(&[point(0.0, 0.0), point(10.0, 0.0), point(0.0, 0.0)], &[2.0, 2.0]);
         assert_eq!(back, [point(0.0, 2.0), point(12.0, 2.0), point(12.0, -2.0), point(0.0, -2.0)]);
     }
 

@@ -1,0 +1,186 @@
+//! How evenly a routing loads the channels under uniform traffic.
+
+use wormcast_network::{ChannelId, Network, RouterId};
+
+use crate::relation::RoutingRelation;
+
+/// How evenly a routing loads the channels under uniform traffic.
+///
+/// The load of a channel is the number of ordered pairs of different nodes whose worms cross it, where each worm takes
+/// each of its candidates with the same probability: an expected number for adaptive routing, a count for deterministic.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LinkLoad {
+    /// The mean over channels.
+    pub mean: f64,
+    /// The largest.
+    pub max: f64,
+    /// The load of each channel.
+    pub by_channel: Box<[f64]>,
+}
+
+impl LinkLoad {
+    /// Of the loads of all channels.
+    pub(crate) fn new(by_channel: Vec<f64>) -> Self {
+        Self {
+            mean: by_channel.iter().sum::<f64>() / by_channel.len().max(1) as f64,
+            max: by_channel.iter().copied().fold(0.0, f64::max),
+            by_channel: by_channel.into(),
+        }
+    }
+}
+
+/// The load of channels by a relation; `None` if some worm can come by the same channel again, so that nobody can say how often it
+/// crosses one. Worms without a route are left out from where that is so.
+///
+/// O(routers x channels x candidates) time, O(channels) memory. [`TurnRouting::survey`](crate::TurnRouting::survey) is faster
+/// for routing over permitted turns.
+///
+/// ```
+/// use wormcast_network::TopologySpec;
+/// use wormcast_routing::{ECube, link_load};
+///
+/// // Of the channels of a line of four, those in the middle are crossed by 2 x 2 pairs, the others by 1 x 3.
+/// let line = "mesh:4".parse::<TopologySpec>()?.build()?;
+/// let load = link_load(&line, &ECube).ok_or("e-cube makes progress")?;
+/// assert_eq!(*load.by_channel, [3.0, 3.0, 4.0, 4.0, 3.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn link_load(network: &Network, relation: &dyn RoutingRelation) -> Option<LinkLoad> {
+    let nodes_at = network.entering_nodes();
+    let channels = network.channels();
+    let mut load = vec![0.0; channels];
+    let mut walk = Walk {
+        network,
+        relation,
+        flow: vec![0.0; channels],
+        state: vec![State::New; channels],
+        order: Vec::new(),
+        open: Vec::new(),
+        next: Vec::new(),
+        first: vec![(0, 0); channels],
+        candidates: Vec::new(),
+    };
+    for target in network.router_ids().filter(|&target| network.nodes_of(target).len() > 0) {
+        walk.begin();
+        let receivers = network.nodes_of(target).len() as f64;
+        for source in network.router_ids().filter(|&s| s != target && nodes_at[s.index()] > 0) {
+            let senders = f64::from(nodes_at[source.index()]);
+            walk.enter(source, senders, target)?;
+        }
+        while let Some(channel) = walk.order.pop() {
+            let flow = std::mem::take(&mut walk.flow[channel.index()]);
+            load[channel.index()] += flow * receivers;
+            let (first, end) = walk.first[channel.index()];
+            let share = flow / f64::from((end - first).max(1));
+            for &next in &walk.next[first as usize..end as usize] {
+                walk.flow[next.index()] += share;
+            }
+        }
+    }
+    Some(LinkLoad::new(load))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    /// On the way that is being followed.
+    Open,
+    /// In `order`, as all that follows it.
+    Done,
+}
+
+/// The channels that worms to one target take, in an order in which each comes after those that follow it.
+struct Walk<'a> {
+    network: &'a Network,
+    relation: &'a dyn RoutingRelation,
+    /// What of the traffic to the target enters each channel.
+    flow: Vec<f64>,
+    state: Vec<State>,
+    order: Vec<ChannelId>,
+    /// The way that is being followed: channels, and how many of the following ones have been looked at.
+    open: Vec<(ChannelId, u32)>,
+    /// The channels that may follow each one: where they are in `next`.
+    next: Vec<ChannelId>,
+    first: Vec<(u32, u32)>,
+    candidates: Vec<ChannelId>,
+}
+
+impl Walk<'_> {
+    /// Forgets the last target.
+    fn begin(&mut self) {
+        self.state.fill(State::New);
+        self.order.clear();
+        self.next.clear();
+    }
+
+    /// Worms of so many nodes start at a router: follows all their ways; `None` if one comes back to itself.
+    fn enter(&mut self, source: RouterId, senders: f64, target: RouterId) -> Option<()> {
+        self.relation.candidates(self.network, source, None, target, &mut self.candidates);
+        let share = senders / self.candidates.len().max(1) as f64;
+        let candidates = std::mem::take(&mut self.candidates);
+        for &channel in &candidates {
+            self.flow[channel.index()] += share;
+        }
+        let starts = candidates.clone();
+        self.candidates = candidates;
+        starts.into_iter().try_for_each(|channel| self.follow(channel, target))
+    }
+
+    fn follow(&mut self, start: ChannelId, target: RouterId) -> Option<()> {
+        self.open_channel(start, target)?;
+        while let Some((channel, looked_at)) = self.open.pop() {
+            let (first, end) = self.first[channel.index()];
+            if first + looked_at == end {
+                self.state[channel.index()] = State::Done;
+                self.order.push(channel);
+                continue;
+            }
+            self.open.push((channel, looked_at + 1));
+            let next = self.next[(first + looked_at) as usize];
+            self.open_channel(next, target)?;
+        }
+        Some(())
+    }
+
+    fn open_channel(&mut self, channel: ChannelId, target: RouterId) -> Option<()> {
+        match self.state[channel.index()] {
+            State::Done => return Some(()),
+            State::Open => return None,
+            State::New => {}
+        }
+        self.state[channel.index()] = State::Open;
+        let at = self.network.to(channel);
+        let first = self.next.len() as u32;
+        if at != target {
+            self.relation.candidates(self.network, at, Some(channel), target, &mut self.candidates);
+            self.next.extend_from_slice(&self.candidates);
+        }
+        self.first[channel.index()] = (first, self.next.len() as u32);
+        self.open.push((channel, 0));
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RoutingOptions, TurnRouting, routing_by_name};
+    use wormcast_network::TopologySpec;
+
+    /// Against the search that knows of turns, adaptive and not, also where some links are parallel.
+    #[test]
+    fn loads_are_those_of_the_survey_of_turns() {
+        for spec in ["mesh:4x3", "torus:2x3", "torus:4x4", "random:nodes=20,degree=4,seed=3"] {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            for name in ["turn-prohibition", "up-down", "up-down-deterministic"] {
+                let relation = routing_by_name(name, &network, &RoutingOptions::default()).unwrap();
+                let (_, expected) = relation.turn_routing().map(|turns: &TurnRouting| turns.survey(&network)).unwrap();
+                let found = link_load(&network, relation.as_ref()).unwrap();
+                for (found, expected) in found.by_channel.iter().zip(&expected.by_channel) {
+                    assert!((found - expected).abs() < 1e-9, "{name} on {spec}");
+                }
+                assert!((found.mean - expected.mean).abs() < 1e-9 && (found.max - expected.max).abs() < 1e-9);
+            }
+        }
+    }
+}

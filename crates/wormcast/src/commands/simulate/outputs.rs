@@ -1,0 +1,161 @@
+//! The files of a run: its timeline, its deliveries, the use of channels, what buffers hold.
+
+use std::io::{self, BufWriter, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::super::output::{check_one_output, is_output};
+use super::Arguments;
+use super::at_end::AtEnd;
+use crate::failure::Failure;
+use crate::lab::{OutputError, OutputFile, check_file};
+use crate::network::ChannelSpace;
+use crate::simulation::{
+    BufferLog, ChannelUse, Cycle, DeliveryLog, EngineChoice, Mode, RunResult, Scenario, SimulationError, Timeline,
+    simulate_observed,
+};
+
+/// Runs, and writes the files that are asked for.
+pub(super) fn observed(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    (engine, seed): (EngineChoice, u64),
+    end: &mut AtEnd,
+    out: &mut dyn Write,
+) -> Result<Result<RunResult, SimulationError>, Failure> {
+    let Arguments { timeline, deliveries, channels, buffers, .. } = arguments;
+    let (network, config) = (scenario.network(), scenario.engine_config());
+    let space = ChannelSpace::new(network, config.ports);
+    let mut free: Option<Box<dyn Write + '_>> = Some(Box::new(out));
+    let mut open = |path: &Option<PathBuf>| path.as_deref().map(|path| Output::open(path, &mut free)).transpose();
+    let window = || arguments.timeline_window.clone().unwrap_or(0..Cycle::MAX);
+    let drawn = |file| Timeline::new(network, space, scenario.cycle_ns(), config.startup, file).within(window());
+    let (drawn, logged, used) = (open(timeline)?.map(drawn), open(deliveries)?, open(channels)?);
+    let mut observer = (
+        drawn,
+        (
+            deliveries.as_deref().map(|path| DeliveryLog::new(scratch(path))),
+            (channels.as_ref().map(|_| ChannelUse::new(network, space)), open(buffers)?.map(BufferLog::new)),
+        ),
+    );
+    let AtEnd { shares, waits } = end;
+    let result = match (&observer, waits) {
+        // An engine compiled for an observer of the end alone asks for nothing else.
+        ((None, (None, (None, None))), None) => simulate_observed(scenario, engine, seed, shares),
+        ((None, (None, (None, None))), waits) => simulate_observed(scenario, engine, seed, &mut (shares, waits)),
+        (_, waits) => simulate_observed(scenario, engine, seed, &mut ((shares, waits), &mut observer)),
+    };
+    if result.is_err() {
+        return Ok(result);
+    }
+    let (drawn, (log, (uses, sampled))) = observer;
+    if let (Some(path), Some(drawn)) = (timeline, drawn) {
+        finished(path, drawn.finish())?;
+    }
+    if let (Some(path), Some(log), Some(mut file)) = (deliveries, log, logged) {
+        finished(path, log.write_csv(&mut file).map(|()| file))?;
+    }
+    if let (Some(path), Some(uses), Some(mut file)) = (channels, uses, used) {
+        finished(path, uses.write_csv(BufWriter::new(&mut file)).map(|()| file))?;
+    }
+    if let (Some(path), Some(sampled)) = (buffers, sampled) {
+        finished(path, sampled.finish())?;
+    }
+    Ok(result)
+}
+
+/// Whether the files that are asked for can be written, and there is something to write; whether one is standard output.
+pub(super) fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Failure> {
+    let outputs = [
+        ("--timeline", &arguments.timeline),
+        ("--deliveries", &arguments.deliveries),
+        ("--channels", &arguments.channels),
+        ("--buffers", &arguments.buffers),
+        ("--waits", &arguments.waits),
+        ("--heat-map", &arguments.heat_map),
+    ];
+    if arguments.buffers.is_some() && scenario.switch_config().is_none() {
+        let message = "`--buffers` writes what buffered switches hold: set `switching.model` to `central-buffer` or `input-buffer`";
+        return Err(Failure::BadInput(message.to_owned()));
+    }
+    if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
+        let message =
+            format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
+        return Err(Failure::BadInput(message));
+    }
+    for (position, (option, path)) in outputs.iter().enumerate() {
+        let Some(path) = path.as_ref().filter(|path| !is_output(path)) else { continue };
+        if let Some((other, _)) = outputs[..position].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
+            let message = format!("`{other}` and `{option}` both name `{}`: choose two files", path.display());
+            return Err(Failure::BadInput(message));
+        }
+        check_file(path).map_err(Failure::failed)?;
+    }
+    check_one_output(outputs.iter().map(|(option, path)| (*option, path.as_deref())))
+}
+
+/// Cycles as `FROM:TO`.
+pub(super) fn window(text: &str) -> Result<Range<Cycle>, String> {
+    let expected = "expected two cycles, as in `1000:2000`, `1000:` or `:2000`";
+    let (from, to) = text.split_once(':').ok_or(expected)?;
+    let cycle = |text: &str, none| match text.trim() {
+        "" => Ok(none),
+        text => text.parse::<Cycle>().map_err(|_| format!("`{text}` is no cycle; {expected}")),
+    };
+    let window = cycle(from, 0)?..cycle(to, Cycle::MAX)?;
+    if window.is_empty() {
+        return Err(format!("it ends before it starts; {expected}"));
+    }
+    Ok(window)
+}
+
+/// The folder for temporary files: that of a file, which has to have space for it.
+fn scratch(path: &Path) -> PathBuf {
+    match path.parent() {
+        _ if is_output(path) || path.starts_with("/dev") => std::env::temp_dir(),
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Where a file goes that is written while the run lasts.
+enum Output<'a> {
+    File(OutputFile),
+    Standard(Box<dyn Write + 'a>),
+}
+
+impl<'a> Output<'a> {
+    /// `standard` is standard output, until somebody takes it.
+    fn open(path: &Path, standard: &mut Option<Box<dyn Write + 'a>>) -> Result<Self, Failure> {
+        match standard.take_if(|_| is_output(path)) {
+            Some(out) => Ok(Self::Standard(out)),
+            None => OutputFile::create(path).map(Self::File).map_err(Failure::failed),
+        }
+    }
+}
+
+impl Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Standard(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Standard(out) => out.flush(),
+        }
+    }
+}
+
+/// Puts a file that has been written in its place.
+fn finished(path: &Path, written: io::Result<Output<'_>>) -> Result<(), Failure> {
+    match written {
+        Ok(Output::File(file)) => file.finish().map_err(Failure::failed),
+        Ok(Output::Standard(_)) => Ok(()),
+        Err(reason) if is_output(path) => Err(Failure::Output(reason)),
+        Err(reason) => Err(Failure::failed(OutputError { path: path.to_owned(), reason })),
+    }
+}
