@@ -23,7 +23,7 @@ use crate::claim::Claim;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Document, Override, Tree};
 use crate::figure::Figure;
-use crate::file::{ExperimentFile, PlotSettings, Stop, TimeUnit};
+use crate::file::{ExperimentFile, PlotSettings, Scale, Stop, TimeUnit};
 use crate::point::{Coordinate, Point, PointSpec, sha256};
 use crate::quantity::Quantity;
 use crate::scenarios::drawn_with;
@@ -345,13 +345,20 @@ impl Experiment {
         Some(Figure {
             along: runs.map(|axis| axis.key.clone()),
             title: self.plot_title(),
-            log: axis(x).is_some_and(|axis| axis.log),
+            log_x: self.log_x(x),
+            log_y: self.plot.y_scale == Scale::Log,
             x: x.clone(),
             y: self.quantities()[0],
             series: axis(series).map(|axis| axis.key.clone()),
             unit: self.plot.unit,
             confidence: self.stop.confidence,
         })
+    }
+
+    /// Whether a horizontal axis with this setting or load is logarithmic: as the plot says, or else as it was spaced.
+    pub(crate) fn log_x(&self, x: &str) -> bool {
+        let spaced = || self.axes.iter().any(|axis| axis.key == x && axis.log);
+        self.plot.x_scale.map_or_else(spaced, |scale| scale == Scale::Log)
     }
 
     /// The file's settings at a choice of values, one for each axis, or without the sweep for an empty one.
@@ -517,6 +524,22 @@ impl Experiment {
             Some(axis) => {
                 let message = format!("the values of `{}` are not numbers: plot against something else", axis.key);
                 Err(self.document.error(Document::place(tree, "plot.x"), message))
+            }
+            None => self.check_log_x(tree),
+        }
+    }
+
+    /// Whether all that is set along a logarithmic axis has a place there.
+    fn check_log_x(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
+        let Some(figure) = self.figure().filter(|figure| figure.log_x) else { return Ok(()) };
+        let axis = self.axes.iter().find(|axis| axis.key == figure.x);
+        let number = |value: &AxisValue| value.json.as_f64().filter(|&number| number <= 0.0);
+        match axis.and_then(|axis| axis.values.iter().find_map(number)) {
+            Some(number) => {
+                let (key, x) = ("plot.x_scale", figure.x);
+                let message = format!("`{x}` is {number} at a point, which has no place on a logarithmic axis");
+                let help = "leave it out of the sweep, or make the axis linear".to_owned();
+                Err(self.document.error(Document::place(tree, key), message).with_help(Some(help)))
             }
             None => Ok(()),
         }

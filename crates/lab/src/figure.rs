@@ -15,7 +15,9 @@ pub struct Figure {
     /// The swept setting that varies along a curve.
     pub along: Option<String>,
     /// Whether the horizontal axis is logarithmic.
-    pub log: bool,
+    pub log_x: bool,
+    /// Whether the vertical axis is logarithmic.
+    pub log_y: bool,
     /// What is plotted.
     pub y: Quantity,
     /// The swept setting that makes one curve of each value.
@@ -91,38 +93,52 @@ impl Figure {
         if figures.len() > 1 { format!("-{}", self.y.name().replace(['.', '_'], "-")) } else { String::new() }
     }
 
+    /// The vertical axis of differences from something, in words, with its unit.
+    pub(crate) fn difference_label(&self, from: &str) -> String {
+        let (_, unit) = self.words(self.y);
+        let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+        format!("Difference from {from}{unit}")
+    }
+
     fn label(&self, quantity: Quantity) -> String {
+        let (words, unit) = self.words(quantity);
+        if unit.is_empty() { words.to_owned() } else { format!("{words} ({unit})") }
+    }
+
+    /// A quantity in words, and its unit, if it has one.
+    pub(crate) fn words(&self, quantity: Quantity) -> (&'static str, &'static str) {
+        const LOAD: &str = "flits per node per cycle";
         let unit = match self.unit {
             TimeUnit::Microseconds => "µs",
             TimeUnit::Cycles => "cycles",
         };
         match quantity {
-            Quantity::LatencyLast => format!("Latency to the last destination ({unit})"),
-            Quantity::LatencyMean => format!("Mean latency over destinations ({unit})"),
-            Quantity::LatencyP50 => format!("Median latency to the last destination ({unit})"),
-            Quantity::LatencyP95 => format!("95th percentile of latency ({unit})"),
-            Quantity::LatencyP99 => format!("99th percentile of latency ({unit})"),
-            Quantity::LatencyUnicast => format!("Latency of unicasts ({unit})"),
-            Quantity::LatencyMulticast => format!("Latency of multicasts to the last destination ({unit})"),
-            Quantity::OfferedLoad => "Offered load (flits per node per cycle)".to_owned(),
-            Quantity::AcceptedLoad => "Accepted load (flits per node per cycle)".to_owned(),
-            Quantity::DeliveredLoad => "Delivered load (flits per node per cycle)".to_owned(),
-            Quantity::LinkUtilisation => "Mean link utilisation".to_owned(),
-            Quantity::BufferOccupancy => "Mean share of buffers taken".to_owned(),
-            Quantity::PlanSteps => "Steps".to_owned(),
-            Quantity::PlanStartups => "Startups of the busiest node".to_owned(),
-            Quantity::PlanMeanStartups => "Startups per node".to_owned(),
-            Quantity::PlanChannels => "Channels taken by a message's worms".to_owned(),
-            Quantity::PlanContention => "Share of plans with contention".to_owned(),
-            Quantity::PlanProhibited => "Share of turns that are prohibited".to_owned(),
-            Quantity::TreesSide => "Routers along a side".to_owned(),
-            Quantity::TreesDiameter => "Combined diameter".to_owned(),
-            Quantity::TreesLeastDiameter => "Smallest combined diameter".to_owned(),
-            Quantity::TreesLargestDiameter => "Largest combined diameter".to_owned(),
-            Quantity::TreesAverageDistance => "Average distance".to_owned(),
-            Quantity::TreesUnused => "Unused links".to_owned(),
-            Quantity::TreesDisjoint => "Share of sets that are edge-disjoint and spanning".to_owned(),
-            Quantity::TreesBinary => "Share of sets that are binary".to_owned(),
+            Quantity::LatencyLast => ("Latency to the last destination", unit),
+            Quantity::LatencyMean => ("Mean latency over destinations", unit),
+            Quantity::LatencyP50 => ("Median latency to the last destination", unit),
+            Quantity::LatencyP95 => ("95th percentile of latency", unit),
+            Quantity::LatencyP99 => ("99th percentile of latency", unit),
+            Quantity::LatencyUnicast => ("Latency of unicasts", unit),
+            Quantity::LatencyMulticast => ("Latency of multicasts to the last destination", unit),
+            Quantity::OfferedLoad => ("Offered load", LOAD),
+            Quantity::AcceptedLoad => ("Accepted load", LOAD),
+            Quantity::DeliveredLoad => ("Delivered load", LOAD),
+            Quantity::LinkUtilisation => ("Mean link utilisation", ""),
+            Quantity::BufferOccupancy => ("Mean share of buffers taken", ""),
+            Quantity::PlanSteps => ("Steps", ""),
+            Quantity::PlanStartups => ("Startups of the busiest node", ""),
+            Quantity::PlanMeanStartups => ("Startups per node", ""),
+            Quantity::PlanChannels => ("Channels taken by a message's worms", ""),
+            Quantity::PlanContention => ("Share of plans with contention", ""),
+            Quantity::PlanProhibited => ("Share of turns that are prohibited", ""),
+            Quantity::TreesSide => ("Routers along a side", ""),
+            Quantity::TreesDiameter => ("Combined diameter", ""),
+            Quantity::TreesLeastDiameter => ("Smallest combined diameter", ""),
+            Quantity::TreesLargestDiameter => ("Largest combined diameter", ""),
+            Quantity::TreesAverageDistance => ("Average distance", ""),
+            Quantity::TreesUnused => ("Unused links", ""),
+            Quantity::TreesDisjoint => ("Share of sets that are edge-disjoint and spanning", ""),
+            Quantity::TreesBinary => ("Share of sets that are binary", ""),
         }
     }
 }

@@ -282,7 +282,7 @@ pub(crate) struct Range {
     pub(crate) scale: Scale,
 }
 
-/// The spacing of values.
+/// The spacing of values, or of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Scale {
@@ -304,6 +304,10 @@ pub(crate) struct PlotSettings {
     pub(crate) y: Quantities,
     /// The swept setting that makes one curve of each value. Default `algorithm`.
     pub(crate) series: Option<String>,
+    /// The horizontal axis. Default: as the swept setting along it is spaced.
+    pub(crate) x_scale: Option<Scale>,
+    /// The vertical axis. What is not above 0 has no place on a logarithmic one, and is counted below the plot.
+    pub(crate) y_scale: Scale,
     /// The title, if not the experiment's.
     pub(crate) title: Option<String>,
     /// The unit of latencies.

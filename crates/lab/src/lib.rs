@@ -66,7 +66,7 @@ pub use experiment::{Experiment, file_part};
 pub use figure::{Figure, setting_unit};
 pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit};
 pub use output::{OutputError, OutputFile, check_file, write_file};
-pub use plot::{Plot, PlotError, plot};
+pub use plot::{Plot, PlotError, plot, plot_comparison};
 pub use point::{Coordinate, Point, PointSpec};
 pub use quantity::Quantity;
 pub use refine::{RefinedSweep, Refinement, refine_sweep};

@@ -25,7 +25,6 @@ use crate::run::RunError;
 use crate::statistics::Estimate;
 use crate::stopping::Outcome;
 use crate::store::Store;
-use crate::summary::{PointSummary, summarise};
 use crate::sweep::{Budget, Observer, PointRuns};
 use crate::verdict::{Court, Entry, position};
 
@@ -145,10 +144,9 @@ pub struct Crossing {
 pub struct Compared {
     /// What it says.
     pub comparison: SeriesComparison,
-    /// What a plot of it shows: the quantity along the horizontal axis, or for each series if there is no other setting.
+    /// What a plot of it shows the differences of: the quantity along the horizontal axis, or for each series if there is no other
+    /// setting.
     pub figure: Figure,
-    /// What it is about.
-    pub summaries: Vec<PointSummary>,
 }
 
 /// Compares series of a sweep at all its points: two with each other, one with all others, and otherwise each of those named, or of all,
@@ -197,9 +195,8 @@ pub fn compare_series(
     }
     let Measured { points, runs } = measured;
     let comparison = SeriesComparison { decision, ..settings.compare(&refined, &points, &runs) };
-    let figure = settings.figure(&refined, &points);
-    let summaries = summarise(&points, &runs, experiment.stop().confidence, Some(&settings.key));
-    Ok(Compared { comparison, figure, summaries })
+    let figure = settings.figure(&refined, &points, comparison.along.as_deref());
+    Ok(Compared { comparison, figure })
 }
 
 /// Where pairs of an experiment's series change places; nothing if there are no series that could be compared.
@@ -305,27 +302,29 @@ impl Settings {
         }
     }
 
-    /// The plot of what is compared.
-    fn figure(&self, experiment: &Experiment, points: &[Point]) -> Figure {
+    /// The plot of what is compared along a setting.
+    fn figure(&self, experiment: &Experiment, points: &[Point], along: Option<&str>) -> Figure {
         let mut networks: Vec<&str> = Vec::new();
         for point in points {
             position(&mut networks, point.spec.topology.as_str());
         }
         let network = if let [network] = networks[..] { format!(", {network}") } else { String::new() };
-        // Other settings than those that the file's title speaks of may be compared.
-        let title = format!("Comparison by {}{network}", self.key);
-        let plotted = experiment.figure().filter(|figure| figure.along.as_ref() != Some(&self.key));
-        let figure = plotted.unwrap_or_else(|| Figure {
+        let x = along.unwrap_or(&self.key).to_owned();
+        let mut figure = Figure {
             title: String::new(),
-            x: self.key.clone(),
-            along: None,
-            log: false,
+            log_x: experiment.log_x(&x),
+            x,
+            along: along.map(str::to_owned),
+            // Differences may be 0, or less.
+            log_y: false,
             y: self.quantity,
-            series: None,
+            series: Some(self.key.clone()),
             unit: experiment.unit(),
             confidence: experiment.stop().confidence,
-        });
-        Figure { title, y: self.quantity, series: Some(self.key.clone()), ..figure }
+        };
+        // Other settings than those that the file's title speaks of may be compared.
+        figure.title = format!("{} by {}{network}", figure.words(self.quantity).0, self.key);
+        figure
     }
 }
 

@@ -6,6 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::ranking::crossings;
 use super::*;
+use crate::plot::{Plot, PlotError, plot_comparison};
 use crate::statistics::{sample_variance, t_quantile};
 use crate::synthetic::run;
 
@@ -201,6 +202,88 @@ proptest! {
     }
 }
 
+/// The plot of a comparison; it is written to the folder that `WORMCAST_TEST_PLOTS` names, to be looked at.
+fn picture(name: &str, compared: Compared) -> Plot {
+    let plot = plot_comparison(&compared).unwrap();
+    if let Some(directory) = std::env::var_os("WORMCAST_TEST_PLOTS") {
+        std::fs::write(std::path::Path::new(&directory).join(format!("{name}.png")), &plot.png).unwrap();
+    }
+    plot
+}
+
+/// A comparison of made-up series along loads: what each is at each of the loads 1, 2, 3, …
+fn along_loads(reference: Option<&str>, series: &[(&str, &[At])]) -> Compared {
+    let names: Vec<String> = series.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let field = Field { series: names.clone(), reference: reference.map(str::to_owned), sorted: reference.is_none() };
+    let number = reference.and_then(|reference| names.iter().position(|name| name == reference));
+    let point = |load: usize| {
+        let outcomes = series.iter().map(|(_, at)| at[load].clone()).collect();
+        Arena::new(outcomes, number, false, 0.99).point(&field, "", &(load + 1).to_string(), 0.95)
+    };
+    let loads = series[0].1.len();
+    let along = Some("traffic.multicast.destinations".to_owned());
+    let comparison = SeriesComparison {
+        key: "algorithm".to_owned(),
+        series: names,
+        reference: reference.map(str::to_owned),
+        quantity: Quantity::LatencyLast,
+        unit: "us".to_owned(),
+        higher_is_better: false,
+        pairs: 1,
+        confidence: 0.99,
+        along: along.clone(),
+        points: (0..loads).map(point).collect(),
+        crossings: Vec::new(),
+        decision: None,
+    };
+    let figure = Figure {
+        title: String::new(),
+        x: along.clone().unwrap(),
+        along,
+        log_x: false,
+        log_y: false,
+        y: Quantity::LatencyLast,
+        series: Some("algorithm".to_owned()),
+        unit: crate::file::TimeUnit::Microseconds,
+        confidence: 0.95,
+    };
+    Compared { comparison, figure }
+}
+
+#[test]
+fn a_plot_of_a_comparison_shows_differences_and_who_is_best() {
+    let flat: Vec<At> = (0..6).map(|_| around(100.0, 2)).collect();
+    let rising: Vec<At> =
+        (0..6u32).map(|load| if load < 5 { around(94.0 + 4.0 * f64::from(load), 3) } else { At::Saturated }).collect();
+    let noisy = |load: u32| {
+        values(&(0..10).map(|i| 101.0 + f64::from(load) + if i % 2 == 0 { 9.0 } else { -8.0 }).collect::<Vec<_>>())
+    };
+    let noisy: Vec<At> = (0..6).map(noisy).collect();
+    let series = [("flat", &flat[..]), ("rising", &rising[..])];
+    let plot = picture("comparison-pair", along_loads(Some("flat"), &series));
+    for text in [
+        "\nDifference from flat (µs)\n",
+        "Saturated: rising at 6. Certainly the best: rising at 1; rising at 2; flat at 3",
+    ] {
+        assert!(plot.svg.contains(text), "{text}: {}", plot.svg);
+    }
+    // The mean of the other is 6 less at the first load, and their own values are not shown.
+    assert!(plot.svg.contains("\n-6\n") || plot.svg.contains("\n-5\n"), "{}", plot.svg);
+    assert!(!plot.svg.contains("\n100\n"), "{}", plot.svg);
+    let three = [("flat", &flat[..]), ("rising", &rising[..]), ("noisy", &noisy[..])];
+    let plot = picture("comparison-ranked", along_loads(None, &three));
+    assert!(plot.svg.contains("\nDifference from the best mean (µs)\n"), "{}", plot.svg);
+    assert!(plot.svg.contains("open markers: not certainly different"), "{}", plot.svg);
+    // One load: the names are at the axis.
+    let one = [("flat", &flat[..1]), ("rising", &rising[..1]), ("noisy", &noisy[..1])];
+    let plot = picture("comparison-one-load", along_loads(None, &one));
+    assert_eq!(plot.svg.matches("\nrising\n").count(), 1, "{}", plot.svg);
+    assert!(plot.svg.contains("\nDestinations per message: 1\n"), "{}", plot.svg);
+    let nothing: Vec<At> = vec![At::NoResult; 2];
+    let nothing = along_loads(None, &[("a", &nothing[..]), ("b", &nothing[..])]);
+    assert!(matches!(plot_comparison(&nothing), Err(PlotError::Empty { .. })));
+}
+
 const SWEEP: &str = r#"
 topology = "mesh:4x4"
 traffic.arrivals = { process = "burst", sources = 1 }
@@ -254,8 +337,17 @@ fn a_sweep_is_compared_along_its_axis_and_for_each_other_setting() {
     assert!(crossings.contains(&("x", "c a".to_owned(), 1.0, 3.0)), "{crossings:?}");
     assert!(crossings.contains(&("x", "c b".to_owned(), 2.0, 3.0)), "{crossings:?}");
     assert!(!crossings.iter().any(|&(_, ref between, ..)| between.contains('a') && between.contains('b')));
-    let figure = settings.figure(&experiment, &points);
+    let figure = settings.figure(&experiment, &points, compared.along.as_deref());
     assert_eq!((figure.series.as_deref(), figure.x.as_str()), (Some("routing"), "traffic.multicast.destinations"));
+    let plot = picture("comparison", Compared { comparison: compared, figure });
+    for text in [
+        "\nDifference from the best mean (cycles)\n",
+        "Saturated: c, x at 3; c, y at 3. Certainly the best (x): c, x at 1; a, x at 3. ",
+        "Certainly the best (y): b, y at 1; b, y at 2; b, y at 3\"",
+        "intervals that all hold together with 95% confidence",
+    ] {
+        assert!(plot.svg.contains(text), "{text}: {}", plot.svg);
+    }
     // The experiment says `algorithm`, unless that is not swept.
     assert_eq!(series_key(&experiment, &points).unwrap(), "algorithm");
     let set = |assignments: &[&str]| {

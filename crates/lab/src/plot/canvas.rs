@@ -4,6 +4,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::look::Look;
+
 /// A drawing area with so many of its pixels for a unit of the plot.
 pub(crate) struct Canvas<'a, DB: DrawingBackend> {
     /// What is drawn on.
@@ -16,47 +18,6 @@ pub(crate) struct Canvas<'a, DB: DrawingBackend> {
 
 /// What goes wrong while drawing.
 pub(crate) type Drawn<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
-
-/// A marker's shape.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
-    Circle,
-    Square,
-    Triangle,
-    Diamond,
-    InvertedTriangle,
-    Pentagon,
-    Star,
-    Hexagon,
-}
-
-/// The shapes of the first curves; with the colours they make 56 distinct ones.
-const SHAPES: [Shape; 8] = [
-    Shape::Circle,
-    Shape::Square,
-    Shape::Triangle,
-    Shape::Diamond,
-    Shape::InvertedTriangle,
-    Shape::Pentagon,
-    Shape::Star,
-    Shape::Hexagon,
-];
-
-/// Okabe and Ito's colours, which people with any kind of colour vision tell apart; their yellow is too pale for lines.
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(0, 0, 0),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-];
-
-/// Shape and colour of a curve.
-pub(crate) fn look(curve: usize) -> (Shape, RGBColor) {
-    (SHAPES[curve % SHAPES.len()], COLOURS[curve % COLOURS.len()])
-}
 
 /// Where text is in relation to its position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,40 +47,35 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         self.area.draw(&PathElement::new(points, self.stroke(colour, width)))
     }
 
-    pub(crate) fn dashed(&self, from: (f64, f64), to: (f64, f64), colour: RGBColor, width: f64) -> Drawn<DB> {
-        const DASH: f64 = 6.0;
-        const GAP: f64 = 5.0;
-        let length = (to.0 - from.0).hypot(to.1 - from.1);
-        let along = |distance: f64| {
-            let share = if length > 0.0 { (distance / length).min(1.0) } else { 0.0 };
-            (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
-        };
-        let mut start = 0.0;
-        while start < length {
-            self.line(&[along(start), along(start + DASH)], colour, width)?;
-            start += DASH + GAP;
+    /// A line along points, broken as a curve's look says: the pattern goes on around corners.
+    pub(crate) fn dashed(&self, points: &[(f64, f64)], look: Look, width: f64) -> Drawn<DB> {
+        for piece in pieces(points, look.dashes) {
+            self.line(&piece, look.colour, width)?;
         }
         Ok(())
     }
 
     /// A marker of a radius; open ones hide what is behind them too.
-    pub(crate) fn marker(
-        &self,
-        centre: (f64, f64),
-        radius: f64,
-        shape: Shape,
-        colour: RGBColor,
-        open: bool,
-    ) -> Drawn<DB> {
+    pub(crate) fn marker(&self, centre: (f64, f64), radius: f64, look: Look, open: bool) -> Drawn<DB> {
+        const OUTLINE: f64 = 1.6;
         let (x, y) = centre;
-        let corners = corners(shape);
-        let polygon = |radius: f64, colour: RGBColor| {
-            let outline = corners.iter().map(|&(u, v)| self.at((x + radius * u, y + radius * v)));
-            self.area.draw(&Polygon::new(outline.collect::<Vec<_>>(), colour.filled()))
+        let polygon = |corners: &[(f64, f64)], colour: RGBColor| {
+            let corners = corners.iter().map(|&(u, v)| self.at((x + u, y + v)));
+            self.area.draw(&Polygon::new(corners.collect::<Vec<_>>(), colour.filled()))
         };
-        polygon(radius, colour)?;
-        // An outline of even width is what a smaller shape leaves of a larger one.
-        if open { polygon(radius * inside(shape, radius), WHITE) } else { Ok(()) }
+        for part in look.shape.parts() {
+            let corners: Vec<_> = part.into_iter().map(|(u, v)| (radius * u, radius * v)).collect();
+            polygon(&corners, look.colour)?;
+            if open {
+                polygon(&inset(&corners, OUTLINE), WHITE)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A filled rectangle.
+    pub(crate) fn block(&self, from: (f64, f64), to: (f64, f64), colour: RGBColor) -> Drawn<DB> {
+        self.area.draw(&Rectangle::new([self.at(from), self.at(to)], colour.filled()))
     }
 
     pub(crate) fn rectangle(&self, from: (f64, f64), to: (f64, f64), colour: RGBColor, width: f64) -> Drawn<DB> {
@@ -154,41 +110,79 @@ pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     font.box_size(text).map_or(0.0, |(width, _)| f64::from(width) / 10.0)
 }
 
-/// How large the white inside of an open marker is, for an outline of 1.8 units.
-fn inside(shape: Shape, radius: f64) -> f64 {
-    // The distance of the sides from the centre, for radius 1.
-    let sides = match shape {
-        Shape::Triangle | Shape::InvertedTriangle => 0.65,
-        Shape::Square => 0.88,
-        Shape::Diamond => 0.92,
-        Shape::Star => 0.63,
-        Shape::Pentagon => 0.93,
-        Shape::Circle | Shape::Hexagon => 1.0,
-    };
-    (1.0 - 1.8 / (radius * sides)).max(0.0)
+/// The pieces of a line along points that are drawn: lengths of line and gap in turn, all of it without any.
+fn pieces(points: &[(f64, f64)], dashes: &[f64]) -> Vec<Vec<(f64, f64)>> {
+    let [first, rest @ ..] = points else { return Vec::new() };
+    if dashes.is_empty() {
+        return vec![points.to_vec()];
+    }
+    let (mut pieces, mut piece, mut before) = (Vec::new(), vec![*first], *first);
+    let (mut turn, mut left) = (0, dashes[0]);
+    for &corner in rest {
+        loop {
+            let (dx, dy) = (corner.0 - before.0, corner.1 - before.1);
+            let length = dx.hypot(dy);
+            if length <= left {
+                left -= length;
+                before = corner;
+                if turn % 2 == 0 {
+                    piece.push(corner);
+                }
+                break;
+            }
+            before = (before.0 + dx * left / length, before.1 + dy * left / length);
+            piece.push(before);
+            if turn % 2 == 0 {
+                pieces.push(std::mem::take(&mut piece));
+            } else {
+                piece = vec![before];
+            }
+            turn += 1;
+            left = dashes[turn % dashes.len()];
+        }
+    }
+    if turn % 2 == 0 && piece.len() > 1 {
+        pieces.push(piece);
+    }
+    pieces
 }
 
-/// The corners of a shape of radius 1, y downwards.
-fn corners(shape: Shape) -> Vec<(f64, f64)> {
-    let regular = |corners: u32, turn: f64, radius: f64| {
-        (0..corners)
-            .map(|i| {
-                let angle = (f64::from(i) / f64::from(corners) + turn) * std::f64::consts::TAU;
-                (radius * angle.sin(), -radius * angle.cos())
-            })
-            .collect::<Vec<_>>()
+/// A polygon whose sides are this far inside of those of another, whose corners run clockwise on the screen.
+fn inset(corners: &[(f64, f64)], distance: f64) -> Vec<(f64, f64)> {
+    let count = corners.len();
+    let side = |from: (f64, f64), to: (f64, f64)| {
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        let length = dx.hypot(dy);
+        (dx / length, dy / length)
     };
-    match shape {
-        Shape::Circle => regular(24, 0.0, 1.0),
-        Shape::Square => regular(4, 0.125, 1.25),
-        Shape::Triangle => regular(3, 0.0, 1.3),
-        Shape::Diamond => regular(4, 0.0, 1.3),
-        Shape::InvertedTriangle => regular(3, 0.5, 1.3),
-        Shape::Pentagon => regular(5, 0.0, 1.15),
-        Shape::Star => {
-            let (tips, notches) = (regular(5, 0.0, 1.5), regular(5, 0.1, 0.65));
-            tips.into_iter().zip(notches).flat_map(|(tip, notch)| [tip, notch]).collect()
-        }
-        Shape::Hexagon => regular(6, 0.0, 1.15),
+    (0..count)
+        .map(|i| {
+            let (before, here, after) = (corners[(i + count - 1) % count], corners[i], corners[(i + 1) % count]);
+            let ((ax, ay), (bx, by)) = (side(before, here), side(here, after));
+            // Where the two sides meet, each moved along its inner normal.
+            let along = distance / (1.0 + ax * bx + ay * by);
+            (here.0 - (ay + by) * along, here.1 + (ax + bx) * along)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_go_on_around_corners() {
+        let corner = [(0.0, 0.0), (3.0, 0.0), (3.0, 9.0)];
+        assert_eq!(pieces(&corner, &[]), [corner.to_vec()]);
+        let expected = [vec![(0.0, 0.0), (3.0, 0.0), (3.0, 1.0)], vec![(3.0, 3.0), (3.0, 7.0)]];
+        assert_eq!(pieces(&corner, &[4.0, 2.0]), expected);
+        assert_eq!(pieces(&corner, &[1.0, 5.0]), [vec![(0.0, 0.0), (1.0, 0.0)], vec![(3.0, 3.0), (3.0, 4.0)]]);
+        assert!(pieces(&[], &[1.0]).is_empty());
+    }
+
+    #[test]
+    fn an_inset_is_as_far_from_every_side() {
+        let square = [(-2.0, -2.0), (2.0, -2.0), (2.0, 2.0), (-2.0, 2.0)];
+        assert_eq!(inset(&square, 0.5), square.map(|(x, y)| (x * 0.75, y * 0.75)));
     }
 }

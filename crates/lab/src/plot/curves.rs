@@ -1,88 +1,129 @@
-//! The curves of a plot, from the summaries of a sweep.
+//! The curves of a sweep, from its summaries.
 
+use super::PlotError;
+use super::chart::{Across, Chart, Curve, Height, Mark};
 use crate::figure::Figure;
 use crate::file::TimeUnit;
+use crate::point::Coordinate;
 use crate::quantity::Quantity;
 use crate::stopping::Outcome;
 use crate::summary::PointSummary;
-use crate::verdict::position;
 
-/// One line of a plot.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Curve {
-    /// Its name in the legend.
-    pub(crate) label: String,
-    /// Its marks from left to right, or in the sweep's order if the horizontal axis is measured.
-    pub(crate) marks: Vec<Mark>,
-}
-
-/// One point of a plot.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Mark {
-    pub(crate) x: f64,
-    pub(crate) y: Height,
-    /// Whether the point is saturated, which a load may be without losing its height.
-    pub(crate) saturated: bool,
-}
-
-/// How high a mark is.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Height {
-    /// A value, and half the width of its interval.
-    Value(f64, Option<f64>),
-    /// Beyond the plot: latency without bound.
-    Saturated,
-    /// Nothing arrives any more.
-    Deadlocked,
-}
-
-/// The values along the horizontal axis, in the order of the sweep, if they are names and no numbers.
-pub(crate) fn names(figure: &Figure, summaries: &[PointSummary]) -> Vec<String> {
-    let mut names = Vec::new();
-    for coordinate in summaries.iter().filter_map(|summary| summary.coordinate(&figure.x)) {
-        if coordinate.value.is_number() {
-            return Vec::new();
-        }
-        position(&mut names, coordinate.text());
+/// What a figure shows of the summaries.
+///
+/// # Errors
+/// If no point can be drawn.
+pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart, PlotError> {
+    let empty = || PlotError::Empty { x: figure.x.clone() };
+    let marked: Vec<(&PointSummary, Mark)> =
+        summaries.iter().filter_map(|summary| Some((summary, mark(figure, summary)?))).collect();
+    if marked.is_empty() {
+        return Err(empty());
     }
-    names
-}
-
-/// The curves in the order in which the sweep meets them; where names run along the horizontal axis, their positions are the numbers there.
-pub(crate) fn curves(figure: &Figure, summaries: &[PointSummary], names: &[String]) -> Vec<Curve> {
+    let measured = Quantity::named(&figure.x).is_some();
+    let shown = |mark: &Mark| {
+        let height = mark.value().is_none_or(|(y, _)| y > 0.0);
+        (!figure.log_x || mark.x > 0.0) && (!figure.log_y || height)
+    };
+    let legend = Legend::new(figure, &marked);
     let mut curves: Vec<Curve> = Vec::new();
-    for summary in summaries {
-        let label = label(figure, summary);
-        let Some(mark) = mark(figure, summary, names) else { continue };
+    for (summary, mark) in marked.iter().filter(|(_, mark)| shown(mark)) {
+        let label = legend.label(summary);
         match curves.iter_mut().find(|curve| curve.label == label) {
-            Some(curve) => curve.marks.push(mark),
-            None => curves.push(Curve { label, marks: vec![mark] }),
+            Some(curve) => curve.marks.push(*mark),
+            None => curves.push(Curve { label, marks: vec![*mark] }),
         }
     }
-    if Quantity::named(&figure.x).is_none() {
+    let hidden = marked.iter().filter(|(_, mark)| !shown(mark)).count();
+    if curves.is_empty() {
+        return Err(PlotError::NotPositive { x: figure.x.clone(), y: figure.y.name() });
+    }
+    let log = figure.log_x;
+    let across = if measured { Across::Measured { log } } else { Across::Set { log } };
+    if !measured {
         for curve in &mut curves {
             curve.marks.sort_by(|a, b| a.x.total_cmp(&b.x));
         }
     }
-    curves
+    let mut chart = Chart {
+        title: figure.title.clone(),
+        x_label: figure.x_label(),
+        y_label: figure.y_label(),
+        across,
+        log_y: figure.log_y,
+        signed: false,
+        curves,
+        bands: Vec::new(),
+        notes: legend.common,
+    };
+    if chart.marks().any(|mark| matches!(mark.y, Height::Value(_, Some(_)))) {
+        chart.notes.push(format!("bars: {}% confidence intervals", percent(figure.confidence)));
+    }
+    if chart.marks().any(|mark| mark.open) {
+        let open = if figure.y.is_latency() { "the mean depends on the window" } else { "saturated" };
+        chart.notes.push(format!("open markers: {open}"));
+    }
+    if hidden > 0 {
+        let points = if hidden == 1 { "point is" } else { "points are" };
+        chart.notes.push(format!("{hidden} {points} not shown: a logarithmic axis has no place for 0"));
+    }
+    match chart.only_place() {
+        Some(x) if !measured && chart.curves.len() > 1 => {
+            let label = format!("{}: {x}", chart.x_label);
+            Ok(chart.beside(label))
+        }
+        _ => Ok(chart),
+    }
 }
 
-/// The series' value, with its setting if it is a number; where more is swept than the axis and the series, the other settings and values too.
-fn label(figure: &Figure, summary: &PointSummary) -> String {
-    let series = figure.series.as_deref();
-    let first = series.and_then(|key| summary.coordinate(key)).map(crate::point::Coordinate::tag);
-    let others =
-        summary.coordinates.iter().filter(|c| ![figure.along.as_deref(), series].contains(&Some(c.key.as_str())));
-    let others = others.map(crate::point::Coordinate::tag);
-    first.into_iter().chain(others).collect::<Vec<_>>().join(", ")
+/// A share in percent without noise from its binary form.
+pub(crate) fn percent(share: f64) -> f64 {
+    (share * 1000.0).round() / 10.0
 }
 
-fn mark(figure: &Figure, summary: &PointSummary, names: &[String]) -> Option<Mark> {
+/// Which swept settings tell curves apart.
+struct Legend {
+    /// The settings in a label, the series first.
+    keys: Vec<String>,
+    /// What all curves have in common besides, in words.
+    common: Vec<String>,
+}
+
+impl Legend {
+    fn new(figure: &Figure, marked: &[(&PointSummary, Mark)]) -> Self {
+        let series = figure.series.as_deref();
+        let first = marked.first().map_or(&[][..], |(summary, _)| &summary.coordinates);
+        let varies = |of: &Coordinate| {
+            marked.iter().any(|(summary, _)| summary.coordinate(&of.key).is_some_and(|other| other.value != of.value))
+        };
+        let told = first.iter().filter(|of| figure.along.as_deref() != Some(of.key.as_str()));
+        let (mut keys, mut common) = (Vec::new(), Vec::new());
+        for of in told {
+            if varies(of) {
+                let at = if series == Some(of.key.as_str()) { 0 } else { keys.len() };
+                keys.insert(at, of.key.clone());
+            } else {
+                common.push(of);
+            }
+        }
+        // A curve alone is called what its series says.
+        if keys.is_empty()
+            && let Some(at) = common.iter().position(|of| series == Some(of.key.as_str()))
+        {
+            keys.push(common.remove(at).key.clone());
+        }
+        Self { keys, common: common.into_iter().map(Coordinate::tag).collect() }
+    }
+
+    fn label(&self, summary: &PointSummary) -> String {
+        let tags = self.keys.iter().filter_map(|key| summary.coordinate(key)).map(Coordinate::tag);
+        tags.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn mark(figure: &Figure, summary: &PointSummary) -> Option<Mark> {
     let saturated = summary.saturated();
     let x = match summary.coordinate(&figure.x) {
-        Some(coordinate) if !names.is_empty() => {
-            names.iter().position(|name| *name == coordinate.text()).map(|position| position as f64)?
-        }
         Some(coordinate) => coordinate.value.as_f64()?,
         None => summary.quantity(Quantity::named(&figure.x)?)?.0,
     };
@@ -98,5 +139,8 @@ fn mark(figure: &Figure, summary: &PointSummary, names: &[String]) -> Option<Mar
         None if summary.outcome == Outcome::Deadlocked => Height::Deadlocked,
         None => return None,
     };
-    x.is_finite().then_some(Mark { x, y, saturated })
+    // A load at saturation is what gets through; a latency that the window decides is too small.
+    let reserved = if figure.y.is_latency() { summary.trend } else { saturated };
+    let open = reserved && matches!(y, Height::Value(..));
+    x.is_finite().then_some(Mark { x, y, open })
 }

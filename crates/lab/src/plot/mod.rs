@@ -1,9 +1,15 @@
 //! Plots as SVG and PNG, with an embedded font: they look the same on every machine.
 
+mod band;
 mod canvas;
+mod chart;
 mod curves;
+mod differences;
 mod draw;
+mod legend;
+mod look;
 mod scale;
+mod strip;
 
 use std::sync::OnceLock;
 
@@ -11,10 +17,11 @@ use maud::html;
 use plotters::prelude::*;
 use thiserror::Error;
 
+use crate::comparison::Compared;
 use crate::figure::Figure;
 use crate::summary::PointSummary;
 use canvas::Canvas;
-use curves::Curve;
+use chart::Chart;
 use draw::Layout;
 
 /// A drawn plot.
@@ -36,6 +43,14 @@ pub enum PlotError {
         /// What runs along the horizontal axis.
         x: String,
     },
+    /// No value has a place on logarithmic axes.
+    #[error("there is nothing to plot: no point has `{x}` and `{y}` above 0, as logarithmic axes need them")]
+    NotPositive {
+        /// What runs along the horizontal axis.
+        x: String,
+        /// What is plotted.
+        y: &'static str,
+    },
     /// The drawing library failed.
     #[error("the plot cannot be drawn: {0}")]
     Drawing(String),
@@ -50,19 +65,27 @@ const SAMPLES: u32 = 2;
 
 /// Draws the summaries of a sweep: the same ones make the same bytes.
 ///
-/// Latencies of saturated points have no mean: the first of a curve is an open marker at the top, joined by a dashed line, and the
-/// vertical axis ends a little above the largest mean that there is.
+/// Latencies of saturated points have no mean, so they have no height: a bar in a strip above the frame begins at the first load at
+/// which a curve is saturated. The horizontal axis ends where no curve has anything new to say.
 ///
 /// # Errors
 /// If no point can be drawn.
 pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotError> {
-    let names = curves::names(figure, summaries);
-    let curves = curves::curves(figure, summaries, &names);
-    if curves.is_empty() {
-        return Err(PlotError::Empty { x: figure.x.clone() });
-    }
+    drawn(&curves::chart(figure, summaries)?)
+}
+
+/// Draws a comparison: how much more each series is than the best one or the one that was named, over the replications that both have,
+/// and in a band along the horizontal axis who is certainly the best.
+///
+/// # Errors
+/// If no series has a result at any point.
+pub fn plot_comparison(compared: &Compared) -> Result<Plot, PlotError> {
+    drawn(&differences::chart(compared)?)
+}
+
+fn drawn(chart: &Chart) -> Result<Plot, PlotError> {
     embed_font()?;
-    let layout = Layout::new(figure, &curves, &names);
+    let layout = Layout::new(chart);
     let size = |scale: f64| {
         let (width, height) = layout.size();
         ((width * scale).round() as u32, (height * scale).round() as u32)
@@ -81,7 +104,7 @@ pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotErr
         &format!("width=\"{}\" height=\"{}\"", layout.size().0, layout.size().1),
         1,
     );
-    let svg = described(&svg, figure, &curves);
+    let svg = described(&svg, chart);
 
     let (width, height) = size(f64::from(PNG_SCALE * SAMPLES));
     let mut pixels = vec![255; width as usize * height as usize * 3];
@@ -97,14 +120,11 @@ pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotErr
 }
 
 /// The picture with a title and, for those who cannot see it, what it shows in words.
-fn described(svg: &str, figure: &Figure, curves: &[Curve]) -> String {
-    let shows = format!("{} against {}", figure.y_label(), figure.x_label());
-    let title = if figure.title.is_empty() { &shows } else { &figure.title };
-    let names: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).filter(|name| !name.is_empty()).collect();
-    let of = if names.is_empty() { String::new() } else { format!(" of {}", names.join("; ")) };
-    let label = if figure.title.is_empty() { format!("{shows}{of}") } else { format!("{title}: {shows}{of}") };
+fn described(svg: &str, chart: &Chart) -> String {
     let escaped = |text: &str| html! { (text) }.into_string();
-    let (label, title) = (escaped(&label), escaped(title));
+    let shows = format!("{} against {}", chart.y_label, chart.x_label);
+    let title = if chart.title.is_empty() { &shows } else { &chart.title };
+    let (label, title) = (escaped(&chart.described()), escaped(title));
     svg.replacen('>', &format!(" role=\"img\" aria-label=\"{label}\">\n<title>{title}</title>"), 1)
 }
 

@@ -11,29 +11,47 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// A linear axis from 0 to at least `to`.
-    pub(crate) fn from_zero(to: f64) -> Self {
-        Self::linear(0.0, if to.is_finite() && to > 0.0 { to } else { 1.0 })
-    }
-
-    /// An axis around values, with some room at the ends; from 0 if they come near it.
-    pub(crate) fn around(values: &[f64], log: bool) -> Self {
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if least > most {
-            return Self::linear(0.0, 1.0);
+    /// A horizontal axis around values, with some room at the ends; from 0 if they come near it.
+    pub(crate) fn along(values: &[f64], log: bool) -> Self {
+        let Some((least, most)) = ends(values) else { return Self::linear(0.0, 1.0) };
+        if least.total_cmp(&most).is_eq() {
+            let room = if least == 0.0 { 1.0 } else { least.abs() };
+            return Self { from: least - room, to: least + room, log: false, ticks: vec![(least, alone(least))] };
         }
         if log && least > 0.0 {
-            let room = (most / least).max(1.5).powf(0.04);
+            let room = (most / least).powf(0.04);
             return Self::logarithmic(least / room, most * room);
         }
-        let (span, room) = (most - least, 0.04 * (most - least));
-        if span <= 0.0 {
-            let room = if most == 0.0 { 1.0 } else { most.abs() };
-            return Self::linear(least - room, most + room);
-        }
-        let from = if least >= 0.0 && least < 0.35 * most { 0.0 } else { least - room };
+        let room = 0.04 * (most - least);
+        let from = if least >= 0.0 && least < 0.2 * most { 0.0 } else { least - room };
         Self::linear(from, most + room)
+    }
+
+    /// A vertical axis around heights and their intervals; from 0 if they come near it. Where heights below 0 mean nothing, intervals
+    /// do not take the axis there.
+    pub(crate) fn heights(heights: &[(f64, Option<f64>)], log: bool, signed: bool) -> Self {
+        let values: Vec<f64> = heights.iter().map(|&(height, _)| height).collect();
+        let Some((least, most)) = ends(&values) else { return Self::linear(0.0, 1.0) };
+        let bottoms = heights.iter().map(|&(height, half)| height - half.unwrap_or(0.0));
+        let low = bottoms.filter(|&low| !log || low > least / 10.0).fold(least, f64::min);
+        let high = heights.iter().map(|&(height, half)| height + half.unwrap_or(0.0)).fold(most, f64::max);
+        if log && least > 0.0 {
+            let room = if most > least { (most / least).powf(0.06).max(1.005) } else { 2.0 };
+            let (from, to) = ((least / room).min(low / room.sqrt()), (most * room).max(high * room.sqrt()));
+            return Self::logarithmic(from, to);
+        }
+        // More than two fifths of an axis are never empty below the least value.
+        let near_zero = least.total_cmp(&most).is_eq() || least < 0.4 * most;
+        let base = if least >= 0.0 && near_zero { 0.0 } else { least };
+        let span = if most > base { most - base } else { base.abs().max(1.0) };
+        let floor = if signed || least < 0.0 { f64::NEG_INFINITY } else { 0.0 };
+        let from = if base == 0.0 && low >= 0.0 { 0.0 } else { (base - 0.06 * span).min(low - 0.02 * span).max(floor) };
+        Self::linear(from, (most + 0.08 * span).max(high + 0.02 * span))
+    }
+
+    /// An axis without values.
+    pub(crate) fn nothing() -> Self {
+        Self { from: 0.0, to: 1.0, log: false, ticks: Vec::new() }
     }
 
     /// An axis with a name at each of 0, 1, 2, …
@@ -83,6 +101,18 @@ impl Scale {
     }
 }
 
+/// The least and the largest of finite values.
+fn ends(values: &[f64]) -> Option<(f64, f64)> {
+    let finite = || values.iter().copied().filter(|value| value.is_finite());
+    let (least, most) = (finite().reduce(f64::min)?, finite().reduce(f64::max)?);
+    Some((least, most))
+}
+
+/// A number that has no neighbours, as it was written.
+fn alone(value: f64) -> String {
+    if value == 0.0 || (1e-4..1e7).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
+}
+
 /// The smallest of 1, 2 and 5 times a power of ten that is not much less than this.
 fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
@@ -122,29 +152,58 @@ mod tests {
         scale.ticks.iter().map(|(_, label)| label.as_str()).collect()
     }
 
+    /// An axis from 0 to a value.
+    fn up_to(most: f64) -> Scale {
+        Scale::linear(0.0, most)
+    }
+
     #[test]
     fn ticks_are_round_numbers() {
-        assert_eq!(labels(&Scale::from_zero(11.5)), ["0", "2", "4", "6", "8", "10"]);
-        assert_eq!(labels(&Scale::from_zero(0.021)), ["0.000", "0.005", "0.010", "0.015", "0.020"]);
-        assert_eq!(labels(&Scale::from_zero(1.2)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0", "1.2"]);
-        assert_eq!(labels(&Scale::from_zero(17.0)), ["0", "5", "10", "15"]);
-        assert_eq!(labels(&Scale::around(&[10.0, 100.0], true)), ["10", "20", "50", "100"]);
-        assert_eq!(labels(&Scale::around(&[0.001, 10.0], true)), ["0.001", "0.01", "0.1", "1", "10"]);
-        assert_eq!(labels(&Scale::around(&[98.0, 102.0], false)), ["98", "99", "100", "101", "102"]);
-        assert_eq!(labels(&Scale::from_zero(2.1e-8)), ["0", "5e-9", "1e-8", "1.5e-8", "2e-8"]);
-        assert_eq!(labels(&Scale::from_zero(6.1e13)), ["0", "1e13", "2e13", "3e13", "4e13", "5e13", "6e13"]);
-        assert_eq!(labels(&Scale::from_zero(6_000_000.0))[1..3], ["1000000", "2000000"]);
+        assert_eq!(labels(&up_to(11.5)), ["0", "2", "4", "6", "8", "10"]);
+        assert_eq!(labels(&up_to(0.021)), ["0.000", "0.005", "0.010", "0.015", "0.020"]);
+        assert_eq!(labels(&up_to(1.2)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0", "1.2"]);
+        assert_eq!(labels(&up_to(17.0)), ["0", "5", "10", "15"]);
+        assert_eq!(labels(&Scale::along(&[10.0, 100.0], true)), ["10", "20", "50", "100"]);
+        assert_eq!(labels(&Scale::along(&[0.001, 10.0], true)), ["0.001", "0.01", "0.1", "1", "10"]);
+        assert_eq!(labels(&Scale::along(&[98.0, 102.0], false)), ["98", "99", "100", "101", "102"]);
+        assert_eq!(labels(&Scale::along(&[0.003; 2], false)), ["0.003"]);
+        assert_eq!(labels(&up_to(2.1e-8)), ["0", "5e-9", "1e-8", "1.5e-8", "2e-8"]);
+        assert_eq!(labels(&up_to(6.1e13)), ["0", "1e13", "2e13", "3e13", "4e13", "5e13", "6e13"]);
+        assert_eq!(labels(&up_to(6_000_000.0))[1..3], ["1000000", "2000000"]);
     }
 
     #[test]
     fn degenerate_axes_are_drawn_all_the_same() {
-        for values in [&[][..], &[0.0], &[5.0], &[-3.0, -3.0], &[3.0], &[1e-9]] {
+        for values in [&[][..], &[0.0], &[5.0], &[-3.0, -3.0], &[3.0], &[1e-9], &[f64::NAN]] {
             for log in [false, true] {
-                let scale = Scale::around(values, log);
-                assert!(!scale.ticks.is_empty() && scale.ticks.len() < 20, "{values:?} {scale:?}");
-                assert!(values.iter().all(|&value| (0.0..=1.0).contains(&scale.share(value))), "{values:?} {scale:?}");
+                let heights: Vec<_> = values.iter().map(|&value| (value, None)).collect();
+                for scale in [Scale::along(values, log), Scale::heights(&heights, log, false)] {
+                    assert!(!scale.ticks.is_empty() && scale.ticks.len() < 20, "{values:?} {scale:?}");
+                    let inside = |value: f64| value.is_nan() || (0.0..=1.0).contains(&scale.share(value));
+                    assert!(values.iter().all(|&value| inside(value)), "{values:?} {scale:?}");
+                }
             }
         }
-        assert_eq!(Scale::from_zero(f64::NAN), Scale::from_zero(1.0));
+    }
+
+    #[test]
+    fn no_half_of_an_axis_is_empty() {
+        for least in [0.0, 0.1, 3.0, 5.0, 8.0, 9.9] {
+            for log in [false, true] {
+                let heights = Scale::heights(&[(least, Some(0.1)), (10.0, Some(0.3))], log, false);
+                let along = Scale::along(&[least, 10.0], log);
+                for (scale, low, high) in [(heights, least - 0.1, 10.3), (along, least, 10.0)] {
+                    let (from, to) = (scale.share(low.max(0.0)), scale.share(high));
+                    let fits = (from.is_nan() || from < 0.42) && (0.85..=1.0).contains(&to);
+                    assert!(fits, "{least} {from} {to} {scale:?}");
+                }
+            }
+        }
+        // Where nothing is below 0, intervals do not take the axis there; where it means something, they are seen.
+        let near = [(1.0, Some(2.0)), (10.0, None)];
+        assert_eq!(Scale::heights(&near, false, false).share(0.0), 0.0);
+        assert!(Scale::heights(&near, false, true).share(-1.0) > 0.0);
+        let negative = Scale::heights(&[(-5.0, Some(1.0)), (0.0, None)], false, true);
+        assert!(negative.share(-6.0) >= 0.0 && negative.share(0.0) > 0.85, "{negative:?}");
     }
 }

@@ -13,7 +13,7 @@ use super::experiment::{SettingArguments, warn_of_idle};
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
-use crate::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, file_part, plot, write_file};
+use crate::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, file_part, plot_comparison, write_file};
 use crate::network::{expected_name, is_standard_input};
 
 /// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.
@@ -121,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     // A name that was given is the user's business.
     let series = if places.name().is_some() { String::new() } else { series_part(names) };
     let stem = format!("{}{series}-comparison", experiment.name());
-    match plot(&compared.figure, &compared.summaries) {
+    match plot_comparison(&compared) {
         Ok(plot) => {
             for (ending, contents) in [("svg", plot.svg.as_bytes()), ("png", &plot.png)] {
                 let path = places.folder().join(format!("{stem}.{ending}"));
