@@ -80,8 +80,7 @@ fn intervals_cover_the_truth() {
     let mut outside = Vec::new();
     for ((network, settings), rates) in NETWORKS.iter().zip(RATES) {
         for (load, rate) in rates {
-            let common =
-                format!("{settings}traffic.arrivals = {{ process = 'poisson', rate = {rate} }}\n");
+            let common = format!("{settings}traffic.arrivals = {{ process = 'poisson', rate = {rate} }}\n");
             let truth = findings(&format!(
                 "{common}seed = 1000003\nrun.messages = 400000\nstop = {{ min_replications = 10, max_replications = 10 }}\n"
             ));

@@ -163,10 +163,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         warn_of_deadlock(&point.spec, &scenario);
     }
 
-    warn_of_idle(&experiment, std::slice::from_ref(&point), |_| scenario.idle_settings())?;
-
     // Said before the run, which may take long.
     let data_on_output = check_outputs(arguments, &scenario)?;
+    warn_of_idle(&experiment, std::slice::from_ref(&point), |_| scenario.idle_settings())?;
     let network = scenario.network();
     let space = ChannelSpace::new(network, scenario.engine_config().ports);
     let timeline = || Timeline::new(network, space, scenario.cycle_ns(), scenario.engine_config().startup);
