@@ -62,7 +62,7 @@ pub fn read_input(path: impl AsRef<Path>, what: &'static str, most: u64) -> io::
         return Ok(bytes);
     }
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(taken) = free_for(&taken, what)? {
+    if let Some(taken) = free_for(taken.as_ref(), what)? {
         return Ok(taken.bytes.clone());
     }
     io::stdin().lock().take(most).read_to_end(&mut bytes)?;
@@ -76,18 +76,18 @@ pub fn read_input(path: impl AsRef<Path>, what: &'static str, most: u64) -> io::
 /// If it was read as something else.
 pub fn take_standard_input(what: &'static str) -> io::Result<()> {
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-    free_for(&taken, what)?;
+    free_for(taken.as_ref(), what)?;
     *taken = Some(Taken { what, bytes: Vec::new() });
     Ok(())
 }
 
 /// What was read already, if it is the same thing.
-fn free_for<'t>(taken: &'t Option<Taken>, what: &str) -> io::Result<Option<&'t Taken>> {
+fn free_for<'t>(taken: Option<&'t Taken>, what: &str) -> io::Result<Option<&'t Taken>> {
     match taken {
         Some(other) if other.what != what => {
             Err(io::Error::other(format!("standard input is {} already and cannot be {what}, too", other.what)))
         }
-        same => Ok(same.as_ref()),
+        same => Ok(same),
     }
 }
 

@@ -435,7 +435,7 @@ fn bad_claims_about_saturation_and_gaps_are_pointed_at() {
         (
             "where = { 'switching.bufer' = [1] }\nsaturates = { series = ['a'], before = 1 }",
             "where",
-            "`switching.bufer` is not swept; did you mean `switching.buffer`?",
+            "`switching.bufer` is not swept",
         ),
         (
             "where = { 'switching.buffer' = [3] }\nsaturates = { series = ['a'], before = 1 }",

@@ -8,3 +8,4 @@ mod plots;
 mod schema;
 mod sweeps;
 mod synthetic;
+mod windows;

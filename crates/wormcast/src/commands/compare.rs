@@ -13,7 +13,9 @@ use super::experiment::{SettingArguments, warn_of_idle};
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
-use crate::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, file_part, plot_comparison, write_file};
+use crate::lab::{
+    PlotError, Quantity, SeriesComparison, Store, compare_series, file_part, plot_comparison, write_file,
+};
 use crate::network::{expected_name, is_standard_input};
 
 /// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.

@@ -187,10 +187,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         warn_of_deadlock(&point.spec, &scenario);
     }
 
-    warn_of_idle(&experiment, std::slice::from_ref(&point), |_| scenario.idle_settings())?;
-
     // Said before the run, which may take long.
     let data_on_output = check_outputs(arguments, &scenario)?;
+    warn_of_idle(&experiment, std::slice::from_ref(&point), |_| scenario.idle_settings())?;
     let mut end = AtEnd::new(arguments);
     let result = observed(arguments, &scenario, (point.spec.engine.into(), point.spec.seed), &mut end, out)?;
     let result = result.map_err(|error| match experiment.explain(&point, &error) {

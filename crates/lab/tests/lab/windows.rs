@@ -1,0 +1,120 @@
+//! Windows that grow, saturation by counts, and loads that are added where they decide, with real runs.
+
+use std::num::NonZeroUsize;
+
+use wormcast_lab::{
+    Experiment, Findings, Outcome, Override, Stop, Store, compare_series, refine_sweep, run_sweep, stored_sweep,
+};
+
+/// A small mesh, which carries about half a message a node and microsecond.
+const MESH: &str = "
+topology = 'mesh:4x4'
+algorithm = 'dual-path'
+timing.startup = 100
+traffic.length = 24
+traffic.multicast.destinations = 4
+traffic.arrivals.process = 'poisson'
+run.messages = 200
+stop = { min_replications = 5, max_replications = 40, relative_half_width = 0.2 }
+plot.unit = 'cycles'
+";
+
+fn jobs() -> NonZeroUsize {
+    NonZeroUsize::new(2).unwrap()
+}
+
+fn experiment(more: &str) -> Experiment {
+    Experiment::parse("mesh.toml", &format!("{MESH}{more}\n"), &[]).unwrap()
+}
+
+fn swept(experiment: &Experiment, store: &mut Store) -> Findings {
+    run_sweep(experiment, jobs(), store, false, &mut ()).unwrap()
+}
+
+#[test]
+fn windows_grow_where_latencies_are_correlated_and_nowhere_else() {
+    let experiment = experiment("[sweep]\ntraffic.arrivals.rate = [0.02, 0.47]");
+    let mut store = Store::in_memory().unwrap();
+    let findings = swept(&experiment, &mut store);
+    let [light, heavy] = &findings.summaries[..] else { panic!("two points") };
+    assert_eq!((light.window, light.trend, light.needed), (200, false, None));
+    // 40 replications of 200 messages are as many as 5 of 1,600.
+    assert_eq!((heavy.window, heavy.replications >= 5), (1600, true), "{heavy:?}");
+    assert_eq!((heavy.outcome, heavy.trend), (Outcome::Unsettled, true));
+    assert!(heavy.needed.unwrap() > 1600 && heavy.latency.is_some(), "{heavy:?}");
+    assert!(findings.runs[1].runs.iter().all(|run| run.messages.measured == 1600));
+    // What the store has says the same, and with `fresh` all of it is made again.
+    assert_eq!(stored_sweep(&experiment, &store).unwrap().summaries, findings.summaries);
+    let again = run_sweep(&experiment, jobs(), &mut store, true, &mut ()).unwrap();
+    assert_eq!(again.summaries, findings.summaries);
+    // Without room for it, the window stays, and so does the reservation.
+    let fixed = Override::set("stop={ min_replications = 10, max_replications = 10 }").unwrap();
+    let text = format!("{MESH}[sweep]\ntraffic.arrivals.rate = [0.47]\n");
+    let fixed = swept(&Experiment::parse("mesh.toml", &text, &[fixed]).unwrap(), &mut store);
+    assert_eq!((fixed.summaries[0].window, fixed.summaries[0].outcome), (200, Outcome::Unsettled));
+}
+
+#[test]
+fn a_load_of_twice_the_capacity_is_saturated_however_short_the_window() {
+    for messages in [100, 400, 3000] {
+        let text = format!("traffic.arrivals.rate = 1.1\nrun.messages = {messages}");
+        let (_, result) = wormcast_lab::run_point(&experiment(&text)).unwrap();
+        assert!(result.saturated, "{messages}: {:?}", result.window);
+        let relaxed = format!("traffic.arrivals.rate = 0.1\nrun.messages = {messages}");
+        let (_, result) = wormcast_lab::run_point(&experiment(&relaxed)).unwrap();
+        assert!(!result.saturated && result.trend.is_some(), "{messages}: {:?}", result.window);
+    }
+}
+
+#[test]
+fn refinement_finds_where_a_series_becomes_saturated_within_its_budget() {
+    let experiment = experiment("[sweep]\ntraffic.arrivals.rate = [0.1, 0.9]");
+    let mut store = Store::in_memory().unwrap();
+    let refined = refine_sweep(&experiment, 2000, jobs(), &mut store, &mut ()).unwrap();
+    assert!(refined.refinement.done && refined.refinement.spent <= 2000, "{:?}", refined.refinement);
+    let saturated = |outcome: Outcome| outcome == Outcome::Saturated;
+    let loads: Vec<(f64, bool)> = refined
+        .findings
+        .summaries
+        .iter()
+        .map(|point| (point.coordinates[0].value.as_f64().unwrap(), saturated(point.outcome)))
+        .collect();
+    assert!(loads.is_sorted_by(|a, b| a.0 < b.0), "{loads:?}");
+    let first = loads.iter().position(|&(_, saturated)| saturated).unwrap();
+    let (below, above) = (loads[first - 1].0, loads[first].0);
+    assert!((above - below) / above <= 0.02 && (0.4..0.7).contains(&above), "{loads:?}");
+
+    let mut store = Store::in_memory().unwrap();
+    let short = refine_sweep(&experiment, 7, jobs(), &mut store, &mut ()).unwrap();
+    assert!(!short.refinement.done && short.refinement.spent <= 7, "{:?}", short.refinement);
+    assert_eq!(short.findings.summaries.len(), 3.min(short.findings.summaries.len()));
+    assert!(short.findings.summaries.iter().all(|point| point.outcome != Outcome::Incomplete));
+}
+
+#[test]
+fn a_comparison_decides_within_its_budget() {
+    let text = "[sweep]\nalgorithm = ['dual-path', 'column-path']\ntraffic.arrivals.rate = [0.05, 0.25]";
+    let experiment = experiment(text);
+    let compared = |budget| {
+        let mut store = Store::in_memory().unwrap();
+        compare_series(&experiment, &[], None, budget, jobs(), &mut store, &mut ()).unwrap().comparison
+    };
+    let before = compared(None);
+    assert_eq!(before.decision, None);
+    let after = compared(Some(3000));
+    let decision = after.decision.unwrap();
+    assert!(decision.spent <= 3000);
+    if decision.done {
+        assert!(after.points.iter().all(|point| point.best.is_some() || point.contenders.len() < 2));
+        assert!(after.crossings.iter().all(|crossing| crossing.to - crossing.from <= 0.02 * crossing.to));
+    }
+    let open = |comparison: &wormcast_lab::SeriesComparison| {
+        comparison.points.iter().filter(|point| point.best.is_none()).count()
+    };
+    assert!(open(&after) <= open(&before) || after.points.len() > before.points.len());
+    // The stopping rule of the experiment is that of the points that are added.
+    assert_eq!(
+        experiment.stop(),
+        &Stop { min_replications: 5, max_replications: Some(40), relative_half_width: 0.2, ..Stop::default() }
+    );
+}
