@@ -36,7 +36,10 @@ impl LinkCounter {
         if let Some(count) = self.flits.get_mut(channel.index()) {
             self.held += at as i64 + 1;
             self.holders -= 1;
-            *count += i64::from(flits);
+            // What crosses after the window is no part of it.
+            if self.opened.is_some() {
+                *count += i64::from(flits);
+            }
         }
     }
 

@@ -39,7 +39,9 @@ impl<O: Observer> Core<'_, O> {
             let mut requests: Vec<&Request> =
                 search.requests(slot).filter_map(|index| self.channels.arbiter.request(index)).collect();
             requests.sort_by_key(|request| request.key);
-            requests.iter().for_each(|request| self.wait_for(request, &owners, &mut waits));
+            for request in requests {
+                self.wait_for(request, &owners, &mut waits);
+            }
             WormAtEnd {
                 worm: worm.id,
                 message: worm.message,

@@ -127,7 +127,9 @@ impl Picture<'_> {
             }
             ChannelKind::Consumption(node, _) => {
                 let mut line = port(self.layout.node_position(node), network.router_of(node));
-                line.iter_mut().for_each(|line| line.reverse());
+                if let Some(line) = &mut line {
+                    line.reverse();
+                }
                 line.into_iter().collect()
             }
         }
@@ -312,7 +314,8 @@ impl Picture<'_> {
             let options: Vec<String> = wait.options.iter().map(|option| self.names.label(option.resource)).collect();
             let who: Vec<String> = wait.options[0].worms.iter().take(3).map(ToString::to_string).collect();
             let who = if who.is_empty() { String::new() } else { format!(" (worm {})", who.join(", ")) };
-            text += &format!(": waits{at}{since} for {}{who}", options.join(" or "));
+            let what = options.join(" or ");
+            text = format!("{text}: waits{at}{since} for {what}{who}");
         }
         if text.chars().count() > WIDEST {
             text = text.chars().take(WIDEST - 1).chain(['…']).collect();
