@@ -34,6 +34,7 @@ mod document;
 mod experiment;
 mod figure;
 mod file;
+mod origin;
 mod output;
 mod plot;
 mod point;
@@ -59,16 +60,17 @@ pub use document::Override;
 pub use experiment::Experiment;
 pub use figure::Figure;
 pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit, schema};
+pub use origin::{Origin, Program};
 pub use output::{OutputError, check_file, csv, write_file};
 pub use plot::{Plot, PlotError, plot};
 pub use point::{Coordinate, Point, PointSpec};
 pub use quantity::Quantity;
-pub use report::{Page, Reported, experiments_page, reproduction_page, shell_line};
+pub use report::{Page, Reported, experiments_page, reproduction_page, shell_line, shown_path};
 pub use reproduction::{
     CLAIMS, Checked, Choice, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction,
     ReproductionObserver, Selection, UnknownClaim, Varied, stored_variations,
 };
-pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
+pub use run::{Findings, RunError, origins, run_point, run_sweep, stored_sweep};
 pub use scenarios::{Job, JobError};
 pub use seed::replication_seed;
 pub use statistics::{Estimate, number_text};

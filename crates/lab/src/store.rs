@@ -1,5 +1,7 @@
 //! Results on disk: one row a replication, written as soon as it is there.
 
+mod origins;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,6 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 use thiserror::Error;
 use wormcast_simulation::RunResult;
 
+use crate::origin::{Program, machine};
 use crate::point::PointSpec;
 
 /// The version of the simulation model. Stored results of another version are ignored; raise it with every change after which
@@ -33,6 +36,11 @@ const SMALLEST: u64 = 512;
 pub struct Store {
     path: PathBuf,
     connection: Connection,
+    /// What is noted of the results that are added.
+    program: Program,
+    machine: String,
+    /// Whether there is a table for that.
+    notes: bool,
 }
 
 /// Why a store cannot be used.
@@ -145,7 +153,7 @@ impl Store {
         let fail = |error| failure(path, error);
         let connection = Connection::open(path).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
-        let mut store = Self { path: path.to_owned(), connection };
+        let mut store = Self::on(path.to_owned(), connection);
         store.prepare()?;
         Ok(store)
     }
@@ -157,9 +165,13 @@ impl Store {
     pub fn in_memory() -> Result<Self, StoreError> {
         let path = PathBuf::from(":memory:");
         let connection = Connection::open_in_memory().map_err(|error| failure(&path, error))?;
-        let mut store = Self { path, connection };
+        let mut store = Self::on(path, connection);
         store.prepare()?;
         Ok(store)
+    }
+
+    fn on(path: PathBuf, connection: Connection) -> Self {
+        Self { path, connection, program: Program::default(), machine: machine(), notes: false }
     }
 
     fn prepare(&mut self) -> Result<(), StoreError> {
@@ -293,9 +305,13 @@ impl Store {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn forget<'s>(&mut self, config_hashes: impl IntoIterator<Item = &'s str>) -> Result<(), StoreError> {
+        let noted = self.has_origins()?;
         self.together(|store| {
             for config_hash in config_hashes {
                 store.execute("DELETE FROM results WHERE config_hash = ?1", params![config_hash])?;
+                if noted {
+                    store.execute("DELETE FROM origins WHERE config_hash = ?1", params![config_hash])?;
+                }
             }
             Ok(())
         })

@@ -6,6 +6,7 @@ mod series;
 mod tests;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
@@ -20,7 +21,7 @@ use crate::file::Stop;
 use crate::point::Point;
 use crate::quantity::Quantity;
 use crate::run::{RunError, run_points, run_points_until};
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, number_text};
 use crate::stopping::Outcome;
 use crate::store::Store;
 use crate::summary::{PointSummary, summarise};
@@ -126,6 +127,15 @@ pub struct Crossover {
     pub after: String,
 }
 
+impl fmt::Display for Crossover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { of, between: [from, to], about, before, after } = self;
+        let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
+        write!(f, "{of}{before} is best up to {from}, {after} from {to} on")?;
+        about.map_or(Ok(()), |about| write!(f, ", about {}", number_text(about, 4)))
+    }
+}
+
 /// A comparison, and what is needed to draw it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compared {
@@ -173,6 +183,25 @@ pub fn compare_series(
     let figure = settings.figure(experiment, &points);
     let summaries = summarise(&points, &runs, experiment.stop().confidence, Some(&settings.key));
     Ok(Compared { comparison, figure, summaries })
+}
+
+/// Ranks all series of a sweep by what there is of them, without running anything; `None` if they have no names but numbers, if the
+/// quantity has no better side, or if nothing is certain.
+pub(crate) fn rank_series(
+    experiment: &Experiment,
+    points: &[Point],
+    runs: &[PointRuns],
+    quantity: Quantity,
+) -> Option<SeriesComparison> {
+    let higher_is_better = quantity.higher_is_better()?;
+    let key = series_key(experiment, points).ok()?;
+    if points.iter().any(|point| !point.coordinate(&key).is_some_and(|name| name.value.is_string())) {
+        return None;
+    }
+    let field = chosen(experiment, points, &key, &[]).ok()?;
+    let comparison = Settings { key, field, quantity, higher_is_better }.compare(experiment, points, runs);
+    let mut standings = comparison.points.iter().flat_map(|point| &point.standings);
+    standings.any(|standing| standing.relation.is_some()).then_some(comparison)
 }
 
 /// Who is compared with whom.

@@ -13,7 +13,8 @@ use super::experiment::SettingArguments;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
-use crate::lab::{PlotError, Quantity, SeriesComparison, Store, compare_series, plot, write_file};
+use crate::lab::{PlotError, Quantity, SeriesComparison, compare_series, plot, write_file};
+use crate::program;
 
 /// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.
 ///
@@ -100,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let experiment = arguments.settings.read(file, &[])?;
     let places = &arguments.places;
     places.make()?;
-    let mut store = Store::open(&places.store()).map_err(unusable)?;
+    let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let compared = watched(&mut store, AGAIN, |store, progress| {
         compare_series(&experiment, names, arguments.y, jobs, store, progress)

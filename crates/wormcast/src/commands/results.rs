@@ -46,7 +46,7 @@ impl Places {
             let message = format!("there is no result store `{path}`: run `{program} sweep` first");
             return Err(Failure::BadInput(message));
         }
-        Store::open(&path).map_err(unusable)
+        program::store(&path).map_err(unusable)
     }
 
     /// The path of the store.

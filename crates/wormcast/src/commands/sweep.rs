@@ -10,7 +10,7 @@ use super::experiment::ExperimentArguments;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use crate::failure::Failure;
 use crate::lab::{
-    Estimate, Experiment, Findings, Outcome, PlotError, PointSummary, Quantity, Store, TimeUnit, csv, plot, run_sweep,
+    Estimate, Experiment, Findings, Outcome, PlotError, PointSummary, Quantity, TimeUnit, csv, plot, run_sweep,
     stored_sweep, write_file,
 };
 use crate::program;
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     experiment.jobs(&points).map_err(Failure::diagnostic)?;
     let places = &arguments.places;
     places.make()?;
-    let mut store = Store::open(&places.store()).map_err(unusable)?;
+    let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let again = if arguments.fresh { "the same command without `--fresh`" } else { AGAIN };
     let findings =

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::lab::{ComparedPoint, Crossover, Estimate, Relation, SeriesComparison, Standing, State, number_text};
+use crate::lab::{ComparedPoint, Estimate, Relation, SeriesComparison, Standing, State};
 
 /// Writes it; `names` are the series that were asked for. Of two, it is said how the one that was named first is to the other.
 pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut dyn Write) -> std::io::Result<()> {
@@ -39,10 +39,8 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
             }
         }
     }
-    for Crossover { of, between: [from, to], about, before, after } in crossovers {
-        let about = about.map_or_else(String::new, |about| format!(", about {}", number_text(about, 4)));
-        let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
-        writeln!(out, "{of}{before} is best up to {from}, {after} from {to} on{about}")?;
+    for crossover in crossovers {
+        writeln!(out, "{crossover}")?;
     }
     summary(comparison, out)
 }
