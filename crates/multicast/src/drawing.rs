@@ -2,6 +2,7 @@
 
 mod branches;
 mod dot;
+mod legend;
 mod offset;
 mod palette;
 mod svg;

@@ -6,8 +6,12 @@
 mod dot;
 mod escape;
 mod graphml;
+mod labels;
 mod layered;
 mod layout;
+mod levels;
+mod map;
+mod stress;
 mod svg;
 
 pub use dot::NetworkDot;

@@ -70,7 +70,7 @@ pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use measure::{Degrees, Distances};
 pub use nearest::{did_you_mean, nearest};
-pub use network::{AdapterPort, Network};
+pub use network::{AdapterPort, Coordinates, Network};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
 pub use shape::Shape;

@@ -9,8 +9,8 @@ use crate::shape::Shape;
 mod details;
 mod wiring;
 
-pub use details::AdapterPort;
 pub(crate) use details::Details;
+pub use details::{AdapterPort, Coordinates};
 
 /// An immutable interconnection network.
 ///

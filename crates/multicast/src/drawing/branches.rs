@@ -116,7 +116,7 @@ impl<'a> BranchDiagram<'a> {
             let (x, y) = self.at(entry);
             let (fill, ink) = match entry {
                 Entry { parent: None, .. } => ("#000000", "#ffffff"),
-                Entry { delivers: true, .. } => (colour, ink),
+                Entry { delivers: true, .. } => (colour.as_str(), ink),
                 _ => ("#ffffff", "#222222"),
             };
             let (width, name) = (self.pitch - 8.0, self.network.router_label(entry.router));
