@@ -127,7 +127,7 @@ mod tests {
     use crate::{Options, PortModel, algorithm_by_name};
 
     fn legend(algorithm: &str, height: f64) -> Vec<String> {
-        let mesh = "mesh:16x16".parse::<wormcast_network::TopologySpec>().unwrap().build().unwrap();
+        let mesh = "mesh:24x24".parse::<wormcast_network::TopologySpec>().unwrap().build().unwrap();
         let algorithm = algorithm_by_name(algorithm, &mesh, &Options::default()).unwrap();
         let all: Vec<NodeId> = mesh.node_ids().skip(1).collect();
         let multicast = Multicast::new(NodeId::new(0), &all);
@@ -150,11 +150,11 @@ mod tests {
         assert_eq!(lines[..LEAST - 1], whole[..LEAST - 1]);
         // Every step has its title.
         let steps = legend("u-mesh", 0.0);
-        assert!(steps.len() <= LEAST && (1..=8).all(|s| steps.iter().any(|l| l.starts_with(&format!("step {s}: ")))));
+        assert!(steps.len() <= LEAST && (1..=10).all(|s| steps.iter().any(|l| l.starts_with(&format!("step {s}: ")))));
         // More worms than lines.
         let worms = legend("separate", 0.0);
         assert!(
-            worms.len() == LEAST && worms[LEAST - 1] == format!("… and {} more worms", 255 - (LEAST - 1)),
+            worms.len() == LEAST && worms[LEAST - 1] == format!("… and {} more worms", 575 - (LEAST - 1)),
             "{worms:?}"
         );
     }
