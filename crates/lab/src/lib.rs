@@ -34,6 +34,7 @@ mod document;
 mod experiment;
 mod figure;
 mod file;
+mod origin;
 mod output;
 mod plot;
 mod point;
@@ -65,17 +66,18 @@ pub use document::Override;
 pub use experiment::{Experiment, file_part};
 pub use figure::{Figure, setting_unit};
 pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit};
+pub use origin::{Origin, Program};
 pub use output::{OutputError, OutputFile, check_file, write_file};
 pub use plot::{Plot, PlotError, plot, plot_comparison};
 pub use point::{Coordinate, Point, PointSpec};
 pub use quantity::Quantity;
 pub use refine::{RefinedSweep, Refinement, refine_sweep};
-pub use report::{Page, Reported, experiments_page, reproduction_page, shell_line};
+pub use report::{Page, Reported, experiments_page, reproduction_page, shell_line, shown_path};
 pub use reproduction::{
     CLAIMS, Checked, Choice, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction,
     ReproductionObserver, Selection, UnknownClaim, Varied, stored_variations,
 };
-pub use run::{Findings, RunError, run_point, run_sweep, stored_sweep};
+pub use run::{Findings, RunError, origins, run_point, run_sweep, stored_sweep};
 pub use scenarios::{Job, JobError};
 pub use schema::schema;
 pub use seed::replication_seed;

@@ -1,14 +1,16 @@
 //! Experiments with the real engines: what the command calls.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
 use thiserror::Error;
 use wormcast_simulation::{RunResult, SimulationError, simulate};
 
+use crate::comparison::{SeriesComparison, rank_series};
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
 use crate::file::Stop;
+use crate::origin::Origin;
 use crate::output::OutputError;
 use crate::point::{Point, PointSpec};
 use crate::scenarios::{JobError, drawn_with};
@@ -27,6 +29,8 @@ pub struct Findings {
     pub runs: Vec<PointRuns>,
     /// What they say of the experiment's claims, each claim once.
     pub verdicts: Vec<ClaimVerdict>,
+    /// Which of its series is best where, by each quantity that it shows, as far as anything is certain.
+    pub rankings: Vec<SeriesComparison>,
     /// The seed of its points, if they have one in common.
     pub seed: Option<u64>,
 }
@@ -156,6 +160,21 @@ pub fn stored_sweep(experiment: &Experiment, store: &Store) -> Result<Findings, 
     Ok(findings(experiment, &points, runs))
 }
 
+/// Where the results come from that a store has of experiments.
+///
+/// # Errors
+/// If an experiment makes no sense, or the store fails.
+pub fn origins<'e>(
+    experiments: impl IntoIterator<Item = &'e Experiment>,
+    store: &Store,
+) -> Result<Vec<Origin>, RunError> {
+    let mut hashes = BTreeSet::new();
+    for experiment in experiments {
+        hashes.extend(experiment.points()?.iter().map(|point| point.spec.config_hash()));
+    }
+    Ok(store.origins(hashes.iter().map(String::as_str))?)
+}
+
 pub(crate) fn findings(experiment: &Experiment, points: &[Point], runs: Vec<PointRuns>) -> Findings {
     let figure = experiment.figure();
     // Without a plot, algorithms are compared.
@@ -163,6 +182,8 @@ pub(crate) fn findings(experiment: &Experiment, points: &[Point], runs: Vec<Poin
     let summaries = summarise(points, &runs, experiment.stop().confidence, series);
     let mut seeds = points.iter().map(|point| point.spec.seed);
     let seed = seeds.next().filter(|&first| seeds.all(|seed| seed == first));
+    let shown = experiment.shown().into_iter();
+    let rankings = shown.filter_map(|quantity| rank_series(experiment, points, &runs, quantity)).collect();
     let verdicts = verdicts(experiment, points, &runs);
-    Findings { summaries, runs, verdicts, seed }
+    Findings { summaries, runs, verdicts, rankings, seed }
 }

@@ -1,6 +1,7 @@
 //! Results on disk: one row a replication, written as soon as it is there.
 
 mod error;
+mod origins;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ pub use self::error::StoreError;
 use self::error::failure;
 pub use self::rows::DamagedRow;
 use self::rows::{COLUMNS, Row, add_hashes, results_table, row_hash};
+use crate::origin::{Program, machine};
 use crate::point::PointSpec;
 
 /// The version of the simulation model. Stored results of another version are ignored; raise it with every change after which
@@ -41,6 +43,11 @@ const SMALLEST: u64 = 512;
 pub struct Store {
     path: PathBuf,
     connection: Connection,
+    /// What is noted of the results that are added.
+    program: Program,
+    machine: String,
+    /// Whether there is a table for that.
+    notes: bool,
 }
 
 impl Store {
@@ -71,7 +78,7 @@ impl Store {
         let fail = |error| failure(path, error);
         let connection = Connection::open(path).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
-        let mut store = Self { path: path.to_owned(), connection };
+        let mut store = Self::on(path.to_owned(), connection);
         store.prepare()?;
         Ok(store)
     }
@@ -83,9 +90,13 @@ impl Store {
     pub fn in_memory() -> Result<Self, StoreError> {
         let path = PathBuf::from(":memory:");
         let connection = Connection::open_in_memory().map_err(|error| failure(&path, error))?;
-        let mut store = Self { path, connection };
+        let mut store = Self::on(path, connection);
         store.prepare()?;
         Ok(store)
+    }
+
+    fn on(path: PathBuf, connection: Connection) -> Self {
+        Self { path, connection, program: Program::default(), machine: machine(), notes: false }
     }
 
     fn prepare(&mut self) -> Result<(), StoreError> {
@@ -240,9 +251,13 @@ impl Store {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn forget<'s>(&mut self, config_hashes: impl IntoIterator<Item = &'s str>) -> Result<(), StoreError> {
+        let noted = self.has_origins()?;
         self.together(|store| {
             for config_hash in config_hashes {
                 store.execute("DELETE FROM results WHERE config_hash = ?1", params![config_hash])?;
+                if noted {
+                    store.execute("DELETE FROM origins WHERE config_hash = ?1", params![config_hash])?;
+                }
             }
             Ok(())
         })

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use wormcast_simulation::RunResult;
@@ -297,7 +298,7 @@ where
     let replications = points.len().saturating_mul(stop.most() as usize);
     let threads = jobs.get().min(replications).min(MAX_THREADS);
     let (task_sender, task_receiver) = mpsc::channel::<(Task, Point)>();
-    let (result_sender, result_receiver) = mpsc::channel::<(Task, Result<Box<RunResult>, Failure<E>>)>();
+    let (result_sender, result_receiver) = mpsc::channel::<(Task, Duration, Result<Box<RunResult>, Failure<E>>)>();
     let tasks = Mutex::new(task_receiver);
     let failed = std::thread::scope(|scope| -> Result<Option<(Task, Failure<E>)>, StoreError> {
         // Both channels close when this closure ends, however it ends, and with them the threads.
@@ -309,12 +310,13 @@ where
                 loop {
                     let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok((task, point)) = task else { break };
+                    let start = Instant::now();
                     let finished = match catch_unwind(AssertUnwindSafe(|| run(&point, task.2))) {
                         Ok(Ok(result)) => Ok(Box::new(result)),
                         Ok(Err(error)) => Err(Failure::Error(error)),
                         Err(panic) => Err(Failure::Panic(panic_message(&*panic))),
                     };
-                    if results.send((task, finished)).is_err() {
+                    if results.send((task, start.elapsed(), finished)).is_err() {
                         break;
                     }
                 }
@@ -344,7 +346,7 @@ where
             if running == 0 {
                 return Ok(failed);
             }
-            let Ok((task, finished)) = result_receiver.recv() else { return Ok(failed) };
+            let Ok((task, took, finished)) = result_receiver.recv() else { return Ok(failed) };
             running -= 1;
             let result = match finished {
                 Ok(result) => result,
@@ -361,6 +363,7 @@ where
             // Windows may have grown since it was begun: nobody needs it any more.
             if doubled == point.windows.doubled {
                 store.insert(&point.hash, replication, &result)?;
+                store.note(&hashes[index], took)?;
                 tally.remove(point);
                 if point.outcome.is_none() {
                     point.there.insert(replication, *result);

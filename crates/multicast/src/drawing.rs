@@ -2,6 +2,8 @@
 
 mod branches;
 mod dot;
+mod legend;
+mod palette;
 mod svg;
 mod tree;
 mod trees;

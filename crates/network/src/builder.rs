@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
 use crate::ids::RouterId;
-use crate::network::{AdapterPort, Details, Network};
+use crate::network::{AdapterPort, Coordinates, Details, Network};
 use crate::spec::MAX_ROUTERS;
 
 /// The most nodes that a network put together piece by piece may have.
@@ -95,6 +95,7 @@ pub struct NetworkBuilder {
     /// As long as the last router that has a name asks for.
     router_names: Vec<Box<str>>,
     router_guids: Vec<Option<u64>>,
+    coordinates: Vec<Option<Coordinates>>,
     links: Vec<(u32, u32)>,
     link_ports: Vec<(u32, u32)>,
     nodes: Vec<(u32, NodeDetails)>,
@@ -111,6 +112,7 @@ impl NetworkBuilder {
             routers: 0,
             router_names: Vec::new(),
             router_guids: Vec::new(),
+            coordinates: Vec::new(),
             links: Vec::new(),
             link_ports: Vec::new(),
             nodes: Vec::new(),
@@ -165,6 +167,19 @@ impl NetworkBuilder {
             self.router_guids.resize(router.index() + 1, None);
         }
         self.router_guids[router.index()] = Some(guid);
+        Ok(())
+    }
+
+    /// Says where a router is, for drawings.
+    ///
+    /// # Errors
+    /// If there is no such router.
+    pub fn coordinates(&mut self, router: RouterId, coordinates: Coordinates) -> Result<(), BuildError> {
+        self.known(router)?;
+        if self.coordinates.len() <= router.index() {
+            self.coordinates.resize(router.index() + 1, None);
+        }
+        self.coordinates[router.index()] = Some(coordinates);
         Ok(())
     }
 
@@ -267,6 +282,10 @@ impl NetworkBuilder {
         if !self.router_guids.is_empty() {
             self.router_guids.resize(self.routers, None);
             details.router_guids = self.router_guids;
+        }
+        if !self.coordinates.is_empty() {
+            self.coordinates.resize(self.routers, None);
+            details.coordinates = self.coordinates;
         }
         if self.nodes.is_empty() {
             return Ok(network.with_details(details));

@@ -8,9 +8,13 @@ mod dot;
 mod escape;
 mod graphml;
 mod heat_map;
+mod labels;
 mod layered;
 mod layout;
+mod levels;
+mod map;
 mod palette;
+mod stress;
 mod svg;
 
 pub use beside::{Vector, arrow, arrow_head, line_beside, same_direction};

@@ -75,7 +75,7 @@ pub use ids::{ChannelId, NodeId, RouterId};
 pub use input::{ReadError, STANDARD_INPUT, input_name, is_standard_input, read_input, read_text, take_standard_input};
 pub use measure::{Degrees, Distances};
 pub use nearest::{did_you_mean, expected_name, nearest, short_list};
-pub use network::{AdapterPort, Network, csv_field};
+pub use network::{AdapterPort, Coordinates, Network, csv_field};
 pub use node_list::{parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
 pub use shape::Shape;

@@ -7,6 +7,7 @@ mod series;
 mod tests;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
@@ -139,6 +140,14 @@ pub struct Crossing {
     pub to: f64,
 }
 
+impl fmt::Display for Crossing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { of, between: [first, then], from, to } = self;
+        let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
+        write!(f, "{of}{first} is better than {then} up to {from}, and worse from {to} on")
+    }
+}
+
 /// A comparison, and what is needed to draw it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compared {
@@ -212,6 +221,25 @@ pub(crate) fn crossings_of(
         return Ok(Vec::new());
     };
     Ok(Settings { key, field, quantity, higher_is_better }.compare(experiment, points, runs).crossings)
+}
+
+/// Ranks all series of a sweep by what there is of them, without running anything; `None` if they have no names but numbers, if the
+/// quantity has no better side, or if nothing is certain.
+pub(crate) fn rank_series(
+    experiment: &Experiment,
+    points: &[Point],
+    runs: &[PointRuns],
+    quantity: Quantity,
+) -> Option<SeriesComparison> {
+    let higher_is_better = quantity.higher_is_better()?;
+    let key = series_key(experiment, points).ok()?;
+    if points.iter().any(|point| !point.coordinate(&key).is_some_and(|name| name.value.is_string())) {
+        return None;
+    }
+    let field = chosen(experiment, points, &key, &[]).ok()?;
+    let comparison = Settings { key, field, quantity, higher_is_better }.compare(experiment, points, runs);
+    let mut standings = comparison.points.iter().flat_map(|point| &point.standings);
+    standings.any(|standing| standing.relation.is_some()).then_some(comparison)
 }
 
 /// Who is compared with whom.

@@ -1,8 +1,8 @@
-//! Pages as HTML: one file, with its style and its plots, that needs no network and prints well.
+//! Pages as HTML: one file, with its style and its plots, that needs no network, fits narrow windows and dark rooms, and prints well.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{Block, Cell, Page, pieces};
+use super::{Block, Cell, Page, Shown, Table, pieces};
 use crate::verdict::Verdict;
 
 const STYLE: &str = include_str!("style.css");
@@ -20,6 +20,7 @@ pub(super) fn page(page: &Page) -> String {
             }
             body {
                 h1 { (page.title) }
+                @if !page.byline.is_empty() { p.byline { (page.byline) } }
                 @if page.sections.len() > 2 {
                     nav { ul { @for section in contents { li { a href={ "#" (section.anchor) } { (section.title) } } } } }
                 }
@@ -39,6 +40,8 @@ fn block(of: &Block) -> Markup {
     html! {
         @match of {
             Block::Text(text) => p { (words(text)) },
+            Block::List(lines) => ul { @for line in lines { li { (words(line)) } } },
+            Block::See { text, anchor } => p.see { a href={ "#" (anchor) } { (text) } },
             Block::Verdict { verdict, text, because, source } => div.claim {
                 p {
                     (badge(*verdict)) " " (words(text))
@@ -50,16 +53,32 @@ fn block(of: &Block) -> Markup {
                 (PreEscaped(drawing(svg)))
                 figcaption { (caption) }
             },
-            Block::Table { head, rows } => div.table { table {
-                @if !head.is_empty() { thead { tr { @for head in head { th { (cell(head)) } } } } }
-                tbody { @for row in rows { tr { @for of in row {
-                    @if matches!(of, Cell::Number(_)) { td.number { (cell(of)) } } @else { td { (cell(of)) } }
-                } } } }
-            } },
+            Block::Beside { figures, said } => div.beside {
+                div.figures { @for figure in figures { (self::block(figure)) } }
+                div.said { @for block in said { (self::block(block)) } }
+            },
+            Block::Table(table) => (self::table(table)),
             Block::Command(command) => pre.command { code { (command) } },
             Block::Code(code) => pre { code { (code) } },
-            Block::Details { summary, block } => details { summary { (summary) } (self::block(block)) },
+            Block::Details { summary, block, shown } => {
+                @let class = if *shown == Shown::Printed { "printed" } else { "asked" };
+                details class=(class) { summary { (summary) } (self::block(block)) }
+            },
         }
+    }
+}
+
+/// In a narrow window the cells of a table that stacks have the names of their columns beside them.
+fn table(table: &Table) -> Markup {
+    let Table { head, rows, stacks } = table;
+    let name = |place: usize| head.get(place).filter(|name| *stacks && !name.is_empty());
+    html! {
+        div class=(if *stacks { "table stacks" } else { "table scrolls" }) { table {
+            @if !head.is_empty() { thead { tr { @for name in head { th { (words(name)) } } } } }
+            tbody { @for row in rows { tr { @for (place, of) in row.iter().enumerate() {
+                td class=[matches!(of, Cell::Number(_)).then_some("number")] data-name=[name(place)] { (cell(of)) }
+            } } } }
+        } }
     }
 }
 

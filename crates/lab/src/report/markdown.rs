@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{Block, Cell, NUMBERS, Page, pieces};
+use super::{Block, Cell, Page, Shown, Table, pieces};
 
 pub(super) fn page(page: &Page, folder: &str) -> String {
     let mut text = format!("# {}\n", plain(&page.title));
+    if !page.byline.is_empty() {
+        let _ = write!(text, "\n*{}*\n", plain(&page.byline));
+    }
     for section in &page.sections {
         let _ = write!(text, "\n<a id=\"{}\"></a>\n\n", section.anchor);
         let _ = writeln!(text, "{} {}", "#".repeat(section.level + 1), plain(&section.title));
@@ -19,6 +22,18 @@ pub(super) fn page(page: &Page, folder: &str) -> String {
 fn write(block: &Block, folder: &str, text: &mut String) {
     match block {
         Block::Text(words) => drop(write!(text, "\n{}\n", plain(words))),
+        Block::List(lines) => {
+            text.push('\n');
+            for line in lines {
+                let _ = writeln!(text, "- {}", plain(line));
+            }
+        }
+        Block::See { text: words, anchor } => drop(write!(text, "\n[{}](#{anchor})\n", plain(words))),
+        Block::Beside { figures, said } => {
+            for block in figures.iter().chain(said) {
+                write(block, folder, text);
+            }
+        }
         Block::Verdict { verdict, text: claim, because, source } => {
             let source = source.as_ref().map_or_else(String::new, |source| format!(" ([{source}](#{source}))"));
             let _ = write!(text, "\n- **{verdict}**: {}{source}\n", plain(claim.trim_end_matches('.')));
@@ -30,22 +45,22 @@ fn write(block: &Block, folder: &str, text: &mut String) {
             let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
             let _ = write!(text, "\n![{}](<{folder}{name}>)\n", plain(caption));
         }
-        Block::Table { head, rows } => {
+        Block::Table(Table { head, rows, .. }) => {
             let columns = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
-            let line = |cells: &[Cell]| {
-                let cells = (0..columns).map(|i| cells.get(i).map_or_else(String::new, cell));
+            let line = |cells: Vec<String>| {
+                let cells = (0..columns).map(|i| cells.get(i).cloned().unwrap_or_default());
                 format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
             };
             let numbers = |i: usize| rows.iter().any(|row| matches!(row.get(i), Some(Cell::Number(_))));
             let rule: Vec<&str> = (0..columns).map(|i| if numbers(i) { "--:" } else { "---" }).collect();
-            let _ = write!(text, "\n{}| {} |\n", line(head), rule.join(" | "));
+            let _ = write!(text, "\n{}| {} |\n", line(head.iter().map(|name| plain(name)).collect()), rule.join(" | "));
             for row in rows {
-                text.push_str(&line(row));
+                text.push_str(&line(row.iter().map(cell).collect()));
             }
         }
         Block::Command(command) => drop(write!(text, "\n```sh\n{command}\n```\n")),
         Block::Code(code) => drop(write!(text, "\n```\n{}\n```\n", code.trim_end())),
-        Block::Details { summary, block } if summary.ends_with(NUMBERS) => {
+        Block::Details { summary, block, shown: Shown::Printed } => {
             let _ = write!(text, "\n{}\n", plain(summary));
             write(block, folder, text);
         }

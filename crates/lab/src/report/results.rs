@@ -1,6 +1,6 @@
 //! Results as tables.
 
-use super::{Block, Cell};
+use super::{Cell, Table};
 use crate::experiment::Experiment;
 use crate::figure::Figure;
 use crate::file::TimeUnit;
@@ -19,7 +19,7 @@ pub(super) fn caption(experiment: &Experiment, figure: &Figure) -> String {
 }
 
 /// A quantity at all points of an experiment: series beside each other, everything else below each other.
-pub(super) fn table(experiment: &Experiment, quantity: Quantity, summaries: &[PointSummary]) -> Block {
+pub(super) fn table(experiment: &Experiment, quantity: Quantity, summaries: &[PointSummary]) -> Table {
     let series = experiment.series_key();
     let mut columns: Vec<String> = Vec::new();
     let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
@@ -44,12 +44,12 @@ pub(super) fn table(experiment: &Experiment, quantity: Quantity, summaries: &[Po
         cells.resize(cells.len().max(column + 1), String::new());
         cells[column] = value(experiment, quantity, summary);
     }
-    let head = keys.into_iter().map(Cell::Text).chain(columns.iter().cloned().map(Cell::Text)).collect();
+    let head = keys.into_iter().chain(columns.iter().cloned()).collect();
     let rows = rows.into_iter().map(|(place, mut cells)| {
         cells.resize(columns.len(), String::new());
         place.into_iter().map(Cell::Text).chain(cells.into_iter().map(Cell::Number)).collect()
     });
-    Block::Table { head, rows: rows.collect() }
+    Table::of_numbers(head, rows.collect())
 }
 
 fn value(experiment: &Experiment, quantity: Quantity, summary: &PointSummary) -> String {

@@ -1,6 +1,6 @@
 //! What becomes of claims when settings change.
 
-use super::{Block, Cell};
+use super::{Block, Cell, Shown, Table};
 use crate::reproduction::Varied;
 use crate::verdict::{Comparison, Finding, Verdict};
 
@@ -43,9 +43,12 @@ pub(super) fn blocks<'a>(variations: &[Varied], base: impl Fn(&str, &str) -> Opt
             source: varied.swept.then(|| varied.source.clone()),
         });
     }
-    let head = ["variation", "sentence", "verdict", "why"].map(|name| Cell::Text(name.to_owned())).into();
-    let table = Block::Table { head, rows: details };
-    blocks.push(Block::Details { summary: "All sentences under all variations".to_owned(), block: Box::new(table) });
+    let table = Table::of_words(["variation", "sentence", "verdict", "why"], details);
+    blocks.push(Block::Details {
+        summary: "All sentences under all variations".to_owned(),
+        block: Box::new(Block::Table(table)),
+        shown: Shown::Never,
+    });
     blocks
 }
 

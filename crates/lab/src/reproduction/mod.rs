@@ -14,8 +14,9 @@ use wormcast_network::did_you_mean;
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
+use crate::origin::Origin;
 use crate::output::write_file;
-use crate::run::{Findings, RunError, run_sweep};
+use crate::run::{Findings, RunError, origins, run_sweep};
 use crate::store::{DamagedRow, Store};
 use crate::sweep::{Observer, Status};
 use crate::verdict::{Comparison, Part, Verdict};
@@ -49,6 +50,8 @@ pub struct Reproduction {
     pub claims: Vec<ReproducedClaim>,
     /// The experiments that they rest on, in the same order.
     pub exhibits: Vec<Exhibit>,
+    /// Where the experiments' results come from.
+    pub origins: Vec<Origin>,
     /// Whether the experiments' quick versions were run.
     pub quick: bool,
 }
@@ -310,7 +313,8 @@ impl Selection {
         if !self.quick {
             sensitivity::add(&mut claims, &exhibits, parts, jobs, store, observer)?;
         }
-        Ok(Reproduction { claims, exhibits, quick: self.quick })
+        let origins = origins(self.experiments.iter().map(|(_, experiment)| experiment), store)?;
+        Ok(Reproduction { claims, exhibits, origins, quick: self.quick })
     }
 }
 

@@ -42,7 +42,7 @@ fn write_dot(out: &mut String, network: &Network, summary: &PlanSummary, multica
         let dash = if style.dash.is_empty() { "" } else { ", style=dashed" };
         for &channel in &worm.channels {
             let (from, to) = (network.from(channel), network.to(channel));
-            let (id, colour) = (worm.id, style.colour);
+            let (id, colour) = (worm.id, &style.colour);
             writeln!(out, "  {from} -> {to} [label=\"{id}\", color=\"{colour}\", fontcolor=\"{colour}\"{dash}];")?;
         }
     }

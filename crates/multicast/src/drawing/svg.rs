@@ -1,19 +1,20 @@
 //! Plans as SVG pictures.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
 use wormcast_network::{
-    ChannelId, Layout, LineStyle, Network, NodeId, Point, arrow, arrow_head, escape_xml, line_beside, line_style,
-    same_direction,
+    ChannelId, Layout, Network, NodeId, Point, arrow, arrow_head, escape_xml, line_beside, same_direction,
 };
 
 use super::branches::BranchDiagram;
+use super::legend::{Legend, Line};
+use super::palette::{Style, Styles};
 use super::tree::TreeDiagram;
 use crate::algorithm::Multicast;
 use crate::summary::{PlanSummary, WormSummary};
 
-/// The radius of a router's disc in pixels.
+/// The largest radius of a router's disc in pixels.
 const RADIUS: f64 = 9.0;
 /// How far apart parallel worms are drawn, unless there are too many.
 const LANE: f64 = 4.5;
@@ -23,11 +24,15 @@ const WIDEST: f64 = 20.0;
 const TITLE: f64 = 26.0;
 /// The width of a character of the title.
 const TITLE_CHARACTER: f64 = 7.0;
-const LINE: f64 = 16.0;
+pub(super) const LINE: f64 = 16.0;
 /// The width of a character in the legend.
 const CHARACTER: f64 = 6.7;
-/// How many characters of visits a line of the legend holds.
-const LEGEND_CHARACTERS: usize = 52;
+/// The widest diagram of a tree below a drawing that is narrower.
+const WIDEST_TREE: f64 = 1600.0;
+/// The width of a digit in a disc.
+const DIGIT: f64 = 5.2;
+/// A worm that runs straight on for so many channels without a delivery has an arrow head in the middle.
+const LONG_RUN: usize = 3;
 
 /// A plan as an SVG picture, with the name of the algorithm that made it.
 ///
@@ -37,7 +42,10 @@ const LEGEND_CHARACTERS: usize = 52;
 ///
 /// Where nodes forward the message, colours and numbers are those of steps instead, and the legend lists each step's worms. If all
 /// worms are unicasts, their tree is drawn below: a row for each step. Below a single worm that branches is its tree, with a row for
-/// each hop.
+/// each hop. Where there are more steps than colours, they go from dark to light, and from wide lines to narrow ones.
+///
+/// What has no room in the picture of a large network is left out: numbers that are wider than their discs, trees that are much wider than
+/// the network, and the end of long lists in the legend, which says how much there is.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name, plan_svg};
@@ -57,7 +65,10 @@ pub fn plan_svg(network: &Network, algorithm: &str, summary: &PlanSummary, multi
     let forwards = summary.worms.iter().any(|worm| worm.after.is_some());
     let tree = TreeDiagram::new(network, summary, multicast);
     let branches = BranchDiagram::new(network, summary);
-    let picture = Picture { network, algorithm, layout, summary, multicast, lanes, forwards, tree, branches };
+    let styles = Styles::of(if forwards { summary.steps } else { 0 });
+    let radius = RADIUS.min(layout.disc());
+    let picture =
+        Picture { network, algorithm, layout, summary, multicast, lanes, forwards, tree, branches, styles, radius };
     let mut svg = String::new();
     // Writing to a string does not fail.
     let _ = picture.write(&mut svg);
@@ -112,9 +123,9 @@ struct Run {
 
 impl Run {
     /// The line that is drawn; where it would pass beside the discs at its ends, it is led to their centres.
-    fn drawn(&self) -> Vec<Point> {
+    fn drawn(&self, radius: f64) -> Vec<Point> {
         let mut points = line_beside(&self.line, &self.distances);
-        let beside = |distance: Option<&f64>| distance.is_some_and(|&distance| distance > RADIUS - 1.0);
+        let beside = |distance: Option<&f64>| distance.is_some_and(|&distance| distance > radius - 1.0);
         if beside(self.distances.first()) {
             points.insert(0, self.line[0]);
         }
@@ -136,25 +147,42 @@ struct Picture<'a> {
     forwards: bool,
     tree: Option<TreeDiagram<'a>>,
     branches: Option<BranchDiagram<'a>>,
+    styles: Styles,
+    /// Of the discs.
+    radius: f64,
 }
 
 impl Picture<'_> {
-    fn style(&self, worm: &WormSummary) -> LineStyle {
-        line_style(if self.forwards { worm.step - 1 } else { worm.id })
+    fn style(&self, worm: &WormSummary) -> Style {
+        self.styles.style(if self.forwards { worm.step - 1 } else { worm.id })
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
         let title = self.title();
-        let legend = self.legend();
-        let longest = legend.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
-        let width = self.layout.width() + 40.0 + longest as f64 * CHARACTER + 20.0;
-        let width = width.max(self.tree.as_ref().map_or(0.0, |tree| tree.width() + 20.0));
-        let width = width.max(self.branches.as_ref().map_or(0.0, |tree| tree.width() + 20.0));
+        let legend = Legend {
+            network: self.network,
+            summary: self.summary,
+            by_steps: self.forwards,
+            style: &|worm| self.style(worm),
+            height: self.layout.height(),
+        };
+        let mut legend = legend.lines();
+        let wide = |legend: &[Line]| {
+            let longest = legend.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+            self.layout.width() + 40.0 + longest as f64 * CHARACTER + 20.0
+        };
+        let room = wide(&legend).max(WIDEST_TREE);
+        let tree = self.tree.as_ref().filter(|tree| tree.width() <= room);
+        let branches = self.branches.as_ref().filter(|tree| tree.width() <= room);
+        if self.tree.is_some() && tree.is_none() || self.branches.is_some() && branches.is_none() {
+            legend.push((None, "The tree is too wide to be drawn here.".to_owned()));
+        }
+        let width = wide(&legend);
+        let width = width.max(tree.map_or(0.0, |tree| tree.width() + 20.0));
+        let width = width.max(branches.map_or(0.0, |tree| tree.width() + 20.0));
         let width = width.max(title.chars().count() as f64 * TITLE_CHARACTER + 28.0);
         let tree_top = TITLE + self.layout.height().max((legend.len() as f64 + 2.0) * LINE);
-        let height = tree_top
-            + self.tree.as_ref().map_or(0.0, TreeDiagram::height)
-            + self.branches.as_ref().map_or(0.0, BranchDiagram::height);
+        let height = tree_top + tree.map_or(0.0, TreeDiagram::height) + branches.map_or(0.0, BranchDiagram::height);
         writeln!(
             out,
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
@@ -178,12 +206,12 @@ impl Picture<'_> {
         self.write_nodes(out)?;
         self.write_legend(out, &legend)?;
         writeln!(out, "</g>")?;
-        if let Some(tree) = &self.tree {
+        if let Some(tree) = tree {
             writeln!(out, r#"<g transform="translate(0 {tree_top:.0})">"#)?;
-            tree.write(out)?;
+            tree.write(out, &self.styles)?;
             writeln!(out, "</g>")?;
         }
-        if let Some(branches) = &self.branches {
+        if let Some(branches) = branches {
             writeln!(out, r#"<g transform="translate(0 {tree_top:.0})">"#)?;
             branches.write(out)?;
             writeln!(out, "</g>")?;
@@ -240,26 +268,32 @@ impl Picture<'_> {
     }
 
     fn write_lines(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
-        let LineStyle { colour, dash, .. } = self.style(worm);
+        let Style { colour, dash, width, .. } = self.style(worm);
         writeln!(out, r#"<g stroke="{colour}" fill="none" stroke-linejoin="round"><title>worm {}</title>"#, worm.id)?;
         let dashes = if dash.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dash}""#) };
         for run in self.runs(worm) {
-            writeln!(out, r#"<polyline fill="none" stroke-width="2"{dashes} points="{}"/>"#, list(&run.drawn()))?;
+            writeln!(
+                out,
+                r#"<polyline fill="none" stroke-width="{width}"{dashes} points="{}"/>"#,
+                list(&run.drawn(self.radius))
+            )?;
         }
         writeln!(out, "</g>")
     }
 
-    /// An arrow head at each delivery; of a path at the first arrival at the node that is next.
+    /// An arrow head at each delivery, of a path at the first arrival at the node that is next; and in the middle of long straight runs.
     fn write_heads(&self, out: &mut String, worm: &WormSummary) -> fmt::Result {
-        let LineStyle { colour, .. } = self.style(worm);
+        let Style { colour, .. } = self.style(worm);
         writeln!(out, r#"<g stroke="none" fill="{colour}"><title>worm {}</title>"#, worm.id)?;
         for ([from, to], distance) in self.cables(worm).skip(1) {
-            let (tip, along) = arrow(from, to, distance, RADIUS + 1.0);
+            let (tip, along) = arrow(from, to, distance, self.radius + 1.0);
             writeln!(out, r#"<polygon points="{}"/>"#, list(&arrow_head(tip, along)))?;
         }
         let apart = |node: NodeId| self.layout.node_position(node).is_some();
         let mut awaited = worm.visits.iter().filter(|&&node| !apart(node)).peekable();
         let channels = worm.channels.iter().enumerate().zip(self.lanes.distances(worm));
+        // Channels since the last delivery or turn, with the way of the last one.
+        let mut run: Vec<(Point, Point, f64)> = Vec::new();
         for ((place, &channel), distance) in channels {
             let next = |&&node: &&NodeId| self.network.router_of(node) == self.network.to(channel);
             // Where a worm branches, it may pass a router on the way up and deliver there on the way down.
@@ -269,15 +303,36 @@ impl Picture<'_> {
                 }
                 None => awaited.next_if(next).is_some(),
             };
-            if !delivers {
-                continue;
+            let lines = self.layout.lines(channel);
+            let Some([.., from, to]) = lines.last().map(Vec::as_slice) else { continue };
+            let follows =
+                run.last().is_some_and(|&(start, end, _)| end == *from && same_direction((start, end), (*from, *to)));
+            if lines.len() > 1 || !follows {
+                self.write_middle(out, &run)?;
+                run.clear();
             }
-            if let Some([.., from, to]) = self.layout.lines(channel).last().map(Vec::as_slice) {
-                let (tip, along) = arrow(*from, *to, distance, RADIUS + 1.0);
+            run.push((*from, *to, distance));
+            if delivers {
+                self.write_middle(out, &run)?;
+                run.clear();
+                let (tip, along) = arrow(*from, *to, distance, self.radius + 1.0);
                 writeln!(out, r#"<polygon points="{}"/>"#, list(&arrow_head(tip, along)))?;
             }
         }
+        self.write_middle(out, &run)?;
         writeln!(out, "</g>")
+    }
+
+    /// An arrow head in the middle of a straight run, if it is long.
+    fn write_middle(&self, out: &mut String, run: &[(Point, Point, f64)]) -> fmt::Result {
+        if run.len() < LONG_RUN {
+            return Ok(());
+        }
+        let (from, to, distance) = run[(run.len() - 1) / 2];
+        // Half a head beyond the middle of the link.
+        let length = (to.x - from.x).hypot(to.y - from.y);
+        let (tip, along) = arrow(from, to, distance, length / 2.0 - 4.0);
+        writeln!(out, r#"<polygon points="{}"/>"#, list(&arrow_head(tip, along)))
     }
 
     /// The routers; those with nodes that are not drawn apart are marked for them.
@@ -335,10 +390,16 @@ impl Picture<'_> {
             if (is_source && !apart) || reached.is_some() {
                 self.write_mark(out, at, &name, is_source && !apart, reached)?;
             } else {
-                writeln!(out, r##"<circle cx="{x:.1}" cy="{y:.1}" r="4" fill="#eeeeee" stroke="#888888"/>"##)?;
+                writeln!(
+                    out,
+                    r##"<circle cx="{x:.1}" cy="{y:.1}" r="4" fill="#eeeeee" stroke="#888888"><title>{}</title></circle>"##,
+                    escape_xml(&name)
+                )?;
             }
             let (x, y) = if apart { (x + 22.0, y + 3.2) } else { (x, y + 22.0) };
-            writeln!(out, r##"<text x="{x:.1}" y="{y:.1}" fill="#222222">{}</text>"##, escape_xml(&name))?;
+            // Side by side there is room for short names.
+            let short = if apart || name.chars().count() <= 4 { name } else { node.to_string() };
+            writeln!(out, r##"<text x="{x:.1}" y="{y:.1}" fill="#222222">{}</text>"##, escape_xml(&short))?;
         }
         writeln!(out, "</g>")
     }
@@ -360,7 +421,7 @@ impl Picture<'_> {
     ) -> fmt::Result {
         let name = escape_xml(name);
         if is_source {
-            let (left, top, side) = (x - RADIUS, y - RADIUS, 2.0 * RADIUS);
+            let (left, top, side) = (x - self.radius, y - self.radius, 2.0 * self.radius);
             writeln!(
                 out,
                 r##"<rect x="{left:.1}" y="{top:.1}" width="{side}" height="{side}" fill="#000000"><title>source {name}</title></rect>"##
@@ -368,63 +429,31 @@ impl Picture<'_> {
             return writeln!(out, r##"<text x="{x:.1}" y="{:.1}" fill="#ffffff">S</text>"##, y + 3.2);
         }
         let Some(&(worm, order)) = reached else { return Ok(()) };
-        let LineStyle { colour, ink, .. } = self.style(worm);
-        let (id, step) = (worm.id, worm.step);
+        let Style { colour, ink, .. } = self.style(worm);
+        let (id, step, radius) = (worm.id, worm.step, self.radius);
         writeln!(
             out,
-            r##"<circle cx="{x:.1}" cy="{y:.1}" r="{RADIUS}" fill="{colour}" stroke="#222222"><title>{name}: visit {order} of worm {id}, step {step}</title></circle>"##
+            r##"<circle cx="{x:.1}" cy="{y:.1}" r="{radius}" fill="{colour}" stroke="#222222"><title>{name}: visit {order} of worm {id}, step {step}</title></circle>"##
         )?;
-        let number = if self.forwards { step as usize } else { order };
+        let number = if self.forwards { step as usize } else { order }.to_string();
+        if number.len() as f64 * DIGIT > 2.0 * radius {
+            return Ok(());
+        }
         writeln!(out, r#"<text x="{x:.1}" y="{:.1}" fill="{ink}">{number}</text>"#, y + 3.2)
     }
 
-    /// The legend's lines; the first of each worm, or of each step, has its style.
-    fn legend(&self) -> Vec<(Option<LineStyle>, String)> {
-        if self.forwards { self.legend_of_steps() } else { self.legend_of_worms() }
-    }
-
-    fn legend_of_worms(&self) -> Vec<(Option<LineStyle>, String)> {
-        let mut lines = Vec::new();
-        for worm in &self.summary.worms {
-            let from = self.network.node_label(worm.from);
-            lines.push((
-                Some(self.style(worm)),
-                format!("worm {} from {from}, step {}, {} channels", worm.id, worm.step, worm.channels.len()),
-            ));
-            let name = |&node: &NodeId| self.network.node_label(node);
-            lines.extend(wrapped(worm.visits.iter().map(name), " > ").map(|line| (None, line)));
-        }
-        lines
-    }
-
-    fn legend_of_steps(&self) -> Vec<(Option<LineStyle>, String)> {
-        let mut steps: BTreeMap<u32, Vec<&WormSummary>> = BTreeMap::new();
-        for worm in &self.summary.worms {
-            steps.entry(worm.step).or_default().push(worm);
-        }
-        let mut lines = Vec::new();
-        for (step, worms) in steps {
-            lines.push((Some(self.style(worms[0])), format!("step {step}: {}", count(worms.len(), "worm"))));
-            let path = |worm: &&WormSummary| {
-                let nodes = std::iter::once(worm.from).chain(worm.visits.iter().copied());
-                nodes.map(|node| self.network.node_label(node)).collect::<Vec<_>>().join(" > ")
-            };
-            lines.extend(wrapped(worms.iter().map(path), "; ").map(|line| (None, line)));
-        }
-        lines
-    }
-
-    fn write_legend(&self, out: &mut String, legend: &[(Option<LineStyle>, String)]) -> fmt::Result {
+    fn write_legend(&self, out: &mut String, legend: &[Line]) -> fmt::Result {
         let left = self.layout.width();
         writeln!(out, r##"<g font-family="monospace" font-size="11" fill="#222222" xml:space="preserve">"##)?;
         for (row, (style, text)) in legend.iter().enumerate() {
             let y = (row as f64 + 1.0) * LINE;
-            if let &Some(LineStyle { colour, dash, .. }) = style {
+            if let Some(Style { colour, dash, width, .. }) = style {
+                let width = width.max(3.0);
                 let dashes = if dash.is_empty() { "none" } else { dash };
                 let middle = y - 3.5;
                 writeln!(
                     out,
-                    r#"<line x1="{left:.1}" x2="{:.1}" y1="{middle:.1}" y2="{middle:.1}" stroke="{colour}" stroke-width="3" stroke-dasharray="{dashes}"/>"#,
+                    r#"<line x1="{left:.1}" x2="{:.1}" y1="{middle:.1}" y2="{middle:.1}" stroke="{colour}" stroke-width="{width}" stroke-dasharray="{dashes}"/>"#,
                     left + 30.0
                 )?;
             }
@@ -434,27 +463,8 @@ impl Picture<'_> {
     }
 }
 
-fn count(n: usize, what: &str) -> String {
+pub(super) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-/// Items with separators, broken into lines that fit the legend.
-fn wrapped(items: impl Iterator<Item = String>, separator: &str) -> impl Iterator<Item = String> {
-    let mut lines: Vec<String> = Vec::new();
-    for item in items {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + separator.len() + item.chars().count() <= LEGEND_CHARACTERS => {
-                line.push_str(separator);
-                line.push_str(&item);
-            }
-            Some(line) => {
-                line.push_str(separator.trim_end());
-                lines.push(format!("  {item}"));
-            }
-            None => lines.push(format!("  {item}")),
-        }
-    }
-    lines.into_iter()
 }
 
 fn list(points: &[Point]) -> String {

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 
-use wormcast_network::{LineStyle, Network, NodeId, escape_xml, line_style};
+use wormcast_network::{Network, NodeId, escape_xml};
 
+use super::palette::{Style, Styles};
 use crate::algorithm::Multicast;
 use crate::summary::PlanSummary;
 
@@ -82,7 +83,7 @@ impl<'a> TreeDiagram<'a> {
         (LEFT + (f64::from(column) + 0.5) * self.pitch, (f64::from(step) + 0.5) * ROW)
     }
 
-    pub(super) fn write(&self, out: &mut String) -> fmt::Result {
+    pub(super) fn write(&self, out: &mut String, styles: &Styles) -> fmt::Result {
         writeln!(out, r#"<g font-family="sans-serif" font-size="10" text-anchor="middle">"#)?;
         for step in 1..=self.summary.steps {
             let y = (f64::from(step) + 0.5) * ROW;
@@ -96,7 +97,7 @@ impl<'a> TreeDiagram<'a> {
         }
         for (worm, &sender) in self.summary.worms.iter().zip(&self.senders) {
             let ((x, y), (left, top)) = (self.at(Some(worm.id)), self.at(sender));
-            let LineStyle { colour, dash, .. } = line_style(worm.step - 1);
+            let Style { colour, dash, .. } = styles.style(worm.step - 1);
             let dashes = if dash.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dash}""#) };
             let across = y - ROW / 2.0;
             writeln!(
@@ -106,8 +107,8 @@ impl<'a> TreeDiagram<'a> {
         }
         self.write_node(out, None, self.source, "#000000", "#ffffff")?;
         for worm in &self.summary.worms {
-            let LineStyle { colour, ink, .. } = line_style(worm.step - 1);
-            self.write_node(out, Some(worm.id), worm.visits[0], colour, ink)?;
+            let Style { colour, ink, .. } = styles.style(worm.step - 1);
+            self.write_node(out, Some(worm.id), worm.visits[0], &colour, ink)?;
         }
         writeln!(out, "</g>")
     }

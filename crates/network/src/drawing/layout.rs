@@ -3,13 +3,26 @@
 use std::f64::consts::TAU;
 
 use super::layered::Layers;
+use super::levels::Levels;
+use super::stress::Graph;
+use super::{labels, map, stress};
 use crate::grid::{Direction, Grid};
 use crate::ids::{ChannelId, NodeId, RouterId};
 use crate::network::Network;
 use crate::shape::Shape;
 
-/// The distance between neighbours in a grid, in pixels.
-const UNIT: f64 = 48.0;
+/// The distance between neighbours in a grid, in pixels: of few routers, and of so many that the whole has to be seen from afar.
+const UNITS: [f64; 2] = [48.0, 30.0];
+const MANY: usize = 400;
+/// The radius of routers' discs: in small networks, in irregular ones of more than so many routers, and of very many.
+const DISC: f64 = 11.0;
+const DISCS: [(usize, f64); 2] = [(100, 8.0), (1000, 5.0)];
+/// The length of a link of an irregular network, in discs.
+const LINK: f64 = 6.0;
+/// The least distance of two routers, in discs.
+const APART: f64 = 3.4;
+/// The most routers of an irregular network that are laid out by their distances: the time grows with their number, to seconds.
+const MOST: usize = 100_000;
 /// The space around a drawing, for captions and for the links that wrap around.
 pub(super) const MARGIN: f64 = 50.0;
 /// The space between planes of a grid of more than two dimensions.
@@ -41,14 +54,31 @@ pub(crate) struct Caption {
 ///
 /// Grids have x to the right and y upwards with the origin at the bottom left, as in paper 1; those of more dimensions are
 /// tiled plane by plane, the third dimension to the right, the fourth upwards, and so on. Multistage networks lie in layers, the nodes
-/// at the bottom, or left and right if links are one-way. Other networks lie on a circle, clockwise from the top.
+/// at the bottom, or left and right if links are one-way.
+///
+/// Routers of other networks lie where their file says they are; those of fabrics in levels, hosts at the bottom; rings and complete
+/// networks on a circle, clockwise from the top; and all others such that distances in the picture are as near to distances in the
+/// network as can be. That is exact work for up to 1,000 routers, goes by the distances to 50 of them for up to 100,000, and takes some
+/// seconds at most; larger networks lie on a circle, too. The same network always has
+/// the same layout, on any machine.
 pub struct Layout<'n> {
     network: &'n Network,
-    layers: Option<Layers>,
-    /// The distance between neighbours along each dimension of a grid.
-    pitches: Vec<f64>,
+    places: Places,
     width: f64,
     height: f64,
+}
+
+/// Where routers lie.
+enum Places {
+    /// The distance between neighbours along each dimension.
+    Grid(Vec<f64>),
+    Layers(Layers),
+    Levels(Levels),
+    /// Anywhere.
+    Free(Vec<Point>),
+    Circle {
+        radius: f64,
+    },
 }
 
 impl<'n> Layout<'n> {
@@ -57,17 +87,15 @@ impl<'n> Layout<'n> {
         if let Some(&stages) = network.shape().stages() {
             let layers = Layers::new(stages, network.is_one_way());
             let (width, height) = (layers.width(), layers.height());
-            return Self { network, layers: Some(layers), pitches: Vec::new(), width, height };
+            return Self { network, places: Places::Layers(layers), width, height };
         }
-        let Some(grid) = network.shape().grid() else {
-            let side = 2.0 * (radius(network) + MARGIN);
-            return Self { network, layers: None, pitches: Vec::new(), width: side, height: side };
-        };
+        let Some(grid) = network.shape().grid() else { return Self::irregular(network) };
+        let unit = unit(network);
         let extents: Vec<f64> = grid.extents().iter().map(|&k| f64::from(k)).collect();
         let mut pitches: Vec<f64> = Vec::with_capacity(extents.len());
         for dimension in 0..extents.len() {
             pitches.push(match dimension.checked_sub(2) {
-                None => UNIT,
+                None => unit,
                 Some(inner) => extents[inner] * pitches[inner] + GAP,
             });
         }
@@ -75,7 +103,45 @@ impl<'n> Layout<'n> {
             (first..extents.len()).step_by(2).map(|d| (extents[d] - 1.0) * pitches[d]).sum::<f64>() + 2.0 * MARGIN
         };
         let (width, height) = (span(0), span(1));
-        Self { network, layers: None, pitches, width, height }
+        Self { network, places: Places::Grid(pitches), width, height }
+    }
+
+    fn irregular(network: &'n Network) -> Self {
+        let routers = network.routers();
+        let circle = || {
+            let radius = (routers as f64 * 34.0 / TAU).max(1.5 * UNITS[0]);
+            let side = 2.0 * (radius + MARGIN);
+            Self { network, places: Places::Circle { radius }, width: side, height: side }
+        };
+        if routers > MOST {
+            return circle();
+        }
+        let graph = graph(network);
+        let disc = disc(network);
+        let places = if let Some(places) = map::layout(network, &graph, APART * disc) {
+            places
+        } else if let Some(levels) = Levels::new(network, &graph) {
+            let (width, height) = (levels.width, levels.height);
+            return Self { network, places: Places::Levels(levels), width, height };
+        } else if is_round(&graph) {
+            return circle();
+        } else {
+            let mut places = stress::layout(&graph);
+            places.iter_mut().flatten().for_each(|along| *along *= LINK * disc);
+            stress::spread(&mut places, APART * disc);
+            places
+        };
+        let bounds = [0, 1].map(|axis| {
+            let along = places.iter().map(|place| place[axis]);
+            along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), along| (low.min(along), high.max(along)))
+        });
+        // Names need room at the sides.
+        let named = network.router_ids().filter_map(|router| network.router_name(router));
+        let longest = named.map(|name| name.chars().count()).max().unwrap_or(0).min(16) as f64;
+        let side = MARGIN.max(DISC + longest * labels::CHARACTER);
+        let point = |[x, y]: [f64; 2]| Point { x: x - bounds[0].0 + side, y: y - bounds[1].0 + MARGIN };
+        let (width, height) = (bounds[0].1 - bounds[0].0 + 2.0 * side, bounds[1].1 - bounds[1].0 + 2.0 * MARGIN);
+        Self { network, places: Places::Free(places.into_iter().map(point).collect()), width, height }
     }
 
     /// The network that is laid out.
@@ -93,31 +159,43 @@ impl<'n> Layout<'n> {
         self.height
     }
 
+    /// The radius of a router's disc in pixels, such that links between neighbours can be seen.
+    pub fn disc(&self) -> f64 {
+        disc(self.network)
+    }
+
     /// The centre of a router: O(dimensions).
     pub fn position(&self, router: RouterId) -> Point {
-        if let Some(layers) = self.layers {
-            return layers.router(router);
-        }
-        match self.network.shape().grid() {
-            Some(grid) => {
+        match &self.places {
+            Places::Layers(layers) => layers.router(router),
+            Places::Levels(Levels { routers, .. }) | Places::Free(routers) => routers[router.index()],
+            Places::Circle { radius } => self.on_circle(router, *radius),
+            Places::Grid(pitches) => {
                 let along = |first: usize| -> f64 {
+                    let Some(grid) = self.network.shape().grid() else { return 0.0 };
                     let dimensions = (first..grid.dimensions()).step_by(2);
-                    dimensions.map(|d| f64::from(grid.coordinate(router.index(), d)) * self.pitches[d]).sum()
+                    dimensions.map(|d| f64::from(grid.coordinate(router.index(), d)) * pitches[d]).sum()
                 };
                 Point { x: MARGIN + along(0), y: self.height - MARGIN - along(1) }
             }
-            None => self.on_circle(router, radius(self.network)),
         }
     }
 
-    /// The centre of a node, where nodes are drawn apart from their routers: in multistage networks.
+    /// The centre of a node, where nodes are drawn apart from their routers: in multistage networks, and in fabrics of few nodes.
     pub fn node_position(&self, node: NodeId) -> Option<Point> {
-        self.layers.map(|layers| layers.node(node))
+        match &self.places {
+            Places::Layers(layers) => Some(layers.node(node)),
+            Places::Levels(levels) => levels.nodes.get(node.index()).copied(),
+            _ => None,
+        }
     }
 
     /// The centre of a node where it injects: [`node_position`](Self::node_position), unless links are one-way.
     pub fn entry_position(&self, node: NodeId) -> Option<Point> {
-        self.layers.map(|layers| layers.entry(node))
+        match &self.places {
+            Places::Layers(layers) => Some(layers.entry(node)),
+            _ => self.node_position(node),
+        }
     }
 
     fn on_circle(&self, router: RouterId, radius: f64) -> Point {
@@ -143,6 +221,7 @@ impl<'n> Layout<'n> {
                         Direction::Negative => -STUB,
                         Direction::Positive => STUB,
                     };
+                    let out = out * unit(network) / UNITS[0];
                     let (dx, dy) = if dimension == 0 { (out, 0.0) } else { (0.0, -out) };
                     vec![vec![a, Point { x: a.x + dx, y: a.y + dy }], vec![Point { x: b.x - dx, y: b.y - dy }, b]]
                 } else {
@@ -154,9 +233,31 @@ impl<'n> Layout<'n> {
                 let link = channel.min(network.reverse(channel));
                 let low = network.from(link);
                 let parallel = network.outputs(low).filter(|&c| c < link && network.to(c) == network.to(link)).count();
-                if parallel == 0 { vec![vec![a, b]] } else { vec![bent(a, b, 0.1 * parallel as f64, from < to)] }
+                // Within a level a straight line would run over the switches in between.
+                let level = matches!(self.places, Places::Levels(_)) && (a.y - b.y).abs() < 1e-6;
+                let bend = 0.1 * parallel as f64 + if level { 0.12 } else { 0.0 };
+                if bend == 0.0 { vec![vec![a, b]] } else { vec![bent(a, b, bend, from < to)] }
             }
         }
+    }
+
+    /// Texts beside the routers' discs, where there is room.
+    pub(super) fn names(&self, text: impl Fn(RouterId) -> String) -> Vec<Caption> {
+        let network = self.network;
+        let mut discs: Vec<(Point, String)> =
+            network.router_ids().map(|router| (self.position(router), text(router))).collect();
+        let straight = |channel: ChannelId| (self.position(network.from(channel)), self.position(network.to(channel)));
+        let mut links: Vec<(Point, Point)> =
+            network.channel_ids().filter(|&channel| channel < network.reverse(channel)).map(straight).collect();
+        for node in network.node_ids() {
+            let Some(at) = self.node_position(node) else { break };
+            links.push((self.position(network.router_of(node)), at));
+            discs.push((at, String::new()));
+        }
+        labels::beside(&discs, self.disc(), &links, self.width)
+            .into_iter()
+            .filter(|caption| !caption.text.is_empty())
+            .collect()
     }
 
     /// The direction of a torus's channel that wraps around.
@@ -174,21 +275,24 @@ impl<'n> Layout<'n> {
         (self.network.channel_along(from, dimension, edge) == Some(channel)).then_some(edge)
     }
 
-    /// Coordinates beside each plane of a mesh or torus; the routers' numbers elsewhere.
+    /// Coordinates beside each plane of a mesh or torus; elsewhere the routers' names, or else their numbers, where there is room.
     pub(crate) fn captions(&self) -> Vec<Caption> {
         const BESIDE: f64 = 28.0;
         let network = self.network;
         let routers = network.router_ids();
         let (Shape::Mesh(grid) | Shape::Torus(grid)) = network.shape() else {
-            let at = |router| match network.shape().grid() {
-                Some(_) => {
+            let at = |router| match &self.places {
+                Places::Grid(_) => {
                     let centre = self.position(router);
                     Point { x: centre.x + 14.0, y: centre.y - 14.0 }
                 }
-                None if self.layers.is_some() => self.position(router),
-                None => self.on_circle(router, radius(network) + 20.0),
+                Places::Circle { radius } => self.on_circle(router, radius + 20.0),
+                _ => self.position(router),
             };
-            return routers.map(|router| Caption { at: at(router), text: router.to_string() }).collect();
+            return match &self.places {
+                Places::Free(_) | Places::Levels(_) => self.names(|router| network.router_label(router)),
+                _ => routers.map(|router| Caption { at: at(router), text: router.to_string() }).collect(),
+            };
         };
         let mut captions = Vec::new();
         for router in routers {
@@ -202,7 +306,7 @@ impl<'n> Layout<'n> {
             }
             if c(0) == 0 && c(1) == 0 && grid.dimensions() > 2 {
                 let plane: Vec<String> = (2..grid.dimensions()).map(|d| c(d).to_string()).collect();
-                let middle = centre.x + f64::from(grid.extents()[0] - 1) * UNIT / 2.0;
+                let middle = centre.x + f64::from(grid.extents()[0] - 1) * unit(network) / 2.0;
                 let at = Point { x: middle, y: centre.y + BESIDE + 14.0 };
                 captions.push(Caption { at, text: format!("x,y,{}", plane.join(",")) });
             }
@@ -211,9 +315,28 @@ impl<'n> Layout<'n> {
     }
 }
 
-/// The radius of the circle on which irregular networks lie.
-fn radius(network: &Network) -> f64 {
-    (network.routers() as f64 * 34.0 / TAU).max(1.5 * UNIT)
+/// Which routers are joined.
+pub(super) fn graph(network: &Network) -> Graph {
+    let pairs = network.channel_ids().map(|channel| (network.from(channel).raw(), network.to(channel).raw()));
+    Graph::new(network.routers(), pairs)
+}
+
+/// Whether a circle is how everybody draws it: a ring, or a network in which everybody is joined with everybody.
+fn is_round(graph: &Graph) -> bool {
+    let n = graph.vertices();
+    let degrees = |degree: usize| (0..n).all(|vertex| graph.neighbours(vertex).len() == degree);
+    let follows = |vertex: usize| graph.neighbours(vertex).contains(&(((vertex + 1) % n) as u32));
+    degrees(n - 1) || degrees(2) && (0..n).all(follows)
+}
+
+fn unit(network: &Network) -> f64 {
+    UNITS[usize::from(network.routers() > MANY)]
+}
+
+fn disc(network: &Network) -> f64 {
+    let irregular = matches!(network.shape(), Shape::Irregular);
+    let large = DISCS.iter().rev().find(|&&(routers, _)| irregular && network.routers() > routers);
+    large.map_or(DISC, |&(_, disc)| disc)
 }
 
 /// A curve from `a` to `b` that bends away by a fraction of its length, within limits; to the same side whichever way it is drawn.
@@ -251,8 +374,63 @@ mod tests {
     }
 
     #[test]
+    fn irregular_networks_have_room_for_their_discs() {
+        for spec in ["random:nodes=60,degree=4,seed=3", "tree:nodes=300,seed=1", "petersen", "complete:9", "ring:30"] {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let layout = Layout::new(&network);
+            let all: Vec<Point> = network.router_ids().map(|router| layout.position(router)).collect();
+            for (index, a) in all.iter().enumerate() {
+                assert!((0.0..layout.width()).contains(&a.x) && (0.0..layout.height()).contains(&a.y), "{spec}");
+                let free = |b: &Point| (a.x - b.x).hypot(a.y - b.y) > 2.0 * layout.disc();
+                assert!(all[..index].iter().all(free), "{spec} {index}");
+            }
+        }
+    }
+
+    /// In a ring, on a circle, neighbours are nearest; in a complete network everybody is on the circle.
+    #[test]
+    fn a_network_without_regularity_is_no_circle() {
+        let from_centre = |spec: &str| {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            let layout = Layout::new(&network);
+            let centre = Point { x: layout.width() / 2.0, y: layout.height() / 2.0 };
+            let away = |router| layout.position(router).x - centre.x;
+            let down = |router| layout.position(router).y - centre.y;
+            let distances: Vec<f64> = network.router_ids().map(|router| away(router).hypot(down(router))).collect();
+            let most = distances.iter().copied().fold(0.0, f64::max);
+            distances.into_iter().fold(f64::INFINITY, f64::min) / most
+        };
+        assert!(from_centre("ring:12") > 0.99 && from_centre("complete:7") > 0.99);
+        assert!(from_centre("random:nodes=60,degree=4,seed=3") < 0.5);
+    }
+
+    #[test]
+    fn a_map_has_north_above_and_east_to_the_right() {
+        let cities = [("Zürich", 47.4, 8.5), ("Berlin", 52.5, 13.4), ("Madrid", 40.4, -3.7)];
+        let vertex = |(name, latitude, longitude): (&str, f64, f64)| {
+            format!(
+                "<node id='{name}'><data key='Latitude'>{latitude}</data><data key='Longitude'>{longitude}</data></node>"
+            )
+        };
+        let vertices: String = cities.map(vertex).concat();
+        let edges = "<node id='sea'/><edge source='Zürich' target='sea'/><edge source='Madrid' target='sea'/>";
+        let text = format!("<graphml><graph edgedefault='undirected'>{vertices}{edges}</graph></graphml>");
+        let network = crate::FileFormat::Graphml.parse("map", &text).unwrap();
+        let layout = Layout::new(&network);
+        let [zurich, berlin, madrid, sea] = [0, 1, 2, 3].map(|router| layout.position(RouterId::new(router)));
+        assert!(madrid.x < zurich.x && zurich.x < berlin.x && berlin.y < zurich.y && zurich.y < madrid.y);
+        assert!((sea.x - f64::midpoint(zurich.x, madrid.x)).abs() < 1e-6, "between its neighbours");
+        // Degrees of longitude are shorter than those of latitude.
+        let scale = |across: f64, degrees: f64| across / degrees;
+        let (east, south) = (scale(berlin.x - madrid.x, 17.1), scale(madrid.y - berlin.y, 12.1));
+        assert!((east / south - 46.767f64.to_radians().cos()).abs() < 1e-3, "{east} {south}");
+    }
+
+    #[test]
     fn channels_start_and_end_at_their_routers_and_links_are_drawn_once() {
-        for spec in ["mesh:3x2x3", "torus:2x3", "torus:3x3x3", "hypercube:4", "bmin:3x3", "omega:2x3"] {
+        let specs =
+            ["mesh:3x2x3", "torus:2x3", "torus:3x3x3", "hypercube:4", "bmin:3x3", "omega:2x3", "petersen", "ring:9"];
+        for spec in specs {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let layout = Layout::new(&network);
             for channel in network.channel_ids() {

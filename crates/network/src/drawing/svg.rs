@@ -3,11 +3,15 @@
 use std::fmt;
 
 use super::escape::escape_xml;
-use super::layout::{Layout, Point};
+use super::layout::{Caption, Layout, Point};
 use crate::ids::NodeId;
 use crate::network::Network;
 
-/// A network as an SVG picture: its links, and its routers with their numbers; in multistage networks its nodes too.
+/// The width of a digit of a router's number.
+const DIGIT: f64 = 5.2;
+
+/// A network as an SVG picture: its links, and its routers with their numbers, as far as they fit, and names; in multistage
+/// networks and small fabrics its nodes too.
 ///
 /// ```
 /// use wormcast_network::{NetworkSvg, TopologySpec};
@@ -30,22 +34,34 @@ impl fmt::Display for NetworkSvg<'_> {
         writeln!(f, "<title>{}</title>", escape_xml(network.name()))?;
         writeln!(f, r##"<rect width="100%" height="100%" fill="#ffffff"/>"##)?;
         layout.write_links(f)?;
+        let disc = layout.disc();
         writeln!(f, r##"<g fill="#ffffff" stroke="#555555" stroke-width="1.2">"##)?;
         for router in network.router_ids() {
             let at = layout.position(router);
-            writeln!(f, r#"<circle cx="{:.1}" cy="{:.1}" r="11"/>"#, at.x, at.y)?;
+            write!(f, r#"<circle cx="{:.1}" cy="{:.1}" r="{disc}""#, at.x, at.y)?;
+            match network.router_name(router) {
+                Some(name) => writeln!(f, "><title>{}</title></circle>", escape_xml(name))?,
+                None => writeln!(f, "/>")?,
+            }
         }
         writeln!(f, "</g>")?;
         writeln!(f, r##"<g font-family="sans-serif" font-size="9" text-anchor="middle" fill="#222222">"##)?;
         for router in network.router_ids() {
-            let at = layout.position(router);
-            writeln!(f, r#"<text x="{:.1}" y="{:.1}">{router}</text>"#, at.x, at.y + 3.2)?;
+            let (at, number) = (layout.position(router), router.to_string());
+            if number.len() as f64 * DIGIT < 2.0 * disc {
+                writeln!(f, r#"<text x="{:.1}" y="{:.1}">{number}</text>"#, at.x, at.y + 3.2)?;
+            }
         }
         writeln!(f, "</g>")?;
         layout.write_nodes(f)?;
-        // Elsewhere the captions only repeat the numbers.
-        if matches!(network.shape(), crate::Shape::Mesh(_) | crate::Shape::Torus(_)) {
-            layout.write_captions(f)?;
+        match network.shape() {
+            crate::Shape::Mesh(_) | crate::Shape::Torus(_) => layout.write_captions(f)?,
+            crate::Shape::Irregular if network.has_names() => {
+                let name = |router| network.router_name(router).unwrap_or_default().to_owned();
+                write_texts(f, layout.names(name))?;
+            }
+            // Captions would only repeat the numbers.
+            _ => {}
         }
         writeln!(f, "</svg>")
     }
@@ -115,15 +131,18 @@ impl Layout<'_> {
     /// # Errors
     /// If `out` fails.
     pub fn write_captions(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        // A white edge keeps them legible on top of lines.
-        writeln!(
-            out,
-            r##"<g font-family="sans-serif" font-size="10" text-anchor="middle" fill="#777777" stroke="#ffffff" stroke-width="3" paint-order="stroke">"##
-        )?;
-        for caption in self.captions() {
-            let at = caption.at;
-            writeln!(out, r#"<text x="{:.1}" y="{:.1}">{}</text>"#, at.x, at.y + 3.5, escape_xml(&caption.text))?;
-        }
-        writeln!(out, "</g>")
+        write_texts(out, self.captions())
     }
+}
+
+fn write_texts(out: &mut dyn fmt::Write, captions: Vec<Caption>) -> fmt::Result {
+    // A white edge keeps them legible on top of lines.
+    writeln!(
+        out,
+        r##"<g font-family="sans-serif" font-size="10" text-anchor="middle" fill="#777777" stroke="#ffffff" stroke-width="3" paint-order="stroke">"##
+    )?;
+    for Caption { at, text } in captions {
+        writeln!(out, r#"<text x="{:.1}" y="{:.1}">{}</text>"#, at.x, at.y + 3.5, escape_xml(&text))?;
+    }
+    writeln!(out, "</g>")
 }

@@ -9,7 +9,7 @@ use quick_xml::events::{BytesStart, Event};
 use super::vertices::{Attributes, Edge, NODE, Vertices};
 use super::{Place, line_ends};
 use crate::error::TopologyError;
-use crate::network::Network;
+use crate::network::{Coordinates, Network};
 
 const EXPECTED: &str = "GraphML with one graph of `node` and `edge` elements";
 /// How deep elements may be nested.
@@ -47,8 +47,26 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
 
 /// What a `data` element belongs to.
 enum Open {
-    Vertex { id: String, label: Option<String>, name: Option<String>, is_node: bool, line: usize },
+    Vertex { id: String, label: Option<String>, name: Option<String>, is_node: bool, at: At, line: usize },
     Edge(Edge),
+}
+
+/// What a vertex's attributes say of its place. What is no number says nothing: only pictures need it.
+#[derive(Clone, Copy, Default)]
+struct At {
+    latitude: Option<f64>,
+    longitude: Option<f64>,
+    x: Option<f64>,
+    y: Option<f64>,
+}
+
+impl At {
+    fn coordinates(self) -> Option<Coordinates> {
+        let earth = self.latitude.zip(self.longitude);
+        let earth = earth.filter(|(latitude, longitude)| latitude.abs() <= 90.0 && longitude.abs() <= 360.0);
+        let earth = earth.map(|(latitude, longitude)| Coordinates::Earth { latitude, longitude });
+        earth.or_else(|| self.x.zip(self.y).map(|(x, y)| Coordinates::Plane { x, y }))
+    }
 }
 
 #[derive(Default)]
@@ -137,7 +155,7 @@ impl Document {
             b"node" => {
                 self.in_graph("node")?;
                 let id = attribute(tag, "id")?.ok_or("a node has no `id`")?;
-                self.open = Some(Open::Vertex { id, label: None, name: None, is_node: false, line });
+                self.open = Some(Open::Vertex { id, label: None, name: None, is_node: false, at: At::default(), line });
             }
             b"edge" => {
                 self.in_graph("edge")?;
@@ -177,7 +195,11 @@ impl Document {
                 let Some((about, text)) = self.data.take() else { return Ok(()) };
                 let text = text.trim();
                 match &mut self.open {
-                    Some(Open::Vertex { label, name, is_node, .. }) => match about.as_str() {
+                    Some(Open::Vertex { label, name, is_node, at, .. }) => match about.as_str() {
+                        "latitude" | "Latitude" => at.latitude = number(text),
+                        "longitude" | "Longitude" => at.longitude = number(text),
+                        "x" => at.x = number(text),
+                        "y" => at.y = number(text),
                         "label" => *label = Some(text.to_owned()),
                         "name" => *name = Some(text.to_owned()),
                         "kind" => *is_node = text == NODE,
@@ -196,9 +218,9 @@ impl Document {
                 Ok(())
             }
             b"node" => match self.open.take() {
-                Some(Open::Vertex { id, label, name, is_node, line }) => {
+                Some(Open::Vertex { id, label, name, is_node, at, line }) => {
                     let label = label.or(name).unwrap_or_default();
-                    self.vertices.declare(&id, Attributes { label, is_node }, line)
+                    self.vertices.declare(&id, Attributes { label, is_node, coordinates: at.coordinates() }, line)
                 }
                 open => {
                     self.open = open;
@@ -215,6 +237,11 @@ impl Document {
             _ => Ok(()),
         }
     }
+}
+
+/// A number of a size that can be drawn.
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.abs() < 1e9)
 }
 
 fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, String> {
@@ -251,6 +278,27 @@ mod tests {
             (network.node_name(NodeId::new(0)), network.node_name(NodeId::new(1))),
             (network.router_name(RouterId::new(0)), None)
         );
+    }
+
+    #[test]
+    fn vertices_may_say_where_they_are() {
+        let data = |values: &[(&str, &str)]| -> String {
+            values.iter().map(|(key, value)| format!("<data key='{key}'>{value}</data>")).collect()
+        };
+        let vertices = [
+            data(&[("Latitude", "40.7"), ("Longitude", "-74.0"), ("x", "3"), ("y", "4")]),
+            data(&[("x", "3"), ("y", "-4e2")]),
+            data(&[("Latitude", "north"), ("Longitude", "-74.0")]),
+            data(&[("x", "3")]),
+            data(&[("x", "inf"), ("y", "1")]),
+        ];
+        let vertices: String =
+            (0..).zip(vertices).map(|(id, data): (u32, _)| format!("<node id='{id}'>{data}</node>")).collect();
+        let network = parse("x", &graph(&vertices)).unwrap();
+        let at = |router| network.coordinates(RouterId::new(router));
+        assert_eq!(at(0), Some(Coordinates::Earth { latitude: 40.7, longitude: -74.0 }));
+        assert_eq!(at(1), Some(Coordinates::Plane { x: 3.0, y: -400.0 }));
+        assert_eq!([2, 3, 4].map(at), [None; 3]);
     }
 
     #[test]

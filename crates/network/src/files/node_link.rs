@@ -69,7 +69,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
         });
         let is_node = vertex.kind.is_some_and(|kind| kind.get().trim_matches('"') == NODE);
         let id = id(&vertex.id).map_err(error)?;
-        vertices.declare(&id, Attributes { label, is_node }, line).map_err(error)?;
+        vertices.declare(&id, Attributes { label, is_node, coordinates: None }, line).map_err(error)?;
     }
     lines = Lines { text, line: 1, counted: 0 };
     for (index, raw) in edges.into_iter().enumerate() {

@@ -6,7 +6,7 @@ use super::Place;
 use crate::builder::{MAX_LINKS, MAX_NODES, NetworkBuilder, NodeDetails};
 use crate::error::TopologyError;
 use crate::ids::RouterId;
-use crate::network::Network;
+use crate::network::{Coordinates, Network};
 use crate::spec::MAX_ROUTERS;
 
 /// The value of a vertex's attribute `kind` that makes it a node.
@@ -19,6 +19,8 @@ pub(crate) const ROUTER: &str = "router";
 pub(super) struct Attributes {
     pub(super) label: String,
     pub(super) is_node: bool,
+    /// Of a router.
+    pub(super) coordinates: Option<Coordinates>,
 }
 
 struct Vertex {
@@ -92,8 +94,12 @@ impl Vertices {
         for &index in &self.declared {
             let vertex = &self.list[index as usize];
             if !vertex.attributes.is_node {
-                let router = builder.router(&vertex.attributes.label);
-                routers[index as usize] = Some(router.map_err(|error| place.error(vertex.line, error))?);
+                let Vertex { attributes, line, .. } = vertex;
+                let router = builder.router(&attributes.label).map_err(|error| place.error(*line, error))?;
+                if let Some(coordinates) = attributes.coordinates {
+                    builder.coordinates(router, coordinates).map_err(|error| place.error(*line, error))?;
+                }
+                routers[index as usize] = Some(router);
             }
         }
         let mut attached: Vec<Option<(RouterId, Option<u32>)>> = vec![None; if fabric { self.list.len() } else { 0 }];

@@ -15,6 +15,35 @@ pub struct AdapterPort {
     pub port: u32,
 }
 
+/// Where a router is, as its file says.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Coordinates {
+    /// On earth, in degrees.
+    Earth {
+        /// North of the equator.
+        latitude: f64,
+        /// East of Greenwich.
+        longitude: f64,
+    },
+    /// In a plane, in units of the file.
+    Plane {
+        /// To the right.
+        x: f64,
+        /// Upwards.
+        y: f64,
+    },
+}
+
+impl Coordinates {
+    /// To the right and upwards.
+    pub(crate) fn xy(self) -> [f64; 2] {
+        match self {
+            Self::Earth { latitude, longitude } => [longitude, latitude],
+            Self::Plane { x, y } => [x, y],
+        }
+    }
+}
+
 /// What a file says beyond the wiring. Each list is empty where the file says nothing of the kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Details {
@@ -28,6 +57,7 @@ pub(crate) struct Details {
     /// The number of the router's port to which each node is attached.
     pub(crate) node_ports: Vec<u32>,
     pub(crate) adapter_ports: Vec<AdapterPort>,
+    pub(crate) coordinates: Vec<Option<Coordinates>>,
 }
 
 /// Text as a field of a line of CSV (RFC 4180): in quotes if it has a comma, a quote or a line break.
@@ -156,6 +186,11 @@ impl Network {
     pub(crate) fn own_node_name(&self, node: NodeId) -> Option<&str> {
         let name: &str = self.details.as_ref()?.node_names.get(node.index())?;
         (!name.is_empty()).then_some(name)
+    }
+
+    /// Where a router is, if its file says so.
+    pub fn coordinates(&self, router: RouterId) -> Option<Coordinates> {
+        *self.details.as_ref()?.coordinates.get(router.index())?
     }
 
     /// The globally unique identifier of a switch, if its file is one of a fabric: its own, or else what ibsim gives it.

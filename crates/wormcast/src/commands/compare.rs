@@ -13,10 +13,9 @@ use super::experiment::{SettingArguments, warn_of_idle};
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
-use crate::lab::{
-    PlotError, Quantity, SeriesComparison, Store, compare_series, file_part, plot_comparison, write_file,
-};
+use crate::lab::{PlotError, Quantity, SeriesComparison, compare_series, file_part, plot_comparison, write_file};
 use crate::network::{expected_name, is_standard_input};
+use crate::program;
 
 /// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.
 ///
@@ -102,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let places = &arguments.places;
     let experiment = places.named(arguments.settings.read(file, &[])?);
     places.make()?;
-    let mut store = Store::open(&places.store()).map_err(unusable)?;
+    let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let compared = watched(&mut store, AGAIN, |store, progress| {
         compare_series(

@@ -8,7 +8,8 @@ use clap::Args;
 use super::results::{Places, failure};
 use crate::failure::Failure;
 use crate::lab::{
-    Experiment, Override, Reported, experiments_page, shell_line, stored_sweep, stored_variations, write_file,
+    Experiment, Override, Reported, experiments_page, origins, shell_line, shown_path, stored_sweep, stored_variations,
+    write_file,
 };
 use crate::program;
 
@@ -38,13 +39,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let mut experiments: Vec<Reported> = Vec::new();
     for file in &arguments.files {
         let mut experiment = Experiment::read(file, &overrides).map_err(Failure::diagnostic)?;
-        let path_of_file = file.display().to_string();
-        let mut words = vec![program::name(), "sweep", &path_of_file];
+        let [typed, shown] = [file.display().to_string(), shown_path(file)];
+        let mut words = vec![program::name(), "sweep", &typed];
         words.extend(arguments.set.iter().flat_map(|assignment| ["--set", assignment]));
         if arguments.quick && experiment.has_quick() {
             experiment = experiment.quick().map_err(Failure::diagnostic)?;
             words.push("--quick");
         }
+        let again = shell_line(words.iter().copied());
+        words[2] = &shown;
         let command = shell_line(words);
         if let [_] = &arguments.files[..] {
             experiment = arguments.places.named(experiment);
@@ -52,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         let name = experiment.name();
         let findings = stored_sweep(&experiment, &store).map_err(failure)?;
         if findings.summaries.iter().all(|summary| summary.replications == 0) {
-            let message = format!("`{}` has no results of `{}`: run `{command}` first", path.display(), file.display());
+            let message = format!("`{}` has no results of `{}`: run `{again}` first", path.display(), file.display());
             return Err(Failure::BadInput(message));
         }
         if experiments.iter().any(|reported| reported.name == name) {
@@ -62,7 +65,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         let variations = stored_variations(&name, &experiment, &store).map_err(failure)?;
         experiments.push(Reported { name, command, experiment, findings, variations });
     }
-    let page = experiments_page(&experiments).map_err(Failure::failed)?;
+    let origins = origins(experiments.iter().map(|reported| &reported.experiment), &store).map_err(failure)?;
+    let page = experiments_page(&experiments, &origins, program::THIS).map_err(Failure::failed)?;
     arguments.places.make()?;
     let name = match &experiments[..] {
         [only] => format!("{}-report", only.name),

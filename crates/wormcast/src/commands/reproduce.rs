@@ -10,7 +10,8 @@ use clap::Args;
 use super::results::{AGAIN, failure, make_folder, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
-use crate::lab::{Choice, PAPERS, Page, Selection, Store, Verdict, check_file, reproduction_page, write_file};
+use crate::lab::{Choice, PAPERS, Page, Selection, Verdict, check_file, reproduction_page, write_file};
+use crate::program;
 
 /// Reproduce what five papers report: every claim with its verdict, the figures behind it, and a page that shows them.
 ///
@@ -70,12 +71,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     let selection = Selection::new(choice, arguments.quick, &experiments).map_err(failure)?;
     let store = arguments.store.clone().unwrap_or_else(|| arguments.out.join("store.db"));
-    let mut store = Store::open(&store).map_err(unusable)?;
+    let mut store = program::store(&store).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let reproduction =
         watched(&mut store, AGAIN, |store, progress| selection.run(jobs, store, progress)).map_err(failure)?;
 
-    let page = reproduction_page(&reproduction, &arguments.out).map_err(Failure::failed)?;
+    let page = reproduction_page(&reproduction, &arguments.out, program::THIS).map_err(Failure::failed)?;
     let write = |path: &Path, text: &str| write_file(path, text.as_bytes()).map_err(Failure::failed);
     write(&html, &page.html())?;
     write(&markdown, &page.markdown(""))?;

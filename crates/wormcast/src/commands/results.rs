@@ -70,7 +70,7 @@ impl Places {
             return Err(Failure::BadInput(message));
         }
         // Nothing is written here: whatever is wrong with it is wrong with what is read.
-        Store::open(&path).map_err(Failure::bad_input)
+        program::store(&path).map_err(Failure::bad_input)
     }
 
     /// The path of the store.

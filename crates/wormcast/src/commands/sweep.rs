@@ -11,9 +11,8 @@ use super::experiment::{ExperimentArguments, warn_of_idle};
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use crate::failure::Failure;
 use crate::lab::{
-    Crossing, Estimate, Experiment, Findings, Outcome, PlotError, PointSummary, Quantity, RefinedSweep, Refinement,
-    Store, TimeUnit, check_file, csv, plot, refine_sweep, replications_csv, replications_json, run_sweep, stored_sweep,
-    write_file,
+    Estimate, Experiment, Findings, Outcome, PlotError, PointSummary, Quantity, RefinedSweep, Refinement, TimeUnit,
+    check_file, csv, plot, refine_sweep, replications_csv, replications_json, run_sweep, stored_sweep, write_file,
 };
 use crate::program;
 
@@ -97,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let places = &arguments.places;
     places.make()?;
     arguments.rows.check()?;
-    let mut store = Store::open(&places.store()).map_err(unusable)?;
+    let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let again = if arguments.fresh { "the same command without `--fresh`" } else { AGAIN };
     let findings =
@@ -115,9 +114,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
 
 /// Says what a refinement has found.
 fn told(refined: &RefinedSweep, out: &mut dyn Write) -> Result<(), Failure> {
-    for Crossing { of, between: [first, then], from, to } in &refined.crossings {
-        let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
-        writeln!(out, "{of}{first} is better than {then} up to {from}, and worse from {to} on")?;
+    for crossing in &refined.crossings {
+        writeln!(out, "{crossing}")?;
     }
     let Refinement { budget, spent, widest, .. } = refined.refinement;
     let left = widest.map_or_else(

@@ -101,7 +101,19 @@ fn stored(folder: &Folder) -> usize {
     watch(folder).and_then(count).unwrap_or(0) as usize
 }
 
-/// Everything that a run leaves but the store, by path.
+/// A page without what differs between two runs of the same thing.
+fn timeless(page: &str) -> String {
+    let made = |line: &&str| !line.starts_with("| runs |") && !line.starts_with('*');
+    match (page.split_once("<p class=\"byline\">"), page.split_once("<section id=\"made\">")) {
+        (Some((before, _)), Some((whole, _))) => {
+            let (_, rest) = whole[before.len()..].split_once("</p>").expect("a byline");
+            format!("{before}{rest}")
+        }
+        _ => page.lines().filter(made).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// Everything that a run leaves but the store, by path; of pages, without when and where their results were computed.
 fn outputs(folder: &Folder) -> BTreeMap<PathBuf, Vec<u8>> {
     fn walk(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -109,7 +121,11 @@ fn outputs(folder: &Folder) -> BTreeMap<PathBuf, Vec<u8>> {
             if path.is_dir() {
                 walk(&path, files);
             } else if !name.starts_with("store.db") {
-                files.insert(path.clone(), fs::read(&path).unwrap_or_default());
+                let mut bytes = fs::read(&path).unwrap_or_default();
+                if name.starts_with("report") {
+                    bytes = timeless(&String::from_utf8(bytes).unwrap()).into_bytes();
+                }
+                files.insert(path.clone(), bytes);
             }
         }
     }

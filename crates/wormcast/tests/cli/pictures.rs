@@ -57,3 +57,28 @@ run = { mode = "finite", messages = 16 }
     }
     assert!(fs::read_to_string(&path).expect("the picture") == folder.read("waits.svg"), "WORMCAST_DRAW=1 replaces it");
 }
+
+/// The width and the height of a picture, in pixels.
+fn size(svg: &str) -> (f64, f64) {
+    let (_, rest) = svg.split_once("viewBox=\"0 0 ").expect("a view box");
+    let (size, _) = rest.split_once('"').expect("its end");
+    let (width, height) = size.split_once(' ').expect("two numbers");
+    (width.parse().unwrap(), height.parse().unwrap())
+}
+
+/// A tree of 1,024 nodes side by side would be forty times as wide as the mesh, a list of all worms three times as high.
+#[test]
+fn a_broadcast_in_a_large_mesh_is_a_picture_of_the_mesh() {
+    let draw = |topology: &str, algorithm: &str| {
+        let arguments = ["plan", "--topology", topology, "--algorithm", algorithm, "--source", "0,0"];
+        wormcast(&[&arguments[..], &["--destinations", "all", "--format", "svg"]].concat()).success()
+    };
+    let svg = draw("mesh:32x32", "u-mesh");
+    let (width, height) = size(&svg);
+    assert!(width < 1600.0 && height < 1200.0, "{width} {height}");
+    assert!(svg.contains("The tree is too wide") && svg.contains("more lines") && svg.contains("step 10: 512 worms"));
+    let svg = draw("mesh:32x32", "dual-path");
+    assert!(size(&svg).1 < 1200.0 && svg.contains("more lines"));
+    let small = draw("mesh:4x4", "u-mesh");
+    assert!(!small.contains("too wide") && !small.contains("more lines"));
+}

@@ -42,7 +42,11 @@ fn claims_come_with_verdict_evidence_and_a_page() {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("src=") && !page.contains("<script") && !page.contains("@import"), "nothing from elsewhere");
-    assert!(folder.read(&format!("{report}.md")).contains("| [mesh-startups](#mesh-startups) | Table 1 |"));
+    assert!(
+        folder
+            .read(&format!("{report}.md"))
+            .contains("| [mesh-startups](#mesh-startups) | **not reproduced** | Table 1 |")
+    );
     // The experiments lie beside it, with what they read, and run as they are.
     folder.run(&["sweep", "reproduction/experiments/paper-2-examples.toml"]).success();
     // The second time everything comes from the store, and is the same.
@@ -159,6 +163,16 @@ fn a_report_shows_an_experiment_from_the_store() {
     let page = folder.read("results/small-report.html");
     assert!(page.contains("<h1>Latency &amp; more &lt;on&gt; a small mesh</h1>"), "{page}");
     assert!(page.contains("<svg") && page.contains("dual-path is ahead") && page.contains(" ± "));
+    // The plot comes first, and what is claimed of it beside it; then who is best.
+    let place = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part} in {page}"));
+    let order = [
+        "<div class=\"figures\"><figure><svg",
+        "<div class=\"said\"><div class=\"claim\">",
+        "Which is best",
+        "the numbers",
+    ];
+    assert!(order.map(place).is_sorted(), "{page}");
+    assert!(page.contains("dual-path: "), "the best one has its value: {page}");
     assert!(
         folder.read("results/small-report.md").contains("![")
             && folder.files("results").contains(&"small.svg".to_owned())
@@ -168,6 +182,39 @@ fn a_report_shows_an_experiment_from_the_store() {
     assert!(missing.stderr.contains("run `wormcast sweep small.toml --quick` first"), "{}", missing.stderr);
     folder.run(&["sweep", "small.toml", "--quick"]).success();
     folder.run(&["report", "small.toml", "--quick"]).success();
+}
+
+/// What it says of runs is what was noted when they ran: a page that is made again is the same, whenever and wherever.
+#[test]
+fn a_page_says_when_its_results_were_computed_and_by_what_but_not_where_they_lie() {
+    let folder = Folder::with(&[]);
+    std::fs::create_dir_all(folder.path().join("some/where")).unwrap();
+    folder.write("some/where/small.toml", SMALL.as_bytes());
+    let path = folder.path().join("some/where/small.toml");
+    let [file, out] = [path.to_str().unwrap(), folder.path().join("all/results").to_str().unwrap()].map(str::to_owned);
+    folder.run(&["sweep", &file, "--out", &out]).success();
+    let pages = || {
+        folder.run(&["report", &file, "--out", &out]).success();
+        [".html", ".md"].map(|ending| folder.read(&format!("all/results/small-report{ending}")))
+    };
+    let made = pages();
+    let version = concat!("wormcast ", env!("CARGO_PKG_VERSION"));
+    for page in &made {
+        assert!(page.contains("8 runs in ") && page.contains(" of computing") && page.contains(version), "{page}");
+        assert!(page.contains(" UTC") && page.contains("wormcast sweep small.toml"), "{page}");
+        let folders = [folder.path().to_str().unwrap(), "some/where", "all/results"];
+        assert!(folders.iter().all(|folder| !page.contains(folder)), "{page}");
+    }
+    let database = rusqlite::Connection::open(folder.path().join("all/results/store.db")).unwrap();
+    database.execute("UPDATE origins SET first = 951782400, last = 951782400, version = '0.0.9'", []).unwrap();
+    let [html, markdown] = pages();
+    assert!(html.contains("<p class=\"byline\">2000-02-29: wormcast 0.0.9"), "{html}");
+    assert!(markdown.contains("\n*2000-02-29: wormcast 0.0.9"), "{markdown}");
+    assert_eq!(pages(), [html, markdown]);
+    // Results from before there were notes are shown without.
+    database.execute("DROP TABLE origins", []).unwrap();
+    let [html, _] = pages();
+    assert!(html.contains(&format!("<p class=\"byline\">{version}")) && !html.contains("UTC"), "{html}");
 }
 
 #[test]

@@ -2,9 +2,7 @@
 
 use std::io::Write;
 
-use crate::lab::{
-    ComparedPoint, Crossing, Decision, Estimate, Relation, SeriesComparison, Standing, State, setting_unit,
-};
+use crate::lab::{ComparedPoint, Decision, Estimate, Relation, SeriesComparison, Standing, State, setting_unit};
 
 /// Writes it; `names` are the series that were asked for. Of two, it is said how the one that was named first is to the other.
 pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut dyn Write) -> std::io::Result<()> {
@@ -42,9 +40,8 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
             }
         }
     }
-    for Crossing { of, between: [first, then], from, to } in crossings {
-        let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
-        writeln!(out, "{of}{first} is better than {then} up to {from}, and worse from {to} on")?;
+    for crossing in crossings {
+        writeln!(out, "{crossing}")?;
     }
     summary(comparison, out)?;
     if let Some(Decision { budget, spent, done }) = comparison.decision {

@@ -1,0 +1,60 @@
+//! Commands as they are typed, for readers on other machines.
+
+use std::path::{Component, Path};
+
+/// A command as it is typed: words that a shell would take apart or change are quoted.
+pub fn shell_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    // Only a word with a NUL character cannot be quoted, and none can be an argument.
+    words.into_iter().map(|word| shlex::try_quote(word).unwrap_or(word.into())).collect::<Vec<_>>().join(" ")
+}
+
+/// A path as a page shows it: below the current folder as it is, and otherwise its last name only, for the folders of the machine that
+/// made the page mean nothing to its readers.
+///
+/// ```
+/// use std::path::Path;
+/// use wormcast_lab::shown_path;
+///
+/// assert_eq!(shown_path(Path::new("experiments/quick.toml")), "experiments/quick.toml");
+/// assert_eq!(shown_path(Path::new("/home/somebody/quick.toml")), "quick.toml");
+/// ```
+pub fn shown_path(path: &Path) -> String {
+    let below = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    match path.file_name() {
+        Some(name) if !below => name.to_string_lossy().into_owned(),
+        Some(_) => path.display().to_string(),
+        None => ".".to_owned(),
+    }
+}
+
+/// The command that runs an experiment of a folder of results.
+pub(super) fn sweep_command(experiment: &str, options: &[&str], folder: &Path) -> String {
+    let folder = shown_path(folder);
+    let file = Path::new(&folder).join("experiments").join(format!("{experiment}.toml")).display().to_string();
+    let mut words = vec!["wormcast", "sweep", &file];
+    words.extend(options);
+    words.extend(["--out", &folder]);
+    shell_line(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_can_be_typed() {
+        assert_eq!(
+            shell_line(["wormcast", "sweep", "my file.toml", "--set", "a=[1, 2]"]),
+            "wormcast sweep 'my file.toml' --set 'a=[1, 2]'"
+        );
+    }
+
+    #[test]
+    fn commands_name_no_folder_of_the_machine() {
+        let command = |folder: &str| sweep_command("a", &[], Path::new(folder));
+        assert_eq!(command("out/b"), "wormcast sweep out/b/experiments/a.toml --out out/b");
+        for folder in ["/tmp/somebody/b", "../../somebody/b", "/b/"] {
+            assert_eq!(command(folder), "wormcast sweep b/experiments/a.toml --out b");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Experiments on a page: plots with what is claimed of them, then who is best where, numbers, command and file.
+
+use super::commands::sweep_command;
+use super::{Block, Cell, Page, Section, Shown, Table, made, ranking, results, sensitivity};
+use crate::experiment::Experiment;
+use crate::origin::{Origin, Program};
+use crate::plot::{PlotError, plot};
+use crate::reproduction::{Exhibit, Varied};
+use crate::run::Findings;
+use crate::stopping::Outcome;
+use crate::verdict::{Finding, Part};
+
+/// An experiment for a page.
+#[derive(Clone, Debug)]
+pub struct Reported {
+    /// Its name: that of its file, without ending.
+    pub name: String,
+    /// The command that makes its results.
+    pub command: String,
+    /// The experiment.
+    pub experiment: Experiment,
+    /// What was found.
+    pub findings: Findings,
+    /// The variations of it that have results, with what they say of its claims.
+    pub variations: Vec<Varied>,
+}
+
+/// A page about experiments, whose results come from `origins`, made by `program`.
+///
+/// # Errors
+/// If a plot cannot be drawn.
+pub fn experiments_page(experiments: &[Reported], origins: &[Origin], program: Program) -> Result<Page, PlotError> {
+    let title = match experiments {
+        [only] => heading(&only.name, &only.experiment),
+        _ => "Experiments".to_owned(),
+    };
+    let mut sections = Vec::new();
+    for Reported { name, command, experiment, findings, variations } in experiments {
+        let verdicts = findings.verdicts.iter().flat_map(|verdict| &verdict.evidence);
+        let mut said: Vec<Block> = verdicts.clone().flat_map(part).collect();
+        let mut ranking = ranking::blocks(experiment, findings);
+        // What claims nothing shows beside the plot who is best.
+        if said.is_empty() {
+            std::mem::swap(&mut said, &mut ranking);
+        }
+        let mut blocks: Vec<Block> = incomplete(findings).into_iter().collect();
+        blocks.extend(beside(figures(name, experiment, findings)?, said));
+        let base = |_: &str, text: &str| {
+            let part = verdicts.clone().find(|part| part.text == text)?;
+            Some((part.verdict, part.comparisons.as_slice()))
+        };
+        blocks.extend(ranking);
+        blocks.extend(sensitivity::blocks(variations, base));
+        blocks.extend(behind(name, experiment, findings, command));
+        // A page about one experiment has its title already.
+        let title = if experiments.len() == 1 { "Results".to_owned() } else { heading(name, experiment) };
+        sections.push(Section { title, anchor: name.clone(), level: 1, blocks });
+    }
+    sections.push(made::section(program, origins, None));
+    Ok(Page { title, byline: made::byline(program, origins), sections })
+}
+
+/// An experiment of a reproduction, whose plots are shown with `claims`.
+pub(super) fn section(exhibit: &Exhibit, claims: &[&str], quick: bool, folder: &std::path::Path) -> Section {
+    let Exhibit { name, experiment, findings } = exhibit;
+    let mut blocks: Vec<Block> = incomplete(findings).into_iter().collect();
+    let see = |claim: &&str| Block::See { text: format!("Plots and verdicts: {claim}"), anchor: (*claim).to_owned() };
+    blocks.extend(claims.iter().map(see));
+    blocks.extend(ranking::blocks(experiment, findings));
+    let command = sweep_command(name, if quick { &["--quick"] } else { &[] }, folder);
+    blocks.extend(behind(name, experiment, findings, &command));
+    Section { title: heading(name, experiment), anchor: (*name).to_owned(), level: 2, blocks }
+}
+
+/// Plots with what is said of them beside; just that if there are none.
+pub(super) fn beside(figures: Vec<Block>, said: Vec<Block>) -> Vec<Block> {
+    if figures.is_empty() || said.is_empty() {
+        return [figures, said].concat();
+    }
+    vec![Block::Beside { figures, said }]
+}
+
+/// A test on a sweep, with its comparisons for those who ask.
+pub(super) fn part(part: &Part) -> Vec<Block> {
+    let (text, because) = (part.text.clone(), part.because.clone());
+    let verdict = Block::Verdict { verdict: part.verdict, text, because, source: None };
+    if part.comparisons.is_empty() {
+        return vec![verdict];
+    }
+    let rows = part.comparisons.iter().map(|comparison| {
+        let difference = comparison.difference.map_or_else(String::new, |difference| {
+            let unit = if part.unit == "us" { "µs" } else { &part.unit };
+            format!("{} {unit}", difference.text()).trim_end().to_owned()
+        });
+        let finding = match comparison.finding {
+            Finding::Holds => "holds",
+            Finding::Fails => "fails",
+            Finding::Open => "open",
+            Finding::Missing => "missing",
+        };
+        vec![
+            Cell::Text(comparison.series.clone()),
+            Cell::Text(comparison.against.clone()),
+            Cell::Text(comparison.at.clone()),
+            Cell::Number(difference),
+            Cell::Text(finding.to_owned()),
+        ]
+    });
+    let of = if part.comparisons.len() == 1 { "comparison" } else { "comparisons" };
+    let summary = format!("{} {of}, each with {:.3}% confidence", part.comparisons.len(), 100.0 * part.confidence);
+    let head = ["series", "against", "at", "difference", "finding"].map(str::to_owned).into();
+    let table = Block::Table(Table::of_numbers(head, rows.collect()));
+    vec![verdict, Block::Details { summary, block: Box::new(table), shown: Shown::Never }]
+}
+
+/// What a sweep lacks.
+fn incomplete(findings: &Findings) -> Option<Block> {
+    let open = findings.summaries.iter().filter(|summary| summary.outcome == Outcome::Incomplete).count();
+    let points = findings.summaries.len();
+    let are = if open == 1 { "is" } else { "are" };
+    (open > 0).then(|| {
+        Block::Text(format!("{open} of {points} points {are} not complete: the command below goes on with them."))
+    })
+}
+
+/// An experiment's plots.
+pub(super) fn figures(name: &str, experiment: &Experiment, findings: &Findings) -> Result<Vec<Block>, PlotError> {
+    let mut blocks = Vec::new();
+    let figures = experiment.figures();
+    for figure in &figures {
+        let which = figure.file_suffix(&figures);
+        match plot(figure, &findings.summaries) {
+            Ok(plot) => blocks.push(Block::Figure {
+                name: format!("{name}{which}.svg"),
+                caption: results::caption(experiment, figure),
+                svg: plot.svg,
+            }),
+            // A point without a result has nothing to show.
+            Err(PlotError::Empty { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(blocks)
+}
+
+/// What is behind the plots: the numbers, the command, the file.
+fn behind(name: &str, experiment: &Experiment, findings: &Findings, command: &str) -> Vec<Block> {
+    let numbers = experiment.shown().into_iter().map(|quantity| Block::Details {
+        summary: format!("{}: the numbers", experiment.shown_as(quantity)),
+        block: Box::new(Block::Table(results::table(experiment, quantity, &findings.summaries))),
+        shown: Shown::Printed,
+    });
+    let mut blocks: Vec<Block> = numbers.collect();
+    let seed = findings.seed.map_or_else(String::new, |seed| format!("; seed {seed}"));
+    blocks.push(Block::Details {
+        summary: format!("The experiment: {name}.toml{seed}"),
+        block: Box::new(Block::Code(experiment.text().to_owned())),
+        shown: Shown::Never,
+    });
+    blocks.push(Block::Command(command.to_owned()));
+    blocks
+}
+
+fn heading(name: &str, experiment: &Experiment) -> String {
+    if experiment.title().is_empty() { name.to_owned() } else { experiment.title().to_owned() }
+}

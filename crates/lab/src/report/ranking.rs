@@ -1,0 +1,88 @@
+//! Who is best where, and where that changes.
+
+use super::{Block, Cell, Shown, Table};
+use crate::comparison::{ComparedPoint, SeriesComparison, Standing, State};
+use crate::experiment::Experiment;
+use crate::run::Findings;
+use crate::statistics::Estimate;
+
+/// The rankings of an experiment's series: by the first quantity for all to see, by others for those who ask.
+pub(super) fn blocks(experiment: &Experiment, findings: &Findings) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for (number, comparison) in findings.rankings.iter().enumerate() {
+        let what = experiment.shown_as(comparison.quantity);
+        if number == 0 {
+            let confidence = 100.0 * comparison.confidence;
+            blocks.push(Block::Text(format!(
+                "Which is best, by {what}: differences are from the best mean, over runs with the same random numbers, with \
+                 {confidence:.3}% confidence each."
+            )));
+            let changes: Vec<String> = comparison.crossings.iter().map(ToString::to_string).collect();
+            if !changes.is_empty() {
+                blocks.push(Block::List(changes));
+            }
+            blocks.push(Block::Table(table(comparison)));
+        } else {
+            blocks.push(Block::Details {
+                summary: format!("Which is best, by {what}"),
+                block: Box::new(Block::Table(table(comparison))),
+                shown: Shown::Printed,
+            });
+        }
+    }
+    blocks
+}
+
+fn table(comparison: &SeriesComparison) -> Table {
+    let along = comparison.along.as_deref().unwrap_or("at");
+    let row = |point: &ComparedPoint| {
+        let place: Vec<&str> =
+            [&point.of, &point.at].into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        let (best, others) = (best(point), others(point));
+        vec![Cell::Text(place.join(", ")), Cell::Text(best), Cell::Text(others)]
+    };
+    Table::of_words([along, "best", "the others"], comparison.points.iter().map(row).collect())
+}
+
+/// The one that is certainly the best with its value, or those that may be.
+fn best(point: &ComparedPoint) -> String {
+    let value = |name: &str| {
+        let standing = point.standings.iter().find(|standing| standing.series == name);
+        standing.and_then(|standing| standing.value).map_or_else(String::new, |value| format!(": {}", value.text()))
+    };
+    match (&point.best, &point.contenders[..]) {
+        (Some(best), _) => format!("{best}{}", value(best)),
+        (None, []) => "none: nobody has a value".to_owned(),
+        (None, several) => format!("open: {}", several.join(" or ")),
+    }
+}
+
+/// The others by their differences, then those without a value.
+fn others(point: &ComparedPoint) -> String {
+    let mut parts = Vec::new();
+    for Standing { series, difference, .. } in &point.standings {
+        if let Some(difference) = difference {
+            let open = if point.contenders.contains(series) { " (open)" } else { "" };
+            parts.push(format!("{series} {}{open}", signed(difference)));
+        }
+    }
+    for (state, word) in
+        [(State::Saturated, "saturated"), (State::Deadlocked, "deadlocked"), (State::NoResult, "without a result")]
+    {
+        let names: Vec<&str> = point
+            .standings
+            .iter()
+            .filter(|standing| standing.state == state)
+            .map(|standing| standing.series.as_str())
+            .collect();
+        if !names.is_empty() {
+            parts.push(format!("{word}: {}", names.join(", ")));
+        }
+    }
+    parts.join("; ")
+}
+
+fn signed(difference: &Estimate) -> String {
+    let sign = if difference.mean > 0.0 { "+" } else { "" };
+    format!("{sign}{}", difference.text())
+}
