@@ -14,14 +14,14 @@ const MOST: usize = 2000;
 /// With more pairs of a caption and a link than this, captions may lie on links.
 const MOST_PAIRS: usize = 1_000_000;
 
-struct Box {
+struct Frame {
     left: f64,
     right: f64,
     top: f64,
     bottom: f64,
 }
 
-impl Box {
+impl Frame {
     fn around(at: Point, text: &str) -> Self {
         let half = text.chars().count() as f64 * CHARACTER / 2.0;
         Self { left: at.x - half, right: at.x + half, top: at.y - LINE / 2.0, bottom: at.y + LINE / 2.0 }
@@ -63,7 +63,7 @@ pub(super) fn beside(discs: &[(Point, String)], radius: f64, links: &[(Point, Po
         return Vec::new();
     }
     let looks_at_links = discs.len() * links.len() <= MOST_PAIRS;
-    let mut placed: Vec<(Box, Caption)> = Vec::new();
+    let mut placed: Vec<(Frame, Caption)> = Vec::new();
     for (index, (centre, name)) in discs.iter().enumerate() {
         let text = if name.chars().count() > LONGEST {
             format!("{}…", name.chars().take(LONGEST - 1).collect::<String>())
@@ -88,7 +88,7 @@ pub(super) fn beside(discs: &[(Point, String)], radius: f64, links: &[(Point, Po
             .iter()
             .filter_map(|&(dx, dy)| {
                 let at = Point { x: centre.x + dx, y: centre.y + dy };
-                let frame = Box::around(at, &text);
+                let frame = Frame::around(at, &text);
                 let free = frame.left >= 0.0
                     && frame.right <= width
                     && discs
@@ -96,7 +96,7 @@ pub(super) fn beside(discs: &[(Point, String)], radius: f64, links: &[(Point, Po
                         .enumerate()
                         .all(|(other, (at, _))| other == index || !frame.meets_disc(*at, radius + 1.0))
                     && placed.iter().all(|(other, _)| !frame.meets(other));
-                let crossed = |frame: &Box| links.iter().filter(|&&(a, b)| frame.meets_line(a, b)).count();
+                let crossed = |frame: &Frame| links.iter().filter(|&&(a, b)| frame.meets_line(a, b)).count();
                 free.then(|| (if looks_at_links { crossed(&frame) } else { 0 }, frame, at))
             })
             // The first of several that are as good.
@@ -124,10 +124,10 @@ mod tests {
         let captions = beside(&discs, 10.0, &link, 300.0);
         // To the right of the first is the link, and the second disc.
         assert!(captions[0].at.x < 100.0 && captions[1].at.x > 150.0, "{captions:?}");
-        assert!(captions.iter().all(|caption| caption.at.y == 100.0));
+        assert!(captions.iter().all(|caption| (caption.at.y - 100.0).abs() < 1e-9));
         // At the edge of the picture there is room above and below only.
         let captions = beside(&[(point(30.0, 100.0), name())], 10.0, &[], 60.0);
-        assert!(captions[0].at.x == 30.0 && captions[0].at.y < 100.0, "{captions:?}");
+        assert!((captions[0].at.x - 30.0).abs() < 1e-9 && captions[0].at.y < 100.0, "{captions:?}");
         // In a crowd most go without.
         let crowd: Vec<(Point, String)> = (0..100)
             .map(|i| (point(f64::from(i % 10) * 24.0 + 50.0, f64::from(i / 10) * 24.0 + 50.0), name()))
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn lines_are_cut_at_all_sides() {
-        let frame = Box { left: 0.0, right: 10.0, top: 0.0, bottom: 4.0 };
+        let frame = Frame { left: 0.0, right: 10.0, top: 0.0, bottom: 4.0 };
         assert!(frame.meets_line(point(-5.0, 2.0), point(15.0, 2.0)));
         assert!(frame.meets_line(point(2.0, -5.0), point(3.0, 15.0)));
         assert!(!frame.meets_line(point(-5.0, 2.0), point(-1.0, 2.0)));

@@ -194,7 +194,8 @@ mod tests {
         let graph = super::super::layout::graph(&network);
         let levels = Levels::new(&network, &graph).unwrap();
         let y = |router: u32| levels.routers[router as usize].y;
-        assert!(y(0) == y(5) && y(1) == y(6) && y(2) == y(7) && y(0) < y(1) && y(1) < y(2));
+        let level = |a: u32, b: u32| (y(a) - y(b)).abs() < 1e-9;
+        assert!(level(0, 5) && level(1, 6) && level(2, 7) && y(0) < y(1) && y(1) < y(2));
         assert!(levels.nodes.iter().all(|node| node.y > y(2)));
         let x = |router: u32| levels.routers[router as usize].x;
         let pod = |pod: usize| [x(leaves[pod]), x(more[0][pod])];

@@ -225,9 +225,8 @@ impl Component {
                 let mut pull = |other: usize, distance: f64, weight: f64| {
                     let there = places[other];
                     let drawn = apart(here, there).max(1e-9);
-                    for axis in 0..2 {
-                        sum[axis] += weight * (there[axis] + distance * (here[axis] - there[axis]) / drawn);
-                    }
+                    let wanted = |axis: usize| there[axis] + distance * (here[axis] - there[axis]) / drawn;
+                    sum = [sum[0] + weight * wanted(0), sum[1] + weight * wanted(1)];
                     weights += weight;
                 };
                 if !everybody {
@@ -322,8 +321,8 @@ pub(super) fn spread(places: &mut [Place], least: f64) {
                         // At one place: side by side, and the next time elsewhere.
                         [1.0, noise((vertex + round) as u64)]
                     };
-                    for axis in 0..2 {
-                        let by = 0.5 * (least - near) * way[axis];
+                    for (axis, along) in way.into_iter().enumerate() {
+                        let by = 0.5 * (least - near) * along;
                         places[vertex][axis] -= by;
                         places[other][axis] += by;
                     }
