@@ -170,7 +170,9 @@ pub fn origins<'e>(
 ) -> Result<Vec<Origin>, RunError> {
     let mut hashes = BTreeSet::new();
     for experiment in experiments {
-        hashes.extend(experiment.points()?.iter().map(|point| point.spec.config_hash()));
+        for point in experiment.points()? {
+            hashes.extend(stored_as(&point.spec, store)?);
+        }
     }
     Ok(store.origins(hashes.iter().map(String::as_str))?)
 }
@@ -186,4 +188,23 @@ pub(crate) fn findings(experiment: &Experiment, points: &[Point], runs: Vec<Poin
     let rankings = shown.filter_map(|quantity| rank_series(experiment, points, &runs, quantity)).collect();
     let verdicts = verdicts(experiment, points, &runs);
     Findings { summaries, runs, verdicts, rankings, seed }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn runs_with_longer_windows_have_an_origin_too() {
+        let text = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\nrun.messages = 100\n";
+        let experiment = Experiment::parse("x.toml", text, &[]).unwrap();
+        let mut longer = experiment.points().unwrap()[0].spec.clone();
+        longer.run.messages = Some(400);
+        let mut store = Store::in_memory().unwrap();
+        store.note(&longer.config_hash(), Duration::from_secs(2)).unwrap();
+        let origins = origins([&experiment], &store).unwrap();
+        assert_eq!(origins.iter().map(|origin| origin.replications).collect::<Vec<_>>(), [1]);
+    }
 }
