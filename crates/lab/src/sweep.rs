@@ -425,7 +425,9 @@ fn mended<T>(
         match work(store) {
             Err(StoreError::Damaged { rows, .. }) => {
                 store.separate(&rows)?;
-                rows.iter().for_each(|row| observer.damaged(row));
+                for row in &rows {
+                    observer.damaged(row);
+                }
             }
             result => return result,
         }
