@@ -154,9 +154,9 @@ mod tests {
         assert!((gap.width() - 0.5).abs() < 1e-12);
         let narrow = Gap { from: 0.123_456_1, to: 0.123_456_2 };
         assert!(narrow.from < narrow.middle() && narrow.middle() < narrow.to);
-        let xs = [1.0, 2.0, 4.0, 5.0, 9.0];
-        assert_eq!(widest(&xs, 1.0, 5.0), Some(Gap { from: 1.0, to: 2.0 }));
-        assert_eq!(widest(&xs, 2.0, 9.0), Some(Gap { from: 2.0, to: 4.0 }));
-        assert_eq!(widest(&xs, 2.0, 3.0), None);
+        let xs = [1.0, 3.0, 4.0, 5.0, 9.0];
+        assert_eq!(widest(&xs, 1.0, 5.0), Some(Gap { from: 1.0, to: 3.0 }));
+        assert_eq!(widest(&xs, 3.0, 9.0), Some(Gap { from: 5.0, to: 9.0 }));
+        assert_eq!(widest(&xs, 3.0, 3.5), None);
     }
 }

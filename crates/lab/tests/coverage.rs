@@ -42,8 +42,8 @@ const NETWORKS: [(&str, &str); 3] = [
 /// The loads of each network, messages a node and microsecond.
 const RATES: [[(&str, f64); 3]; 3] = [
     [("light", 0.15), ("moderate", 0.35), ("heavy", 0.42)],
-    [("light", 0.3), ("moderate", 0.9), ("heavy", 1.2)],
-    [("light", 0.5), ("moderate", 1.5), ("heavy", 2.2)],
+    [("light", 0.5), ("moderate", 1.5), ("heavy", 2.3)],
+    [("light", 0.5), ("moderate", 2.0), ("heavy", 2.7)],
 ];
 
 fn sweeps() -> u32 {
