@@ -98,6 +98,10 @@ impl RoutingRelation for Watched {
         self.algorithm.routing().turn_routing()
     }
 
+    fn tables_memory(&self, network: &Network, targets: usize) -> u64 {
+        self.algorithm.routing().tables_memory(network, targets)
+    }
+
     fn fault(&self) -> Option<&str> {
         self.fault.get().map(String::as_str)
     }

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::memory::MemoryError;
+
 /// A number of routers in figures that can be read.
 fn number(routers: u128) -> String {
     const LARGEST: u128 = 1_000_000_000_000;
@@ -40,6 +42,9 @@ pub enum TopologyError {
         /// The largest number supported.
         limit: usize,
     },
+    /// The network does not fit in memory.
+    #[error(transparent)]
+    Memory(MemoryError),
     /// A topology file could not be read.
     #[error("cannot read topology file `{path}`: {reason}")]
     Unreadable {

@@ -1,10 +1,11 @@
 //! Figures that describe a network: degrees and distances.
 
-use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::ids::RouterId;
 use crate::network::Network;
 use crate::shape::Shape;
+use crate::watch::step;
 
 /// How many of something routers have, such as channels that leave them.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -70,8 +71,8 @@ impl Network {
 
     /// Distances between routers; in unidirectional multistage networks from those at which nodes inject to those at which they consume.
     ///
-    /// Grids have closed forms, O(sum of extents); other networks take a breadth-first search from every router,
-    /// O(routers x channels); from a product of 2^36 on, only whether they are connected, O(channels).
+    /// Grids have closed forms, O(sum of extents); other networks take a breadth-first search from every router, 512 of them at once where
+    /// ways are short: O(routers x channels), divided by up to 60. From a product of 2^36 on, only whether they are connected, O(channels).
     pub fn distances(&self) -> Distances {
         match self.shape() {
             Shape::Mesh(grid) | Shape::Torus(grid) | Shape::Hypercube(grid) => {
@@ -99,46 +100,196 @@ impl Network {
     }
 
     fn searched_distances(&self) -> Distances {
+        let apart = Distances { connected: false, diameter: None, average: None };
         let routers = self.routers();
-        let (mut diameter, mut total) = (0u32, 0u64);
-        let mut distance = vec![u32::MAX; routers];
-        let mut queue = VecDeque::with_capacity(routers);
+        if routers == 0 {
+            return apart;
+        }
+        // One search says whether everyone is reached, and bounds the distances.
+        let mut first = Searches::<1>::new(self);
+        let one = first.search(0..1);
         let too_many = routers as u64 * self.channels() as u64 > MOST_SEARCHED;
-        for source in 0..routers {
-            distance.fill(u32::MAX);
-            distance[source] = 0;
-            queue.push_back(RouterId::new(source as u32));
-            let mut reached = 0;
-            while let Some(router) = queue.pop_front() {
-                let hops = distance[router.index()];
-                reached += 1;
-                diameter = diameter.max(hops);
-                total += u64::from(hops);
-                for channel in self.outputs(router) {
-                    let next = self.to(channel);
-                    if distance[next.index()] == u32::MAX {
-                        distance[next.index()] = hops + 1;
-                        queue.push_back(next);
+        if one.routers < routers as u64 || too_many {
+            return Distances { connected: one.routers == routers as u64, ..apart };
+        }
+        // Searches share the work of a router where they meet, and they meet the more the shorter ways are.
+        let found = if one.longest <= 64 { self.search_from_all::<8>() } else { self.search_from_all::<1>() };
+        let pairs = routers as u64 * (routers as u64 - 1);
+        if found.routers < pairs + routers as u64 {
+            return apart;
+        }
+        let average = (pairs > 0).then(|| found.total as f64 / pairs as f64);
+        Distances { connected: true, diameter: Some(found.longest), average }
+    }
+
+    /// Searches from every router, 64 times `WORDS` at once.
+    fn search_from_all<const WORDS: usize>(&self) -> Reached {
+        let routers = self.routers();
+        let mut searches = Searches::<WORDS>::new(self);
+        let mut all = Reached::default();
+        for start in (0..routers).step_by(64 * WORDS) {
+            step("searching distances", "routers", start, routers);
+            let found = searches.search(start..routers.min(start + 64 * WORDS));
+            all = Reached {
+                routers: all.routers + found.routers,
+                total: all.total + found.total,
+                longest: all.longest.max(found.longest),
+            };
+        }
+        all
+    }
+}
+
+/// What searches have found.
+#[derive(Clone, Copy, Default, Debug)]
+struct Reached {
+    /// Routers that were reached, those of the start included, added up over searches.
+    routers: u64,
+    /// Their distances.
+    total: u64,
+    longest: u32,
+}
+
+/// Breadth-first searches from 64 times `WORDS` routers at once: a bit for each. Two searches that come to a router at the same distance
+/// follow its channels together.
+struct Searches<'n, const WORDS: usize> {
+    network: &'n Network,
+    /// By router: which searches have been there, ...
+    seen: Vec<[u64; WORDS]>,
+    /// ... and which have come there in this round and in the next.
+    here: Vec<[u64; WORDS]>,
+    next: Vec<[u64; WORDS]>,
+    /// Routers to which a search has come.
+    active: Vec<RouterId>,
+    coming: Vec<RouterId>,
+}
+
+impl<'n, const WORDS: usize> Searches<'n, WORDS> {
+    fn new(network: &'n Network) -> Self {
+        let none = || vec![[0; WORDS]; network.routers()];
+        Self { network, seen: none(), here: none(), next: none(), active: Vec::new(), coming: Vec::new() }
+    }
+
+    /// Searches from these routers, at most 64 times `WORDS`.
+    fn search(&mut self, sources: Range<usize>) -> Reached {
+        self.seen.fill([0; WORDS]);
+        let mut found = Reached { routers: sources.len() as u64, ..Reached::default() };
+        for (bit, router) in sources.enumerate() {
+            self.seen[router][bit / 64] |= 1 << (bit % 64);
+            self.here[router] = self.seen[router];
+            self.active.push(RouterId::new(router as u32));
+        }
+        for distance in 1.. {
+            for router in self.active.drain(..) {
+                let searches = std::mem::replace(&mut self.here[router.index()], [0; WORDS]);
+                for channel in self.network.outputs(router) {
+                    let to = self.network.to(channel);
+                    let (seen, next) = (&self.seen[to.index()], &mut self.next[to.index()]);
+                    let (mut before, mut new) = (0, 0);
+                    for ((next, &seen), &coming) in next.iter_mut().zip(seen).zip(&searches) {
+                        before |= *next;
+                        *next |= coming & !seen;
+                        new |= *next;
+                    }
+                    if before == 0 && new != 0 {
+                        self.coming.push(to);
                     }
                 }
             }
-            if reached < routers {
-                return Distances { connected: false, diameter: None, average: None };
+            let mut reached = 0;
+            for &router in &self.coming {
+                for (seen, next) in self.seen[router.index()].iter_mut().zip(&self.next[router.index()]) {
+                    *seen |= next;
+                    reached += u64::from(next.count_ones());
+                }
             }
-            if too_many {
-                return Distances { connected: true, diameter: None, average: None };
+            if reached == 0 {
+                break;
             }
+            found.routers += reached;
+            found.total += reached * u64::from(distance);
+            found.longest = distance;
+            std::mem::swap(&mut self.active, &mut self.coming);
+            std::mem::swap(&mut self.here, &mut self.next);
         }
-        let pairs = routers * routers.saturating_sub(1);
-        let average = (pairs > 0).then(|| total as f64 / pairs as f64);
-        Distances { connected: true, diameter: Some(diameter), average }
+        found
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+    use std::ops::ControlFlow;
+    use std::rc::Rc;
+
+    use super::*;
     use crate::TopologySpec;
+    use crate::watch::{Step, Watch, attempt, watched};
     use proptest::prelude::*;
+
+    /// A search from each router by itself.
+    fn naive(network: &Network) -> Distances {
+        let (mut longest, mut total, mut connected) = (0, 0, true);
+        for source in network.router_ids() {
+            let mut distance = vec![None; network.routers()];
+            distance[source.index()] = Some(0u32);
+            let mut queue = VecDeque::from([source]);
+            while let Some(router) = queue.pop_front() {
+                for to in network.outputs(router).map(|channel| network.to(channel)) {
+                    if distance[to.index()].is_none() {
+                        distance[to.index()] = distance[router.index()].map(|hops| hops + 1);
+                        queue.push_back(to);
+                    }
+                }
+            }
+            connected &= distance.iter().all(Option::is_some);
+            longest = longest.max(distance.iter().copied().flatten().max().unwrap_or(0));
+            total += distance.iter().copied().flatten().map(u64::from).sum::<u64>();
+        }
+        let pairs = network.routers() * (network.routers() - 1);
+        let average = (connected && pairs > 0).then(|| total as f64 / pairs as f64);
+        Distances { connected, diameter: connected.then_some(longest), average }
+    }
+
+    /// Short ways and long ones, more routers than are searched from at once, and networks in two parts.
+    #[test]
+    fn searches_together_find_what_they_find_alone() {
+        for spec in [
+            "random:nodes=1100,degree=5,seed=3",
+            "tree:nodes=700,seed=2",
+            "ring:300",
+            "bmin:4x4",
+            "complete:65",
+            "ring:3",
+        ] {
+            let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+            assert_eq!(network.searched_distances(), naive(&network), "{spec}");
+            assert_eq!(network.search_from_all::<1>().total, network.search_from_all::<8>().total, "{spec}");
+        }
+        let apart = Network::from_links("apart", 5, &[(0, 1), (2, 3), (3, 4)]);
+        assert_eq!(apart.searched_distances(), naive(&apart));
+        let isolated = Network::from_links("isolated", 1, &[]);
+        assert_eq!(isolated.searched_distances(), naive(&isolated));
+    }
+
+    /// Work that is stopped ends, and says where it was.
+    #[test]
+    fn a_search_can_be_stopped() {
+        struct After(u64);
+        impl Watch for After {
+            fn step(&self, step: Step) -> ControlFlow<()> {
+                if step.done >= self.0 && step.of > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            }
+        }
+        let network = "random:nodes=3000,degree=5,seed=3".parse::<TopologySpec>().unwrap().build().unwrap();
+        let stopped = watched(Rc::new(After(1000)), || network.distances()).unwrap_err();
+        assert_eq!(stopped.to_string(), "stopped while searching distances: 1024 of 3000 routers");
+        let all = watched(Rc::new(After(3000)), || network.distances()).expect("not stopped");
+        assert_eq!(all, network.distances());
+        // A part that is stopped leaves the rest to go on.
+        let rest = watched(Rc::new(After(0)), || (attempt(|| network.distances()).is_err(), 7));
+        assert_eq!(rest, Ok((true, 7)));
+    }
 
     proptest! {
         /// The closed forms against breadth-first search.

@@ -16,6 +16,7 @@ use crate::network::Network;
 use crate::one_way::{Wiring, one_way};
 use crate::shape::Shape;
 use crate::stages::Stages;
+use crate::watch::step;
 
 /// The most routers that a network may have: 16 times a 1024x1024 mesh.
 pub const MAX_ROUTERS: usize = 1 << 24;
@@ -224,8 +225,11 @@ impl TopologySpec {
     /// Builds the network; linear in its size.
     ///
     /// # Errors
-    /// If it is a file that cannot be read or understood, or if chance makes no connected graph.
+    /// If it is a file that cannot be read or understood, if chance makes no connected graph, or if there is not enough memory
+    /// ([`memory`](Self::memory)).
     pub fn build(&self) -> Result<Network, TopologyError> {
+        self.check_memory().map_err(TopologyError::Memory)?;
+        step("building the network", "routers", 0, 0);
         let name = self.to_string();
         let shape = match self {
             Self::Mesh(extents) => Shape::Mesh(Grid::new(extents)),

@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 
 use fixedbitset::FixedBitSet;
+use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, NodeId};
 
 use crate::relation::RoutingRelation;
@@ -129,7 +130,9 @@ impl<'n> Dependencies<'n> {
         // Where no node is, no worm starts or ends.
         let ends = || network.router_ids().filter(|&router| network.nodes_of(router).len() > 0);
         let entering = network.entering_nodes();
-        for target in ends() {
+        let all = ends().count();
+        for (followed, target) in ends().enumerate() {
+            step("following routes", "destinations", followed, all);
             reached.clear();
             for source in network.router_ids().filter(|router| entering[router.index()] > 0) {
                 relation.spread(network, source, None, target, &mut candidates);

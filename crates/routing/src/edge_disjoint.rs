@@ -1,5 +1,6 @@
 //! As many edge-disjoint spanning trees as a network has, and the proof that it has no more.
 
+use wormcast_network::watch::step_every;
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::link_forests::LinkForests;
@@ -125,6 +126,7 @@ pub fn edge_disjoint_trees(
     loop {
         let mut forests = LinkForests::new(routers, &ends, count);
         for link in 0..order.len() {
+            step_every(8, "building trees", "links", link, order.len());
             forests.add(link);
         }
         if forests.links() == count * (routers - 1) {
@@ -195,6 +197,7 @@ pub fn repair_trees(
             }
         }
         for link in 0..links.len() {
+            step_every(8, "repairing trees", "links", link, links.len());
             forests.add(link);
         }
         if forests.links() == kept.len() * (routers - 1) {

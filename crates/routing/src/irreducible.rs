@@ -1,5 +1,6 @@
 //! Whether any prohibited turn could be permitted.
 
+use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network};
 
 use crate::numbering::ChannelNumbering;
@@ -29,6 +30,7 @@ impl TurnSet {
         // Turns that are closed only if both sides come back.
         let mut open: Vec<(ChannelId, ChannelId)> = Vec::new();
         for start in (0..network.channels()).step_by(BLOCK) {
+            step("checking that every prohibited turn is needed", "channels", start, network.channels());
             let block = start..network.channels().min(start + BLOCK);
             let leads = |row: &Reach, to: usize| row[(to - start) / 64] >> ((to - start) % 64) & 1 == 1;
             for &channel in &order {

@@ -1,5 +1,6 @@
 //! How evenly a routing loads the channels under uniform traffic.
 
+use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::relation::RoutingRelation;
@@ -61,6 +62,7 @@ pub fn link_load(network: &Network, relation: &dyn RoutingRelation) -> Option<Li
         candidates: Vec::new(),
     };
     for target in network.router_ids().filter(|&target| network.nodes_of(target).len() > 0) {
+        step("measuring link loads", "routers", target.index(), network.routers());
         walk.begin();
         let receivers = network.nodes_of(target).len() as f64;
         for source in network.router_ids().filter(|&s| s != target && nodes_at[s.index()] > 0) {

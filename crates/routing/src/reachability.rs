@@ -189,6 +189,10 @@ impl RoutingRelation for ReachabilityRouting {
         Some(&self.unicast)
     }
 
+    fn tables_memory(&self, network: &Network, targets: usize) -> u64 {
+        self.unicast.tables_memory(network, targets)
+    }
+
     fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
         Some(self)
     }

@@ -60,6 +60,11 @@ pub trait RoutingRelation: Send + Sync {
         None
     }
 
+    /// The bytes of memory that tables take once worms have gone to `targets` routers, at least; 0 where there are none.
+    fn tables_memory(&self, _network: &Network, _targets: usize) -> u64 {
+        0
+    }
+
     /// For a relation that is watched: what it did first that no relation may, as a sentence without its end. It then gave no
     /// channels. `None` for all others.
     fn fault(&self) -> Option<&str> {

@@ -175,6 +175,11 @@ impl RoutingRelation for SpamRouting {
         made_for("spam", &self.network, self.kinds.len() == network.channels(), network)
     }
 
+    fn tables_memory(&self, network: &Network, targets: usize) -> u64 {
+        // Two bytes for each of three phases.
+        targets as u64 * network.routers() as u64 * 6
+    }
+
     fn candidates(
         &self,
         network: &Network,

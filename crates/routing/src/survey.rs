@@ -1,5 +1,6 @@
 //! How far a routing relation leads.
 
+use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::relation::RoutingRelation;
@@ -83,7 +84,9 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
     let mut hops = vec![u32::MAX; network.channels()];
     let mut candidates = Vec::new();
     let (mut frontier, mut next) = (Vec::new(), Vec::new());
-    for target in ends() {
+    let all = ends().count();
+    for (searched, target) in ends().enumerate() {
+        step("measuring routes", "destinations", searched, all);
         // hops[c]: from the start of channel c to the target.
         hops.fill(u32::MAX);
         frontier.clear();

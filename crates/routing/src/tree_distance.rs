@@ -1,8 +1,11 @@
 //! Distances in a network that is used by several trees (paper 5, section 5).
 
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use std::thread;
 
+use wormcast_network::watch::{ask, stop};
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::spanning_tree::SpanningTree;
@@ -116,10 +119,18 @@ fn all_pairs<T: Lane>(network: &Network, trees: &[SpanningTree], failed: &[Chann
     let longest = 2 * trees.iter().map(SpanningTree::height).max().unwrap_or(0);
     let blocks = routers.div_ceil(LANES);
     let threads = if routers < LARGE { 1 } else { thread::available_parallelism().map_or(1, NonZeroUsize::get) };
+    let stopped = OnceLock::new();
     let share = |thread: usize| {
         let mut table = vec![[T::FAR; LANES]; routers];
         let mut sums = Sums::default();
         for block in (thread..blocks).step_by(threads) {
+            // Only the calling thread, which is the first one, can be watched.
+            if let ControlFlow::Break(at) = ask("measuring distances", "routers", block * LANES, routers) {
+                let _ = stopped.set(at);
+            }
+            if stopped.get().is_some() {
+                break;
+            }
             let sources = block * LANES..routers.min((block + 1) * LANES);
             for (which, walk) in others.iter().enumerate() {
                 walk.visit(sources.start, |row, distance| {
@@ -136,7 +147,8 @@ fn all_pairs<T: Lane>(network: &Network, trees: &[SpanningTree], failed: &[Chann
         }
         sums
     };
-    thread::scope(|scope| {
+    let sums = thread::scope(|scope| {
+        let share = &share;
         let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || share(thread))).collect();
         let mut sums = share(0);
         for other in others {
@@ -146,7 +158,11 @@ fn all_pairs<T: Lane>(network: &Network, trees: &[SpanningTree], failed: &[Chann
             }
         }
         sums
-    })
+    });
+    match stopped.into_inner() {
+        Some(at) => stop(at),
+        None => sums,
+    }
 }
 
 fn smaller<T: Lane>(a: [T; LANES], b: [T; LANES]) -> [T; LANES] {

@@ -1,5 +1,6 @@
 //! Constructions of edge-disjoint spanning trees, by name.
 
+use wormcast_network::watch::{attempt, step, stop};
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::edge_disjoint::{EdgeDisjointTrees, edge_disjoint_trees, repair_trees, working_links};
@@ -156,14 +157,29 @@ fn tarjan(network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees,
     let mut orders = RandomOrders::new(working_links(network, &options.failed), options.seed);
     let mut best: Option<((u32, f64), EdgeDisjointTrees)> = None;
     let attempts = options.best_of.unwrap_or(1).max(1);
-    for _ in 0..attempts {
-        let found = edge_disjoint_trees(network, orders.next(), options.trees)?;
-        check_count(network, options, options.trees.unwrap_or(1), &found)?;
+    for number in 0..attempts {
+        let mut found = || {
+            let found = edge_disjoint_trees(network, orders.next(), options.trees)?;
+            check_count(network, options, options.trees.unwrap_or(1), &found)?;
+            Ok::<_, TreeError>(found)
+        };
         if attempts == 1 {
-            return rooted(network, found, options);
+            return rooted(network, found()?, options);
         }
+        let tried = attempt(|| {
+            step("trying orders of links", "orders", number, attempts);
+            let found = found()?;
+            let distance = combined_distance(network, &found.trees, &[]);
+            Ok::<_, TreeError>((found, distance))
+        });
+        let (found, distance) = match tried {
+            Ok(tried) => tried?,
+            // The best of those that were tried.
+            Err(_) if best.is_some() => break,
+            Err(stopped) => stop(stopped),
+        };
         // Spanning trees reach everyone.
-        let Some(distance) = combined_distance(network, &found.trees, &[]) else { continue };
+        let Some(distance) = distance else { continue };
         let score = (distance.diameter, distance.average);
         if best.as_ref().is_none_or(|(least, _)| score < *least) {
             best = Some((score, found));

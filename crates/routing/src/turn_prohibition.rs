@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
+use wormcast_network::watch::step_every;
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::turn_set::{Label, TurnSet};
@@ -210,6 +211,7 @@ impl<'n> Prohibition<'n> {
     }
 
     fn take(&mut self, router: u32) {
+        step_every(10, "prohibiting turns", "routers", self.taken as usize, self.network.routers());
         self.part[router as usize] = TAKEN;
         self.taken += 1;
         self.taken_at[router as usize] = self.taken;

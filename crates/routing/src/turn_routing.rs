@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::link_load::LinkLoad;
@@ -187,6 +188,7 @@ impl TurnRouting {
         let (mut nearest, mut first) = (Vec::new(), vec![0; routers + 1]);
         let mut candidates = Vec::new();
         for target in all_routers() {
+            step("measuring routes", "destinations", target.index(), routers);
             let receivers = network.nodes_of(target).len() as f64;
             search.towards(target);
             nearest.clear();
@@ -275,5 +277,10 @@ impl RoutingRelation for TurnRouting {
 
     fn turn_routing(&self) -> Option<&TurnRouting> {
         Some(self)
+    }
+
+    fn tables_memory(&self, network: &Network, targets: usize) -> u64 {
+        // A byte a channel where no way has 255 hops.
+        targets as u64 * network.channels() as u64
     }
 }

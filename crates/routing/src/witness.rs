@@ -1,5 +1,6 @@
 //! Who brings a dependency about.
 
+use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use crate::relation::RoutingRelation;
@@ -42,6 +43,7 @@ pub fn witness_of_relation(
     let mut start: Vec<Option<RouterId>> = vec![None; network.channels()];
     let mut work: Vec<ChannelId> = Vec::new();
     for target in routers() {
+        step("looking for worms of the cycle", "destinations", target.index(), network.routers());
         if witness.examples.len() >= limit {
             break;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_multicast::Algorithm;
-use wormcast_network::{MAX_PORTS, Network};
+use wormcast_network::{MAX_PORTS, Network, require_memory};
 
 use crate::buffer::Buffer;
 use crate::config::{Mode, Run, Timing, Traffic, Warmup};
@@ -18,6 +18,13 @@ const TOO_MANY: u64 = 1_000_000_000_001;
 
 /// The most data flits of a message.
 pub const MAX_LENGTH: u32 = 1 << 24;
+
+/// Bytes of a run for each virtual channel and port, node, chunk of a buffered switch, and channel of one, as `tests/allocations.rs`
+/// measures them.
+const CHANNEL_BYTES: u64 = 40;
+const NODE_BYTES: u64 = 128;
+const CHUNK_BYTES: u64 = 32;
+const SWITCH_CHANNEL_BYTES: u64 = 256;
 
 /// The most bytes of a flit.
 const MAX_FLIT_BYTES: u32 = 1 << 16;
@@ -177,7 +184,7 @@ impl Scenario {
                 Some(checked_switch(buffered, timing, &network, longest.max(1))?)
             }
         };
-        Ok(Self {
+        let scenario = Self {
             network,
             algorithm,
             engine,
@@ -186,7 +193,34 @@ impl Scenario {
             traffic: checked,
             run: run.clone(),
             mode,
-        })
+        };
+        let what = format_args!("a run on {}", scenario.network.name());
+        require_memory(what, scenario.memory(), |_| None)
+            .map_err(|error| ConfigError { key: "topology".to_owned(), problem: error.to_string() })?;
+        Ok(scenario)
+    }
+
+    /// The bytes of memory that a run takes before its first message, rounded up: for channels and nodes, buffers of switches, and the tables
+    /// of the routing as far as messages fill them.
+    pub fn memory(&self) -> u64 {
+        let Self { network, engine, .. } = self;
+        let routers = network.routers() as u64;
+        let destinations = self
+            .run
+            .messages
+            .map_or(routers, |count| count.saturating_mul(u64::from(self.traffic.most(network.nodes()).1)));
+        let tables = self.algorithm.routing().tables_memory(network, destinations.min(routers) as usize);
+        if self.mode == Mode::Plan {
+            return tables;
+        }
+        let ports = u64::from(engine.ports.injection + engine.ports.consumption) * network.nodes() as u64;
+        let channels = network.channels() as u64 * u64::from(engine.virtual_channels) + ports;
+        let chunk = |switch: SwitchConfig| (switch, u64::from(switch.chunk_flits.max(1)));
+        let buffers = self.switch.map(chunk).map_or(0, |(switch, flits)| {
+            let chunks = switch.storage(network).iter().map(|storage| storage.div_ceil(flits)).sum::<u64>();
+            chunks * CHUNK_BYTES + channels * SWITCH_CHANNEL_BYTES
+        });
+        channels * CHANNEL_BYTES + network.nodes() as u64 * NODE_BYTES + buffers + tables
     }
 
     /// The same with another number of [messages](Run::messages).

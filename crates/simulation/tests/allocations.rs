@@ -1,11 +1,14 @@
 //! Engines allocate nothing for an event once they are warm, and observers that write files keep nothing of the past. A test binary of its
 //! own, as it counts what its allocator is asked for.
 
+use std::sync::Arc;
+
 use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_name};
 use wormcast_network::{ChannelSpace, NodeId, Ports, RouterId, TopologySpec};
 use wormcast_simulation::{
-    BufferLog, Cycle, DeliveryLog, Engine, EngineConfig, FlitEngine, Generated, Header, Observer, Progress,
-    Replication, Reservation, Selection, StartupMode, Timeline, WormEngine,
+    BufferLog, Cycle, DeliveryLog, Engine, EngineChoice, EngineConfig, FlitEngine, Generated, Header, Observer,
+    Progress, Replication, Reservation, Scenario, Selection, StartupMode, Switching, Timeline, Timing, WormEngine,
+    simulate,
 };
 
 fn config(header: Header) -> EngineConfig {
@@ -165,9 +168,36 @@ fn files_of_a_run_are_not_kept_in_memory() {
     assert!(long < short + 200_000, "{short} and {long} bytes of memory");
 
     // Deliveries stay in memory up to a limit, their messages do not: three of 40 bytes, and the copies as a list grows.
-    let log = |messages| peak(messages, DeliveryLog::new(std::env::temp_dir()), |log| drop(log)).0;
+    let log = |messages| peak(messages, DeliveryLog::new(std::env::temp_dir()), drop).0;
     let grown = log(5000) - log(500);
     assert!(grown < 4500 * 3 * 40 * 2, "{grown} bytes for 4,500 messages");
+}
+
+/// A run that has sent next to nothing takes as much memory as is said, and not a small part of it.
+#[test]
+fn runs_take_as_much_memory_as_is_said() {
+    let buffered = serde_json::from_str(r#"{ "model": "central-buffer" }"#).unwrap();
+    for (text, algorithm, switching, slack) in [
+        ("mesh:120x120", "separate", Switching::default(), 2.5),
+        ("hypercube:13", "separate", Switching::default(), 2.5),
+        ("bmin:4x6", "u-min", buffered, 4.0),
+    ] {
+        let network = Arc::new(text.parse::<TopologySpec>().unwrap().build().unwrap());
+        let algorithm = algorithm_by_name(algorithm, &network, &Options::default()).unwrap().into();
+        let traffic = serde_json::from_str(
+            r#"{ "arrivals": { "process": "burst", "sources": 1 }, "length": 8, "multicast": { "destinations": 2 } }"#,
+        );
+        let run = serde_json::from_str(r#"{ "messages": 1 }"#).unwrap();
+        let timing = Timing::default();
+        let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic.unwrap(), &run).unwrap();
+        let mut result = None;
+        let info = allocation_counter::measure(|| result = Some(simulate(&scenario, EngineChoice::Auto, 1)));
+        result.unwrap().unwrap();
+        let (said, peak) = (scenario.memory(), info.bytes_max);
+        println!("{text}: {said} bytes said, {peak} taken");
+        assert!(peak <= said + 65_536, "{text} takes {peak} bytes, not {said}");
+        assert!(peak as f64 * slack >= said as f64, "{text} takes {peak} bytes, and is said to take {said}");
+    }
 }
 
 /// An observer that cannot write ends the run.

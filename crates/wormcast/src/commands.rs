@@ -8,6 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::failure::Failure;
 use crate::network::{ChannelId, Network, TOPOLOGY_FORMS, TopologySpec};
 use crate::program;
+use crate::work;
 
 mod compare;
 mod completions;
@@ -59,11 +60,11 @@ impl Command {
     /// Does what the command says; results go to `out`.
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         match self {
-            Self::Topology(arguments) => topology::run(&arguments, out),
-            Self::Routing(arguments) => routing::run(&arguments, out),
-            Self::Trees(arguments) => trees::run(&arguments, out),
-            Self::Plan(arguments) => plan::run(arguments, out),
-            Self::Simulate(arguments) => simulate::run(&arguments, out),
+            Self::Topology(arguments) => work::run(|| topology::run(&arguments, out)),
+            Self::Routing(arguments) => work::run(|| routing::run(&arguments, out)),
+            Self::Trees(arguments) => work::run(|| trees::run(&arguments, out)),
+            Self::Plan(arguments) => work::run(|| plan::run(arguments, out)),
+            Self::Simulate(arguments) => work::run(|| simulate::run(&arguments, out)),
             Self::Sweep(arguments) => sweep::run(&arguments, out),
             Self::Plot(arguments) => sweep::run_plot(&arguments, out),
             Self::Compare(arguments) => compare::run(&arguments, out),

@@ -19,6 +19,13 @@ pub(crate) enum Failure {
     Experiment(Box<Diagnostic>),
     /// Usage that has been explained already: exit code 2.
     Usage,
+    /// A signal ended the work early: exit code 128 and the signal's number.
+    Interrupted {
+        /// The signal's number.
+        signal: i32,
+        /// Where the work was, and what the answer lacks.
+        message: String,
+    },
 }
 
 impl Failure {
@@ -67,6 +74,10 @@ impl Failure {
                 ExitCode::from(2)
             }
             Self::Usage => ExitCode::from(2),
+            Self::Interrupted { signal, message } => {
+                drop(writeln!(io::stderr(), "{message}"));
+                ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))
+            }
         }
     }
 }

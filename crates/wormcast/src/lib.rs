@@ -37,6 +37,8 @@ mod program;
 mod progress;
 #[cfg(feature = "command")]
 mod usage;
+#[cfg(feature = "command")]
+mod work;
 
 pub use wormcast_lab as lab;
 pub use wormcast_multicast as multicast;

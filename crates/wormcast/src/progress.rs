@@ -5,10 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::lab::{DamagedRow, Observer, ReproductionObserver, Status};
+use crate::network::watch::Step;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
-
-/// The least time between two lines, and before the first: what is done sooner says nothing.
-const QUIET: Duration = Duration::from_secs(30);
 
 /// Watches a sweep, or a reproduction.
 pub(crate) struct Progress {
@@ -52,7 +50,7 @@ impl Progress {
     fn show(&mut self, work: Work, milestone: bool, message: String) {
         let elapsed = self.started.elapsed();
         if let Some(lines) = &mut self.lines {
-            if let Some(line) = lines.line(elapsed, work, milestone, &message) {
+            if let Some(line) = lines.line(elapsed, work.left(elapsed), milestone, &message) {
                 // Nobody has to read it.
                 let _ = writeln!(io::stderr(), "{line}");
             }
@@ -63,6 +61,55 @@ impl Progress {
         self.bar
             .set_prefix(work.left(elapsed).map_or_else(String::new, |left| format!(" left {:#}", HumanDuration(left))));
         self.bar.set_message(message);
+    }
+}
+
+/// How far a long command is that is no sweep.
+pub(crate) struct Meter {
+    started: Instant,
+    bar: ProgressBar,
+    lines: Option<Lines>,
+    /// The work that is shown, and since when.
+    work: Option<(&'static str, Duration)>,
+}
+
+impl Meter {
+    /// The least time between two lines of a log, and before the first.
+    const QUIET: Duration = Duration::from_secs(10);
+
+    /// Of a command that has been running since `started`.
+    pub(crate) fn new(started: Instant, terminal: bool) -> Self {
+        let bar = if terminal { ProgressBar::new(Work::UNITS) } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}% {elapsed}{prefix}  {wide_msg}") {
+            bar.set_style(style);
+        }
+        let lines = (!terminal).then(|| Lines { quiet: Self::QUIET, last: Duration::ZERO });
+        Self { started, bar, lines, work: None }
+    }
+
+    pub(crate) fn show(&mut self, step: Step) {
+        let now = self.started.elapsed();
+        // What is left is estimated by the time of the present work alone.
+        let since = match self.work {
+            Some((work, since)) if work == step.work => since,
+            _ => self.work.insert((step.work, now)).1,
+        };
+        let work = Work { done: step.done as f64, all: step.of as f64 };
+        let left = work.left(now.saturating_sub(since)).filter(|_| step.of > 0);
+        if let Some(lines) = &mut self.lines {
+            if let Some(line) = lines.line(now, left, false, &step.to_string()) {
+                let _ = writeln!(io::stderr(), "{line}");
+            }
+            return;
+        }
+        self.bar.set_position((Work::UNITS as f64 * work.share()) as u64);
+        self.bar.set_prefix(left.map_or_else(String::new, |left| format!(" left {:#}", HumanDuration(left))));
+        self.bar.set_message(step.to_string());
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
     }
 }
 
@@ -89,20 +136,27 @@ impl Work {
 }
 
 /// Lines for a log: few.
-#[derive(Default)]
 struct Lines {
+    /// The least time between two of them, and before the first: what is done sooner says nothing.
+    quiet: Duration,
     /// When the last one was written, after the start.
     last: Duration,
 }
 
+impl Default for Lines {
+    fn default() -> Self {
+        Self { quiet: Duration::from_secs(30), last: Duration::ZERO }
+    }
+}
+
 impl Lines {
     /// A line if it is time for one. A milestone does not wait for that, once the run has taken long enough to say anything at all.
-    fn line(&mut self, elapsed: Duration, work: Work, milestone: bool, message: &str) -> Option<String> {
-        if elapsed < QUIET || !milestone && elapsed.saturating_sub(self.last) < QUIET {
+    fn line(&mut self, elapsed: Duration, left: Option<Duration>, milestone: bool, message: &str) -> Option<String> {
+        if elapsed < self.quiet || !milestone && elapsed.saturating_sub(self.last) < self.quiet {
             return None;
         }
         self.last = elapsed;
-        let left = work.left(elapsed).map_or_else(String::new, |left| format!(", about {} left", HumanDuration(left)));
+        let left = left.map_or_else(String::new, |left| format!(", about {} left", HumanDuration(left)));
         Some(format!("progress: {message}; {} so far{left}", HumanDuration(elapsed)))
     }
 }
@@ -181,7 +235,10 @@ mod tests {
     fn a_log_gets_few_lines() {
         let mut lines = Lines::default();
         let work = Work { done: 1.0, all: 4.0 };
-        let mut at = |time, milestone| lines.line(seconds(time), work, milestone, "1 of 4 points");
+        let mut at = |time, milestone| {
+            let time = seconds(time);
+            lines.line(time, work.left(time), milestone, "1 of 4 points")
+        };
         assert_eq!(at(0, false), None);
         assert_eq!(at(29, true), None, "short runs say nothing");
         let line = "progress: 1 of 4 points; 40 seconds so far, about 2 minutes left";
@@ -190,7 +247,8 @@ mod tests {
         assert!(at(69, true).is_some(), "a part is done");
         assert_eq!(at(98, false), None);
         assert!(at(99, false).is_some());
-        let line = Lines::default().line(seconds(60), Work { done: 0.0, all: 4.0 }, false, "0 of 4 points");
+        let line =
+            Lines::default().line(seconds(60), Work { done: 0.0, all: 4.0 }.left(seconds(60)), false, "0 of 4 points");
         assert_eq!(line.as_deref(), Some("progress: 0 of 4 points; 60 seconds so far"), "nothing to estimate from");
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use fixedbitset::FixedBitSet;
+use wormcast_network::watch::step_every;
 use wormcast_network::{ChannelId, Network, NodeId};
 
 use super::{Dependencies, Resource, Stop};
@@ -135,7 +136,9 @@ impl<'a> Check<'a> {
 
     pub(super) fn run(mut self) -> Option<Vec<Resource>> {
         let mut work: Vec<ChannelId> = self.network.channel_ids().collect();
-        while let Some(channel) = work.pop() {
+        for round in 0.. {
+            let Some(channel) = work.pop() else { break };
+            step_every(12, "looking for worms that block each other", "steps", round, 0);
             if !self.suspect.contains(channel.index()) || self.may_block(channel) {
                 continue;
             }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::{Destination, ForwardingTables, Output, Target};
@@ -245,6 +246,7 @@ pub fn analyse_tables(network: &Network, tables: &ForwardingTables) -> TablesRep
     let mut load = vec![0u64; network.channels()];
     let (mut ways, mut hops_of_all, mut longest) = (0u64, 0u64, 0);
     for node in network.node_ids() {
+        step("following the tables", "destinations", node.index(), network.nodes());
         let addresses = tables.addresses_of(Target::Node(node));
         if addresses.is_empty() {
             report.pairs += all_nodes - 1;

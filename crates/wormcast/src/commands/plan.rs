@@ -11,8 +11,10 @@ use crate::multicast::{
     Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, Plan,
     PlanSummary, PortModel, algorithm_by_name, algorithm_names, check_promise, own_revision, plan_dot, plan_svg,
 };
+use crate::network::watch::step;
 use crate::network::{Network, parse_node, parse_node_list};
 use crate::routing::ROUTINGS;
+use crate::work;
 use answer::Answer;
 
 mod answer;
@@ -138,6 +140,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
         faults.fail(&network, link).map_err(Failure::bad_input)?;
     }
     let options = Options { routing: arguments.routing, root: arguments.root, seed: arguments.seed, faults };
+    step("preparing the algorithm", "", 0, 0);
     let algorithm = algorithm_by_name(&given(arguments.algorithm), &network, &options).map_err(Failure::bad_input)?;
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;
     let destinations = parse_node_list(&network, &given(arguments.destinations)).map_err(Failure::bad_input)?;
@@ -171,6 +174,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
 /// algorithm promises.
 fn planned(algorithm: &dyn Algorithm, network: &Network, multicast: &Multicast) -> Result<Plan, Failure> {
     let name = algorithm.name();
+    step("planning", "worms", 0, 0);
     if own_revision(name).is_none() {
         return Ok(algorithm.plan(network, multicast));
     }
@@ -215,7 +219,9 @@ fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
     if summary.worms.is_empty() {
         return Ok(());
     }
-    if let Some(Contention { first, second, channel }) = summary.contention() {
+    let meeting = work::part("whether worms may meet, and the list of worms", || summary.contention());
+    let Some(meeting) = meeting else { return Ok(()) };
+    if let Some(Contention { first, second, channel }) = meeting {
         let [from, to] = [network.from(channel), network.to(channel)].map(|end| network.router_label(end));
         writeln!(out, "contention: worms {first} and {second} may meet on the channel from {from} to {to}")?;
     } else {

@@ -10,7 +10,7 @@ use super::plan::batch::plan_all;
 use super::{Format, network, one_of, topology_help, write_json};
 use crate::failure::Failure;
 use crate::multicast::{Algorithm, Options, add_plan, algorithm_by_name, algorithm_names};
-use crate::network::{ChannelId, HeatMapSvg, MAX_PORTS, Network};
+use crate::network::{ChannelId, HeatMapSvg, MAX_PORTS, Network, require_memory};
 use crate::routing::{
     ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
     routing_by_name, witness_of_relation, witness_of_tables,
@@ -192,6 +192,10 @@ fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Resu
         turns.and_then(|turns| proof(network, |held, requested| turns.permits(network, held, requested)));
     let (mut deadlock, mut multicasts) = (None, None);
     if numbering.is_none() {
+        // Routes to everyone are followed.
+        let needed = relation.tables_memory(network, network.routers());
+        require_memory(format_args!("`{name}` on {} keeps tables and", network.name()), needed, |_| None)
+            .map_err(Failure::bad_input)?;
         let mut dependencies = Dependencies::of_relation(network, relation);
         multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
         let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);

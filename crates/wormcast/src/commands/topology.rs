@@ -11,6 +11,7 @@ use crate::network::{
     Degrees, FileFormat, Network, NetworkAnynet, NetworkDot, NetworkEdgeList, NetworkGraphml, NetworkIbsim,
     NetworkNodeLink, NetworkSvg, NodeId, RouterId,
 };
+use crate::work;
 
 /// Describe a network, draw it, or convert it to another format.
 #[derive(Args)]
@@ -74,7 +75,8 @@ struct Description<'a> {
     degree: Degree,
     diameter: Option<u32>,
     average_distance: Option<f64>,
-    connected: bool,
+    /// Null if the command was interrupted.
+    connected: Option<bool>,
     /// Pairs of routers that are joined, by one link or by several.
     pairs: usize,
     nodes_per_router: Degree,
@@ -102,14 +104,16 @@ impl From<Degrees> for Degree {
 }
 
 /// Names, if there is one at all.
-fn names<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Option<Vec<Option<&'a str>>> {
-    let names: Vec<_> = names.collect();
-    names.iter().any(Option::is_some).then_some(names)
+fn names<'a>(mut names: impl Iterator<Item = Option<&'a str>> + Clone) -> Option<Vec<Option<&'a str>>> {
+    let all = names.clone();
+    names.any(|name| name.is_some()).then(|| all.collect())
 }
 
 impl<'a> Description<'a> {
     fn of(network: &'a Network) -> Self {
-        let (degrees, distances) = (network.degrees(), network.distances());
+        let degrees = network.degrees();
+        let distances =
+            work::part("whether it is connected, the diameter and the average distance", || network.distances());
         Self {
             name: network.name(),
             routers: network.routers(),
@@ -117,9 +121,9 @@ impl<'a> Description<'a> {
             channels: network.channels(),
             links: network.links(),
             degree: degrees.into(),
-            diameter: distances.diameter,
-            average_distance: distances.average,
-            connected: distances.connected,
+            diameter: distances.and_then(|distances| distances.diameter),
+            average_distance: distances.and_then(|distances| distances.average),
+            connected: distances.map(|distances| distances.connected),
             pairs: network.joined_pairs(),
             nodes_per_router: network.nodes_a_router().into(),
             adapters: network.adapters(),
@@ -148,7 +152,9 @@ impl<'a> Description<'a> {
         write_figure(out, "channels", self.channels)?;
         let Degree { min, mean, max } = self.degree;
         write_figure(out, "degree", format_args!("{min} to {max}, mean {mean:.3}"))?;
-        write_figure(out, "connected", yes_or_no(self.connected))?;
+        if let Some(connected) = self.connected {
+            write_figure(out, "connected", yes_or_no(connected))?;
+        }
         if let Some(diameter) = self.diameter {
             write_figure(out, "diameter", diameter)?;
         }

@@ -13,6 +13,7 @@ use crate::routing::{
     BALANCES, Balance, CombinedDistance, EdgeDisjointTrees, Partition, SpanningTree, TREE_CONSTRUCTIONS, TorusMethod,
     TreeOptions, build_trees, combined_distance, working_links,
 };
+use crate::work;
 
 /// Build edge-disjoint spanning trees, for multicast over several trees.
 #[derive(Args)]
@@ -153,16 +154,19 @@ impl Found<'_> {
         links
     }
 
-    fn distance(&self) -> Option<CombinedDistance> {
-        combined_distance(self.network, &self.whole, &self.failed)
+    /// The inner `None`: some routers are apart; the outer one: interrupted.
+    fn distance(&self) -> Option<Option<CombinedDistance>> {
+        work::part("the combined diameter and the average distance", || {
+            combined_distance(self.network, &self.whole, &self.failed)
+        })
     }
 
-    fn distance_with_cut(&self) -> Option<CombinedDistance> {
+    fn distance_with_cut(&self) -> Option<Option<CombinedDistance>> {
         if self.cut.is_empty() {
-            return None;
+            return Some(None);
         }
         let all: Vec<SpanningTree> = self.whole.iter().chain(&self.cut).cloned().collect();
-        combined_distance(self.network, &all, &self.failed)
+        work::part("distances with cut trees", || combined_distance(self.network, &all, &self.failed))
     }
 
     fn limit(&self) -> Option<Limit> {
@@ -230,9 +234,11 @@ fn write_text(out: &mut dyn Write, construction: &str, found: &Found) -> Result<
     }
     let unused = found.unused();
     write_figure(out, "unused links", format_args!("{}: {}", unused.len(), list(&unused)))?;
-    write_distance(out, "", found.distance())?;
-    if !found.cut.is_empty() {
-        write_distance(out, ", cut trees as well", found.distance_with_cut())?;
+    if let Some(distance) = found.distance() {
+        write_distance(out, "", distance)?;
+    }
+    if let Some(distance) = found.distance_with_cut().filter(|_| !found.cut.is_empty()) {
+        write_distance(out, ", cut trees as well", distance)?;
     }
     if let Some(limit) = found.limit() {
         let (parts, next) = (limit.parts.len(), limit.allows + 1);
@@ -283,7 +289,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     match arguments.format {
         Output::Text => write_text(out, &arguments.construction, &found),
         Output::Json => {
-            let distance = found.distance();
+            let distance = found.distance().flatten();
             let answer = Answer {
                 topology: network.name(),
                 construction: &arguments.construction,
@@ -293,7 +299,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                 average_distance: distance.map(|distance| distance.average),
                 failed: found.failed.iter().map(|&link| found.ends(link)).collect(),
                 cut: found.cut.iter().map(|tree| found.tree(tree)).collect(),
-                with_cut: found.distance_with_cut().map(Into::into),
+                with_cut: found.distance_with_cut().flatten().map(Into::into),
                 limit: found.limit(),
             };
             write_json(out, &answer)

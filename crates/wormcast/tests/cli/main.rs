@@ -6,6 +6,7 @@ mod documents;
 mod experiment;
 mod folder;
 mod interruption;
+mod long;
 mod output;
 mod own_algorithm;
 mod pictures;

@@ -508,7 +508,7 @@ fn one_file_cannot_take_two_outputs() {
     assert!(run.bad_input().contains("`--timeline` and `--deliveries` both name `out`"));
     // They are written at the same time, as the run goes on.
     let run = folder.run(&["simulate", "x.toml", "--timeline", "-", "--channels", "-"]);
-    assert!(run.bad_input().contains("`--timeline` and `--channels` both name standard output"));
+    assert!(run.bad_input().contains("`--timeline` and `--channels` both write to standard output"));
 }
 
 /// A trace that is run as a steady one is measured from the first message on, or from the end of the warm-up.

@@ -14,9 +14,11 @@ use crate::commands::write_json;
 use crate::failure::Failure;
 use crate::lab::plain_words;
 use crate::multicast::{Algorithm, Options, Plan, algorithm_by_name};
+use crate::network::watch::ask;
 use crate::network::{
     MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text, take_standard_input,
 };
+use crate::work;
 
 /// What the requests are called.
 const REQUESTS: &str = "the requests";
@@ -67,6 +69,9 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
     let mut answered = Answered::default();
     let mut line = Vec::new();
     for number in 1.. {
+        if ask("answering requests", "requests", answered.requests as usize, 0).is_break() {
+            break;
+        }
         // Who asks line by line waits for each answer: keep none back while waiting for the next request.
         if requests.buffer().is_empty() {
             out.flush()?;
@@ -80,12 +85,15 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
             continue;
         }
         answered.requests += 1;
-        match answer(&line, &mut made, out) {
-            Err(Failure::BadInput(error) | Failure::Failed(error)) => {
+        let done = work::part("answers to further requests", || answer(&line, &mut made, out));
+        match done {
+            Some(Err(Failure::BadInput(error) | Failure::Failed(error))) => {
                 answered.failed += 1;
                 write_json(out, &Refusal { error, line: number })?;
             }
-            result => result?,
+            Some(result) => result?,
+            // Answers are written whole.
+            None => break,
         }
     }
     Ok(answered)

@@ -10,6 +10,7 @@ use crate::routing::{
     Fault, ForwardingTables, LinkLoad, Resource, RoutingRelation, TablesReport, TurnRouting, TurnSet, Witness,
     link_load, survey,
 };
+use crate::work;
 
 /// What the analysis finds. Fields of turn sets are null for routings that are none, those of tables for routings without.
 #[derive(Serialize)]
@@ -29,7 +30,8 @@ pub(super) struct Analysis {
     pub(super) resources: Option<Vec<Held>>,
     /// For each item, the unicasts that may hold it while they wait for the next, if that is what worms are.
     pub(super) closed_by: Option<Vec<ClosedBy>>,
-    pub(super) connected: bool,
+    /// Null if the command was interrupted before that was known.
+    pub(super) connected: Option<bool>,
     pub(super) turns: Option<u64>,
     /// All prohibited turns, or as many as are printed.
     pub(super) prohibited: Option<Vec<[u32; 3]>>,
@@ -328,27 +330,31 @@ impl Analysis {
         all: bool,
     ) -> Self {
         let Subject { network, relation, .. } = *subject;
-        let (survey, load) = match relation.turn_routing() {
-            Some(routing) => {
-                let (survey, load) = routing.survey(network);
-                (survey, Some(load))
-            }
-            None => (survey(network, relation), link_load(network, relation)),
-        };
+        let measured =
+            work::part("whether all are connected, distances and link loads", || match relation.turn_routing() {
+                Some(routing) => {
+                    let (survey, load) = routing.survey(network);
+                    (survey, Some(load))
+                }
+                None => (survey(network, relation), link_load(network, relation)),
+            });
+        let (survey, load) = measured.unzip();
         let turns = relation.turn_routing().map(TurnRouting::turns);
         let limit = if all { usize::MAX } else { SHOWN };
         Self {
-            connected: survey.connected,
+            connected: survey.map(|survey| survey.connected),
             turns: turns.map(TurnSet::turns),
             prohibited: turns.map(|turns| prohibited(network, turns, limit)),
             prohibited_names: turns.map_or_else(Vec::new, |turns| prohibited_names(network, turns)),
             all_prohibited: turns.map_or(0, TurnSet::prohibited_turns),
             fraction: turns.map(TurnSet::fraction),
-            irreducible: turns.and_then(|turns| irreducible(network, turns)),
-            average_distance: survey.average_distance,
-            node_distance: survey.node_distance,
-            diameter: survey.diameter,
-            link_load: load.map(|load| Load::new(network, load)),
+            irreducible: turns.and_then(|turns| {
+                work::part("whether all prohibited turns are needed", || irreducible(network, turns)).flatten()
+            }),
+            average_distance: survey.and_then(|survey| survey.average_distance),
+            node_distance: survey.and_then(|survey| survey.node_distance),
+            diameter: survey.and_then(|survey| survey.diameter),
+            link_load: load.flatten().map(|load| Load::new(network, load)),
             ..Self::of_cycle(subject, deadlock, witness)
         }
     }
@@ -362,7 +368,7 @@ impl Analysis {
         tables: Tables,
     ) -> Self {
         Self {
-            connected: report.survey.connected,
+            connected: Some(report.survey.connected),
             average_distance: report.survey.average_distance,
             node_distance: report.survey.node_distance,
             diameter: report.survey.diameter,
@@ -397,8 +403,10 @@ impl Analysis {
             deadlock_free: resources.is_none(),
             cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
             resources,
-            closed_by: deadlock.zip(witness).and_then(|(cycle, find)| closed_by(network, cycle, find)),
-            connected: false,
+            closed_by: deadlock.zip(witness).and_then(|(cycle, find)| {
+                work::part("who closes the cycle", || closed_by(network, cycle, find)).flatten()
+            }),
+            connected: None,
             turns: None,
             prohibited: None,
             all_prohibited: 0,

@@ -34,7 +34,9 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
     if analysis.algorithm.is_some() || analysis.multicasts.is_some() {
         write_figure(out, "consumption ports", analysis.consumption_ports)?;
     }
-    write_figure(out, "connected", yes_or_no(analysis.connected))?;
+    if let Some(connected) = analysis.connected {
+        write_figure(out, "connected", yes_or_no(connected))?;
+    }
     if let Some(diameter) = analysis.diameter {
         write_figure(out, "diameter", diameter)?;
     }

@@ -1,5 +1,6 @@
 //! The files of a run: its timeline, its deliveries, the use of channels, what buffers hold.
 
+use std::cell::Cell;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -10,9 +11,10 @@ use super::at_end::AtEnd;
 use crate::failure::Failure;
 use crate::lab::{OutputError, OutputFile, check_file};
 use crate::network::ChannelSpace;
+use crate::network::watch::ask;
 use crate::simulation::{
-    BufferLog, ChannelUse, Cycle, DeliveryLog, EngineChoice, Mode, RunResult, Scenario, SimulationError, Timeline,
-    simulate_observed,
+    BufferLog, ChannelUse, Cycle, DeliveryLog, EngineChoice, Mode, Observer, RunResult, Scenario, SimulationError,
+    Timeline, simulate_observed,
 };
 
 /// Runs, and writes the files that are asked for.
@@ -39,11 +41,13 @@ pub(super) fn observed(
         ),
     );
     let AtEnd { shares, waits } = end;
+    let mut interruption = Interruption::default();
+    let mut always = (shares, &mut interruption);
     let result = match (&observer, waits) {
-        // An engine compiled for an observer of the end alone asks for nothing else.
-        ((None, (None, (None, None))), None) => simulate_observed(scenario, engine, seed, shares),
-        ((None, (None, (None, None))), waits) => simulate_observed(scenario, engine, seed, &mut (shares, waits)),
-        (_, waits) => simulate_observed(scenario, engine, seed, &mut ((shares, waits), &mut observer)),
+        // An engine compiled for these alone asks for nothing else.
+        ((None, (None, (None, None))), None) => simulate_observed(scenario, engine, seed, &mut always),
+        ((None, (None, (None, None))), waits) => simulate_observed(scenario, engine, seed, &mut (always, waits)),
+        (_, waits) => simulate_observed(scenario, engine, seed, &mut ((always, waits), &mut observer)),
     };
     if result.is_err() {
         return Ok(result);
@@ -62,6 +66,26 @@ pub(super) fn observed(
         finished(path, sampled.finish())?;
     }
     Ok(result)
+}
+
+/// Ends a run that is interrupted, with what it has.
+#[derive(Default)]
+struct Interruption {
+    cycles: Cell<usize>,
+    stopped: Cell<bool>,
+}
+
+impl Observer for Interruption {
+    fn done(&self) -> bool {
+        // Called in every cycle in which something happens.
+        const SELDOM: usize = 1 << 10;
+        let cycles = self.cycles.get() + 1;
+        self.cycles.set(cycles);
+        if cycles.is_multiple_of(SELDOM) && ask("simulating", "busy cycles", cycles, 0).is_break() {
+            self.stopped.set(true);
+        }
+        self.stopped.get()
+    }
 }
 
 /// Whether the files that are asked for can be written, and there is something to write; whether one is standard output.

@@ -1,0 +1,248 @@
+//! How much memory there is, and refusing in time what does not fit.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// The environment variable that sets the limit.
+pub const MEMORY_VARIABLE: &str = "WORMCAST_MEMORY";
+
+/// What takes less is not held against the limit, unless one is set: looking costs more than it is worth.
+const SMALL: u64 = 1 << 26;
+
+/// Work that would take more memory than there is.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// It takes too much.
+    #[error(
+        "{what} needs about {} of memory, and there are {} left{}; `{MEMORY_VARIABLE}=…` sets another limit, such as `{MEMORY_VARIABLE}={}`",
+        Bytes(*.needed), Bytes(*.available), .fits.as_ref().map_or_else(String::new, |fits| format!(": {fits}")), enough(*.needed)
+    )]
+    TooLarge {
+        /// What was to be done.
+        what: String,
+        /// The bytes that it takes.
+        needed: u64,
+        /// The bytes that are left.
+        available: u64,
+        /// What would fit, if that is known.
+        fits: Option<String>,
+    },
+    /// The limit that was set is no amount of memory.
+    #[error(
+        "`{MEMORY_VARIABLE}={given}` is no amount of memory; expected bytes, as in `8GB`, `8GiB`, `500MB`, or `unlimited`"
+    )]
+    Malformed {
+        /// What was given.
+        given: String,
+    },
+}
+
+/// A limit that is enough: whole gigabytes.
+fn enough(needed: u64) -> String {
+    format!("{}GB", needed / 1_000_000_000 + 1)
+}
+
+/// A number of bytes as people read it: `4.9 GB`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0 as f64;
+        match self.0 {
+            0..1_000_000 => write!(f, "{:.0} kB", bytes / 1e3),
+            1_000_000..1_000_000_000 => write!(f, "{:.0} MB", bytes / 1e6),
+            1_000_000_000..1_000_000_000_000 => write!(f, "{:.1} GB", bytes / 1e9),
+            _ => write!(f, "{:.1} TB", bytes / 1e12),
+        }
+    }
+}
+
+/// Refuses work that takes more bytes than are [available](available_memory). Where nothing is known, nothing is refused.
+///
+/// `fits` says what would fit into so many bytes, as a part of a sentence.
+///
+/// # Errors
+/// If there is not enough, or the variable makes no sense.
+pub fn require_memory(
+    what: impl fmt::Display,
+    needed: u64,
+    fits: impl FnOnce(u64) -> Option<String>,
+) -> Result<(), MemoryError> {
+    let set = std::env::var(MEMORY_VARIABLE).ok();
+    if needed < SMALL && set.is_none() {
+        return Ok(());
+    }
+    match available_memory()? {
+        Some(available) if needed > available => {
+            Err(MemoryError::TooLarge { what: what.to_string(), needed, available, fits: fits(available) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The bytes that work may take: nine tenths of what is left, as everything has something beside it. That is what the variable
+/// [`MEMORY_VARIABLE`] allows the process and it has not, or else what the machine, the process's control group and its resource limits
+/// have left. `None`: nothing is known.
+///
+/// # Errors
+/// If the variable [`MEMORY_VARIABLE`] makes no sense.
+pub fn available_memory() -> Result<Option<u64>, MemoryError> {
+    let left = match std::env::var(MEMORY_VARIABLE) {
+        Ok(given) => match parse(&given) {
+            Some(Amount::Unlimited) => None,
+            Some(Amount::Bytes(limit)) => Some(limit.saturating_sub(resident_memory().unwrap_or(0))),
+            None => return Err(MemoryError::Malformed { given }),
+        },
+        Err(_) => system::available(),
+    };
+    Ok(left.map(|left| left / 10 * 9))
+}
+
+/// The bytes of memory that this process has; `None` where that is not known.
+pub fn resident_memory() -> Option<u64> {
+    system::status("VmRSS:")
+}
+
+#[derive(PartialEq, Debug)]
+enum Amount {
+    Bytes(u64),
+    Unlimited,
+}
+
+fn parse(text: &str) -> Option<Amount> {
+    let text = text.trim();
+    if ["unlimited", "none"].contains(&text) {
+        return Some(Amount::Unlimited);
+    }
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" => 1000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        _ => return None,
+    };
+    let number = number.parse::<f64>().ok().filter(|number| number.is_finite())?;
+    Some(Amount::Bytes((number * factor as f64) as u64))
+}
+
+/// What Linux says in its file systems. Other systems have no such files: nothing is known there.
+mod system {
+    use std::fs::read_to_string;
+    use std::path::{Path, PathBuf};
+
+    /// The least of what the machine, the control group and the process's limits have left.
+    pub(super) fn available() -> Option<u64> {
+        let machine = kilobytes(&read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
+        [machine, group(), process()].into_iter().flatten().min()
+    }
+
+    /// A line of this process's state.
+    pub(super) fn status(key: &str) -> Option<u64> {
+        kilobytes(&read_to_string("/proc/self/status").ok()?, key)
+    }
+
+    /// The bytes of a line such as `MemAvailable:   22 kB`.
+    pub(super) fn kilobytes(text: &str, key: &str) -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+    }
+
+    /// What `ulimit -v` and `ulimit -d` leave.
+    fn process() -> Option<u64> {
+        let limits = read_to_string("/proc/self/limits").ok()?;
+        let left = |limit: &str, used: &str| {
+            // The soft limit comes first.
+            let bytes = limits.lines().find_map(|line| line.strip_prefix(limit))?.split_whitespace().next()?;
+            Some(bytes.parse::<u64>().ok()?.saturating_sub(status(used)?))
+        };
+        [left("Max address space", "VmSize:"), left("Max data size", "VmData:")].into_iter().flatten().min()
+    }
+
+    /// What the control groups leave that the process is in, of version 2 or 1.
+    fn group() -> Option<u64> {
+        let own = read_to_string("/proc/self/cgroup").ok()?;
+        let mut left = Vec::new();
+        for line in own.lines() {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+            let (root, limit, usage) = match controllers {
+                "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
+                _ if controllers.split(',').any(|name| name == "memory") => {
+                    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
+                }
+                _ => continue,
+            };
+            let mut folder = PathBuf::from(root).join(path.trim_start_matches('/'));
+            // A container may see its own group as the root.
+            loop {
+                left.extend(left_in(&folder, limit, usage));
+                if folder == Path::new(root) || !folder.pop() {
+                    break;
+                }
+            }
+        }
+        left.into_iter().min()
+    }
+
+    fn left_in(folder: &Path, limit: &str, usage: &str) -> Option<u64> {
+        let number = |name: &str| read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
+        let used = number(usage)?;
+        // Files that have not been read for long are given back at once.
+        let statistics = read_to_string(folder.join("memory.stat")).unwrap_or_default();
+        let inactive = statistics.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse().ok());
+        Some(number(limit)?.saturating_sub(used.saturating_sub(inactive.unwrap_or(0))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_units() {
+        let bytes = |text| parse(text);
+        for (text, expected) in [("8GB", 8_000_000_000), ("1.5 GiB", 3 << 29), ("500", 500), ("2k", 2048)] {
+            assert_eq!(bytes(text), Some(Amount::Bytes(expected)), "{text}");
+        }
+        assert_eq!(bytes("unlimited"), Some(Amount::Unlimited));
+        for text in ["", "8 gigs", "GB", "-1", "1e400"] {
+            assert_eq!(bytes(text), None, "{text}");
+        }
+        assert_eq!([900, 25_000_000, 4_840_000_000].map(|bytes| Bytes(bytes).to_string()), ["1 kB", "25 MB", "4.8 GB"]);
+    }
+
+    #[test]
+    fn lines_of_the_system_are_read() {
+        let text = "MemTotal:  24000 kB\nMemAvailable:   22000 kB\n";
+        assert_eq!(system::kilobytes(text, "MemAvailable:"), Some(22_528_000));
+        assert_eq!(system::kilobytes(text, "SwapFree:"), None);
+        #[cfg(target_os = "linux")]
+        assert!(resident_memory() > Some(100_000) && system::available() > Some(100_000));
+    }
+
+    #[test]
+    fn what_is_too_large_says_what_fits() {
+        let error = MemoryError::TooLarge {
+            what: "topology `hypercube:24`".to_owned(),
+            needed: 4_900_000_000,
+            available: 3_000_000_000,
+            fits: Some("`hypercube:23` fits".to_owned()),
+        };
+        assert_eq!(
+            error.to_string(),
+            "topology `hypercube:24` needs about 4.9 GB of memory, and there are 3.0 GB left: `hypercube:23` fits; \
+             `WORMCAST_MEMORY=…` sets another limit, such as `WORMCAST_MEMORY=5GB`"
+        );
+        assert_eq!(require_memory("nothing", 1, |_| None), Ok(()));
+    }
+}

@@ -1,0 +1,145 @@
+//! How far long work is, and stopping it.
+//!
+//! Loops that may take long call [`step`] now and then. Who wants to know of them, or to stop them, runs the work by [`watched`];
+//! without that, a step costs one look at a variable of the thread. No function on the way has to pass anything on.
+
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+
+use thiserror::Error;
+
+/// Is told how far work is, and says whether it shall go on.
+pub trait Watch {
+    /// So many of so many parts are done; `of` is 0 where nobody knows how many there are. `Break` stops the work.
+    fn step(&self, step: Step) -> ControlFlow<()>;
+}
+
+/// How far work is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// What is being done, as in `searching distances`.
+    pub work: &'static str,
+    /// What the parts are, as in `routers`.
+    pub parts: &'static str,
+    /// How many are done.
+    pub done: u64,
+    /// How many there are; 0: not known.
+    pub of: u64,
+}
+
+/// Work that its watch has stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("stopped while {}", .0)]
+pub struct Stopped(pub Step);
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { work, parts, done, of } = self;
+        match of {
+            0 if *done == 0 => f.write_str(work),
+            0 => write!(f, "{work}: {done} {parts}"),
+            _ => write!(f, "{work}: {done} of {of} {parts}"),
+        }
+    }
+}
+
+thread_local! {
+    static WATCHED: Cell<bool> = const { Cell::new(false) };
+    static WATCH: RefCell<Option<Rc<dyn Watch>>> = const { RefCell::new(None) };
+}
+
+/// Runs work under a watch, on this thread. Work within work may have a watch of its own.
+///
+/// Work that is stopped unwinds: what it has built so far is dropped. In programs that abort instead, stopping ends the program.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use std::rc::Rc;
+/// use wormcast_network::watch::{Step, Watch, watched};
+/// use wormcast_network::TopologySpec;
+///
+/// struct Impatient;
+///
+/// impl Watch for Impatient {
+///     fn step(&self, step: Step) -> ControlFlow<()> {
+///         if step.done > 100 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+///     }
+/// }
+///
+/// let graph = "random:nodes=5000,degree=4,seed=1".parse::<TopologySpec>()?.build()?;
+/// let stopped = watched(Rc::new(Impatient), || graph.distances()).unwrap_err();
+/// assert!(stopped.to_string().starts_with("stopped while searching distances: "));
+/// assert!(graph.distances().connected, "nobody watches");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the watch has stopped it.
+pub fn watched<T>(watch: Rc<dyn Watch>, work: impl FnOnce() -> T) -> Result<T, Stopped> {
+    /// Puts the watch back that there was before, however the work ends.
+    struct Before(Option<Rc<dyn Watch>>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            WATCHED.set(self.0.is_some());
+            WATCH.set(self.0.take());
+        }
+    }
+    let before = Before(WATCH.replace(Some(watch)));
+    WATCHED.set(true);
+    let result = attempt(work);
+    drop(before);
+    result
+}
+
+/// Runs a part of watched work that the rest can do without: if it is stopped, only it ends. Where nobody watches, it is never stopped.
+///
+/// # Errors
+/// If the watch has stopped it.
+pub fn attempt<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
+    catch_unwind(AssertUnwindSafe(work)).or_else(|panic| match panic.downcast::<Stopped>() {
+        Ok(stopped) => Err(*stopped),
+        Err(panic) => resume_unwind(panic),
+    })
+}
+
+/// Says how far work is, for loops of many short rounds: in every 2^`shift`-th of them.
+#[inline]
+pub fn step_every(shift: u32, work: &'static str, parts: &'static str, done: usize, of: usize) {
+    if done & ((1 << shift) - 1) == 0 {
+        step(work, parts, done, of);
+    }
+}
+
+/// Says how far work is, and unwinds if it is to stop.
+#[inline]
+pub fn step(work: &'static str, parts: &'static str, done: usize, of: usize) {
+    if let ControlFlow::Break(stopped) = ask(work, parts, done, of) {
+        stop(stopped);
+    }
+}
+
+/// Says how far work is, and returns whether it is to stop: for work that has to tidy up first, and then calls [`stop`].
+#[inline]
+pub fn ask(work: &'static str, parts: &'static str, done: usize, of: usize) -> ControlFlow<Stopped> {
+    if !WATCHED.get() {
+        return ControlFlow::Continue(());
+    }
+    told(Step { work, parts, done: done as u64, of: of as u64 })
+}
+
+#[cold]
+fn told(step: Step) -> ControlFlow<Stopped> {
+    let watch = WATCH.with_borrow(Clone::clone);
+    match watch.map(|watch| watch.step(step)) {
+        Some(ControlFlow::Break(())) => ControlFlow::Break(Stopped(step)),
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// Ends the work that was told to stop.
+pub fn stop(stopped: Stopped) -> ! {
+    // Not a panic: no message, and `attempt` waits for it.
+    resume_unwind(Box::new(stopped))
+}

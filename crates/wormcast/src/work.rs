@@ -1,0 +1,170 @@
+//! Long commands that are no sweep: how far they are, and stopping them with what they have.
+
+use std::cell::RefCell;
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+use crate::network::watch::{Step, Stopped, Watch, attempt, watched};
+use crate::network::{Bytes, MEMORY_VARIABLE, available_memory, resident_memory};
+use crate::progress::Meter;
+
+/// What is done sooner says nothing.
+const QUIET: Duration = Duration::from_secs(1);
+/// How often the display and the memory are looked after.
+const TICK: Duration = Duration::from_millis(200);
+/// How long an interrupted command may take to print what it has.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+thread_local! {
+    /// What the answer lacks because of parts that were stopped.
+    static MISSING: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Does a part of a command that the rest of its answer can do without; `None` if it was interrupted. `missing` is what the answer then
+/// lacks.
+pub(crate) fn part<T>(missing: &'static str, work: impl FnOnce() -> T) -> Option<T> {
+    attempt(work).map_err(|_| MISSING.with_borrow_mut(|all| all.push(missing))).ok()
+}
+
+/// Runs a command: shows on standard error how far it is, once that takes long, and ends it early at SIGINT (Ctrl-C) or SIGTERM, with exit
+/// code 130 or 143, or if memory runs out. Then the answer has what was found out until then, and a line says what it lacks.
+pub(crate) fn run(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    let shared = Arc::new(Shared { signal: AtomicI32::new(0), at: Mutex::new(None), stopped: Mutex::new(None) });
+    let (ended, end) = mpsc::channel();
+    let signals = signals(&shared);
+    let monitor = {
+        let shared = Arc::clone(&shared);
+        std::thread::spawn(move || monitor(&shared, &end))
+    };
+    let result = watched(Rc::new(Observed(Arc::clone(&shared))), command);
+    drop(ended);
+    // It takes its bar away first.
+    let _ = monitor.join();
+    if let Some(signals) = signals {
+        signals.close();
+    }
+    let signal = shared.signal.load(Ordering::Relaxed);
+    let missing = MISSING.take();
+    let stopped = *shared.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+    let interrupted = |message: String| Failure::Interrupted { signal, message };
+    match (result, stopped) {
+        (Err(Stopped(step)), _) => Err(interrupted(format!("interrupted while {step}: there is no answer yet"))),
+        (Ok(done), Some(step)) => {
+            done?;
+            Err(interrupted(match &missing[..] {
+                [] => format!("interrupted while {step}: the answer is of what was done until then"),
+                lacks => format!("interrupted while {step}: the answer lacks {}", lacks.join(", ")),
+            }))
+        }
+        (Ok(done), None) => done,
+    }
+}
+
+/// What the command's thread, the monitor and the signals know of each other.
+struct Shared {
+    /// 0: none has come.
+    signal: AtomicI32,
+    /// How far the command is.
+    at: Mutex<Option<Step>>,
+    /// Where it was told to stop first.
+    stopped: Mutex<Option<Step>>,
+}
+
+/// Passes on what the work says of itself.
+struct Observed(Arc<Shared>);
+
+impl Watch for Observed {
+    fn step(&self, step: Step) -> ControlFlow<()> {
+        let Self(shared) = self;
+        *shared.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(step);
+        if shared.signal.load(Ordering::Relaxed) == 0 {
+            return ControlFlow::Continue(());
+        }
+        shared.stopped.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(step);
+        ControlFlow::Break(())
+    }
+}
+
+/// Shows how far the command is, until it ends; and ends the process before the system kills it for its memory.
+fn monitor(shared: &Shared, end: &mpsc::Receiver<()>) {
+    let started = Instant::now();
+    let terminal = io::stderr().is_terminal();
+    let mut meter: Option<Meter> = None;
+    // Half of what work leaves alone; if the setting makes no sense, whoever asks for memory says so.
+    let most = available_memory().ok().flatten().map(|work| resident_memory().unwrap_or(0) + work + work / 18);
+    loop {
+        match end.recv_timeout(TICK) {
+            Err(RecvTimeoutError::Timeout) => {}
+            _ => break,
+        }
+        if let (Some(most), Some(taken)) = (most, resident_memory())
+            && taken > most
+        {
+            out_of_memory(shared, taken);
+        }
+        if started.elapsed() >= QUIET {
+            let at = *shared.at.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(step) = at {
+                meter.get_or_insert_with(|| Meter::new(started, terminal)).show(step);
+            }
+        }
+    }
+    if let Some(meter) = meter {
+        meter.finish();
+    }
+}
+
+/// Ends the process. Everything that has been printed so far stays.
+fn out_of_memory(shared: &Shared, taken: u64) -> ! {
+    let at = *shared.at.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = at.map_or_else(String::new, |step| format!(" while {step}"));
+    let taken = Bytes(taken);
+    let line = format!(
+        "error: out of memory{at}: {taken} are taken, and the machine has no more; a smaller network fits, or `{MEMORY_VARIABLE}=…` sets another limit\n"
+    );
+    let _ = io::stderr().write_all(line.as_bytes());
+    std::process::exit(1);
+}
+
+#[cfg(unix)]
+type Signals = signal_hook::iterator::Handle;
+
+/// Takes down which signal comes first. If the command does not print what it has soon after, the process ends without it.
+#[cfg(unix)]
+fn signals(shared: &Arc<Shared>) -> Option<Signals> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    // If a handler cannot be set, the signal ends the process as it always does.
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).ok()?;
+    let handle = signals.handle();
+    let shared = Arc::clone(shared);
+    std::thread::spawn(move || {
+        let Some(signal) = signals.forever().next() else { return };
+        shared.signal.store(signal, Ordering::Relaxed);
+        std::thread::sleep(PATIENCE);
+        let at = *shared.at.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = at.map_or_else(String::new, |step| format!(" while {step}"));
+        let _ = io::stderr().write_all(format!("interrupted{at}: the answer is not complete\n").as_bytes());
+        std::process::exit(128 + signal);
+    });
+    Some(handle)
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn close(self) {}
+}
+
+/// Elsewhere the system's own way to end a process does it.
+#[cfg(not(unix))]
+fn signals(_: &Arc<Shared>) -> Option<Signals> {
+    None
+}
