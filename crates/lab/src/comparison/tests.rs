@@ -203,8 +203,8 @@ proptest! {
 }
 
 /// The plot of a comparison; it is written to the folder that `WORMCAST_TEST_PLOTS` names, to be looked at.
-fn picture(name: &str, compared: Compared) -> Plot {
-    let plot = plot_comparison(&compared).unwrap();
+fn picture(name: &str, compared: &Compared) -> Plot {
+    let plot = plot_comparison(compared).unwrap();
     if let Some(directory) = std::env::var_os("WORMCAST_TEST_PLOTS") {
         std::fs::write(std::path::Path::new(&directory).join(format!("{name}.png")), &plot.png).unwrap();
     }
@@ -260,7 +260,7 @@ fn a_plot_of_a_comparison_shows_differences_and_who_is_best() {
     };
     let noisy: Vec<At> = (0..6).map(noisy).collect();
     let series = [("flat", &flat[..]), ("rising", &rising[..])];
-    let plot = picture("comparison-pair", along_loads(Some("flat"), &series));
+    let plot = picture("comparison-pair", &along_loads(Some("flat"), &series));
     for text in [
         "\nDifference from flat (µs)\n",
         "Saturated: rising at 6. Certainly the best: rising at 1; rising at 2; flat at 3",
@@ -271,12 +271,12 @@ fn a_plot_of_a_comparison_shows_differences_and_who_is_best() {
     assert!(plot.svg.contains("\n-6\n") || plot.svg.contains("\n-5\n"), "{}", plot.svg);
     assert!(!plot.svg.contains("\n100\n"), "{}", plot.svg);
     let three = [("flat", &flat[..]), ("rising", &rising[..]), ("noisy", &noisy[..])];
-    let plot = picture("comparison-ranked", along_loads(None, &three));
+    let plot = picture("comparison-ranked", &along_loads(None, &three));
     assert!(plot.svg.contains("\nDifference from the best mean (µs)\n"), "{}", plot.svg);
     assert!(plot.svg.contains("open markers: not certainly different"), "{}", plot.svg);
     // One load: the names are at the axis.
     let one = [("flat", &flat[..1]), ("rising", &rising[..1]), ("noisy", &noisy[..1])];
-    let plot = picture("comparison-one-load", along_loads(None, &one));
+    let plot = picture("comparison-one-load", &along_loads(None, &one));
     assert_eq!(plot.svg.matches("\nrising\n").count(), 1, "{}", plot.svg);
     assert!(plot.svg.contains("\nDestinations per message: 1\n"), "{}", plot.svg);
     let nothing: Vec<At> = vec![At::NoResult; 2];
@@ -339,7 +339,7 @@ fn a_sweep_is_compared_along_its_axis_and_for_each_other_setting() {
     assert!(!crossings.iter().any(|&(_, ref between, ..)| between.contains('a') && between.contains('b')));
     let figure = settings.figure(&experiment, &points, compared.along.as_deref());
     assert_eq!((figure.series.as_deref(), figure.x.as_str()), (Some("routing"), "traffic.multicast.destinations"));
-    let plot = picture("comparison", Compared { comparison: compared, figure });
+    let plot = picture("comparison", &Compared { comparison: compared, figure });
     for text in [
         "\nDifference from the best mean (cycles)\n",
         "Saturated: c, x at 3; c, y at 3. Certainly the best (x): c, x at 1; a, x at 3. ",

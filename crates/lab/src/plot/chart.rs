@@ -127,13 +127,14 @@ impl Chart {
         let names: Vec<&str> =
             self.curves.iter().map(|curve| curve.label.as_str()).filter(|name| !name.is_empty()).collect();
         let of = if names.is_empty() { String::new() } else { format!(" of {}", names.join("; ")) };
-        let mut words = if self.title.is_empty() { shows + &of } else { format!("{}: {shows}{of}", self.title) };
+        let mut sentences =
+            vec![if self.title.is_empty() { shows + &of } else { format!("{}: {shows}{of}", self.title) }];
         for (height, what) in [(Height::Saturated, "Saturated"), (Height::Deadlocked, "Deadlocked")] {
             let first = |curve: &Curve| curve.marks.iter().find(|mark| mark.y == height).map(|mark| mark.x);
             let from = self.curves.iter().filter_map(|curve| Some(self.at(&curve.label, first(curve)?)));
             let from: Vec<String> = from.collect();
             if !from.is_empty() {
-                words += &format!(". {what}: {}", from.join("; "));
+                sentences.push(format!("{what}: {}", from.join("; ")));
             }
         }
         for band in &self.bands {
@@ -144,9 +145,9 @@ impl Chart {
             let best: Vec<String> = best.collect();
             let of = if band.label.is_empty() { String::new() } else { format!(" ({})", band.label) };
             let best = if best.is_empty() { "open everywhere".to_owned() } else { best.join("; ") };
-            words += &format!(". Certainly the best{of}: {best}");
+            sentences.push(format!("Certainly the best{of}: {best}"));
         }
-        words
+        sentences.join(". ")
     }
 
     fn at(&self, label: &str, x: f64) -> String {

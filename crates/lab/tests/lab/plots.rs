@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 
 use wormcast_lab::{
-    Experiment, Figure, Override, Plot, PlotError, Point, PointSummary, Store, plot as plot_of, summarise, sweep,
+    Experiment, Figure, Override, Plot, PlotError, Point, PointSummary, Quantity, Store, plot as plot_of, summarise,
+    sweep,
 };
 use wormcast_simulation::RunResult;
 
@@ -226,6 +227,18 @@ fn deadlocks_are_crosses() {
         _ => plain(point, replication),
     };
     assert!(drawn("deadlock", &[], run).svg.contains("crosses: deadlocked"));
+}
+
+#[test]
+fn means_that_depend_on_the_window_are_open_markers() {
+    let (figure, mut summaries) = results(&["sweep.\"traffic.arrivals.rate\"=[0.001, 0.002]"], plain);
+    let note = "open markers: the mean depends on the window";
+    assert!(!plot_of(&figure, &summaries).unwrap().svg.contains(note));
+    summaries[1].trend = true;
+    assert!(plot_of(&figure, &summaries).unwrap().svg.contains(note));
+    // What gets through does not depend on it.
+    let load = Figure { y: Quantity::DeliveredLoad, ..figure };
+    assert!(!plot_of(&load, &summaries).unwrap().svg.contains("open markers"));
 }
 
 #[test]
