@@ -104,6 +104,7 @@ pub(crate) struct Falls {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
     /// The values of each series; `nan` where nothing is claimed.
+    #[schemars(with = "BTreeMap<String, Vec<Option<f64>>>")]
     pub(crate) of: BTreeMap<String, Vec<f64>>,
     /// How far off they may be. Default 1e-9.
     #[serde(default = "exact")]

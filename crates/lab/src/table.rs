@@ -256,7 +256,7 @@ mod tests {
         // Where nothing has a latency, it is still a table of latencies.
         let saturated = csv(&summaries[2..]);
         assert!(
-            saturated.contains("outcome,replications,latency_last_cycles,latency_last_ns,")
+            saturated.contains("outcome,replications,window_messages,trend,latency_last_cycles,latency_last_ns,")
                 && !saturated.contains("latency_p95")
         );
         let documented = include_str!("../../../docs/experiments.md");

@@ -54,7 +54,8 @@ proptest! {
         let elements = elements(&svg);
         let count = |name| elements.iter().filter(|element| *element == name).count();
         prop_assert_eq!(count("circle"), network.nodes() - 1);
-        prop_assert_eq!(count("polygon"), multicast.destinations().len(), "an arrow head a delivery");
+        // One a delivery, and one in the middle of each long run without any.
+        prop_assert!(count("polygon") >= multicast.destinations().len(), "an arrow head a delivery");
         // The background, the source, and the tree if there is one: the source and everyone that it serves, or every router that a worm
         // which branches enters.
         let forwards = summary.worms.iter().any(|worm| worm.after.is_some());

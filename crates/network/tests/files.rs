@@ -478,7 +478,11 @@ proptest! {
             // A directory or a file of that name may well be there.
             Ok(TopologySpec::File(_)) => {}
             Ok(spec) => prop_assert_eq!(spec.to_string().parse::<TopologySpec>().unwrap(), spec),
-            Err(error) => prop_assert!(error.to_string().contains("expected ") || error.to_string().contains("; at most ")),
+            Err(error) => {
+                let said = error.to_string();
+                let explained = ["expected ", "; at most ", "did you mean "].iter().any(|words| said.contains(words));
+                prop_assert!(explained, "{said}");
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ pub const BACKLOG: f64 = 0.02;
 const TELLING: usize = 5;
 
 /// What a Student-t variable with 4, 5, … 19 degrees of freedom exceeds with probability 1%.
+#[allow(clippy::approx_constant, reason = "2.718 is a quantile here")]
 const T_99: [f64; BATCHES - TELLING + 1] =
     [3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764, 2.718, 2.681, 2.650, 2.624, 2.602, 2.583, 2.567, 2.552, 2.539];
 
@@ -39,17 +40,16 @@ struct Batch {
 #[derive(Clone, Debug)]
 pub(crate) struct Batches {
     messages: u64,
-    batches: [Batch; BATCHES],
+    all: [Batch; BATCHES],
     /// The batch whose messages are being generated; none before the window and after it.
     current: Option<usize>,
-    to: Cycle,
 }
 
 impl Batches {
     /// For a window of so many messages; `None` for fewer than two a batch.
     pub(crate) fn new(messages: u64) -> Option<Self> {
-        let batches = [Batch::default(); BATCHES];
-        (messages >= 2 * BATCHES as u64).then_some(Self { messages, batches, current: None, to: 0 })
+        let all = [Batch::default(); BATCHES];
+        (messages >= 2 * BATCHES as u64).then_some(Self { messages, all, current: None })
     }
 
     fn of(&self, message: u64) -> usize {
@@ -61,36 +61,35 @@ impl Batches {
         let batch = self.of(message);
         if self.current != Some(batch) {
             self.current = Some(batch);
-            self.batches[batch].from = at;
+            self.all[batch].from = at;
         }
-        self.batches[batch].offered += destinations;
+        self.all[batch].offered += destinations;
     }
 
     /// A message was delivered to a destination.
     #[inline]
     pub(crate) fn delivered(&mut self) {
         if let Some(current) = self.current {
-            self.batches[current].delivered += 1;
+            self.all[current].delivered += 1;
         }
     }
 
     /// Message number `message` of the window is complete.
     pub(crate) fn completed(&mut self, message: u64, latency: u64) {
         let batch = self.of(message);
-        self.batches[batch].complete += 1;
-        self.batches[batch].sum += u128::from(latency);
+        self.all[batch].complete += 1;
+        self.all[batch].sum += u128::from(latency);
     }
 
     /// The window ends.
-    pub(crate) fn close(&mut self, now: Cycle) {
+    pub(crate) fn close(&mut self) {
         self.current = None;
-        self.to = now;
     }
 
     /// Whether deliveries fall behind what is asked for by more than `share` of it, with a confidence of 99% (one-sided, over batches).
     /// Batches that begin before cycle `settled` say nothing: nothing can have arrived yet. `None` if too few are left.
     pub(crate) fn behind(&self, share: f64, settled: Cycle) -> Option<bool> {
-        let telling = self.batches.iter().filter(|batch| batch.from >= settled);
+        let telling = self.all.iter().filter(|batch| batch.from >= settled);
         let excess: Vec<f64> =
             telling.map(|batch| batch.offered as f64 * (1.0 - share) - batch.delivered as f64).collect();
         let count = excess.len();
@@ -103,7 +102,7 @@ impl Batches {
 
     /// Mean latencies of the batches; empty if one has no complete message.
     pub(crate) fn means(&self) -> Vec<f64> {
-        let means = self.batches.iter().map(|b| (b.complete > 0).then(|| b.sum as f64 / b.complete as f64));
+        let means = self.all.iter().map(|b| (b.complete > 0).then(|| b.sum as f64 / b.complete as f64));
         means.collect::<Option<_>>().unwrap_or_default()
     }
 }
@@ -172,7 +171,7 @@ mod tests {
                 batches.delivered();
             }
         }
-        batches.close(2000);
+        batches.close();
         batches
     }
 

@@ -127,7 +127,7 @@ impl Recorder {
             self.window.to = now;
             self.links.close(now, crossing);
             if let Some(batches) = &mut self.batches {
-                batches.close(now);
+                batches.close();
             }
         }
     }

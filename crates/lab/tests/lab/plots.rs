@@ -90,7 +90,7 @@ fn other_axes() {
 #[test]
 fn what_all_curves_have_in_common_is_said_once() {
     let labels = |plot: &Plot| {
-        let lines = plot.svg.lines().filter(|line| line.contains("path") && !line.contains('<'));
+        let lines = plot.svg.lines().filter(|line| line.ends_with("path") && !line.contains('<'));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     let common = ["sweep.\"switching.buffer\"=[4]", "sweep.algorithm=['dual-path', 'column-path']"];

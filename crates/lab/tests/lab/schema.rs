@@ -65,8 +65,8 @@ const GOOD: &[&str] = &[
     "plot = { y = ['latency.mean', 'latency.last'], unit = 'cycles' }",
     // The sweep gives what every point needs.
     "traffic.arrivals.process = 'poisson'\nsweep.traffic.arrivals.rate = [0.1, 0.2]",
-    "[sweep]\n'traffic.arrivals.rate' = { from = 0.1, to = 0.4, points = 4 }\nalgorithm = ['dual-path']",
-    "[sweep.traffic]\nlength = [8, 64]\narrivals.rate = { from = 0.1, to = 0.4, points = 4, scale = 'log' }",
+    "traffic.arrivals.process = 'poisson'\n[sweep]\n'traffic.arrivals.rate' = { from = 0.1, to = 0.4, points = 4 }\nalgorithm = ['dual-path']",
+    "traffic.arrivals.process = 'poisson'\n[sweep.traffic]\nlength = [8, 64]\narrivals.rate = { from = 0.1, to = 0.4, points = 4, scale = 'log' }",
     "sweep.traffic.\"multicast.destinations\" = [1, 2]",
     "sweep.\"traffic.length\" = [{ uniform = [8, 64] }, 5]",
     // Versions are laid over the rest.

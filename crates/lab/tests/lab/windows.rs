@@ -57,11 +57,14 @@ fn windows_grow_where_latencies_are_correlated_and_nowhere_else() {
 #[test]
 fn a_load_of_twice_the_capacity_is_saturated_however_short_the_window() {
     for messages in [100, 400, 3000] {
-        let text = format!("traffic.arrivals.rate = 1.1\nrun.messages = {messages}");
-        let (_, result) = wormcast_lab::run_point(&experiment(&text)).unwrap();
+        let run = |rate: f64| {
+            let set = |given: String| Override::set(&given).unwrap();
+            let overrides = [set(format!("traffic.arrivals.rate={rate}")), set(format!("run.messages={messages}"))];
+            wormcast_lab::run_point(&Experiment::parse("mesh.toml", MESH, &overrides).unwrap()).unwrap().1
+        };
+        let result = run(1.1);
         assert!(result.saturated, "{messages}: {:?}", result.window);
-        let relaxed = format!("traffic.arrivals.rate = 0.1\nrun.messages = {messages}");
-        let (_, result) = wormcast_lab::run_point(&experiment(&relaxed)).unwrap();
+        let result = run(0.1);
         assert!(!result.saturated && result.trend.is_some(), "{messages}: {:?}", result.window);
     }
 }

@@ -308,23 +308,23 @@ impl Picture<'_> {
             let follows =
                 run.last().is_some_and(|&(start, end, _)| end == *from && same_direction((start, end), (*from, *to)));
             if lines.len() > 1 || !follows {
-                self.write_middle(out, &run)?;
+                Self::write_middle(out, &run)?;
                 run.clear();
             }
             run.push((*from, *to, distance));
             if delivers {
-                self.write_middle(out, &run)?;
+                Self::write_middle(out, &run)?;
                 run.clear();
                 let (tip, along) = arrow(*from, *to, distance, self.radius + 1.0);
                 writeln!(out, r#"<polygon points="{}"/>"#, list(&arrow_head(tip, along)))?;
             }
         }
-        self.write_middle(out, &run)?;
+        Self::write_middle(out, &run)?;
         writeln!(out, "</g>")
     }
 
     /// An arrow head in the middle of a straight run, if it is long.
-    fn write_middle(&self, out: &mut String, run: &[(Point, Point, f64)]) -> fmt::Result {
+    fn write_middle(out: &mut String, run: &[(Point, Point, f64)]) -> fmt::Result {
         if run.len() < LONG_RUN {
             return Ok(());
         }

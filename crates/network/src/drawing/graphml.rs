@@ -42,9 +42,16 @@ impl fmt::Display for NetworkGraphml<'_> {
         writeln!(f, r#"    <data key="name">{}</data>"#, escape_xml(network.name()))?;
         let fabric = !network.has_plain_nodes();
         for router in network.router_ids() {
-            let at = layout.position(router);
-            let (x, y) = (at.x, layout.height() - at.y);
-            write!(f, r#"    <node id="n{router}"><data key="x">{x:.1}</data><data key="y">{y:.1}</data>"#)?;
+            write!(f, r#"    <node id="n{router}">"#)?;
+            // What a file said of the place is said again.
+            if let Some(coordinates) = network.coordinates(router) {
+                let [x, y] = coordinates.xy();
+                write!(f, r#"<data key="x">{x:?}</data><data key="y">{y:?}</data>"#)?;
+            } else {
+                let at = layout.position(router);
+                let (x, y) = (at.x, layout.height() - at.y);
+                write!(f, r#"<data key="x">{x:.1}</data><data key="y">{y:.1}</data>"#)?;
+            }
             write_label(f, network.router_name(router))?;
             if fabric {
                 write!(f, r#"<data key="kind">{ROUTER}</data>"#)?;

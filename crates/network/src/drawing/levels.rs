@@ -90,7 +90,9 @@ fn order(graph: &Graph, level: &[u32], rows: &mut Vec<Vec<usize>>) {
             place[router] = (position as f64 + 0.5) / row.len() as f64;
         }
     };
-    rows.iter().for_each(|row| settle(row, &mut place));
+    for row in &rows {
+        settle(row, &mut place);
+    }
     let mut best = (crossings(graph, level, rows, &place), rows.clone());
     for sweep in 0..SWEEPS {
         let up = sweep % 2 == 0;

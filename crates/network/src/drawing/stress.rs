@@ -273,10 +273,14 @@ fn turn(places: &mut [Place]) {
     }
     for axis in 0..2 {
         if places.first().is_some_and(|first| first[axis] > 0.0) {
-            places.iter_mut().for_each(|place| place[axis] = -place[axis]);
+            for place in places.iter_mut() {
+                place[axis] = -place[axis];
+            }
         }
         let least = places.iter().map(|place| place[axis]).fold(f64::INFINITY, f64::min);
-        places.iter_mut().for_each(|place| place[axis] -= least);
+        for place in places.iter_mut() {
+            place[axis] -= least;
+        }
     }
 }
 

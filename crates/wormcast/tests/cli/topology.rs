@@ -85,7 +85,7 @@ fn a_fabric_has_switches_and_adapters() {
   degree            1 to 3, mean 2.000
   connected         yes
   diameter          2
-  average distance  1.333
+  average distance  1.333 between routers
 
 router  nodes  links  name
 0       0      3      S-0000000000000a01
