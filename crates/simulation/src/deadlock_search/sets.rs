@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use wormcast_network::watch::{step, step_every};
+
 use super::members::{Front, Member, Solved, Step, solve};
 use super::worms::{Resource, Resources, Vertices, Waiting};
 
@@ -202,6 +204,7 @@ impl<'a> Sets<'a> {
         for (begun, &place) in order[..beginnings].iter().enumerate() {
             // Sets with those before have been found.
             self.first = self.rank[place];
+            step("searching for deadlocks", "worms", begun, beginnings);
             for part in self.alive[place].clone() {
                 let mut members = vec![Member::new(self.front(place, part))];
                 let needs = needs(&members, (0, 0));
@@ -230,6 +233,7 @@ impl<'a> Sets<'a> {
         let spent = Ended::OutOfBudget { begun: 0, of: 0 };
         let Some(left) = self.budget.checked_sub(1) else { return spent };
         self.budget = left;
+        step_every(10, "searching for deadlocks", "sets", self.seen.len(), 0);
         let Some(counts) = self.counts(members).filter(|_| self.seen.insert(key(members, queues))) else {
             return Ended::Exhausted;
         };
