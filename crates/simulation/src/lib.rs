@@ -38,6 +38,7 @@ mod channel_use;
 mod config;
 mod contention_free;
 mod core;
+mod deadlock_search;
 mod deliveries;
 mod engine;
 mod flit;
@@ -73,6 +74,9 @@ pub use config::{
     Timing, TimingPreset, Traffic, UnicastTraffic, Warmup,
 };
 pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
+pub use deadlock_search::{
+    NotCovered, Reachability, Sendable, Undecided, Verdict, Witness, WitnessMessage, search_deadlock,
+};
 pub use deliveries::DeliveryLog;
 pub use engine::{Engine, EngineConfig, Progress};
 pub use flit::FlitEngine;

@@ -14,6 +14,8 @@ pub(crate) enum Purpose {
     Burst = 3,
     /// Which of several free channels a worm takes in a cycle.
     Selection = 4,
+    /// Schedules that may deadlock.
+    Witness = 5,
 }
 
 /// A generator for one purpose and one pair of indices, independent of all others.

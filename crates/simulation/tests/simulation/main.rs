@@ -6,6 +6,7 @@ mod equality;
 mod equations;
 mod fabric;
 mod oracle;
+mod reachability;
 mod refusals;
 mod rules;
 mod selection;

@@ -15,12 +15,14 @@ use crate::routing::{
     ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
     routing_by_name, witness_of_relation, witness_of_tables,
 };
-use crate::simulation::{Buffer, Reservation};
+use crate::simulation::{Buffer, Reservation, Sendable};
 use export::{Form, export_routing};
+use reachable::{Question, by_tables, fixed, reach, unicasts};
 use replication::{Replicating, buffer, replicated, reservation};
 use report::{Analysis, Subject, Tables};
 
 mod export;
+mod reachable;
 mod replication;
 mod report;
 mod text;
@@ -91,6 +93,16 @@ pub(crate) struct Arguments {
     /// How independent branches are reserved, by default as the algorithm is meant for.
     #[arg(long, value_name = "HOW", value_parser = reservation, requires = "algorithm")]
     reservation: Option<Reservation>,
+    /// Decide whether a deadlock that the check calls possible can be reached, by a search of at most so many steps, about a microsecond
+    /// each; on small networks that is mostly enough.
+    #[arg(
+        long, value_name = "STEPS", num_args = 0..=1, default_missing_value = "1000000",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    reachable: Option<u64>,
+    /// Write messages that deadlock, as a trace that `simulate` reads; `-`: to standard output.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "reachable")]
+    witness: Option<String>,
     /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
     #[arg(long, value_name = "ROOT", conflicts_with = "tables")]
     root: Option<String>,
@@ -141,12 +153,17 @@ fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Re
     let proof = unicast_proof(network, &dependencies);
     let analysis = Analysis::of_relation(&subject, deadlock.as_deref(), None, arguments.format == Format::Json);
     let replication = arguments.replication.or_else(|| algorithm.switches().map(|_| Replicating::Asynchronous));
-    Ok((Analysis { replication, ..analysis }, proof))
+    let question =
+        Question { messages: None, algorithm: Some(algorithm.as_ref()), consumption_ports, safe: deadlock.is_none() };
+    let reachability = reach(arguments, network, algorithm.routing(), question)?;
+    Ok((Analysis { replication, reachability, ..analysis }, proof))
 }
 
 /// Multicasts of a file, by line, each as what its worms add to the dependencies.
 struct Multicasts<'n> {
     all: Vec<(u64, Dependencies<'n>)>,
+    /// The same as messages, if `--reachable` asks for them and their worms have no choice of ways.
+    messages: Option<Vec<Sendable>>,
 }
 
 impl<'n> Multicasts<'n> {
@@ -158,17 +175,32 @@ impl<'n> Multicasts<'n> {
     ) -> Result<Option<Self>, Failure> {
         let Some(file) = &arguments.multicasts else { return Ok(None) };
         let mut all = Vec::new();
+        let mut messages = Some(Vec::new());
         dependencies.add_worms(|worms| {
-            plan_all(file, &arguments.topology, |line, algorithm, plan| {
+            plan_all(file, &arguments.topology, |line, algorithm, multicast, plan| {
                 add_plan(worms, network, algorithm.routing(), plan).map_err(Failure::bad_input)?;
                 let mut own = Dependencies::new(network);
                 own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), plan))
                     .map_err(Failure::bad_input)?;
                 all.push((line, own));
+                let message = fixed(network, algorithm.routing(), plan);
+                match (&mut messages, message) {
+                    (Some(messages), Some(plan)) => messages.push(Sendable { multicast: multicast.clone(), plan }),
+                    _ => messages = None,
+                }
                 Ok(())
             })
         })?;
-        Ok(Some(Self { all }))
+        Ok(Some(Self { all, messages }))
+    }
+
+    /// Adds them to the unicasts that may be sent. `None` if the worms of some choose their ways.
+    fn beside(multicasts: Option<&Self>, unicasts: Option<Vec<Sendable>>) -> Option<Vec<Sendable>> {
+        let mut all = unicasts?;
+        if let Some(multicasts) = multicasts {
+            all.extend(multicasts.messages.as_ref()?.iter().cloned());
+        }
+        Some(all)
     }
 
     fn count(&self) -> usize {
@@ -207,6 +239,12 @@ fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Resu
     let all = arguments.format == Format::Json;
     let mut analysis = Analysis::of_relation(&subject, deadlock.as_deref(), Some(&witness), all);
     analysis.add_multicasts(deadlock.as_deref(), multicasts.as_ref());
+    if arguments.reachable.is_some() {
+        let messages = Multicasts::beside(multicasts.as_ref(), Some(unicasts(network)));
+        let (consumption_ports, safe) = (subject.consumption_ports, deadlock.is_none());
+        let question = Question { messages, algorithm: None, consumption_ports, safe };
+        analysis.reachability = reach(arguments, network, relation, question)?;
+    }
     if let Some(file) = &arguments.export {
         let place = (file.as_str(), arguments.export_form);
         analysis.exported = Some(export_routing(network, relation, place, arguments.allow_detours)?);
@@ -228,6 +266,12 @@ fn analyse_forwarding(arguments: &Arguments, network: &Network, file: &str) -> R
     let described = Tables::new(network, file, &tables, &report);
     let mut analysis = Analysis::of_tables(&subject, deadlock.as_deref(), &witness, &report, described);
     analysis.add_multicasts(deadlock.as_deref(), multicasts.as_ref());
+    if arguments.reachable.is_some() {
+        let messages = Multicasts::beside(multicasts.as_ref(), by_tables(network, &tables));
+        let (consumption_ports, safe) = (subject.consumption_ports, deadlock.is_none());
+        let question = Question { messages, algorithm: None, consumption_ports, safe };
+        analysis.reachability = reach(arguments, network, &tables, question)?;
+    }
     if let Some(file) = &arguments.export {
         analysis.exported = Some(export::write(network, &tables, (file, arguments.export_form))?);
     }
@@ -287,6 +331,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let outputs = [
         ("--export", arguments.export.as_deref().map(Path::new)),
         ("--numbering", arguments.numbering.as_deref().map(Path::new)),
+        ("--witness", arguments.witness.as_deref().map(Path::new)),
         ("--links", arguments.links.as_deref()),
         ("--heat-map", arguments.heat_map.as_deref()),
     ];
@@ -305,6 +350,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     drop(summary);
     write_loads(arguments, &network, &analysis, out)?;
+    if let (Some(file), Some(reachability)) = (&arguments.witness, &analysis.reachability) {
+        reachability.write_witness(file, out)?;
+    }
     match (&arguments.numbering, numbering) {
         (None, _) => Ok(()),
         (Some(file), Some(numbering)) => write_numbering(&network, &numbering, file, out),

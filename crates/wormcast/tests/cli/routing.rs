@@ -342,6 +342,53 @@ fn trees_are_safe_with_the_buffers_that_they_are_meant_for() {
     }
 }
 
+/// What the witness of a deadlock says is what a run of it does, in both engines.
+#[test]
+fn a_reachable_deadlock_has_a_witness_that_deadlocks() {
+    for (topology, what, more) in [
+        ("torus:4", ["--routing", "e-cube"], "algorithm = \"separate\"\nrouting = \"e-cube\"\n"),
+        ("mesh:3x3", ["--algorithm", "dual-path"], "algorithm = \"dual-path\"\n"),
+    ] {
+        let folder = Folder::with(&[]);
+        let options = ["--consumption-ports", "1", "--reachable", "--witness", "dead.trace", "--format", "json"];
+        let arguments = [&["routing", "--topology", topology][..], &what, &options].concat();
+        let reachability = folder.run(&arguments).json()["reachability"].clone();
+        assert_eq!(reachability["verdict"], "reachable", "{reachability}");
+        let witness = reachability["witness"].as_array().unwrap().clone();
+        let trace = folder.read("dead.trace");
+        assert_eq!(trace.lines().filter(|line| !line.starts_with('#')).count(), witness.len(), "{trace}");
+        let settings = reachability["settings"].clone();
+        let experiment = format!(
+            "topology = \"{topology}\"\n{more}[switching]\nconsumption_ports = 1\ninjection_ports = {}\nbuffer = {}\n\
+             [timing]\nstartup = {}\nrouting_delay = {}\n[traffic]\ntrace = \"dead.trace\"\n",
+            settings["injection_ports"], settings["buffer"], settings["startup"], settings["routing_delay"]
+        );
+        folder.write("dead.toml", experiment.as_bytes());
+        for engine in ["flit", "worm"] {
+            let run = folder.run(&["simulate", "dead.toml", "--engine", engine]);
+            assert!(run.stderr.contains("error: deadlock in cycle"), "{topology}, {engine}: {run:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_or_is_not_covered_is_said() {
+    let folder = Folder::with(&[]);
+    let run = |arguments: &[&str]| folder.run(&[&["routing", "--topology"], arguments].concat());
+    let safe = run(&["mesh:4", "--routing", "e-cube", "--reachable", "--format", "json"]).json();
+    assert_eq!(safe["reachability"]["verdict"], "not reachable");
+    let refused = run(&["mesh:4", "--routing", "e-cube", "--reachable", "--witness", "none.trace"]);
+    assert!(
+        refused.stderr.contains("`none.trace` was not written: no messages are known that deadlock"),
+        "{refused:?}"
+    );
+    let few = run(&["mesh:4x4", "--algorithm", "dual-path", "--consumption-ports", "1", "--reachable", "10"]).success();
+    assert!(few.contains("  deadlock          not decided\n"), "{few}");
+    assert!(few.contains("there are more sets of destinations than steps: it takes more than 16 x 2^15"), "{few}");
+    let virtual_channels = ["torus:4", "--routing", "e-cube", "--reachable", "--virtual-channels", "2"];
+    assert!(run(&virtual_channels).bad_input().contains("links have several virtual channels"));
+}
+
 #[test]
 fn bad_input_is_explained() {
     let message = |arguments: &[&str]| wormcast(&[&["routing", "--topology"], arguments].concat()).bad_input();

@@ -13,7 +13,7 @@ use super::request::Request;
 use crate::commands::write_json;
 use crate::failure::Failure;
 use crate::lab::plain_words;
-use crate::multicast::{Algorithm, Options, Plan, algorithm_by_name};
+use crate::multicast::{Algorithm, Multicast, Options, Plan, algorithm_by_name};
 use crate::network::watch::ask;
 use crate::network::{
     MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text, take_standard_input,
@@ -103,7 +103,7 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
 pub(in super::super) fn plan_all(
     path: &str,
     topology: &str,
-    mut visit: impl FnMut(u64, &dyn Algorithm, &Plan) -> Result<(), Failure>,
+    mut visit: impl FnMut(u64, &dyn Algorithm, &Multicast, &Plan) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let text = read_text(path, REQUESTS, MAX_FILE_BYTES).map_err(Failure::bad_input)?;
     let path = input_name(path);
@@ -127,7 +127,7 @@ pub(in super::super) fn plan_all(
         let (network, algorithm) = made.get(&request).map_err(place)?;
         let multicast = request.multicast(network).map_err(place)?;
         let plan = planned(algorithm, network, &multicast).map_err(place)?;
-        visit(number, algorithm, &plan).map_err(place)?;
+        visit(number, algorithm, &multicast, &plan).map_err(place)?;
     }
     Ok(())
 }

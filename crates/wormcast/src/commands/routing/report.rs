@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::super::most_loaded;
 use super::Multicasts;
+use super::reachable::Reached;
 use super::replication::Replicating;
 use crate::network::{ChannelId, Network, NodeId, RouterId};
 use crate::routing::{
@@ -54,6 +55,9 @@ pub(super) struct Analysis {
     pub(super) tables: Option<Tables>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) exported: Option<Exported>,
+    /// Whether a deadlock can be reached, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reachability: Option<Reached>,
 }
 
 /// The load of channels under uniform traffic, in ordered pairs of nodes whose worms cross a channel.
@@ -420,6 +424,7 @@ impl Analysis {
             multicasts: None,
             tables: None,
             exported: None,
+            reachability: None,
         }
     }
 }

@@ -25,6 +25,9 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
     } else {
         write_figure(out, "deadlock-free", "yes")?;
     }
+    if let Some(reachability) = &analysis.reachability {
+        reachability.write_text(out)?;
+    }
     if let Some(replication) = analysis.replication {
         write_figure(out, "replication", replication.text())?;
     }
@@ -87,7 +90,7 @@ fn write_most_loaded(out: &mut dyn Write, most_loaded: &[LoadedChannel]) -> Resu
     Ok(())
 }
 
-fn plural(count: u64, what: &str) -> String {
+pub(super) fn plural(count: u64, what: &str) -> String {
     if count == 1 { what.to_owned() } else { format!("{what}s") }
 }
 

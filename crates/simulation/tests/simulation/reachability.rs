@@ -1,0 +1,376 @@
+//! The search for deadlocks that can be reached, against runs: on small networks its answers are the engines'.
+
+use wormcast_multicast::{Algorithm, Multicast, Options, Plan, Worm, add_plan, algorithm_by_name};
+use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId};
+use wormcast_routing::{Dependencies, RoutingRelation, Unsupported};
+use wormcast_simulation::{
+    Cycle, Engine, EngineConfig, FlitEngine, Progress, Reachability, Sendable, Timing, Verdict, WormEngine, Wormhole,
+    search_deadlock,
+};
+
+/// A next channel for each router and target.
+#[derive(Debug)]
+struct Table {
+    next: Vec<Vec<Option<ChannelId>>>,
+}
+
+impl RoutingRelation for Table {
+    fn name(&self) -> &'static str {
+        "table"
+    }
+
+    fn supports(&self, _: &Network) -> Result<(), Unsupported> {
+        Ok(())
+    }
+
+    fn candidates(&self, _: &Network, at: RouterId, _: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        out.clear();
+        out.extend(self.next[at.index()][target.index()]);
+    }
+}
+
+/// Numbers from a seed, for networks and tables.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// A connected network of a few routers, with a node at each, and ways in it: shortest ones, or any that trees of the targets make.
+fn irregular(seed: u64, routers: u64, chords: u64, shortest: bool) -> (Network, Table) {
+    let mut numbers = Numbers(seed);
+    let mut links: Vec<(u32, u32)> = (1..routers).map(|router| (numbers.below(router) as u32, router as u32)).collect();
+    for _ in 0..chords {
+        let (a, b) = (numbers.below(routers) as u32, numbers.below(routers) as u32);
+        let link = (a.min(b), a.max(b));
+        if a != b && !links.contains(&link) {
+            links.push(link);
+        }
+    }
+    let network = Network::from_links("irregular", routers as usize, &links);
+    let mut next = vec![vec![None; routers as usize]; routers as usize];
+    for target in network.router_ids() {
+        let mut distance = vec![u32::MAX; network.routers()];
+        distance[target.index()] = 0;
+        let mut reached = vec![target];
+        let mut place = 0;
+        while place < reached.len() {
+            // Out of turn, for ways that are not the shortest.
+            let pick = if shortest { place } else { place + numbers.below((reached.len() - place) as u64) as usize };
+            reached.swap(place, pick);
+            let at = reached[place];
+            place += 1;
+            let mut outputs: Vec<ChannelId> = network.outputs(at).collect();
+            for last in (1..outputs.len()).rev() {
+                outputs.swap(last, numbers.below(last as u64 + 1) as usize);
+            }
+            for channel in outputs {
+                let from = network.to(channel);
+                if distance[from.index()] == u32::MAX {
+                    distance[from.index()] = distance[at.index()] + 1;
+                    next[from.index()][target.index()] = Some(network.reverse(channel));
+                    reached.push(from);
+                }
+            }
+        }
+    }
+    (network, Table { next })
+}
+
+fn unicasts(network: &Network) -> Vec<Sendable> {
+    let pairs = network.node_ids().flat_map(|from| network.node_ids().map(move |to| (from, to)));
+    let message = |(from, to): (NodeId, NodeId)| Sendable {
+        multicast: Multicast::new(from, &[to]),
+        plan: Plan { worms: vec![Worm::path(from, vec![to])] },
+    };
+    pairs.filter(|(from, to)| from != to).map(message).collect()
+}
+
+fn config(network: &Network, ports: Ports, buffer: u32, startup: u32, routing_delay: u32) -> EngineConfig {
+    let timing = Timing { startup, routing_delay, ..Timing::default() };
+    EngineConfig { ports, buffer, ..EngineConfig::new(&Wormhole::default(), &timing, network) }
+}
+
+type Sent = (Cycle, usize, u32);
+
+fn play<E: Engine>(mut engine: E, messages: &[Sendable], sent: &[Sent]) -> bool {
+    for (number, &(at, message, length)) in (0..).zip(sent) {
+        if let Progress::Deadlock(_) = engine.run_until(at) {
+            return true;
+        }
+        engine.submit(at, number, length, messages[message].plan.clone());
+    }
+    matches!(engine.run_until(Cycle::MAX), Progress::Deadlock(_))
+}
+
+fn deadlocks(
+    network: &Network,
+    routing: &dyn RoutingRelation,
+    config: EngineConfig,
+    messages: &[Sendable],
+    sent: &[Sent],
+) -> bool {
+    play(WormEngine::new(network, routing, config, ()), messages, sent)
+}
+
+/// Replays a witness in both engines.
+fn replays(
+    network: &Network,
+    routing: &dyn RoutingRelation,
+    config: EngineConfig,
+    messages: &[Sendable],
+    found: &Reachability,
+) {
+    let Verdict::Reachable(witness) = &found.verdict else { return };
+    let sent: Vec<Sent> = witness.messages.iter().map(|m| (m.at, m.message, m.length)).collect();
+    assert!(sent.is_sorted_by_key(|message| message.0));
+    assert!(play(WormEngine::new(network, routing, config, ()), messages, &sent), "{witness}");
+    assert!(play(FlitEngine::new(network, routing, config, ()), messages, &sent), "{witness}");
+}
+
+/// Verdicts by name, for figures.
+fn name(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Reachable(_) => "reachable",
+        Verdict::NotReachable => "not reachable",
+        Verdict::NotDecided(_) => "not decided",
+    }
+}
+
+/// Many bursts of random messages.
+fn bursts(
+    network: &Network,
+    routing: &dyn RoutingRelation,
+    config: EngineConfig,
+    messages: &[Sendable],
+    (numbers, count): (&mut Numbers, u32),
+) -> Option<Vec<Sent>> {
+    (0..count).find_map(|round| {
+        let spread = [1, 4, 16, 64][round as usize % 4];
+        let longest = [2, 4, 9, 40][(round / 4) as usize % 4];
+        let size = 2 + numbers.below(3 * network.nodes() as u64);
+        let mut sent: Vec<Sent> = (0..size)
+            .map(|_| {
+                let message = numbers.below(messages.len() as u64) as usize;
+                (numbers.below(spread), message, 1 + numbers.below(longest) as u32)
+            })
+            .collect();
+        sent.sort_unstable();
+        deadlocks(network, routing, config, messages, &sent).then_some(sent)
+    })
+}
+
+/// What the search said of the cases of one kind.
+#[derive(Default)]
+struct Tally {
+    safe: u32,
+    reachable: u32,
+    not_reachable: u32,
+    not_decided: u32,
+}
+
+/// Searches a case, and holds the answer against runs.
+fn decide(
+    network: &Network,
+    routing: &dyn RoutingRelation,
+    config: EngineConfig,
+    messages: &[Sendable],
+    (tally, safe, seed): (&mut Tally, bool, u64),
+) {
+    let found = search_deadlock(network, routing, &config, messages, 100_000).unwrap();
+    replays(network, routing, config, messages, &found);
+    if safe {
+        assert_eq!(found.verdict, Verdict::NotReachable, "the static check rules a deadlock out");
+        tally.safe += 1;
+        return;
+    }
+    match found.verdict {
+        Verdict::Reachable(_) => tally.reachable += 1,
+        Verdict::NotDecided(_) => tally.not_decided += 1,
+        Verdict::NotReachable => {
+            tally.not_reachable += 1;
+            let dead = bursts(network, routing, config, messages, (&mut Numbers(seed), 200));
+            assert_eq!(dead, None, "{network:?}");
+        }
+    }
+}
+
+/// How many of `kind` there are, for the figures of docs/reachability.md.
+fn tell(kind: &str, tally: &Tally) {
+    let Tally { safe, reachable, not_reachable, not_decided } = tally;
+    println!("{kind}: {safe} safe, {reachable} reachable, {not_reachable} not reachable, {not_decided} not decided");
+}
+
+fn cases(default: u64) -> u64 {
+    std::env::var("WORMCAST_CASES").map_or(default, |cases| cases.parse().expect("a number of cases"))
+}
+
+/// Unicasts by the tables of random small networks.
+#[test]
+fn unicasts_on_irregular_networks_are_decided() {
+    let mut reachable = 0;
+    for (routers, chords, shortest) in [(5, 3, true), (6, 4, true), (6, 4, false), (8, 5, true), (8, 5, false)] {
+        let mut tally = Tally::default();
+        for seed in 0..cases(40) {
+            let (network, table) = irregular(seed * 7919 + routers * 31 + chords, routers, chords, shortest);
+            let safe = Dependencies::of_relation(&network, &table).deadlock(4).is_none();
+            let config = config(&network, Ports { injection: 1, consumption: 4 }, 1, 0, 2);
+            decide(&network, &table, config, &unicasts(&network), (&mut tally, safe, seed));
+        }
+        let ways = if shortest { "shortest ways" } else { "other ways" };
+        tell(&format!("{routers} routers, {chords} more links, {ways}"), &tally);
+        reachable += tally.reachable;
+    }
+    assert!(reachable > 0);
+}
+
+/// A few multicasts, as trees in lockstep, beside unicasts, on random small networks.
+#[test]
+fn trees_on_irregular_networks_are_decided() {
+    let (mut reachable, mut refined) = (0, 0);
+    for (routers, chords, trees) in [(5, 1, 2), (6, 2, 2), (6, 2, 3), (8, 3, 2), (8, 3, 3)] {
+        let mut tally = Tally::default();
+        for seed in 0..cases(40) {
+            let mut numbers = Numbers(seed * 104_729 + routers);
+            let (network, _) = irregular(seed * 7919 + routers * 31 + chords, routers, chords, true);
+            let options = Options { routing: Some("up-down-deterministic".to_owned()), ..Options::default() };
+            let made = algorithm_by_name("separate", &network, &options).unwrap();
+            let options = Options { routing: Some("up-down".to_owned()), ..Options::default() };
+            let branching = algorithm_by_name("tree-one", &network, &options).unwrap();
+            let mut messages = unicasts(&network);
+            let mut dependencies = Dependencies::of_relation(&network, made.routing());
+            for _ in 0..trees {
+                let source = NodeId::new(numbers.below(routers) as u32);
+                let wanted: Vec<NodeId> = network.node_ids().filter(|_| numbers.below(2) == 0).collect();
+                let Ok(multicast) = Multicast::checked(source, &wanted) else { continue };
+                let plan = branching.plan(&network, &multicast);
+                dependencies.add_worms(|worms| add_plan(worms, &network, made.routing(), &plan)).unwrap();
+                messages.push(Sendable { multicast, plan });
+            }
+            let safe = dependencies.deadlock(4).is_none();
+            let config = config(&network, Ports { injection: 4, consumption: 4 }, 1, 0, 2);
+            decide(&network, made.routing(), config, &messages, (&mut tally, safe, seed));
+        }
+        tell(&format!("{routers} routers, {chords} more links, {trees} trees"), &tally);
+        reachable += tally.reachable;
+        refined += tally.not_reachable;
+    }
+    assert!(reachable > 0 && refined > 0, "{reachable} {refined}");
+}
+
+/// All schedules of three messages on rings of three routers, within a few cycles and up to three flits long: none deadlocks where
+/// the search says that none can. Three messages are enough to fill the ring.
+#[test]
+fn answers_are_those_of_all_schedules_on_rings() {
+    let (mut found_dead, mut found_safe) = (0, 0);
+    for seed in 0..40 {
+        // Three routers in a ring, and any ways: 2^6 tables at most.
+        let network = Network::from_links("ring", 3, &[(0, 1), (1, 2), (2, 0)]);
+        let mut next = vec![vec![None; 3]; 3];
+        for (at, target) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+            let third = 3 - at - target;
+            let through = (seed >> (at * 2 + usize::from(target > third))) & 1 == 1;
+            let to = if through { third } else { target };
+            next[at][target] = network.channel_between(RouterId::new(at as u32), RouterId::new(to as u32));
+        }
+        let table = Table { next };
+        if !arrives(&network, &table) {
+            continue;
+        }
+        let messages = unicasts(&network);
+        let config = config(&network, Ports { injection: 1, consumption: 1 }, 1, 0, 1);
+        let found = search_deadlock(&network, &table, &config, &messages, 100_000).unwrap();
+        replays(&network, &table, config, &messages, &found);
+        let mut dead = false;
+        let one = |at: Cycle| (0..messages.len()).flat_map(move |message| [1, 3].map(|length| (at, message, length)));
+        'all: for first in one(0) {
+            for second in (0..4).flat_map(one) {
+                for third in (second.0..4).flat_map(one) {
+                    if deadlocks(&network, &table, config, &messages, &[first, second, third]) {
+                        dead = true;
+                        break 'all;
+                    }
+                }
+            }
+        }
+        match found.verdict {
+            Verdict::Reachable(_) => found_dead += 1,
+            Verdict::NotReachable => {
+                assert!(!dead, "a schedule of three deadlocks: {table:?}");
+                found_safe += 1;
+            }
+            Verdict::NotDecided(why) => panic!("{why:?} on a ring of three"),
+        }
+        assert!(!dead || matches!(name(&found.verdict), "reachable"));
+    }
+    assert!(found_dead > 0 && found_safe > 0, "{found_dead} {found_safe}");
+}
+
+/// Whether ways lead to every target.
+fn arrives(network: &Network, table: &Table) -> bool {
+    network.router_ids().all(|target| {
+        network.router_ids().all(|from| {
+            let mut at = from;
+            (0..=network.routers()).any(|_| {
+                let there = at == target;
+                if let Some(channel) = table.next[at.index()][target.index()].filter(|_| !there) {
+                    at = network.to(channel);
+                }
+                there
+            })
+        })
+    })
+}
+
+/// All messages of an algorithm.
+fn multicasts(network: &Network, algorithm: &dyn Algorithm) -> Vec<Sendable> {
+    let mut messages = Vec::new();
+    for source in network.node_ids() {
+        let others: Vec<NodeId> = network.node_ids().filter(|&node| node != source).collect();
+        for set in 1u32..1 << others.len() {
+            let chosen = others.iter().enumerate().filter(|&(place, _)| set & 1 << place != 0);
+            let multicast = Multicast::from_vec(source, chosen.map(|(_, &node)| node).collect());
+            messages.push(Sendable { plan: algorithm.plan(network, &multicast), multicast });
+        }
+    }
+    messages
+}
+
+/// Paths with few consumption channels and trees in lockstep, each with all that they may ever send: where nothing is reachable no burst
+/// deadlocks, and there are networks of both kinds.
+#[test]
+fn algorithms_are_decided_as_runs_end() {
+    let cases: [(&str, &str, u32, u32); 8] = [
+        ("mesh:3x2", "dual-path", 1, 1),
+        ("mesh:3x2", "dual-path", 2, 1),
+        ("mesh:2x2", "dual-path", 1, 1),
+        ("mesh:3", "tree-one", 4, 1),
+        ("mesh:4", "tree-one", 1, 1),
+        ("mesh:4", "tree-one", 4, 2),
+        ("random:nodes=5,degree=2.4,seed=1", "tree-zero", 4, 1),
+        ("ring:4", "tree-one", 4, 1),
+    ];
+    let mut verdicts = std::collections::BTreeSet::new();
+    for (topology, algorithm, consumption, buffer) in cases {
+        let Ok(spec) = topology.parse::<wormcast_network::TopologySpec>() else { continue };
+        let network = spec.build().unwrap();
+        let made = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
+        let messages = multicasts(&network, made.as_ref());
+        let config = config(&network, Ports { injection: 1, consumption }, buffer, 0, 1);
+        let begun = std::time::Instant::now();
+        let found = search_deadlock(&network, made.routing(), &config, &messages, 300_000).unwrap();
+        println!("{topology} {algorithm} {consumption} {buffer}: {} {:?}", name(&found.verdict), begun.elapsed());
+        replays(&network, made.routing(), config, &messages, &found);
+        let safe = made.dependencies_with(&network, config.branching()).deadlock(consumption).is_none();
+        assert!(!safe || found.verdict == Verdict::NotReachable);
+        if found.verdict == Verdict::NotReachable {
+            let dead = bursts(&network, made.routing(), config, &messages, (&mut Numbers(7), 400));
+            assert_eq!(dead, None, "{topology} {algorithm}");
+        }
+        verdicts.insert(name(&found.verdict));
+    }
+    assert!(verdicts.contains("reachable") && verdicts.contains("not reachable"), "{verdicts:?}");
+}
