@@ -95,7 +95,7 @@ pub fn refine_sweep(
     // Intervals that no further value fits into.
     let mut closed: Vec<Gap> = Vec::new();
     let (crossings, wide) = loop {
-        let crossings = crossings_of(&current, &points, &runs)?;
+        let crossings = crossings_of(&current, &points, &runs);
         let mut gaps = onsets(&along, &points, &runs);
         let xs = values(&along, &points);
         gaps.extend(crossings.iter().filter_map(|crossing| widest(&xs, crossing.from, crossing.to)));
@@ -132,7 +132,7 @@ fn onsets(along: &str, points: &[Point], runs: &[PointRuns]) -> Vec<Gap> {
     for (point, of_point) in points.iter().zip(runs) {
         let Some(x) = point.coordinate(along).and_then(|coordinate| coordinate.value.as_f64()) else { continue };
         let others = point.coordinates.iter().filter(|coordinate| coordinate.key != along);
-        let curve = others.map(|c| format!("{}={} ", c.key, c.text())).collect();
+        let curve = others.map(|c| format!("{}={}", c.key, c.text())).collect::<Vec<_>>().join(" ");
         curves.entry(curve).or_default().push((x, of_point.outcome == Outcome::Saturated));
     }
     let onset = |mut curve: Vec<(f64, bool)>| {

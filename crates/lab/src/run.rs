@@ -101,13 +101,16 @@ pub fn run_sweep(
     Ok(findings(experiment, &points, runs))
 }
 
+/// More messages than any run can simulate.
+const MOST_MESSAGES: u64 = 1 << 40;
+
 /// The names in the store of a point's runs, with windows of any length.
 fn stored_as(spec: &PointSpec, store: &Store) -> Result<Vec<String>, StoreError> {
     let mut hashes = vec![spec.config_hash()];
     let first = store.load(&hashes[0])?;
     let mut messages = spec.run.messages.or_else(|| first.values().map(|run| run.window.generated).max()).unwrap_or(0);
     let mut longer = spec.clone();
-    while let Some(doubled) = messages.checked_mul(2).filter(|&doubled| 0 < doubled && doubled <= i64::MAX as u64) {
+    while let Some(doubled) = messages.checked_mul(2).filter(|&doubled| 0 < doubled && doubled <= MOST_MESSAGES) {
         messages = doubled;
         longer.run.messages = Some(messages);
         hashes.push(longer.config_hash());

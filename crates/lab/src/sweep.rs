@@ -269,6 +269,7 @@ impl Default for Budget {
 }
 
 /// The same within a budget: points for which it does not last are [`Outcome::Incomplete`].
+#[allow(clippy::too_many_lines, reason = "one loop over what comes back")]
 pub(crate) fn sweep_within<E, F>(
     budget: &mut Budget,
     points: &[Point],

@@ -146,6 +146,7 @@ fn least_of(class: usize) -> f64 {
 const FIRST: u64 = (1.0f64.to_bits() >> (f64::MANTISSA_DIGITS - 1 - DIGITS)) - 1;
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "percentiles are values of the sample")]
 mod tests {
     use super::*;
 

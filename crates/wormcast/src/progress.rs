@@ -83,7 +83,7 @@ impl Meter {
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}% {elapsed}{prefix}  {wide_msg}") {
             bar.set_style(style);
         }
-        let lines = (!terminal).then(|| Lines { quiet: Self::QUIET, last: Duration::ZERO });
+        let lines = (!terminal).then_some(Lines { quiet: Self::QUIET, last: Duration::ZERO });
         Self { started, bar, lines, work: None }
     }
 

@@ -73,6 +73,7 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
 }
 
 /// What was expected in the place of what is no whole number.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "that is what errors hand out")]
 fn plain(problem: &IntErrorKind) -> &'static str {
     match problem {
         IntErrorKind::PosOverflow => "this number is too large",

@@ -98,11 +98,7 @@ fn monitor(shared: &Shared, end: &mpsc::Receiver<()>) {
     let mut meter: Option<Meter> = None;
     // Half of what work leaves alone; if the setting makes no sense, whoever asks for memory says so.
     let most = available_memory().ok().flatten().map(|work| resident_memory().unwrap_or(0) + work + work / 18);
-    loop {
-        match end.recv_timeout(TICK) {
-            Err(RecvTimeoutError::Timeout) => {}
-            _ => break,
-        }
+    while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(TICK) {
         if let (Some(most), Some(taken)) = (most, resident_memory())
             && taken > most
         {

@@ -34,7 +34,7 @@ pub(super) type Replications = HashMap<String, usize>;
 /// What may decide something.
 enum Step {
     /// A further value of the horizontal axis.
-    Value(Experiment),
+    Value(Box<Experiment>),
     /// So many replications at a point.
     Replications(String, usize),
 }
@@ -116,7 +116,7 @@ impl Work<'_> {
     ) -> Result<bool, RunError> {
         loop {
             let comparison = self.settings.compare(experiment, &measured.points, &measured.runs);
-            let mut steps = self.values(experiment, &comparison);
+            let mut steps = Self::values(experiment, &comparison);
             steps.extend(self.open(&comparison, measured));
             steps.sort_by_key(|&(price, _)| price);
             let Some((price, step)) = steps.into_iter().next() else { return Ok(true) };
@@ -124,7 +124,7 @@ impl Work<'_> {
                 return Ok(false);
             }
             let (next, asked) = match step {
-                Step::Value(next) => (next, replications.clone()),
+                Step::Value(next) => (*next, replications.clone()),
                 Step::Replications(point, count) => {
                     let mut asked = replications.clone();
                     asked.insert(point, count);
@@ -138,7 +138,7 @@ impl Work<'_> {
     }
 
     /// Values of the horizontal axis that would halve the intervals in which series change places.
-    fn values(&self, experiment: &Experiment, comparison: &SeriesComparison) -> Vec<(u64, Step)> {
+    fn values(experiment: &Experiment, comparison: &SeriesComparison) -> Vec<(u64, Step)> {
         let Some(along) = &comparison.along else { return Vec::new() };
         let at = comparison.points.iter().filter_map(|point| point.at.parse().ok());
         let mut xs: Vec<f64> = at.collect();
@@ -149,7 +149,9 @@ impl Work<'_> {
         let wide = comparison.crossings.iter().filter(|one| Gap { from: one.from, to: one.to }.width() > NARROW);
         let gaps = wide.filter_map(|crossing| widest(&xs, crossing.from, crossing.to));
         let values = gaps.filter_map(|gap| experiment.with_value(along, gap.middle()));
-        values.map(|next| (curves * u64::from(experiment.stop().min_replications), Step::Value(next))).collect()
+        values
+            .map(|next| (curves * u64::from(experiment.stop().min_replications), Step::Value(Box::new(next))))
+            .collect()
     }
 
     /// Replications that would decide open points, if differences and their variances stay what they are.
@@ -185,7 +187,7 @@ impl Work<'_> {
 /// What a point has in common with those of the other series.
 fn beside(point: &Point, series: &str) -> String {
     let others = point.coordinates.iter().filter(|coordinate| coordinate.key != series);
-    others.map(|coordinate| format!("{}={} ", coordinate.key, coordinate.text())).collect()
+    others.map(|coordinate| format!("{}={}", coordinate.key, coordinate.text())).collect::<Vec<_>>().join(" ")
 }
 
 /// The other settings that are swept, as comparisons call them.

@@ -209,18 +209,14 @@ pub fn compare_series(
 }
 
 /// Where pairs of an experiment's series change places; nothing if there are no series that could be compared.
-pub(crate) fn crossings_of(
-    experiment: &Experiment,
-    points: &[Point],
-    runs: &[PointRuns],
-) -> Result<Vec<Crossing>, Diagnostic> {
+pub(crate) fn crossings_of(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Vec<Crossing> {
     let quantity = experiment.quantities()[0];
     let key = series_key(experiment, points).ok();
     let field = key.as_ref().and_then(|key| chosen(experiment, points, key, &[]).ok());
     let (Some(key), Some(field), Some(higher_is_better)) = (key, field, quantity.higher_is_better()) else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
-    Ok(Settings { key, field, quantity, higher_is_better }.compare(experiment, points, runs).crossings)
+    Settings { key, field, quantity, higher_is_better }.compare(experiment, points, runs).crossings
 }
 
 /// Ranks all series of a sweep by what there is of them, without running anything; `None` if they have no names but numbers, if the

@@ -336,7 +336,7 @@ fn a_sweep_is_compared_along_its_axis_and_for_each_other_setting() {
         compared.crossings.iter().map(|c| (c.of.as_str(), c.between.join(" "), c.from, c.to)).collect();
     assert!(crossings.contains(&("x", "c a".to_owned(), 1.0, 3.0)), "{crossings:?}");
     assert!(crossings.contains(&("x", "c b".to_owned(), 2.0, 3.0)), "{crossings:?}");
-    assert!(!crossings.iter().any(|&(_, ref between, ..)| between.contains('a') && between.contains('b')));
+    assert!(!crossings.iter().any(|(_, between, ..)| between.contains('a') && between.contains('b')));
     let figure = settings.figure(&experiment, &points, compared.along.as_deref());
     assert_eq!((figure.series.as_deref(), figure.x.as_str()), (Some("routing"), "traffic.multicast.destinations"));
     let plot = picture("comparison", &Compared { comparison: compared, figure });

@@ -100,7 +100,8 @@ pub enum StoreError {
 
 fn damaged(path: &Path, rows: &[DamagedRow]) -> String {
     let (count, path) = (rows.len(), path.display());
-    let list: String = rows.iter().map(|row| format!("\n  {row}")).collect();
+    let list: Vec<String> = rows.iter().map(|row| format!("\n  {row}")).collect();
+    let list = list.concat();
     match count {
         1 => format!("a row of the result store `{path}` is damaged, and cannot be used:{list}"),
         _ => format!("{count} rows of the result store `{path}` are damaged, and cannot be used:{list}"),

@@ -90,7 +90,7 @@ fn order(graph: &Graph, level: &[u32], rows: &mut Vec<Vec<usize>>) {
             place[router] = (position as f64 + 0.5) / row.len() as f64;
         }
     };
-    for row in &rows {
+    for row in rows.iter() {
         settle(row, &mut place);
     }
     let mut best = (crossings(graph, level, rows, &place), rows.clone());

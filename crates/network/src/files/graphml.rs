@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn vertices_may_say_where_they_are() {
         let data = |values: &[(&str, &str)]| -> String {
-            values.iter().map(|(key, value)| format!("<data key='{key}'>{value}</data>")).collect()
+            values.iter().map(|(key, value)| format!("<data key='{key}'>{value}</data>")).collect::<Vec<_>>().concat()
         };
         let vertices = [
             data(&[("Latitude", "40.7"), ("Longitude", "-74.0"), ("x", "3"), ("y", "4")]),
@@ -292,8 +292,11 @@ mod tests {
             data(&[("x", "3")]),
             data(&[("x", "inf"), ("y", "1")]),
         ];
-        let vertices: String =
-            (0..).zip(vertices).map(|(id, data): (u32, _)| format!("<node id='{id}'>{data}</node>")).collect();
+        let vertices: String = (0..)
+            .zip(vertices)
+            .map(|(id, data): (u32, _)| format!("<node id='{id}'>{data}</node>"))
+            .collect::<Vec<_>>()
+            .concat();
         let network = parse("x", &graph(&vertices)).unwrap();
         let at = |router| network.coordinates(RouterId::new(router));
         assert_eq!(at(0), Some(Coordinates::Earth { latitude: 40.7, longitude: -74.0 }));

@@ -93,7 +93,9 @@ impl<'a> Stage<'a> {
         }
         let first = sent.first().map_or(0, |message| message.at);
         let mut earlier = sent.clone();
-        earlier.iter_mut().for_each(|message| message.at -= first);
+        for message in &mut earlier {
+            message.at -= first;
+        }
         if self.run(&earlier).is_some() { earlier } else { sent }
     }
 

@@ -163,11 +163,14 @@ impl Waiting {
     }
 }
 
+/// What makes two places the same: the tree, where in it, how many flits, and what is asked for.
+type PlaceKey = (Option<usize>, Vec<Vertex>, u32, Vec<Vec<Resource>>);
+
 /// All places where the worms of some messages can wait.
 pub(super) struct Places<'a> {
     network: &'a Network,
     resources: &'a Resources,
-    seen: HashMap<(Option<usize>, Vec<Vertex>, u32, Vec<Vec<Resource>>), usize>,
+    seen: HashMap<PlaceKey, usize>,
     /// Trees by their vertices, numbered.
     trees: HashMap<Vec<Vertex>, usize>,
     pub(super) all: Vec<Waiting>,

@@ -48,6 +48,7 @@ struct Message {
     destinations: Vec<u32>,
 }
 
+#[allow(clippy::too_many_lines, reason = "a list of what varies")]
 fn cases() -> impl Strategy<Value = Case> {
     let topology = prop::sample::select(vec![
         "mesh:3 32",

@@ -155,12 +155,14 @@ impl Found<'_> {
     }
 
     /// The inner `None`: some routers are apart; the outer one: interrupted.
+    #[allow(clippy::option_option, reason = "two reasons to have none")]
     fn distance(&self) -> Option<Option<CombinedDistance>> {
         work::part("the combined diameter and the average distance", || {
             combined_distance(self.network, &self.whole, &self.failed)
         })
     }
 
+    #[allow(clippy::option_option, reason = "two reasons to have none")]
     fn distance_with_cut(&self) -> Option<Option<CombinedDistance>> {
         if self.cut.is_empty() {
             return Some(None);

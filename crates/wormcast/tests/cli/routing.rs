@@ -152,8 +152,8 @@ channel,from,to,from_name,to_name,from_port,to_port,link,load
         "--links",
         "-",
     ]);
-    let text = fabric.success();
-    assert!(text.starts_with("channel,from,to,"), "{text}");
+    let text = fabric.stdout;
+    assert!(fabric.code == 0 && text.starts_with("channel,from,to,"), "{text}");
     assert!(text.contains(",rack1,rack2,2,1,,") && text.contains(",rack1,rack6,1,2,,"), "{text}");
 }
 
