@@ -156,7 +156,9 @@ fn remove_forgotten(path: &Path) {
         let name = name.to_string_lossy();
         let middle = name.strip_prefix(&prefix).and_then(|name| name.strip_suffix(TEMPORARY_SUFFIX));
         let temporary = middle.is_some_and(|middle| middle.chars().all(char::is_alphanumeric));
-        if temporary && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+        let Some(file) = temporary.then(|| File::open(entry.path()).ok()).flatten() else { continue };
+        // The lock is kept until the file is gone: whoever has just made it sees that either way.
+        if file.try_lock().is_ok() {
             let _ = std::fs::remove_file(entry.path());
         }
     }

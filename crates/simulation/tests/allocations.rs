@@ -178,8 +178,8 @@ fn files_of_a_run_are_not_kept_in_memory() {
 fn runs_take_as_much_memory_as_is_said() {
     let buffered = serde_json::from_str(r#"{ "model": "central-buffer" }"#).unwrap();
     for (text, algorithm, switching, slack) in [
-        ("mesh:120x120", "separate", Switching::default(), 2.5),
-        ("hypercube:13", "separate", Switching::default(), 2.5),
+        ("mesh:120x120", "separate", Switching::default(), 3.0),
+        ("hypercube:13", "separate", Switching::default(), 3.0),
         ("bmin:4x6", "u-min", buffered, 4.0),
     ] {
         let network = Arc::new(text.parse::<TopologySpec>().unwrap().build().unwrap());

@@ -13,10 +13,10 @@ pub struct Run {
     /// The kind of run; a trace or a single burst is finite by default, everything else steady.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Steady: cycles before the first measured message is generated, or `"auto"`: MSER-5 decides from the latencies (0 with
-    /// traffic that comes to an end).
+    /// Steady: cycles before the first measured message is generated, or `"auto"`: half as many messages as are measured come before
+    /// them (none with traffic that comes to an end).
     pub warmup: Warmup,
-    /// Steady: messages measured after warm-up (at least, with `"auto"`). Finite: messages delivered until the run ends. Plan:
+    /// Steady: messages measured after warm-up; in a sweep at least, windows grow where means depend on them. Finite: messages delivered until the run ends. Plan:
     /// messages planned. Trees: sets of trees, default 1. Finite and plan by default all of a trace or of a single burst. Otherwise the default is 20 messages a node, but 2,000 to 100,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
@@ -72,7 +72,7 @@ impl From<StepPorts> for wormcast_multicast::PortModel {
 /// How the warm-up is chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Warmup {
-    /// By the MSER-5 rule.
+    /// Half as many messages as are measured.
     Auto,
     /// A number of cycles.
     Cycles(u64),

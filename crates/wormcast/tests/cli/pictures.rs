@@ -21,7 +21,10 @@ fn pictures_are_what_the_program_draws() {
     let mut listed = Vec::new();
     for line in commands.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (file, command) = line.split_once(": ").expect("a file and a command");
-        let drawn = wormcast(&command.split(' ').collect::<Vec<_>>()).success();
+        // What is said beside a picture on standard output is on standard error.
+        let run = wormcast(&command.split(' ').collect::<Vec<_>>());
+        assert_eq!(run.code, 0, "{command}");
+        let drawn = run.stdout;
         let path = docs.join("images").join(file);
         if draw {
             fs::write(&path, &drawn).expect("the picture is written");
