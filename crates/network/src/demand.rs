@@ -89,7 +89,9 @@ impl TopologySpec {
         let Some(needed) = self.memory() else { return Ok(()) };
         require_memory(format_args!("topology `{self}`"), needed, |available| {
             let smaller = std::iter::successors(self.smaller(), Self::smaller);
-            let fits = |spec: &Self| spec.memory().is_some_and(|needed| needed <= available);
+            // What the process has by itself differs a little from one run to the next.
+            let room = available / 10 * 9;
+            let fits = |spec: &Self| spec.memory().is_some_and(|needed| needed <= room);
             let spec = smaller.take(4096).find(fits)?;
             Some(format!("`{spec}` fits, with {}", Bytes(spec.memory()?)))
         })

@@ -480,7 +480,7 @@ proptest! {
             Ok(spec) => prop_assert_eq!(spec.to_string().parse::<TopologySpec>().unwrap(), spec),
             Err(error) => {
                 let said = error.to_string();
-                let explained = ["expected ", "; at most ", "did you mean "].iter().any(|words| said.contains(words));
+                let explained = ["expected ", "; at most ", "did you mean ", "as in `"].iter().any(|words| said.contains(words));
                 prop_assert!(explained, "{said}");
             }
         }
