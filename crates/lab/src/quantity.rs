@@ -163,9 +163,9 @@ impl Quantity {
         match self {
             Self::LatencyLast => run.latency.last.mean,
             Self::LatencyMean => run.latency.mean.mean,
-            Self::LatencyP50 => run.latency.last.p50,
-            Self::LatencyP95 => run.latency.last.p95,
-            Self::LatencyP99 => run.latency.last.p99,
+            Self::LatencyP50 => run.latency.percentiles.map(|percentiles| percentiles.p50),
+            Self::LatencyP95 => run.latency.percentiles.map(|percentiles| percentiles.p95),
+            Self::LatencyP99 => run.latency.percentiles.map(|percentiles| percentiles.p99),
             Self::LatencyUnicast => run.latency.unicast.as_ref()?.last.mean,
             Self::LatencyMulticast => run.latency.multicast.as_ref()?.last.mean,
             Self::OfferedLoad => Some(run.offered_load),

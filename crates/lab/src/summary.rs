@@ -237,9 +237,9 @@ fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
     Some(LatencySummary {
         last,
         mean: Estimate::of(&values(|run| run.latency.mean.mean), confidence),
-        p50: Estimate::of(&values(|run| run.latency.last.p50), confidence),
-        p95: Estimate::of(&values(|run| run.latency.last.p95), confidence),
-        p99: Estimate::of(&values(|run| run.latency.last.p99), confidence),
+        p50: Estimate::of(&values(|run| Quantity::LatencyP50.of(run)), confidence),
+        p95: Estimate::of(&values(|run| Quantity::LatencyP95.of(run)), confidence),
+        p99: Estimate::of(&values(|run| Quantity::LatencyP99.of(run)), confidence),
         unicast: Estimate::of(&values(|run| Quantity::LatencyUnicast.of(run)), confidence),
         multicast: Estimate::of(&values(|run| Quantity::LatencyMulticast.of(run)), confidence),
         parts: Parts {

@@ -83,8 +83,8 @@ pub use flit::FlitEngine;
 pub use idle::IdleSetting;
 pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
 pub use result::{
-    BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult,
-    TreeFigures, Window,
+    BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, Percentiles,
+    PlanCosts, RunResult, TreeFigures, Window,
 };
 pub use run_end::{Awaited, Held, Resource, RunEnd, Wait, WormAtEnd};
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};

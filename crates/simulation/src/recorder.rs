@@ -225,7 +225,7 @@ impl Recorder {
         };
         let kind = |last: &Sample, mean: &Sample| -> Option<Box<KindLatency>> {
             (unicast.count() > 0 && multicast.count() > 0).then(|| {
-                let (last, mean) = (last.clone(), mean.clone());
+                let (mut last, mut mean) = (last.clone(), mean.clone());
                 Box::new(KindLatency {
                     measured: last.count(),
                     last: last.distribution(cycle_ns),
@@ -233,11 +233,14 @@ impl Recorder {
                 })
             })
         };
+        let (of_unicasts, of_multicasts) = (kind(&unicast, &unicast), kind(&multicast, &mean));
+        let mut last = multicast.with(&unicast);
         let latency = Latency {
-            unicast: kind(&unicast, &unicast),
-            multicast: kind(&multicast, &mean),
+            unicast: of_unicasts,
+            multicast: of_multicasts,
             mean: mean.with(&unicast).distribution(cycle_ns),
-            last: multicast.with(&unicast).distribution(cycle_ns),
+            last: last.distribution(cycle_ns),
+            percentiles: last.percentiles(),
             parts,
             batches: self.batches.as_ref().map(Batches::means).unwrap_or_default(),
         };
