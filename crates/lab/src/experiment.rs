@@ -209,7 +209,7 @@ impl Experiment {
             return Err(self.document.error(axis.span.clone(), message));
         }
         let spec = self.spec(&[], self.settings(&[])?, &mut HashMap::new())?;
-        Ok(Point { index: 0, coordinates: Vec::new(), spec, choice: Vec::new() })
+        Ok(Point { index: 0, coordinates: Vec::new(), spec, choice: Vec::new(), doubled: 0 })
     }
 
     /// All points of the sweep, the first swept setting varying slowest; without a sweep, the single configuration.
@@ -235,7 +235,7 @@ impl Experiment {
                 .map(|(axis, &chosen)| Coordinate { key: axis.key.clone(), value: axis.values[chosen].json.clone() })
                 .collect();
             let spec = self.spec(&choice, self.settings(&choice)?, &mut digests)?;
-            points.push(Point { index, coordinates, spec, choice });
+            points.push(Point { index, coordinates, spec, choice, doubled: 0 });
         }
         Ok(points)
     }

@@ -85,6 +85,6 @@ pub use statistics::{Estimate, number_text};
 pub use stopping::Outcome;
 pub use store::{DamagedRow, MODEL_VERSION, Store, StoreError};
 pub use summary::{LatencySummary, LoadSummary, PlanCosts, PointSummary, TreeSummary, summarise};
-pub use sweep::{Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
+pub use sweep::{Lengthened, Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
 pub use table::{csv, replications_csv, replications_json};
 pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Verdict};

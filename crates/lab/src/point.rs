@@ -67,6 +67,8 @@ pub struct Point {
     pub spec: PointSpec,
     /// The position of each coordinate's value on its axis.
     pub(crate) choice: Vec<usize>,
+    /// How often the window that `spec` says was doubled.
+    pub(crate) doubled: u32,
 }
 
 impl Point {

@@ -23,14 +23,29 @@ pub struct PointRuns {
     pub outcome: Outcome,
     /// Replications 0, 1, …: exactly those that its outcome was decided on.
     pub runs: Vec<RunResult>,
-    /// The messages of a run's window, if it had to be longer than the point's description says.
-    pub window: Option<u64>,
+    /// The window, if it had to be longer than the point's description says.
+    pub lengthened: Option<Lengthened>,
+}
+
+/// A window that had to be longer than the description of its point says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lengthened {
+    /// The messages of a run's window.
+    pub messages: u64,
+    /// How often it was doubled.
+    pub doubled: u32,
+}
+
+/// The first replication of those whose windows were doubled so often. Each length has replications of its own, so that the runs which are
+/// averaged share no random numbers with those by which their length was chosen.
+fn first_replication(doubled: u32) -> u32 {
+    doubled << 20
 }
 
 impl PointRuns {
     /// Replications with the window that their point's description says.
     pub fn new(outcome: Outcome, runs: Vec<RunResult>) -> Self {
-        Self { outcome, runs, window: None }
+        Self { outcome, runs, lengthened: None }
     }
 }
 
@@ -129,6 +144,14 @@ enum Failure<E> {
     Panic(String),
 }
 
+/// The results that the store has of a point whose windows were doubled so often, numbered from 0.
+fn there(store: &Store, hash: &str, doubled: u32) -> Result<BTreeMap<u32, RunResult>, StoreError> {
+    let mut all = store.load(hash)?;
+    let first = first_replication(doubled);
+    let own = all.split_off(&first);
+    Ok(own.into_iter().map(|(replication, run)| (replication - first, run)).collect())
+}
+
 /// A point on its way.
 struct Progress {
     /// The point, with the window that its runs have now.
@@ -151,7 +174,7 @@ impl Progress {
         let hash = point.spec.config_hash();
         let mut progress = Self {
             point: point.clone(),
-            there: store.load(&hash)?,
+            there: there(store, &hash, point.doubled)?,
             hash,
             windows: Windows::first(is_steady(&point.spec)),
             prefix: Vec::new(),
@@ -201,8 +224,9 @@ impl Progress {
         spec.run.messages = window_of(&self.prefix).map(|messages| 2 * messages);
         let hash = spec.config_hash();
         // First of all: if it fails, nothing has changed.
-        self.there = store.load(&hash)?;
+        self.there = there(store, &hash, self.point.doubled + 1)?;
         self.point.spec = spec;
+        self.point.doubled += 1;
         self.hash = hash;
         self.windows = Windows { doubled: self.windows.doubled + 1, half, ..self.windows };
         self.prefix.clear();
@@ -236,7 +260,7 @@ impl Progress {
 /// Computes every point until it is precise enough, saturated or deadlocked, and answers from the store what is there.
 ///
 /// `run` simulates a replication of a point, whose [`Run::messages`](wormcast_simulation::Run::messages) is that of the point or, where
-/// the window has to be longer, a multiple of it by a power of two; it is called on `jobs` threads. The outcome is a function of the points, the stopping
+/// the window has to be longer, a multiple of it by a power of two, with replications of other numbers; it is called on `jobs` threads. The outcome is a function of the points, the stopping
 /// rule and `run` alone: decisions fall only on complete prefixes of a point's replications, and what lies beyond the prefix that a
 /// point needs is never used.
 ///
@@ -312,11 +336,13 @@ where
                     let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok((task, point)) = task else { break };
                     let start = Instant::now();
-                    let finished = match catch_unwind(AssertUnwindSafe(|| run(&point, task.2))) {
-                        Ok(Ok(result)) => Ok(Box::new(result)),
-                        Ok(Err(error)) => Err(Failure::Error(error)),
-                        Err(panic) => Err(Failure::Panic(panic_message(&*panic))),
-                    };
+                    let finished =
+                        match catch_unwind(AssertUnwindSafe(|| run(&point, first_replication(point.doubled) + task.2)))
+                        {
+                            Ok(Ok(result)) => Ok(Box::new(result)),
+                            Ok(Err(error)) => Err(Failure::Error(error)),
+                            Err(panic) => Err(Failure::Panic(panic_message(&*panic))),
+                        };
                     if results.send((task, start.elapsed(), finished)).is_err() {
                         break;
                     }
@@ -363,7 +389,7 @@ where
             tally.computed += 1;
             // Windows may have grown since it was begun: nobody needs it any more.
             if doubled == point.windows.doubled {
-                store.insert(&point.hash, replication, &result)?;
+                store.insert(&point.hash, first_replication(point.point.doubled) + replication, &result)?;
                 store.note(&hashes[index], took)?;
                 tally.remove(point);
                 if point.outcome.is_none() {
@@ -436,8 +462,13 @@ fn mended<T>(
 }
 
 fn finish(progress: Progress) -> PointRuns {
-    let window = progress.point.spec.run.messages.filter(|_| progress.windows.doubled > 0);
-    PointRuns { outcome: progress.outcome.unwrap_or(Outcome::Incomplete), runs: progress.prefix, window }
+    let doubled = progress.point.doubled;
+    let messages = progress.point.spec.run.messages.filter(|_| doubled > 0);
+    PointRuns {
+        outcome: progress.outcome.unwrap_or(Outcome::Incomplete),
+        runs: progress.prefix,
+        lengthened: messages.map(|messages| Lengthened { messages, doubled }),
+    }
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

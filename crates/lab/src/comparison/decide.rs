@@ -12,7 +12,7 @@ use crate::refine::{Gap, NARROW, widest};
 use crate::run::{RunError, run_points_until};
 use crate::stopping::Outcome;
 use crate::store::Store;
-use crate::sweep::{Budget, Observer, PointRuns};
+use crate::sweep::{Budget, Lengthened, Observer, PointRuns};
 
 /// The points that are compared, with as many replications of each series as the one with most has.
 pub(super) struct Measured {
@@ -88,19 +88,21 @@ impl Work<'_> {
             // With the windows that they have: as many replications as these leave no room for longer ones.
             let of_group = |&(_, index): &(usize, usize)| {
                 let mut point = points[index].clone();
-                point.spec.run.messages = runs[index].window.or(point.spec.run.messages);
+                if let Some(Lengthened { messages, doubled }) = runs[index].lengthened {
+                    (point.spec.run.messages, point.doubled) = (Some(messages), doubled);
+                }
                 point
             };
             let of_group: Vec<Point> = group.iter().map(of_group).collect();
             let further = run_points_until(left, experiment, &of_group, &stop, self.jobs, self.store, self.observer)?;
             for (&(_, index), further) in group.iter().zip(further) {
-                let PointRuns { outcome, window, .. } = runs[index];
+                let PointRuns { outcome, lengthened, .. } = runs[index];
                 let outcome = match further.outcome {
                     Outcome::Incomplete => return Ok(None),
                     Outcome::Deadlocked => Outcome::Deadlocked,
                     _ => outcome,
                 };
-                runs[index] = PointRuns { outcome, runs: further.runs, window };
+                runs[index] = PointRuns { outcome, runs: further.runs, lengthened };
             }
         }
         Ok(Some(Measured { points, runs }))
