@@ -71,7 +71,7 @@ pub use output::{OutputError, OutputFile, check_file, write_file};
 pub use plot::{Plot, PlotError, plot, plot_comparison};
 pub use point::{Coordinate, Point, PointSpec};
 pub use quantity::Quantity;
-pub use refine::{RefinedSweep, Refinement, refine_sweep};
+pub use refine::{Onset, RefinedSweep, Refinement, refine_sweep};
 pub use report::{Page, Reported, experiments_page, reproduction_page, shell_line, shown_path};
 pub use reproduction::{
     CLAIMS, Checked, Choice, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction,

@@ -2,6 +2,7 @@
 //! change places.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
@@ -45,6 +46,25 @@ pub(crate) fn widest(xs: &[f64], from: f64, to: f64) -> Option<Gap> {
     neighbours.filter(|gap| gap.from >= from && gap.to <= to).max_by(|a, b| a.width().total_cmp(&b.width()))
 }
 
+/// Where a curve becomes saturated: somewhere in an interval, which is as narrow as what was run allows.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Onset {
+    /// The settings that the curve's points have in common, `key=value`; empty if the curve is the only one.
+    pub of: String,
+    /// The last value of the horizontal axis before the first that is saturated.
+    pub from: f64,
+    /// The first value that is saturated.
+    pub to: f64,
+}
+
+impl fmt::Display for Onset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { of, from, to } = self;
+        let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
+        write!(f, "{of}not saturated up to {from}, saturated from {to} on")
+    }
+}
+
 /// What a refinement did.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Refinement {
@@ -65,6 +85,8 @@ pub struct RefinedSweep {
     pub experiment: Experiment,
     /// What was found.
     pub findings: Findings,
+    /// Where its curves become saturated.
+    pub onsets: Vec<Onset>,
     /// Where pairs of its series change places.
     pub crossings: Vec<Crossing>,
     /// What it took.
@@ -94,14 +116,15 @@ pub fn refine_sweep(
     let mut left = Budget(budget);
     // Intervals that no further value fits into.
     let mut closed: Vec<Gap> = Vec::new();
-    let (crossings, wide) = loop {
+    let (onsets, crossings, wide) = loop {
         let crossings = crossings_of(&current, &points, &runs);
-        let mut gaps = onsets(&along, &points, &runs);
+        let onsets = onsets(&along, &points, &runs);
+        let mut gaps: Vec<Gap> = onsets.iter().map(|onset| Gap { from: onset.from, to: onset.to }).collect();
         let xs = values(&along, &points);
         gaps.extend(crossings.iter().filter_map(|crossing| widest(&xs, crossing.from, crossing.to)));
         gaps.retain(|gap| gap.width() > NARROW && !closed.contains(gap));
         gaps.sort_by(|a, b| b.width().total_cmp(&a.width()));
-        let Some(&gap) = gaps.first() else { break (crossings, None) };
+        let Some(&gap) = gaps.first() else { break (onsets, crossings, None) };
         let Some(more) = current.with_value(&along, gap.middle()) else {
             closed.push(gap);
             continue;
@@ -109,13 +132,13 @@ pub fn refine_sweep(
         let added = more.points()?;
         let of_added = run_points_until(&mut left, &more, &added, more.stop(), jobs, store, observer)?;
         if of_added.iter().any(|of_point| of_point.outcome == Outcome::Incomplete) {
-            break (crossings, Some(gap.width()));
+            break (onsets, crossings, Some(gap.width()));
         }
         (current, points, runs) = (more, added, of_added);
     };
     let refinement = Refinement { budget, spent: budget - left.0, done: wide.is_none(), widest: wide };
     let findings = findings(&current, &points, runs);
-    Ok(RefinedSweep { experiment: current, findings, crossings, refinement })
+    Ok(RefinedSweep { experiment: current, findings, onsets, crossings, refinement })
 }
 
 /// The values of a swept setting, in order.
@@ -127,7 +150,7 @@ fn values(along: &str, points: &[Point]) -> Vec<f64> {
 }
 
 /// Where each curve becomes saturated: between the last value before the first that is, and that.
-fn onsets(along: &str, points: &[Point], runs: &[PointRuns]) -> Vec<Gap> {
+fn onsets(along: &str, points: &[Point], runs: &[PointRuns]) -> Vec<Onset> {
     let mut curves: BTreeMap<String, Vec<(f64, bool)>> = BTreeMap::new();
     for (point, of_point) in points.iter().zip(runs) {
         let Some(x) = point.coordinate(along).and_then(|coordinate| coordinate.value.as_f64()) else { continue };
@@ -135,12 +158,12 @@ fn onsets(along: &str, points: &[Point], runs: &[PointRuns]) -> Vec<Gap> {
         let curve = others.map(|c| format!("{}={}", c.key, c.text())).collect::<Vec<_>>().join(" ");
         curves.entry(curve).or_default().push((x, of_point.outcome == Outcome::Saturated));
     }
-    let onset = |mut curve: Vec<(f64, bool)>| {
+    let onset = |(of, mut curve): (String, Vec<(f64, bool)>)| {
         curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         let at = curve.iter().position(|&(_, saturated)| saturated)?;
-        Some(Gap { from: curve[at.checked_sub(1)?].0, to: curve[at].0 })
+        Some(Onset { of, from: curve[at.checked_sub(1)?].0, to: curve[at].0 })
     };
-    curves.into_values().filter_map(onset).collect()
+    curves.into_iter().filter_map(onset).collect()
 }
 
 #[cfg(test)]

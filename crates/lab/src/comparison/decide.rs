@@ -31,12 +31,32 @@ pub(super) struct Work<'w> {
 /// Replications asked for at points, by what these have in common for all series.
 pub(super) type Replications = HashMap<String, usize>;
 
+/// Pairs of replications from which it is estimated how many a decision takes: fewer say too little of the difference.
+const PILOT: u64 = 10;
+
 /// What may decide something.
-enum Step {
+struct Step {
+    /// Replications that it adds.
+    price: u64,
+    /// Replications that the decision takes in all, as far as can be told.
+    whole: u64,
+    what: Addition,
+}
+
+/// What a step adds.
+enum Addition {
     /// A further value of the horizontal axis.
     Value(Box<Experiment>),
     /// So many replications at a point.
     Replications(String, usize),
+}
+
+/// How far a comparison got with its budget.
+pub(super) struct Decided {
+    /// Whether nothing is left to decide.
+    pub(super) done: bool,
+    /// Replications that would decide the rest, as far as can be told.
+    pub(super) needed: Option<u64>,
 }
 
 impl Work<'_> {
@@ -108,39 +128,44 @@ impl Work<'_> {
         Ok(Some(Measured { points, runs }))
     }
 
-    /// Adds what decides, the cheapest first, while the budget lasts; returns whether everything is decided.
+    /// Adds what decides while the budget lasts, the decision first that takes the fewest replications in all. Those of a point are
+    /// added in rounds that at most double them, since the estimate of how many it takes is only as good as the replications it is from.
     pub(super) fn decide(
         &mut self,
         experiment: &mut Experiment,
         measured: &mut Measured,
         left: &mut Budget,
         replications: &mut Replications,
-    ) -> Result<bool, RunError> {
+    ) -> Result<Decided, RunError> {
         loop {
             let comparison = self.settings.compare(experiment, &measured.points, &measured.runs);
             let mut steps = Self::values(experiment, &comparison);
             steps.extend(self.open(&comparison, measured));
-            steps.sort_by_key(|&(price, _)| price);
-            let Some((price, step)) = steps.into_iter().next() else { return Ok(true) };
-            if price > left.0 {
-                return Ok(false);
+            steps.sort_by_key(|step| step.whole);
+            if steps.is_empty() {
+                return Ok(Decided { done: true, needed: None });
             }
-            let (next, asked) = match step {
-                Step::Value(next) => (*next, replications.clone()),
-                Step::Replications(point, count) => {
+            // Differences that happen to be 0 say nothing of how many it takes.
+            let needed = steps.iter().try_fold(0u64, |sum, step| sum.checked_add(step.whole));
+            let Some(step) = steps.into_iter().find(|step| step.price <= left.0) else {
+                return Ok(Decided { done: false, needed });
+            };
+            let (next, asked) = match step.what {
+                Addition::Value(next) => (*next, replications.clone()),
+                Addition::Replications(point, count) => {
                     let mut asked = replications.clone();
                     asked.insert(point, count);
                     (experiment.clone(), asked)
                 }
             };
             // What it took counts, even if it did not suffice.
-            let Some(more) = self.measured(&next, left, &asked)? else { return Ok(false) };
+            let Some(more) = self.measured(&next, left, &asked)? else { return Ok(Decided { done: false, needed }) };
             (*experiment, *measured, *replications) = (next, more, asked);
         }
     }
 
     /// Values of the horizontal axis that would halve the intervals in which series change places.
-    fn values(experiment: &Experiment, comparison: &SeriesComparison) -> Vec<(u64, Step)> {
+    fn values(experiment: &Experiment, comparison: &SeriesComparison) -> Vec<Step> {
         let Some(along) = &comparison.along else { return Vec::new() };
         let at = comparison.points.iter().filter_map(|point| point.at.parse().ok());
         let mut xs: Vec<f64> = at.collect();
@@ -151,25 +176,25 @@ impl Work<'_> {
         let wide = comparison.crossings.iter().filter(|one| Gap { from: one.from, to: one.to }.width() > NARROW);
         let gaps = wide.filter_map(|crossing| widest(&xs, crossing.from, crossing.to));
         let values = gaps.filter_map(|gap| experiment.with_value(along, gap.middle()));
-        values
-            .map(|next| (curves * u64::from(experiment.stop().min_replications), Step::Value(Box::new(next))))
-            .collect()
+        let price = curves * u64::from(experiment.stop().min_replications);
+        values.map(|next| Step { price, whole: price, what: Addition::Value(Box::new(next)) }).collect()
     }
 
-    /// Replications that would decide open points, if differences and their variances stay what they are.
-    fn open(&self, comparison: &SeriesComparison, measured: &Measured) -> Vec<(u64, Step)> {
+    /// Replications towards what would decide open points, if differences and their variances stay what they are.
+    fn open(&self, comparison: &SeriesComparison, measured: &Measured) -> Vec<Step> {
         let open = comparison.points.iter().filter(|point| point.best.is_none() && point.contenders.len() > 1);
         let step = |point: &ComparedPoint| {
             let others = point.standings.iter().filter(|standing| {
-                standing.state == State::Measured
+                matches!(standing.state, State::Measured | State::Unsettled)
                     && standing.relation.is_none()
                     && point.contenders.contains(&standing.series)
             });
             let needed = others.filter_map(|standing| {
                 let difference = standing.difference?;
                 let (half, mean) = (difference.half_width?, difference.mean.abs());
+                // Nothing decides between series that are equal in all pairs.
                 let wanted = f64::from(difference.count) * (half / mean).powi(2) * 1.1;
-                wanted.is_finite().then(|| (wanted.ceil() as u64).max(u64::from(difference.count) + 1))
+                (half > 0.0).then(|| (wanted.ceil() as u64).max(u64::from(difference.count) + 1))
             });
             let needed = needed.max()?;
             let at = measured.points.iter().zip(&measured.runs).filter(|(candidate, _)| {
@@ -179,8 +204,15 @@ impl Work<'_> {
             });
             let at: Vec<(&Point, &PointRuns)> = at.collect();
             let label = beside(at.first()?.0, &self.settings.key);
-            let price = at.iter().map(|(_, runs)| needed.saturating_sub(runs.runs.len() as u64)).sum::<u64>();
-            (price > 0).then_some((price, Step::Replications(label, usize::try_from(needed).ok()?)))
+            let there = at.iter().map(|(_, runs)| runs.runs.len() as u64).max()?;
+            let target = needed.min((2 * there).max(PILOT));
+            let price_of = |count: u64| {
+                let lacking = at.iter().map(|(_, runs)| count.saturating_sub(runs.runs.len() as u64));
+                lacking.fold(0, u64::saturating_add)
+            };
+            let (price, whole) = (price_of(target), price_of(needed));
+            let what = Addition::Replications(label, usize::try_from(target).ok()?);
+            (price > 0).then_some(Step { price, whole, what })
         };
         open.filter_map(step).collect()
     }

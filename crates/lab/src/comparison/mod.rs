@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 use wormcast_network::short_list;
 
-use self::decide::{Measured, Work, unlimited};
+use self::decide::{Decided, Measured, Work, unlimited};
 use self::ranking::{Arena, Outcome as At};
 use self::series::{chosen, series_key};
 use crate::claim::{Claim, Order, Scope};
@@ -66,8 +66,12 @@ pub struct Decision {
     pub budget: u64,
     /// Replications that were added.
     pub spent: u64,
-    /// Whether everything is decided: a certain best at each point, and where series change places to 2%.
+    /// Whether everything is decided: a certain best at each point, unless contenders are equal in all pairs, and where series change
+    /// places to 2%.
     pub done: bool,
+    /// Replications that it would take to decide the rest, if differences and their variances stay what they are; `None` if everything is
+    /// decided, or nobody can tell.
+    pub needed: Option<u64>,
 }
 
 /// All series at one point.
@@ -86,6 +90,13 @@ pub struct ComparedPoint {
     pub reference: Option<String>,
     /// The series: as they were named, or from the best mean to the worst.
     pub standings: Vec<Standing>,
+}
+
+impl ComparedPoint {
+    /// Whether any mean here still depends on the length of its window.
+    pub fn depends_on_windows(&self) -> bool {
+        self.standings.iter().any(|standing| standing.state == State::Unsettled)
+    }
 }
 
 /// A series at a point.
@@ -109,6 +120,8 @@ pub struct Standing {
 pub enum State {
     /// It has.
     Measured,
+    /// It has, but its mean still depends on the length of the window: what is certain is so of the windows that there are.
+    Unsettled,
     /// Messages pile up: latencies have no mean.
     Saturated,
     /// Worms wait for each other for ever.
@@ -163,7 +176,7 @@ pub struct Compared {
 ///
 /// With a budget it then adds what decides, the cheapest first: values of the horizontal axis where two series change places, until
 /// these intervals are at most 2% of their upper ends, and replications where it is open which series is best; at most so many
-/// replications.
+/// replications. These are added in rounds, each of which at most doubles those of a point.
 ///
 /// # Errors
 /// If a series is not swept, or the quantity has no better side or is not measured; and as [`run_sweep`](crate::run_sweep).
@@ -199,8 +212,8 @@ pub fn compare_series(
     let mut decision = None;
     if let Some(budget) = budget {
         left = Budget(budget);
-        let done = work.decide(&mut refined, &mut measured, &mut left, &mut replications)?;
-        decision = Some(Decision { budget, spent: budget - left.0, done });
+        let Decided { done, needed } = work.decide(&mut refined, &mut measured, &mut left, &mut replications)?;
+        decision = Some(Decision { budget, spent: budget - left.0, done, needed });
     }
     let Measured { points, runs } = measured;
     let comparison = SeriesComparison { decision, ..settings.compare(&refined, &points, &runs) };
@@ -321,7 +334,8 @@ impl Settings {
             _ => {
                 let values = entry.runs.runs.iter().map(|run| self.quantity.of(run).map(|value| value * scale));
                 let values: Vec<Option<f64>> = values.collect();
-                if values.iter().any(Option::is_some) { At::Values(values) } else { At::NoResult }
+                let settled = entry.runs.outcome != Outcome::Unsettled;
+                if values.iter().any(Option::is_some) { At::Values { values, settled } } else { At::NoResult }
             }
         }
     }

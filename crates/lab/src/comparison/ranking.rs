@@ -7,8 +7,11 @@ use crate::verdict::certain_sign;
 /// What a series has at a point.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Outcome {
-    /// Values by replication; `None` where one has none, but not all of them.
-    Values(Vec<Option<f64>>),
+    /// Values by replication, `None` where one has none, but not all of them; and whether their mean does not depend on the window.
+    Values {
+        values: Vec<Option<f64>>,
+        settled: bool,
+    },
     Saturated,
     Deadlocked,
     NoResult,
@@ -16,12 +19,13 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     fn values(&self) -> Option<Vec<f64>> {
-        if let Self::Values(values) = self { Some(values.iter().copied().flatten().collect()) } else { None }
+        if let Self::Values { values, .. } = self { Some(values.iter().copied().flatten().collect()) } else { None }
     }
 
     fn state(&self) -> State {
         match self {
-            Self::Values(_) => State::Measured,
+            Self::Values { settled: true, .. } => State::Measured,
+            Self::Values { settled: false, .. } => State::Unsettled,
             Self::Saturated => State::Saturated,
             Self::Deadlocked => State::Deadlocked,
             Self::NoResult => State::NoResult,
@@ -74,15 +78,19 @@ impl Arena {
     }
 
     fn differences(&self, a: usize, b: usize) -> Option<Vec<f64>> {
-        let (Outcome::Values(a), Outcome::Values(b)) = (&self.outcomes[a], &self.outcomes[b]) else { return None };
+        let (Outcome::Values { values: a, .. }, Outcome::Values { values: b, .. }) =
+            (&self.outcomes[a], &self.outcomes[b])
+        else {
+            return None;
+        };
         Some(a.iter().zip(b).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect())
     }
 
     /// How one series certainly is to another one. One that carries the load is better than one that does not.
     fn relation(&self, a: usize, b: usize) -> Option<Relation> {
         match (&self.outcomes[a], &self.outcomes[b]) {
-            (Outcome::Values(_), Outcome::Saturated | Outcome::Deadlocked) => Some(Relation::Better),
-            (Outcome::Saturated | Outcome::Deadlocked, Outcome::Values(_)) => Some(Relation::Worse),
+            (Outcome::Values { .. }, Outcome::Saturated | Outcome::Deadlocked) => Some(Relation::Better),
+            (Outcome::Saturated | Outcome::Deadlocked, Outcome::Values { .. }) => Some(Relation::Worse),
             _ => {
                 let higher = certain_sign(&self.differences(a, b)?, self.confidence)? > 0.0;
                 Some(if higher == self.higher_is_better { Relation::Better } else { Relation::Worse })

@@ -75,6 +75,9 @@ pub(crate) fn chart(compared: &Compared) -> Result<Chart, PlotError> {
     if chart.marks().any(|mark| mark.open) {
         chart.notes.push("open markers: not certainly different".to_owned());
     }
+    if comparison.points.iter().any(ComparedPoint::depends_on_windows) {
+        chart.notes.push("not all means are settled: some depend on the window".to_owned());
+    }
     chart.notes.push("band: who is certainly the best; on grey: who may be".to_owned());
     match places[..] {
         [only] if chart.curves.len() > 1 => {
@@ -94,10 +97,10 @@ fn height(point: &ComparedPoint, standing: &Standing) -> Option<(Height, bool)> 
         State::Saturated => Some((Height::Saturated, false)),
         State::Deadlocked => Some((Height::Deadlocked, false)),
         State::NoResult => None,
-        State::Measured if point.reference.as_ref() == Some(&standing.series) => {
+        State::Measured | State::Unsettled if point.reference.as_ref() == Some(&standing.series) => {
             Some((Height::Value(0.0, None), false))
         }
-        State::Measured => {
+        State::Measured | State::Unsettled => {
             let difference = standing.difference?;
             Some((Height::Value(difference.mean, difference.half_width), standing.relation.is_none()))
         }

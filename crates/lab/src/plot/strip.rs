@@ -20,6 +20,15 @@ enum Sign {
     Deadlocked(f64),
 }
 
+impl Sign {
+    /// Where it begins.
+    fn from(&self) -> f64 {
+        match *self {
+            Self::Begins(from, _) | Self::Saturated(from, _) | Self::First(from) | Self::Deadlocked(from) => from,
+        }
+    }
+}
+
 /// The lanes of the curves that have something to show there.
 pub(crate) struct Strip {
     lanes: Vec<(usize, Vec<Sign>)>,
@@ -74,9 +83,11 @@ impl Strip {
             canvas.text(SATURATED, at, NOTE, Align::Right, GREY)?;
         }
         let inside = |x: f64| frame.left_of(x).clamp(frame.left, frame.right);
+        // The axis ends where no curve has anything new to say: what lies beyond is not drawn at its end.
+        let beyond = |x: f64| frame.left_of(x) > frame.right + 0.5;
         for (lane, (curve, signs)) in self.lanes.iter().enumerate() {
             let (look, y) = (look(*curve), top + (lane as f64 + 0.5) * pitch);
-            for sign in signs {
+            for sign in signs.iter().filter(|sign| !beyond(sign.from())) {
                 match *sign {
                     Sign::Begins(from, to) => canvas.line(&[(inside(from), y), (inside(to), y)], look.colour, 1.2)?,
                     Sign::Saturated(from, to) => {
@@ -110,7 +121,7 @@ fn signs(curve: &Curve, across: &Across) -> Vec<Sign> {
         rest = others;
         match (mark.y, across) {
             (Height::Value(..), _) => {}
-            (Height::Deadlocked, _) => signs.push(Sign::Deadlocked(mark.x)),
+            (Height::Deadlocked, _) => signs.extend(equal.iter().map(|mark| Sign::Deadlocked(mark.x))),
             (Height::Saturated, Across::Set { .. }) => {
                 signs.extend(before.map(|before| Sign::Begins(before, mark.x)));
                 signs.push(Sign::Saturated(mark.x, (!rest.is_empty()).then_some(last.x)));
@@ -160,7 +171,7 @@ mod tests {
                 Sign::First(5.0)
             ]
         );
-        assert_eq!(lane(&[V, D, D], &set), [Sign::Deadlocked(2.0)]);
+        assert_eq!(lane(&[V, D, D], &set), [Sign::Deadlocked(2.0), Sign::Deadlocked(3.0)]);
     }
 
     #[test]

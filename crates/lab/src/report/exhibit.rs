@@ -146,7 +146,11 @@ pub(super) fn figures(name: &str, experiment: &Experiment, findings: &Findings) 
 /// What is behind the plots: the numbers, the command, the file.
 fn behind(name: &str, experiment: &Experiment, findings: &Findings, command: &str) -> Vec<Block> {
     let numbers = experiment.shown().into_iter().map(|quantity| Block::Details {
-        summary: format!("{}: the numbers", experiment.shown_as(quantity)),
+        summary: {
+            let marked = quantity.is_latency() && findings.summaries.iter().any(|summary| summary.trend);
+            let mark = if marked { format!(" ({}: depends on the window)", ranking::UNSETTLED) } else { String::new() };
+            format!("{}: the numbers{mark}", experiment.shown_as(quantity))
+        },
         block: Box::new(Block::Table(results::table(experiment, quantity, &findings.summaries))),
         shown: Shown::Printed,
     });

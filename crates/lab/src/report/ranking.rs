@@ -17,6 +17,9 @@ pub(super) fn blocks(experiment: &Experiment, findings: &Findings) -> Vec<Block>
                 "Which is best, by {what}: differences are from the best mean, over runs with the same random numbers, with \
                  {confidence:.3}% confidence each."
             )));
+            if comparison.points.iter().any(ComparedPoint::depends_on_windows) {
+                blocks.push(Block::Text(format!("{UNSETTLED}: the mean still depends on the window; what is certain is so of the windows that there are.")));
+            }
             let changes: Vec<String> = comparison.crossings.iter().map(ToString::to_string).collect();
             if !changes.is_empty() {
                 blocks.push(Block::List(changes));
@@ -48,7 +51,9 @@ fn table(comparison: &SeriesComparison) -> Table {
 fn best(point: &ComparedPoint) -> String {
     let value = |name: &str| {
         let standing = point.standings.iter().find(|standing| standing.series == name);
-        standing.and_then(|standing| standing.value).map_or_else(String::new, |value| format!(": {}", value.text()))
+        standing.map_or_else(String::new, |standing| {
+            standing.value.map_or_else(String::new, |value| format!(": {}{}", value.text(), mark(standing)))
+        })
     };
     match (&point.best, &point.contenders[..]) {
         (Some(best), _) => format!("{best}{}", value(best)),
@@ -60,10 +65,10 @@ fn best(point: &ComparedPoint) -> String {
 /// The others by their differences, then those without a value.
 fn others(point: &ComparedPoint) -> String {
     let mut parts = Vec::new();
-    for Standing { series, difference, .. } in &point.standings {
+    for standing @ Standing { series, difference, .. } in &point.standings {
         if let Some(difference) = difference {
             let open = if point.contenders.contains(series) { " (open)" } else { "" };
-            parts.push(format!("{series} {}{open}", signed(difference)));
+            parts.push(format!("{series} {}{}{open}", signed(difference), mark(standing)));
         }
     }
     for (state, word) in
@@ -80,6 +85,13 @@ fn others(point: &ComparedPoint) -> String {
         }
     }
     parts.join("; ")
+}
+
+/// What marks a value that still depends on the window.
+pub(super) const UNSETTLED: &str = "†";
+
+fn mark(standing: &Standing) -> &'static str {
+    if standing.state == State::Unsettled { UNSETTLED } else { "" }
 }
 
 fn signed(difference: &Estimate) -> String {

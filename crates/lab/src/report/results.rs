@@ -1,5 +1,6 @@
 //! Results as tables.
 
+use super::ranking::UNSETTLED;
 use super::{Cell, Table};
 use crate::experiment::Experiment;
 use crate::figure::Figure;
@@ -58,7 +59,10 @@ fn value(experiment: &Experiment, quantity: Quantity, summary: &PointSummary) ->
         _ => 1.0,
     };
     match (summary.quantity(quantity), summary.outcome) {
-        (Some((mean, half_width)), _) => with_interval(mean * scale, half_width.map(|half| half * scale)),
+        (Some((mean, half_width)), _) => {
+            let mark = if quantity.is_latency() && summary.trend { UNSETTLED } else { "" };
+            with_interval(mean * scale, half_width.map(|half| half * scale)) + mark
+        }
         (None, Outcome::Saturated) => "saturated".to_owned(),
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),
         (None, _) => String::new(),

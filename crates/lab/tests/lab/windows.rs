@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 
 use wormcast_lab::{
-    Experiment, Findings, Outcome, Override, Stop, Store, compare_series, refine_sweep, run_sweep, stored_sweep,
+    Experiment, Findings, Onset, Outcome, Override, State, Stop, Store, compare_series, refine_sweep, run_sweep,
+    stored_sweep,
 };
 
 /// A small mesh, which carries about half a message a node and microsecond.
@@ -86,6 +87,7 @@ fn refinement_finds_where_a_series_becomes_saturated_within_its_budget() {
     let first = loads.iter().position(|&(_, saturated)| saturated).unwrap();
     let (below, above) = (loads[first - 1].0, loads[first].0);
     assert!((above - below) / above <= 0.02 && (0.4..0.7).contains(&above), "{loads:?}");
+    assert_eq!(refined.onsets, [Onset { of: String::new(), from: below, to: above }]);
 
     let mut store = Store::in_memory().unwrap();
     let short = refine_sweep(&experiment, 7, jobs(), &mut store, &mut ()).unwrap();
@@ -107,6 +109,7 @@ fn a_comparison_decides_within_its_budget() {
     let after = compared(Some(3000));
     let decision = after.decision.unwrap();
     assert!(decision.spent <= 3000);
+    assert_eq!(decision.done, decision.needed.is_none(), "{decision:?}");
     if decision.done {
         assert!(after.points.iter().all(|point| point.best.is_some() || point.contenders.len() < 2));
         assert!(after.crossings.iter().all(|crossing| crossing.to - crossing.from <= 0.02 * crossing.to));
@@ -120,4 +123,38 @@ fn a_comparison_decides_within_its_budget() {
         experiment.stop(),
         &Stop { min_replications: 5, max_replications: Some(40), relative_half_width: 0.2, ..Stop::default() }
     );
+}
+
+#[test]
+fn a_few_pairs_that_happen_to_agree_do_not_end_a_decision() {
+    // Of three pairs the mean difference is close to 0 now and then, and would ask for millions of them.
+    let text = "[sweep]\nalgorithm = ['dual-path', 'column-path']\ntraffic.arrivals.rate = [0.25]";
+    for seed in 0..12 {
+        let set = |given: &str| Override::set(given).unwrap();
+        let overrides = [
+            set(&format!("seed={seed}")),
+            set("stop={ min_replications = 3, max_replications = 3, relative_half_width = 0.5 }"),
+        ];
+        let experiment = Experiment::parse("mesh.toml", &format!("{MESH}{text}\n"), &overrides).unwrap();
+        let mut store = Store::in_memory().unwrap();
+        let compared = compare_series(&experiment, &[], None, Some(600), jobs(), &mut store, &mut ()).unwrap();
+        let decision = compared.comparison.decision.unwrap();
+        assert!(decision.done || decision.spent > 150, "seed {seed}: {decision:?}");
+        assert!(decision.spent <= 600);
+    }
+}
+
+#[test]
+fn a_comparison_says_which_means_depend_on_the_window() {
+    let experiment =
+        experiment("[sweep]\nalgorithm = ['dual-path', 'column-path']\ntraffic.arrivals.rate = [0.02, 0.47]");
+    let mut store = Store::in_memory().unwrap();
+    let compared = compare_series(&experiment, &[], None, None, jobs(), &mut store, &mut ()).unwrap().comparison;
+    let state = |point: usize, series: &str| {
+        let standing = compared.points[point].standings.iter().find(|standing| standing.series == series).unwrap();
+        (standing.state, standing.value.is_some())
+    };
+    assert_eq!(state(0, "dual-path"), (State::Measured, true));
+    assert_eq!(state(1, "dual-path"), (State::Unsettled, true));
+    assert_eq!(compared.points.iter().map(|point| point.depends_on_windows()).collect::<Vec<_>>(), [false, true]);
 }

@@ -114,6 +114,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
 
 /// Says what a refinement has found.
 fn told(refined: &RefinedSweep, out: &mut dyn Write) -> Result<(), Failure> {
+    for onset in &refined.onsets {
+        writeln!(out, "{onset}")?;
+    }
     for crossing in &refined.crossings {
         writeln!(out, "{crossing}")?;
     }
@@ -185,6 +188,9 @@ fn publish(
         let point: Vec<String> = summary.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
         let label = if point.is_empty() { String::new() } else { format!("{}: ", point.join(" ")) };
         writeln!(out, "  {label}{}", describe(summary, plotted, experiment.unit()))?;
+    }
+    if summaries.iter().any(|summary| summary.outcome == Outcome::Unsettled) {
+        writeln!(out, "{UNSETTLED}")?;
     }
     for verdict in verdicts {
         writeln!(out, "claim {}: {}", verdict.claim, verdict.verdict)?;
@@ -274,16 +280,19 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
     }
 }
 
-/// What it would take that the mean does not depend on the window any more.
+/// How long the window is, and how long it would have to be at least.
 fn unsettled(summary: &PointSummary) -> String {
     let window = summary.window;
     let needed = summary.needed.map_or_else(String::new, |needed| {
         let factor = (needed as f64 / window.max(1) as f64).log2().ceil().exp2();
-        let messages = window.saturating_mul(factor as u64);
-        format!("; {messages} or more would be needed: set `run.messages`, or raise `stop.max_replications`")
+        format!(" of {} or more", window.saturating_mul(factor as u64))
     });
-    format!(", the mean depends on the window of {window} messages{needed}")
+    format!(", unsettled: {window}{needed} messages")
 }
+
+/// What unsettled means, once for all points.
+const UNSETTLED: &str = "Unsettled: the mean still depends on the length of the window. Longer runs settle it: set `run.messages` to the number that \
+                         is named, or raise `stop.max_replications`.";
 
 /// A number without decimals that say nothing.
 fn short(number: f64) -> String {

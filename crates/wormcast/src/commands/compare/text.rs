@@ -30,7 +30,8 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
         if let Some([first, _]) = duel {
             let winner = point.best.as_deref().unwrap_or(if nobodys(point) { "nobody" } else { "open" });
             let lead = if place.is_empty() { String::new() } else { format!("{place:<column$}  ") };
-            writeln!(out, "  {lead}{winner:<width$}  {}", two(point, first, unit))?;
+            let mark = if point.depends_on_windows() { " *" } else { "" };
+            writeln!(out, "  {lead}{winner:<width$}  {}{mark}", two(point, first, unit))?;
         } else {
             if !place.is_empty() {
                 writeln!(out, "{place}")?;
@@ -44,8 +45,21 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
         writeln!(out, "{crossing}")?;
     }
     summary(comparison, out)?;
-    if let Some(Decision { budget, spent, done }) = comparison.decision {
-        let outcome = if done { "everything is decided" } else { "more would be needed to decide the rest" };
+    if points.iter().any(ComparedPoint::depends_on_windows) {
+        writeln!(
+            out,
+            "* the mean depends on the window (see what `wormcast sweep` says): what is certain is so of these windows"
+        )?;
+    }
+    if let Some(Decision { budget, spent, done, needed }) = comparison.decision {
+        let outcome = match needed {
+            _ if done && points.iter().any(|point| point.best.is_none() && !nobodys(point)) => {
+                "everything is decided that more of them can decide".to_owned()
+            }
+            _ if done => "everything is decided".to_owned(),
+            Some(needed) => format!("about {needed} more would decide the rest, if differences stay what they are"),
+            None => "more would be needed to decide the rest".to_owned(),
+        };
         writeln!(out, "Added {spent} of {budget} replications: {outcome}")?;
     }
     Ok(())
@@ -82,14 +96,15 @@ fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
         (State::Saturated, _) => "saturated",
         (State::Deadlocked, _) => "deadlocked",
         (State::NoResult, _) => "no result",
-        (State::Measured, _) if point.best.as_ref() == Some(series) => "best",
-        (State::Measured, Some(Relation::Worse)) => "worse",
-        (State::Measured, Some(Relation::Better)) => "better",
-        (State::Measured, None) if !point.contenders.contains(series) => "not best",
-        (State::Measured, None) if favourite(point) == Some(series) => "may be best",
-        (State::Measured, None) => "open",
+        _ if point.best.as_ref() == Some(series) => "best",
+        (_, Some(Relation::Worse)) => "worse",
+        (_, Some(Relation::Better)) => "better",
+        (_, None) if !point.contenders.contains(series) => "not best",
+        (_, None) if favourite(point) == Some(series) => "may be best",
+        (_, None) => "open",
     };
-    let value = value.map_or_else(String::new, |value| value.text());
+    let mark = if *state == State::Unsettled { " *" } else { "" };
+    let value = value.map_or_else(String::new, |value| format!("{}{mark}", value.text()));
     let difference = difference.map_or_else(String::new, |difference| signed(&difference, ""));
     format!("{series:<width$}  {word:<11}  {value:<16}  {difference}").trim_end().to_owned()
 }
@@ -105,6 +120,11 @@ fn signed(difference: &Estimate, unit: &str) -> String {
 /// How the first of two series is to the other, whichever of them the point's difference is from.
 fn two(point: &ComparedPoint, first: &str, unit: &str) -> String {
     let [a, b] = &point.standings[..] else { return String::new() };
+    let equal =
+        |difference: &Estimate| difference.count > 1 && difference.mean == 0.0 && difference.half_width == Some(0.0);
+    if let Some(difference) = [a, b].into_iter().find_map(|standing| standing.difference.filter(equal)) {
+        return format!("equal in all {} pairs", difference.count);
+    }
     for Standing { series, difference, .. } in [a, b] {
         if let Some(difference) = difference {
             let mean = if series == first { difference.mean } else { -difference.mean };
@@ -116,7 +136,7 @@ fn two(point: &ComparedPoint, first: &str, unit: &str) -> String {
         (State::Deadlocked, State::Deadlocked) => "both deadlock".to_owned(),
         _ => {
             let said = [a, b].map(|standing| match standing.state {
-                State::Measured => None,
+                State::Measured | State::Unsettled => None,
                 State::Saturated => Some(format!("{} is saturated", standing.series)),
                 State::Deadlocked => Some(format!("{} deadlocks", standing.series)),
                 State::NoResult => Some(format!("{} has no result", standing.series)),
