@@ -10,7 +10,7 @@ mod bytes {
     pub(super) const GRID_CHANNEL: u64 = 12;
     pub(super) const GRID_ROUTER: u64 = 4;
     /// A link of a graph: with the set that keeps those that are drawn at random different.
-    pub(super) const RANDOM_LINK: u64 = 100;
+    pub(super) const RANDOM_LINK: u64 = 80;
     pub(super) const LINK: u64 = 48;
     pub(super) const GRAPH_ROUTER: u64 = 32;
     pub(super) const BMIN_LINK: u64 = 100;

@@ -1,5 +1,6 @@
 //! Figures that describe a network: degrees and distances.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::ids::RouterId;
@@ -72,7 +73,7 @@ impl Network {
     /// Distances between routers; in unidirectional multistage networks from those at which nodes inject to those at which they consume.
     ///
     /// Grids have closed forms, O(sum of extents); other networks take a breadth-first search from every router, 512 of them at once where
-    /// ways are short: O(routers x channels), divided by up to 60. From a product of 2^36 on, only whether they are connected, O(channels).
+    /// ways are short: O(routers x channels), divided by up to 60 there. From a product of 2^36 on, only whether they are connected, O(channels).
     pub fn distances(&self) -> Distances {
         match self.shape() {
             Shape::Mesh(grid) | Shape::Torus(grid) | Shape::Hypercube(grid) => {
@@ -100,48 +101,44 @@ impl Network {
     }
 
     fn searched_distances(&self) -> Distances {
+        /// Ways up to which searching together pays: then searches meet often enough.
+        const SHORT: u32 = 64;
         let apart = Distances { connected: false, diameter: None, average: None };
         let routers = self.routers();
         if routers == 0 {
             return apart;
         }
         // One search says whether everyone is reached, and bounds the distances.
-        let mut first = Searches::<1>::new(self);
-        let one = first.search(0..1);
+        let mut alone = Search { network: self, distance: vec![u32::MAX; routers], queue: VecDeque::new() };
+        let first = alone.run(RouterId::new(0));
         let too_many = routers as u64 * self.channels() as u64 > MOST_SEARCHED;
-        if one.routers < routers as u64 || too_many {
-            return Distances { connected: one.routers == routers as u64, ..apart };
+        if first.routers < routers as u64 || too_many {
+            return Distances { connected: first.routers == routers as u64, ..apart };
         }
-        // Searches share the work of a router where they meet, and they meet the more the shorter ways are.
-        let found = if one.longest <= 64 { self.search_from_all::<8>() } else { self.search_from_all::<1>() };
+        let mut all = Reached::default();
+        if first.longest <= SHORT {
+            let mut together = Searches::new(self);
+            for start in (0..routers).step_by(TOGETHER) {
+                step("searching distances", "routers", start, routers);
+                all.add(together.run(start..routers.min(start + TOGETHER)));
+            }
+        } else {
+            for source in self.router_ids() {
+                step("searching distances", "routers", source.index(), routers);
+                all.add(alone.run(source));
+            }
+        }
         let pairs = routers as u64 * (routers as u64 - 1);
-        if found.routers < pairs + routers as u64 {
+        if all.routers < pairs + routers as u64 {
             return apart;
         }
-        let average = (pairs > 0).then(|| found.total as f64 / pairs as f64);
-        Distances { connected: true, diameter: Some(found.longest), average }
-    }
-
-    /// Searches from every router, 64 times `WORDS` at once.
-    fn search_from_all<const WORDS: usize>(&self) -> Reached {
-        let routers = self.routers();
-        let mut searches = Searches::<WORDS>::new(self);
-        let mut all = Reached::default();
-        for start in (0..routers).step_by(64 * WORDS) {
-            step("searching distances", "routers", start, routers);
-            let found = searches.search(start..routers.min(start + 64 * WORDS));
-            all = Reached {
-                routers: all.routers + found.routers,
-                total: all.total + found.total,
-                longest: all.longest.max(found.longest),
-            };
-        }
-        all
+        let average = (pairs > 0).then(|| all.total as f64 / pairs as f64);
+        Distances { connected: true, diameter: Some(all.longest), average }
     }
 }
 
 /// What searches have found.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
 struct Reached {
     /// Routers that were reached, those of the start included, added up over searches.
     routers: u64,
@@ -150,9 +147,48 @@ struct Reached {
     longest: u32,
 }
 
-/// Breadth-first searches from 64 times `WORDS` routers at once: a bit for each. Two searches that come to a router at the same distance
-/// follow its channels together.
-struct Searches<'n, const WORDS: usize> {
+impl Reached {
+    fn add(&mut self, other: Self) {
+        self.routers += other.routers;
+        self.total += other.total;
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// Breadth-first searches from one router after the other.
+struct Search<'n> {
+    network: &'n Network,
+    distance: Vec<u32>,
+    queue: VecDeque<RouterId>,
+}
+
+impl Search<'_> {
+    fn run(&mut self, source: RouterId) -> Reached {
+        let Self { network, distance, queue } = self;
+        distance.fill(u32::MAX);
+        distance[source.index()] = 0;
+        queue.push_back(source);
+        let mut found = Reached::default();
+        while let Some(router) = queue.pop_front() {
+            let hops = distance[router.index()];
+            found.add(Reached { routers: 1, total: u64::from(hops), longest: hops });
+            for next in network.outputs(router).map(|channel| network.to(channel)) {
+                if distance[next.index()] == u32::MAX {
+                    distance[next.index()] = hops + 1;
+                    queue.push_back(next);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// How many searches go together, and the words of a bit for each.
+const TOGETHER: usize = 512;
+const WORDS: usize = TOGETHER / 64;
+
+/// Breadth-first searches from many routers at once. Those that come to a router at the same distance follow its channels together.
+struct Searches<'n> {
     network: &'n Network,
     /// By router: which searches have been there, ...
     seen: Vec<[u64; WORDS]>,
@@ -164,14 +200,14 @@ struct Searches<'n, const WORDS: usize> {
     coming: Vec<RouterId>,
 }
 
-impl<'n, const WORDS: usize> Searches<'n, WORDS> {
+impl<'n> Searches<'n> {
     fn new(network: &'n Network) -> Self {
         let none = || vec![[0; WORDS]; network.routers()];
         Self { network, seen: none(), here: none(), next: none(), active: Vec::new(), coming: Vec::new() }
     }
 
-    /// Searches from these routers, at most 64 times `WORDS`.
-    fn search(&mut self, sources: Range<usize>) -> Reached {
+    /// Searches from these routers, at most [`TOGETHER`].
+    fn run(&mut self, sources: Range<usize>) -> Reached {
         self.seen.fill([0; WORDS]);
         let mut found = Reached { routers: sources.len() as u64, ..Reached::default() };
         for (bit, router) in sources.enumerate() {
@@ -218,7 +254,6 @@ impl<'n, const WORDS: usize> Searches<'n, WORDS> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
     use std::ops::ControlFlow;
     use std::rc::Rc;
 
@@ -264,7 +299,14 @@ mod tests {
         ] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             assert_eq!(network.searched_distances(), naive(&network), "{spec}");
-            assert_eq!(network.search_from_all::<1>().total, network.search_from_all::<8>().total, "{spec}");
+            let (mut alone, mut together) = (Reached::default(), Reached::default());
+            let mut search = Search { network: &network, distance: vec![0; network.routers()], queue: VecDeque::new() };
+            network.router_ids().for_each(|source| alone.add(search.run(source)));
+            let mut searches = Searches::new(&network);
+            (0..network.routers()).step_by(TOGETHER).for_each(|start| {
+                together.add(searches.run(start..network.routers().min(start + TOGETHER)));
+            });
+            assert_eq!(alone, together, "{spec}");
         }
         let apart = Network::from_links("apart", 5, &[(0, 1), (2, 3), (3, 4)]);
         assert_eq!(apart.searched_distances(), naive(&apart));
