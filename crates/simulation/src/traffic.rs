@@ -24,7 +24,8 @@ const MAX_SUCCESSES: u32 = 1 << 16;
 #[derive(Clone)]
 pub(crate) enum CheckedTraffic {
     Random(Arc<RandomTraffic>),
-    Trace(Arc<[TraceMessage]>),
+    /// And of which nodes of its lists nobody hears.
+    Trace(Arc<[TraceMessage]>, Option<String>),
 }
 
 /// Traffic from distributions.
@@ -68,7 +69,7 @@ impl CheckedTraffic {
     /// Whether the messages come to an end.
     pub(crate) fn ends(&self) -> bool {
         match self {
-            Self::Trace(_) => true,
+            Self::Trace(..) => true,
             Self::Random(random) => matches!(random.arrivals, CheckedArrivals::Burst { interval: None, .. }),
         }
     }
@@ -97,7 +98,7 @@ impl CheckedTraffic {
                 };
                 (random.length.flits(random.length.range().most, random.flit_bytes), destinations)
             }
-            Self::Trace(messages) => messages.iter().fold((0, 0), |(length, destinations), message| {
+            Self::Trace(messages, _) => messages.iter().fold((0, 0), |(length, destinations), message| {
                 (length.max(message.length), destinations.max(message.destinations.len() as u32))
             }),
         }
@@ -120,8 +121,9 @@ impl CheckedTraffic {
                 return Err(error(key, "a trace replaces random traffic: remove this or `traffic.trace`"));
             }
             let text = read_text(path, "the trace", MAX_FILE_BYTES).map_err(|e| error("trace", e.to_string()))?;
-            let messages = trace::parse(input_name(path), &text, network).map_err(|problem| error("trace", problem))?;
-            return Ok(Self::Trace(messages.into()));
+            let (messages, warning) =
+                trace::parse(input_name(path), &text, network).map_err(|problem| error("trace", problem))?;
+            return Ok(Self::Trace(messages.into(), warning));
         }
         let Some(arrivals) = &traffic.arrivals else {
             return Err(error(

@@ -34,7 +34,7 @@ impl MessageSource {
     pub(crate) fn new(traffic: &CheckedTraffic, nodes: usize, seed: u64) -> Self {
         match traffic {
             CheckedTraffic::Random(random) => Self::Random(Generator::new(random.clone(), nodes, seed)),
-            CheckedTraffic::Trace(messages) => Self::Trace(messages.clone(), 0),
+            CheckedTraffic::Trace(messages, _) => Self::Trace(messages.clone(), 0),
         }
     }
 

@@ -176,7 +176,9 @@ fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> 
     let (count, percent) = (analysis.all_prohibited, 100.0 * fraction);
     write_figure(out, "turns", turns)?;
     write_figure(out, "prohibited turns", format_args!("{count} ({percent:.1}%)"))?;
-    write_figure(out, "irreducible", analysis.irreducible.map_or("not checked: too many turns", yes_or_no))?;
+    let unknown =
+        if analysis.irreducible_interrupted { "not checked: interrupted" } else { "not checked: too many turns" };
+    write_figure(out, "irreducible", analysis.irreducible.map_or(unknown, yes_or_no))?;
     if !prohibited.is_empty() {
         writeln!(out, "  Prohibited, both ways:")?;
     }
