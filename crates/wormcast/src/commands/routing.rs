@@ -404,8 +404,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     match (&arguments.numbering, numbering) {
         (None, _) => Ok(()),
         (Some(file), Some(numbering)) => write_numbering(&network, &numbering, file, out),
-        (Some(file), None) => Err(Failure::failed(format!(
-            "`{file}` was not written: a numbering proves that unicasts cannot deadlock, and there is none here"
-        ))),
+        (Some(file), None) => {
+            let why = if analysis.deadlock_free {
+                "worms here deliver on their way or branch, and that they cannot deadlock takes more than a numbering"
+            } else {
+                "a numbering proves that unicasts cannot deadlock, and there is none here"
+            };
+            Err(Failure::failed(format!("`{file}` was not written: {why}")))
+        }
     }
 }

@@ -4,6 +4,7 @@ mod batch;
 mod compare;
 mod documents;
 mod experiment;
+mod files;
 mod folder;
 mod interruption;
 mod long;

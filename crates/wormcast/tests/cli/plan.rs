@@ -11,6 +11,22 @@ fn on_mesh<'a>(algorithm: &'a str, source: &'a str, destinations: &'a str) -> Ve
 }
 
 #[test]
+fn options_without_effect_are_told() {
+    let plan = ["plan", "--topology", "mesh:4x4", "--source", "0", "--destinations", "5;10", "--seed", "1"];
+    let said = |more: &[&str]| {
+        let outcome = wormcast(&[&plan[..], more].concat());
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        outcome.stderr
+    };
+    assert_eq!(
+        said(&["--algorithm", "dual-path", "--flit-bits", "8"]),
+        "warning: `--seed` makes no difference: `dual-path` makes no random choices\n\
+         warning: `--flit-bits` makes no difference: no header of `dual-path` encodes destinations\n"
+    );
+    assert_eq!(said(&["--algorithm", "dstm-tarjan"]), "");
+}
+
+#[test]
 fn json_is_as_documented() {
     let arguments = [on_mesh("pure-negative-first", "28", "33;41"), vec!["--format", "json"]].concat();
     assert_eq!(

@@ -187,13 +187,19 @@ fn malformed(error: &serde_json::Error) -> Failure {
     let not_json = error.is_syntax() || error.is_eof();
     // In the words of whoever wrote the request, which has fields.
     let (problem, meant) = plain_words(problem);
-    let problem = problem.replace(" setting `", " field `");
+    let problem =
+        problem.replace(" setting `", " field `").replace("a table", "an object").replace("a list", "an array");
+    // Of nothing at all, there is no column.
+    let place = if column == 0 { String::new() } else { format!(" at column {column}") };
+    // It belongs to what was found, not to the list of names behind it.
+    let names = [": expected one of ", ", expected one of "].iter().find_map(|list| problem.find(list));
+    let (problem, names) = problem.split_at(names.unwrap_or(problem.len()));
     let end = match meant {
         _ if not_json => format!("; expected a JSON object, as in `{EXAMPLE}`"),
         Some(meant) => format!("; {meant}"),
         None => String::new(),
     };
-    Failure::BadInput(format!("{problem} at column {column}{end}"))
+    Failure::BadInput(format!("{problem}{place}{names}{end}"))
 }
 
 /// Networks and algorithms made so far.

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::super::output::is_output;
 use super::super::{write_figure, yes_or_no};
 use super::report::{Analysis, ClosedBy, Exported, Held, Load, LoadedChannel, SHOWN, Tables};
 use crate::failure::Failure;
@@ -66,7 +67,8 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
     }
     write_turns(out, analysis)?;
     if let Some(Exported { file, entries, detours, average_distance }) = &analysis.exported {
-        write_figure(out, "tables", format_args!("{entries} entries in {file}"))?;
+        let place = if is_output(file) { "standard output" } else { file };
+        write_figure(out, "tables", format_args!("{entries} entries in {place}"))?;
         if let Some(average) = average_distance {
             write_figure(out, "their distance", format_args!("{average:.3} on average"))?;
         }

@@ -112,6 +112,15 @@ pub(super) fn check_outputs(
             format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
         return Err(Failure::BadInput(message));
     }
+    let picture = arguments.waits.as_ref().filter(|path| {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+        ["png", "pdf", "jpg", "jpeg", "gif", "html"].contains(&ending.as_str())
+    });
+    if let Some(path) = picture {
+        let path = path.display();
+        let message = format!("`--waits` draws no `{path}`: expected a name that ends in `.svg`, `.dot` or `.json`");
+        return Err(Failure::BadInput(message));
+    }
     let files = outputs.iter().fold(Files::default(), |files, (option, path)| files.writes(option, path.as_deref()));
     let read = files.reads_experiment(arguments.experiment.file(), experiment, std::slice::from_ref(point));
     let data_on_output = read.check()?;
