@@ -40,6 +40,9 @@ pub(crate) fn with_negative_numbers(
     all
 }
 
+/// The most values of an argument that are listed where one of them is meant.
+const SHORT: usize = 8;
+
 /// What is wrong with the value of an argument, in plain words: what was meant, or else a short list of what is possible. `None` if
 /// something else is wrong.
 pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
@@ -59,9 +62,13 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
             };
             // What is merely as long is not meant.
             let near = !did_you_mean(value, names()).is_empty();
-            Some(match text(ContextKind::SuggestedValue).filter(|_| near) {
+            Some(match text(ContextKind::SuggestedValue).filter(|meant| near || meant.starts_with(value)) {
                 _ if value.is_empty() => {
                     format!("a value is required for '{argument}' but none was supplied{expected}")
+                }
+                // A short list tells what else there is.
+                Some(meant) if valid.len() <= SHORT => {
+                    format!("invalid value '{value}' for '{argument}'{expected}; did you mean '{meant}'?")
                 }
                 Some(meant) => format!("invalid value '{value}' for '{argument}'; did you mean '{meant}'?"),
                 None => format!("invalid value '{value}' for '{argument}'{expected}"),
