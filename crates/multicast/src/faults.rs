@@ -63,7 +63,8 @@ pub enum FaultError {
     },
     /// Two routers that no further link joins.
     #[error(
-        "`{text}`: `{network}` has no {further}link between routers {from} and {to}; router {from} is joined to {neighbours}"
+        "`{text}`: `{network}` has no {further}link between routers {} and {}; router {} is joined to {neighbours}",
+        .ends[0], .ends[1], .ends[0]
     )]
     NoLink {
         /// The text.
@@ -72,10 +73,8 @@ pub enum FaultError {
         network: String,
         /// `further `, if there is one that has failed already.
         further: &'static str,
-        /// One end.
-        from: String,
-        /// The other.
-        to: String,
+        /// Both ends.
+        ends: Box<[String; 2]>,
         /// The routers that are joined to the first.
         neighbours: String,
     },
@@ -153,8 +152,7 @@ impl Faults {
                     text: text.to_owned(),
                     network: network.name().to_owned(),
                     further: if network.outputs(from).any(|link| joins(&link)) { "further " } else { "" },
-                    from: name(from),
-                    to: name(to),
+                    ends: Box::new([name(from), name(to)]),
                     neighbours: neighbours.join(", "),
                 })
             }

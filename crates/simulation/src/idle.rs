@@ -21,7 +21,7 @@ impl Scenario {
     /// many more there are.
     pub fn trace_warning(&self) -> Option<&str> {
         match &self.traffic {
-            CheckedTraffic::Trace(_, warning) => warning.as_deref(),
+            CheckedTraffic::Trace(trace) => trace.warning.as_deref(),
             CheckedTraffic::Random(_) => None,
         }
     }

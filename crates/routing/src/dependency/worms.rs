@@ -123,7 +123,9 @@ mod tests {
         let free = |whole_worms, separate| {
             let mut dependencies = Dependencies::new(&line);
             dependencies.add_worms(|worms| {
-                trees.iter().for_each(|tree| worms.tree(tree, Branching { whole_worms, separate }));
+                for tree in &trees {
+                    worms.tree(tree, Branching { whole_worms, separate });
+                }
             });
             dependencies.deadlock(4).is_none()
         };

@@ -14,6 +14,7 @@ mod pictures;
 mod plan;
 mod reproduce;
 mod routing;
+mod routing_input;
 mod schema;
 mod shared;
 mod simulate;
