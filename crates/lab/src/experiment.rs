@@ -476,6 +476,14 @@ impl Experiment {
         }
     }
 
+    /// The files that a point is made of beside the experiment file: the setting that names each, and its path.
+    pub fn files(&self, point: &Point) -> Vec<(&'static str, PathBuf)> {
+        let PointSpec { topology, traffic, files, .. } = &point.spec;
+        let network = files.contains_key("topology").then(|| ("topology", self.beside(topology.trim())));
+        let trace = traffic.trace.as_ref().map(|trace| ("traffic.trace", self.beside(trace)));
+        network.into_iter().chain(trace).collect()
+    }
+
     /// The path of a file that the experiment file names: relative to that; `-` is standard input.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         if is_standard_input(name) { PathBuf::from(name) } else { self.directory.join(name) }

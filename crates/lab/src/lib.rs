@@ -67,7 +67,7 @@ pub use experiment::{Experiment, file_part};
 pub use figure::{Figure, setting_unit};
 pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit};
 pub use origin::{Origin, Program};
-pub use output::{OutputError, OutputFile, check_file, write_file};
+pub use output::{OutputError, OutputFile, check_file, file_place, write_file};
 pub use plot::{Plot, PlotError, plot, plot_comparison};
 pub use point::{Coordinate, Point, PointSpec};
 pub use quantity::Quantity;

@@ -104,6 +104,27 @@ pub fn check_file(path: &Path) -> Result<(), OutputError> {
     checked.map_err(|reason| OutputError { path: path.to_owned(), reason })
 }
 
+/// The file that would be written by this path: the same for all paths that lead to it, whether or not it is there. `None` for a device
+/// or a pipe.
+pub fn file_place(path: &Path) -> Option<PathBuf> {
+    let file = match Target::of(path) {
+        Ok(Target::Stream) => return None,
+        Ok(Target::File(file)) => file,
+        // It is a folder, or cannot be looked at.
+        Err(_) => path.to_owned(),
+    };
+    // Of what is not there, as far as it is.
+    let absolute = std::path::absolute(&file).unwrap_or(file);
+    let there = absolute.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    Some(match there {
+        Some((above, place)) => match absolute.strip_prefix(above) {
+            Ok(rest) if !rest.as_os_str().is_empty() => place.join(rest),
+            _ => place,
+        },
+        None => absolute,
+    })
+}
+
 /// What a path leads to.
 enum Target {
     /// A file of this name, there or not.
@@ -234,6 +255,29 @@ mod tests {
             }
         });
         assert_eq!(names(directory.path()), ["table.csv"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn all_paths_to_a_file_are_one_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| file_place(&directory.path().join(name));
+        std::fs::write(directory.path().join("there"), "").unwrap();
+        std::fs::create_dir(directory.path().join("folder")).unwrap();
+        std::os::unix::fs::symlink("there", directory.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("later", directory.path().join("dangling")).unwrap();
+        for (one, other) in [
+            ("there", "./there"),
+            ("there", "folder/../there"),
+            ("there", "link"),
+            ("later", "folder/../later"),
+            ("later", "dangling"),
+            ("no/later", "no/./later"),
+        ] {
+            assert_eq!(at(one), at(other), "{one} {other}");
+        }
+        assert_ne!(at("there"), at("later"));
+        assert_eq!(file_place(Path::new("/dev/null")), None);
     }
 
     #[cfg(unix)]

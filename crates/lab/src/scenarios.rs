@@ -74,6 +74,14 @@ enum Work {
 }
 
 impl Job {
+    /// What is left out of the message trace, as [`Scenario::trace_warning`] says.
+    pub fn trace_warning(&self) -> Option<&str> {
+        match &self.0 {
+            Work::Simulate(scenario) => scenario.trace_warning(),
+            Work::Trees(_) => None,
+        }
+    }
+
     /// The settings that would make no difference to what is done, as [`Experiment::idle_settings`] asks.
     pub fn idle_settings(&self) -> Vec<IdleSetting> {
         match &self.0 {

@@ -11,7 +11,7 @@ use wormcast_routing::{
 
 use crate::covering_matrix::CoveringMatrix;
 use crate::faults::Faults;
-use crate::plan::Plan;
+use crate::plan::{Itinerary, Plan};
 
 /// One message to many: a source and its destinations.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,6 +70,39 @@ impl Multicast {
     pub fn destinations(&self) -> &[NodeId] {
         &self.destinations
     }
+}
+
+/// Which nodes of a list of destinations [`Multicast::new`] leaves out, in words: the source, and what is named again. `None`: none.
+///
+/// ```
+/// use wormcast_multicast::left_out;
+/// use wormcast_network::{NodeId, TopologySpec};
+///
+/// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
+/// let said = |destinations: &[u32]| {
+///     left_out(&mesh, NodeId::new(0), &destinations.iter().copied().map(NodeId::new).collect::<Vec<_>>())
+/// };
+/// assert_eq!(said(&[1, 2]), None);
+/// assert_eq!(said(&[1, 2, 1]).as_deref(), Some("destinations that are named again count once: 1,0"));
+/// assert_eq!(said(&[0, 1]).as_deref(), Some("0,0 is the source, and no destination"));
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+pub fn left_out(network: &Network, source: NodeId, destinations: &[NodeId]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let mut seen = HashSet::with_capacity(destinations.len());
+    let mut again: Vec<NodeId> = destinations.iter().copied().filter(|&n| n != source && !seen.insert(n)).collect();
+    again.sort_unstable();
+    again.dedup();
+    let mut parts = Vec::new();
+    if destinations.contains(&source) {
+        parts.push(format!("{} is the source, and no destination", network.node_label(source)));
+    }
+    if !again.is_empty() {
+        let shown: Vec<String> = again.iter().take(SHOWN).map(|&node| network.node_label(node)).collect();
+        let more = if again.len() > SHOWN { format!("; and {} more", again.len() - SHOWN) } else { String::new() };
+        parts.push(format!("destinations that are named again count once: {}{more}", shown.join("; ")));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// A multicast to nobody: no destinations, or none but its source, which has the message.
@@ -135,6 +168,32 @@ pub trait Algorithm: Send + Sync {
     fn branching(&self) -> Branching {
         Branching::LOCKSTEP
     }
+}
+
+/// What kinds of worms an algorithm sends, as far as settings are about them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WormKinds {
+    /// Trees that wormhole switches replicate.
+    pub trees: bool,
+    /// Worms that wait for the delivery of another one.
+    pub triggered: bool,
+}
+
+/// What kinds of worms an algorithm sends: what is in two plans for many destinations all over the network.
+pub fn worm_kinds(algorithm: &dyn Algorithm, network: &Network) -> WormKinds {
+    const DESTINATIONS: u64 = 16;
+    let nodes = network.nodes() as u64;
+    let mut kinds = WormKinds::default();
+    for source in [0, nodes - 1] {
+        let spread = (1..=DESTINATIONS).map(|number| NodeId::new((number * 0x9E37_79B9 % nodes) as u32));
+        let Ok(multicast) = Multicast::checked(NodeId::new(source as u32), &spread.collect::<Vec<_>>()) else {
+            continue;
+        };
+        let Plan { worms } = algorithm.plan(network, &multicast);
+        kinds.trees |= worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
+        kinds.triggered |= worms.iter().any(|worm| worm.after.is_some());
+    }
+    kinds
 }
 
 /// What an algorithm may be told.

@@ -41,9 +41,30 @@ pub enum FaultError {
         /// How a link is written.
         example: &'static str,
     },
+    /// A node, in a network whose routers have other names than nodes.
+    #[error("`{text}` is not a link of `{network}`: `{node}` is a node, no router; it is at {router}")]
+    Node {
+        /// The text.
+        text: String,
+        /// The network.
+        network: String,
+        /// The node.
+        node: String,
+        /// Its router.
+        router: String,
+    },
+    /// A router and itself.
+    #[error("`{text}` is not a link of `{network}`: a link joins two different routers")]
+    Itself {
+        /// The text.
+        text: String,
+        /// The network.
+        network: String,
+    },
     /// Two routers that no further link joins.
     #[error(
-        "`{text}`: `{network}` has no {further}link between routers {from} and {to}; router {from} is joined to {neighbours}"
+        "`{text}`: `{network}` has no {further}link between routers {} and {}; router {} is joined to {neighbours}",
+        .ends[0], .ends[1], .ends[0]
     )]
     NoLink {
         /// The text.
@@ -52,10 +73,8 @@ pub enum FaultError {
         network: String,
         /// `further `, if there is one that has failed already.
         further: &'static str,
-        /// One end.
-        from: RouterId,
-        /// The other.
-        to: RouterId,
+        /// Both ends.
+        ends: Box<[String; 2]>,
         /// The routers that are joined to the first.
         neighbours: String,
     },
@@ -73,20 +92,36 @@ pub enum FaultError {
 
 impl Faults {
     /// Lets a link fail that a user names by the routers at its ends, `0-1` or `0,0-1,0`: of parallel links, the next one. A router is
-    /// named by its number, in a grid by its coordinates, by its name or that of a node there, if the network has names. Where
-    /// every router has one node, its number is that of the node.
+    /// named by its number, in a grid by its coordinates, by its name if the network has names. Where every router has one node, the
+    /// names of nodes are those of routers, too.
     ///
     /// # Errors
     /// If the text names no link that has not failed.
     pub fn fail(&mut self, network: &Network, text: &str) -> Result<(), FaultError> {
+        let node = |text: &str| parse_node(network, text).ok();
         // Names may have hyphens.
         let router = |text: &str| match Root::parse(network, text) {
             Ok(Root::Router(router)) => Some(router),
             _ if text.trim().bytes().all(|byte| byte.is_ascii_digit()) => None,
-            _ => parse_node(network, text).ok().map(|node| network.router_of(node)),
+            _ => node(text).filter(|_| network.has_one_node_each()).map(|node| network.router_of(node)),
         };
         let ends = text.match_indices('-').find_map(|(at, _)| Some((router(&text[..at])?, router(&text[at + 1..])?)));
         let Some((from, to)) = ends else {
+            // What would be a link if nodes were routers.
+            let nodes = text.match_indices('-').find_map(|(at, _)| {
+                let ends = [text[..at].trim(), text[at + 1..].trim()];
+                let known = |end: &str| router(end).is_some() || node(end).is_some();
+                let named = |end: &&str| router(end).is_none() && !end.bytes().all(|byte| byte.is_ascii_digit());
+                ends.iter().all(|end| known(end)).then(|| ends.into_iter().find(named)).flatten()
+            });
+            if let Some((name, node)) = nodes.and_then(|name| Some((name, node(name)?))) {
+                return Err(FaultError::Node {
+                    text: text.to_owned(),
+                    network: network.name().to_owned(),
+                    node: name.to_owned(),
+                    router: network.router_label(network.router_of(node)),
+                });
+            }
             let example = if network.shape().grid().is_some() { "0-1` or `0,0-1,0" } else { "0-1" };
             return Err(FaultError::Form {
                 text: text.to_owned(),
@@ -95,6 +130,9 @@ impl Faults {
                 example,
             });
         };
+        if from == to {
+            return Err(FaultError::Itself { text: text.to_owned(), network: network.name().to_owned() });
+        }
         let joins = |link: &ChannelId| network.to(*link) == to;
         match network.outputs(from).filter(joins).find(|&link| !self.has_failed(network, link)) {
             Some(link) => {
@@ -102,16 +140,19 @@ impl Faults {
                 Ok(())
             }
             None => {
-                let mut neighbours: Vec<u32> = network.outputs(from).map(|link| network.to(link).raw()).collect();
+                // As they may be written here, where numbers are those of routers.
+                let name = |router: RouterId| {
+                    network.router_name(router).map_or_else(|| router.to_string(), ToOwned::to_owned)
+                };
+                let mut neighbours: Vec<RouterId> = network.outputs(from).map(|link| network.to(link)).collect();
                 neighbours.sort_unstable();
                 neighbours.dedup();
-                let neighbours: Vec<String> = neighbours.iter().map(ToString::to_string).collect();
+                let neighbours: Vec<String> = neighbours.into_iter().map(name).collect();
                 Err(FaultError::NoLink {
                     text: text.to_owned(),
                     network: network.name().to_owned(),
                     further: if network.outputs(from).any(|link| joins(&link)) { "further " } else { "" },
-                    from,
-                    to,
+                    ends: Box::new([name(from), name(to)]),
                     neighbours: neighbours.join(", "),
                 })
             }
@@ -164,6 +205,7 @@ mod tests {
             "`0-4`: `torus:4x2` has no further link between routers 0 and 4; router 0 is joined to 1, 3, 4"
         );
         assert!(message(&mut faults, "0-2").contains("has no link between"));
+        assert!(message(&mut faults, "3-3").ends_with("a link joins two different routers"));
         assert_eq!(
             message(&mut faults, "0:2"),
             "`0:2` is not a link of `torus:4x2`: expected two routers that are joined, 0 to 7, as in `0-1` or `0,0-1,0`"
@@ -174,6 +216,25 @@ mod tests {
         assert_eq!(
             faults.fail_at_random(&torus, 1, 7).unwrap_err().to_string(),
             "1 of the 0 links of `torus:4x2` cannot fail"
+        );
+    }
+
+    /// A switch is not named by a host of it.
+    #[test]
+    fn hosts_are_no_routers() {
+        let text = "Switch 8 \"left\"\n[1] \"right\"[1]\n[2] \"a-1\"[1]\n[3] \"b\"[1]\nSwitch 8 \"right\"\n[2] \"c\"[1]\n\
+                    Hca 1 \"a-1\"\nHca 1 \"b\"\nHca 1 \"c\"\n";
+        let fabric = wormcast_network::FileFormat::Fabric.parse("fabric", text).unwrap();
+        let message = |text| Faults::default().fail(&fabric, text).unwrap_err().to_string();
+        let start = |text: &str| format!("`{text}` is not a link of `fabric`: ");
+        assert_eq!(message("a-1-right"), start("a-1-right") + "`a-1` is a node, no router; it is at left");
+        assert_eq!(message("left-c"), start("left-c") + "`c` is a node, no router; it is at right");
+        assert_eq!(message("left-left"), start("left-left") + "a link joins two different routers");
+        let mut faults = Faults::default();
+        faults.fail(&fabric, "left-right").unwrap();
+        assert_eq!(
+            faults.fail(&fabric, "left-right").unwrap_err().to_string(),
+            "`left-right`: `fabric` has no further link between routers left and right; router left is joined to right"
         );
     }
 

@@ -66,7 +66,10 @@ mod w_sort;
 mod watched;
 mod weighted_sort;
 
-pub use algorithm::{Algorithm, AlgorithmError, Multicast, NoDestination, Options, own_routing, require_mesh};
+pub use algorithm::{
+    Algorithm, AlgorithmError, Multicast, NoDestination, Options, WormKinds, left_out, own_routing, require_mesh,
+    worm_kinds,
+};
 pub use bit_string::BitString;
 pub use column_path::ColumnPath;
 pub use combine::Combine;
@@ -88,8 +91,8 @@ pub use plan_dependencies::{UnknownWay, add_plan};
 pub use promise::{BrokenPromise, check_plan, check_promise};
 pub use pure_negative_first::PureNegativeFirst;
 pub use registry::{
-    ALGORITHMS, MakeAlgorithm, OwnAlgorithm, RegistrationError, algorithm_by_name, algorithm_names, own_revision,
-    register,
+    ALGORITHMS, MakeAlgorithm, OwnAlgorithm, RegistrationError, algorithm_by_name, algorithm_has_seed, algorithm_names,
+    own_revision, register,
 };
 pub use schl::Schl;
 pub use separate::Separate;

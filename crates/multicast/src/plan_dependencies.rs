@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, NodeId};
-use wormcast_routing::{RoutingRelation, Worms};
+use wormcast_routing::{Branching, RoutingRelation, Worms};
 
 use crate::plan::{Itinerary, Path, Plan};
 
@@ -14,7 +14,7 @@ use crate::plan::{Itinerary, Path, Plan};
 pub struct UnknownWay;
 
 /// Adds the worms of a plan to a static check: of path worms every way that `routing` may take them from stop to stop, of trees all
-/// branches, in lockstep.
+/// branches, which hold each other up as `branching` says.
 ///
 /// O(channels that a worm may take x degree) for a path, O(channels^2 x height) for a tree.
 ///
@@ -24,16 +24,16 @@ pub struct UnknownWay;
 /// ```
 /// use wormcast_multicast::{Multicast, Options, add_plan, algorithm_by_name};
 /// use wormcast_network::{NodeId, TopologySpec};
-/// use wormcast_routing::Dependencies;
+/// use wormcast_routing::{Branching, Dependencies};
 ///
 /// // Two multicasts on a line, from its inner routers to both ends: each holds what the other's second branch needs.
 /// let line = "mesh:4".parse::<TopologySpec>()?.build()?;
 /// let trees = algorithm_by_name("tree-one", &line, &Options::default())?;
 /// let plan = |source| trees.plan(&line, &Multicast::new(NodeId::new(source), &[NodeId::new(0), NodeId::new(3)]));
 /// let mut dependencies = Dependencies::new(&line);
-/// dependencies.add_worms(|worms| add_plan(worms, &line, trees.routing(), &plan(1)))?;
+/// dependencies.add_worms(|worms| add_plan(worms, &line, trees.routing(), &plan(1), Branching::LOCKSTEP))?;
 /// assert!(dependencies.deadlock(4).is_none());
-/// dependencies.add_worms(|worms| add_plan(worms, &line, trees.routing(), &plan(2)))?;
+/// dependencies.add_worms(|worms| add_plan(worms, &line, trees.routing(), &plan(2), Branching::LOCKSTEP))?;
 /// assert!(dependencies.deadlock(4).is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -42,15 +42,16 @@ pub fn add_plan(
     network: &Network,
     routing: &dyn RoutingRelation,
     plan: &Plan,
+    branching: Branching,
 ) -> Result<(), UnknownWay> {
     for worm in &plan.worms {
         match &worm.itinerary {
             Itinerary::Path(path) => add_path(worms, network, routing, worm.from, path),
             Itinerary::Tree(tree) => {
-                let branch = |branch: &crate::plan::Branch| {
+                let branch_of = |branch: &crate::plan::Branch| {
                     (branch.channel, branch.parent.map(|parent| parent as usize), !branch.delivers.is_empty())
                 };
-                worms.lockstep_tree(&tree.branches.iter().map(branch).collect::<Vec<_>>());
+                worms.tree(&tree.branches.iter().map(branch_of).collect::<Vec<_>>(), branching);
             }
             Itinerary::Encoded(_) => return Err(UnknownWay),
         }

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Dependencies, NoRoute, Resource};
+use wormcast_routing::{Branching, Dependencies, NoRoute, Resource};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::plan::{Itinerary, Plan, PlanError, Worm};
@@ -92,7 +92,7 @@ pub fn check_plan<'n, D: Borrow<Dependencies<'n>>>(
         let mut own = Dependencies::new(network);
         let alone = Plan { worms };
         // Only headers that encode destinations have ways that are not known.
-        let known = own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), &alone));
+        let known = own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), &alone, Branching::LOCKSTEP));
         known.is_ok().then(|| told.missing(&own)).flatten()
     };
     if paths().next().is_none() {

@@ -76,6 +76,12 @@ registry! {
     "u-min" => UMin,
 }
 
+/// Whether the algorithm of this name makes random choices, which [`Options::seed`] decides; of one that a program adds, that is not known,
+/// and it may.
+pub fn algorithm_has_seed(name: &str) -> bool {
+    name.starts_with("dstm-") || own_revision(name).is_some()
+}
+
 /// What the names of algorithms begin with that can do without some links.
 const WITH_FAULTS: [&str; 2] = ["spam", "dstm-"];
 

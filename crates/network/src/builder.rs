@@ -95,6 +95,7 @@ pub struct NetworkBuilder {
     /// As long as the last router that has a name asks for.
     router_names: Vec<Box<str>>,
     router_guids: Vec<Option<u64>>,
+    router_ports: Vec<Option<u32>>,
     coordinates: Vec<Option<Coordinates>>,
     links: Vec<(u32, u32)>,
     link_ports: Vec<(u32, u32)>,
@@ -112,6 +113,7 @@ impl NetworkBuilder {
             routers: 0,
             router_names: Vec::new(),
             router_guids: Vec::new(),
+            router_ports: Vec::new(),
             coordinates: Vec::new(),
             links: Vec::new(),
             link_ports: Vec::new(),
@@ -167,6 +169,19 @@ impl NetworkBuilder {
             self.router_guids.resize(router.index() + 1, None);
         }
         self.router_guids[router.index()] = Some(guid);
+        Ok(())
+    }
+
+    /// Says how many ports a router has, connected or not.
+    ///
+    /// # Errors
+    /// If there is no such router.
+    pub fn ports(&mut self, router: RouterId, count: u32) -> Result<(), BuildError> {
+        self.known(router)?;
+        if self.router_ports.len() <= router.index() {
+            self.router_ports.resize(router.index() + 1, None);
+        }
+        self.router_ports[router.index()] = Some(count);
         Ok(())
     }
 
@@ -282,6 +297,10 @@ impl NetworkBuilder {
         if !self.router_guids.is_empty() {
             self.router_guids.resize(self.routers, None);
             details.router_guids = self.router_guids;
+        }
+        if !self.router_ports.is_empty() {
+            self.router_ports.resize(self.routers, None);
+            details.router_ports = self.router_ports;
         }
         if !self.coordinates.is_empty() {
             self.coordinates.resize(self.routers, None);

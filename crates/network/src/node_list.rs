@@ -87,13 +87,18 @@ fn nearest_name(network: &Network, given: &str) -> String {
     }
 }
 
+/// Whether a list of nodes is `all`: every node of the network.
+pub fn is_all_nodes(text: &str) -> bool {
+    text.trim() == "all"
+}
+
 /// Reads nodes separated by `;`; empty text is an empty list, and a trailing `;` is allowed. `all` is every node of the network.
 ///
 /// # Errors
 /// As [`parse_node`], for the first bad node.
 pub fn parse_node_list(network: &Network, text: &str) -> Result<Vec<NodeId>, NodeError> {
     let text = text.trim();
-    if text == "all" {
+    if is_all_nodes(text) {
         return Ok(network.node_ids().collect());
     }
     let text = text.strip_suffix(';').unwrap_or(text);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::ErrorKind;
+use std::num::IntErrorKind;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -158,6 +159,10 @@ fn extents(given: &str, rest: &str, expected: &'static str) -> Result<Vec<u32>, 
         .map(|part| match part.parse::<u32>() {
             Ok(0) => Err(malformed("an extent of 0 leaves no routers".to_owned())),
             Ok(k) => Ok(k),
+            Err(_) if part.is_empty() => Err(malformed("an extent is missing".to_owned())),
+            Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
+                Err(malformed(format!("the extent {part} is too large")))
+            }
             Err(_) => Err(malformed(format!("`{part}` is not an extent"))),
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -263,7 +268,8 @@ mod tests {
         }
         assert!(message("mesh2.edges").contains("there is no such file"));
         assert!(message("hypercub:4").ends_with("did you mean `hypercube`?"));
-        assert!(message("mesh:4xx4").contains("`` is not an extent"));
+        assert!(message("mesh:4xx4").contains("an extent is missing"));
+        assert!(message("mesh:4294967296x4294967296").contains("the extent 4294967296 is too large"));
         assert!(message("mesh:0x4").contains("an extent of 0 leaves no routers"));
         assert!(message("mesh:99999x99999").contains("has 9999800001 routers"));
         assert!(message("hypercube:500").contains("has more than 1000000000000 routers; at most"));

@@ -130,6 +130,15 @@ impl ForwardingTables {
         self.unidentified
     }
 
+    /// The routers that have no entry for anything, as those behind the end of a file that was cut.
+    pub fn without_entries(&self) -> impl Iterator<Item = RouterId> + use<> {
+        let mut with = vec![false; self.routers];
+        for entry in &self.entries {
+            with[entry.router as usize] = true;
+        }
+        (0u32..).zip(with).filter(|&(_, with)| !with).map(|(router, _)| RouterId::new(router))
+    }
+
     /// The entries for the destination at this place of [`destinations`](Self::destinations), by router.
     pub fn entries_for(&self, destination: usize) -> impl ExactSizeIterator<Item = (RouterId, Output)> + '_ {
         let entries = &self.entries[self.first[destination]..self.first[destination + 1]];

@@ -69,6 +69,7 @@ pub use numbering::{ChannelNumbering, NotAProof};
 pub use reachability::ReachabilityRouting;
 pub use registry::{
     ROUTINGS, RoutingError, RoutingOptions, UnknownName, check_routing_name, routing_by_name, routing_has_root,
+    routing_has_seed,
 };
 pub use relation::{NoRoute, RoutingRelation, Unsupported, append_route, nearest_channels};
 pub use replication::synchronous_deadlock;

@@ -37,7 +37,7 @@ pub const ROUTINGS: [&str; 12] = [
 /// What a routing may be told.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RoutingOptions {
-    /// The seed of a routing that makes random choices. So far none does.
+    /// The seed of a routing that makes random choices: [`routing_has_seed`].
     pub seed: u64,
     /// The root of up*/down*, as [`Root::parse`] reads it; `None`: the smallest id.
     pub root: Option<String>,
@@ -106,6 +106,17 @@ pub fn routing_has_root(name: &str) -> bool {
     matches!(name, "up-down" | "up-down-deterministic" | "spam")
 }
 
+/// Whether the routing of this name makes random choices on a network, which [`RoutingOptions::seed`] decides: `tree`, where the trees are
+/// not known beforehand.
+pub fn routing_has_seed(name: &str, network: &Network) -> bool {
+    name == "tree" && !has_known_trees(network)
+}
+
+/// Whether the network is a 2-D torus, whose edge-disjoint spanning trees are known.
+fn has_known_trees(network: &Network) -> bool {
+    network.shape().wraps() && network.shape().grid().is_some_and(|grid| grid.dimensions() == 2)
+}
+
 fn unknown(name: &str) -> UnknownName {
     UnknownName { kind: "routing", given: name.to_owned(), expected: ROUTINGS.to_vec() }
 }
@@ -160,8 +171,7 @@ pub fn routing_by_name(
 
 /// Tree routing on the edge-disjoint spanning trees that the network is known to have: those of DSTM-1 in a 2-D torus.
 fn trees(network: &Network, options: &RoutingOptions) -> Result<TreeRouting, RoutingError> {
-    let torus = network.shape().wraps() && network.shape().grid().is_some_and(|grid| grid.dimensions() == 2);
-    let name = if torus { "dstm-1" } else { "dstm-tarjan" };
+    let name = if has_known_trees(network) { "dstm-1" } else { "dstm-tarjan" };
     let trees =
         tree_construction_by_name(name, network, &TreeOptions { seed: options.seed, ..TreeOptions::default() })?;
     Ok(TreeRouting::new(network, trees)?)

@@ -327,11 +327,25 @@ Unicast lids [0x0-0x5] of switch DR path slid 0; dlid 0; 0 guid 0x00000000002000
 
     let message = |text: &str| parse_lfts(&network, "dump", text).unwrap_err().to_string();
     let whole = dump.trim_end().len();
-    for cut in [whole - "3 lids dumped".len(), whole - 60] {
+    // In the second table, and in the first one.
+    for (cut, begins) in
+        [(whole - "3 lids dumped".len(), 8), (whole - 60, 8), (150, 1), (dump.find("5 lids").unwrap(), 1)]
+    {
         let cut = message(&dump[..cut]);
-        assert_eq!(cut.split_once(": the").map(|(place, _)| place), Some("dump:8"), "{cut}");
+        assert_eq!(cut.split_once(": the").map(|(place, _)| place), Some(&*format!("dump:{begins}")), "{cut}");
         assert!(cut.contains("does not end with `… lids dumped`: is the file cut?"), "{cut}");
     }
+    let miscounted = message(&dump.replace("3 lids", "99 lids"));
+    assert!(
+        miscounted.starts_with("dump:12: the table that begins in line 8 has 3 entries, not 99: is something missing?"),
+        "{miscounted}"
+    );
+    assert!(message(&dump.replace("3 lids", "some lids")).starts_with("dump:12: the table that begins"));
+    // `OpenSM` writes the largest address, whether or not all have entries.
+    assert_eq!(parse_lfts(&network, "dump", &dump.replace("3 lids", "5 lids")).unwrap().entries(), 6);
+    assert!(message(&format!("{dump}3 lids dumped\n")).starts_with("dump:13: no table ends here"));
+    assert!(message(&format!("{dump}0x0001 000 # x\n")).starts_with("dump:13: an entry behind the end of its table"));
+    assert!(message(&dump.replace("0x0002 007", "0x0002 009")).starts_with("dump:9: `right` has no port 9: it has 8;"));
     let section = "Unicast lids [0-5] of switch Lid 1 guid 0x0000000000200000 ('left'):\n";
     let with = |line: &str| message(&format!("{section}{line}\n"));
     assert!(with("0x0002 003 # Channel Adapter portguid 0x0000000000100009: 'c'").starts_with(
@@ -344,7 +358,8 @@ Unicast lids [0x0-0x5] of switch DR path slid 0; dlid 0; 0 guid 0x00000000002000
     assert!(with("Multicast mlids [0xc000-0xc3ff] of switch").starts_with("dump:2: found `multicast tables`"));
     let entry = "0x0002 003 # Channel Adapter portguid 0x0000000000100001: 'a'\n";
     assert!(
-        with(&format!("{entry}{}", entry.replace("003", "004"))).starts_with("dump:3: the switch has another entry")
+        with(&format!("{entry}{}2 lids dumped", entry.replace("003", "004")))
+            .starts_with("dump:3: the switch has another entry")
     );
     assert!(
         with(&format!("{entry}{}", entry.replace("100001", "100003")))
@@ -380,16 +395,18 @@ router \"right\"
     };
     assert!(message("\"c\" here").starts_with("own:3: no node is called `c`; expected `router"));
     assert!(message("\"a\" to 7").starts_with("own:3: there is no router 7; the last one is 1"));
-    assert!(message("\"a\" to \"right\" port 3").starts_with("own:3: port 3 of router 0 has no link to router 1"));
-    assert!(message("\"a\" to \"right\" link 3").starts_with("own:3: there is no link 3 from router 0 to router 1"));
-    assert!(message("\"b[2]\" here").starts_with("own:3: node 2 is attached to router 1"));
+    assert!(message("\"a\" to \"right\" port 3").starts_with("own:3: port 3 of `left` has no link to `right`"));
+    assert!(message("\"a\" to \"right\" link 3").starts_with("own:3: there is no link 3 from `left` to `right`"));
+    assert!(message("\"b[2]\" here").starts_with("own:3: `b[2]` is attached to `right`"));
+    assert!(message("\"a\" port 9").starts_with("own:3: `left` has no port 9: it has 8;"));
+    assert!(message("\"a\" address 99999999999 here").starts_with("own:3: an address is a number from 0 to 65535;"));
     assert!(message("\"a\" here there").starts_with("own:3: there is more in the line"));
     assert!(message("\"a\"").starts_with("own:3: `to`, `here`, `at` or `port` is missing"));
     assert!(message("\"a here").starts_with("own:3: a name without its closing quote"));
     assert!(
         message("\"a\" here\n\"a\" port 5").starts_with("own:4: the router has another entry for this destination")
     );
-    assert!(message("router 0").starts_with("own:3: router 0 has a table already, in line 2"));
+    assert!(message("router 0").starts_with("own:3: `left` has a table already, in line 2"));
 }
 
 proptest! {

@@ -1,11 +1,11 @@
 //! Settings that make no difference to a run.
 
-use wormcast_multicast::{Itinerary, Multicast, Plan};
-use wormcast_network::NodeId;
+use wormcast_multicast::{WormKinds, worm_kinds};
 
 use crate::config::{Mode, Warmup};
 use crate::scenario::Scenario;
 use crate::switching::{Header, Replication};
+use crate::traffic::CheckedTraffic;
 
 /// A setting, or a table of settings, that makes no difference to a run, whatever it says.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,15 +16,16 @@ pub struct IdleSetting {
     pub reason: String,
 }
 
-/// What an algorithm's plans have of what settings are about.
-#[derive(Default)]
-struct Kinds {
-    trees: bool,
-    /// Worms that wait for the delivery of another one.
-    triggered: bool,
-}
-
 impl Scenario {
+    /// What is left out of the message trace: the first line that names its source as a destination, or a destination again, and how
+    /// many more there are.
+    pub fn trace_warning(&self) -> Option<&str> {
+        match &self.traffic {
+            CheckedTraffic::Trace(trace) => trace.warning.as_deref(),
+            CheckedTraffic::Random(_) => None,
+        }
+    }
+
     /// The settings that make no difference to this run, whether they are given or not. Those that contradict others are errors of
     /// [`new`](Self::new) instead.
     pub fn idle_settings(&self) -> Vec<IdleSetting> {
@@ -39,7 +40,7 @@ impl Scenario {
             add("run.warmup", "a finite run measures all messages".to_owned());
         }
         let name = self.algorithm.name();
-        let Kinds { trees, triggered } = self.kinds();
+        let WormKinds { trees, triggered } = worm_kinds(self.algorithm.as_ref(), &self.network);
         if self.switch.is_none() {
             let of_paths = || format!("`{name}` sends paths, and `lockstep` is how these deliver on their way");
             if !trees {
@@ -75,23 +76,6 @@ impl Scenario {
             add("traffic.multicast.destinations", reason);
         }
         idle
-    }
-
-    /// What kinds of worms the algorithm sends: what is in two plans for many destinations all over the network.
-    fn kinds(&self) -> Kinds {
-        const DESTINATIONS: u64 = 16;
-        let nodes = self.network.nodes() as u64;
-        let mut kinds = Kinds::default();
-        for source in [0, nodes - 1] {
-            let spread = (1..=DESTINATIONS).map(|number| NodeId::new((number * 0x9E37_79B9 % nodes) as u32));
-            let Ok(multicast) = Multicast::checked(NodeId::new(source as u32), &spread.collect::<Vec<_>>()) else {
-                continue;
-            };
-            let Plan { worms } = self.algorithm.plan(&self.network, &multicast);
-            kinds.trees |= worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
-            kinds.triggered |= worms.iter().any(|worm| worm.after.is_some());
-        }
-        kinds
     }
 }
 

@@ -8,7 +8,7 @@ use crate::config::{Arrivals, Count, Destinations, Length, Pattern, Process, Tim
 use crate::pattern::permuted;
 use crate::scenario::{ConfigError, MAX_LENGTH};
 use crate::switching::Switching;
-use crate::trace::{self, TraceMessage};
+use crate::trace::{self, Trace};
 
 mod messages;
 
@@ -24,7 +24,7 @@ const MAX_SUCCESSES: u32 = 1 << 16;
 #[derive(Clone)]
 pub(crate) enum CheckedTraffic {
     Random(Arc<RandomTraffic>),
-    Trace(Arc<[TraceMessage]>),
+    Trace(Arc<Trace>),
 }
 
 /// Traffic from distributions.
@@ -97,7 +97,7 @@ impl CheckedTraffic {
                 };
                 (random.length.flits(random.length.range().most, random.flit_bytes), destinations)
             }
-            Self::Trace(messages) => messages.iter().fold((0, 0), |(length, destinations), message| {
+            Self::Trace(trace) => trace.messages.iter().fold((0, 0), |(length, destinations), message| {
                 (length.max(message.length), destinations.max(message.destinations.len() as u32))
             }),
         }
@@ -120,8 +120,8 @@ impl CheckedTraffic {
                 return Err(error(key, "a trace replaces random traffic: remove this or `traffic.trace`"));
             }
             let text = read_text(path, "the trace", MAX_FILE_BYTES).map_err(|e| error("trace", e.to_string()))?;
-            let messages = trace::parse(input_name(path), &text, network).map_err(|problem| error("trace", problem))?;
-            return Ok(Self::Trace(messages.into()));
+            let trace = trace::parse(input_name(path), &text, network).map_err(|problem| error("trace", problem))?;
+            return Ok(Self::Trace(Arc::new(trace)));
         }
         let Some(arrivals) = &traffic.arrivals else {
             return Err(error(

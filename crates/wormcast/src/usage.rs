@@ -6,7 +6,7 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::network::short_list;
+use crate::network::{did_you_mean, short_list};
 
 /// Arguments with negative numbers put behind the options that they are for, as `--source=-1`: what is wrong with them is said by who
 /// reads their values, not by who looks for an option `-1`.
@@ -40,6 +40,9 @@ pub(crate) fn with_negative_numbers(
     all
 }
 
+/// The most values of an argument that are listed where one of them is meant.
+const SHORT: usize = 8;
+
 /// What is wrong with the value of an argument, in plain words: what was meant, or else a short list of what is possible. `None` if
 /// something else is wrong.
 pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
@@ -51,20 +54,31 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
     match usage.kind() {
         ErrorKind::InvalidValue => {
             let Some(ContextValue::Strings(valid)) = usage.get(ContextKind::ValidValue) else { return None };
-            let valid = short_list(valid.iter().map(String::as_str));
-            Some(match text(ContextKind::SuggestedValue) {
+            let names = || valid.iter().map(String::as_str);
+            let expected = match &valid[..] {
+                [] => String::new(),
+                [one, other] => format!(": expected '{one}' or '{other}'"),
+                _ => format!(": expected one of {}", short_list(names())),
+            };
+            // What is merely as long is not meant.
+            let near = !did_you_mean(value, names()).is_empty();
+            Some(match text(ContextKind::SuggestedValue).filter(|meant| near || meant.starts_with(value)) {
                 _ if value.is_empty() => {
-                    format!("a value is required for '{argument}' but none was supplied: expected one of {valid}")
+                    format!("a value is required for '{argument}' but none was supplied{expected}")
+                }
+                // A short list tells what else there is.
+                Some(meant) if valid.len() <= SHORT => {
+                    format!("invalid value '{value}' for '{argument}'{expected}; did you mean '{meant}'?")
                 }
                 Some(meant) => format!("invalid value '{value}' for '{argument}'; did you mean '{meant}'?"),
-                None => format!("invalid value '{value}' for '{argument}': expected one of {valid}"),
+                None => format!("invalid value '{value}' for '{argument}'{expected}"),
             })
         }
         ErrorKind::ValueValidation => {
             let source = usage.source()?;
             let expected = match source.downcast_ref::<ParseIntError>() {
                 Some(problem) => plain(problem.kind()).to_owned(),
-                None => in_range(&source.to_string()),
+                None => in_range(value, &source.to_string()),
             };
             Some(format!("invalid value '{value}' for '{argument}': {expected}"))
         }
@@ -83,12 +97,17 @@ fn plain(problem: &IntErrorKind) -> &'static str {
 }
 
 /// A message about a range, `0 is not in 1..=32`, in plain words.
-fn in_range(message: &str) -> String {
-    let range = message.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
+fn in_range(value: &str, message: &str) -> String {
+    let range = message.split_once(" is not in ").and_then(|(_, range)| range.split_once(".."));
+    let range = range.map(|(least, most)| (least, most.trim_start_matches('=')));
+    let too_large = |most: &str| value.parse::<u128>().ok() > most.parse().ok();
     match range {
-        Some((least, "4294967295")) => format!("expected a whole number, at least {least}"),
+        Some((least, most @ ("4294967295" | "18446744073709551615"))) if !too_large(most) => {
+            format!("expected a whole number, at least {least}")
+        }
         Some((least, most)) => format!("expected a whole number from {least} to {most}"),
         None => match message {
+            "number too large to fit in target type" => plain(&IntErrorKind::PosOverflow).to_owned(),
             "invalid digit found in string" => plain(&IntErrorKind::InvalidDigit).to_owned(),
             other => other.to_owned(),
         },
@@ -99,6 +118,14 @@ fn in_range(message: &str) -> String {
 mod tests {
     use super::*;
     use crate::commands;
+
+    #[test]
+    fn a_value_that_is_missing_has_no_list_where_there_is_none() {
+        let command = commands::command();
+        let words = ["wormcast", "man", "--out", ""].map(OsString::from);
+        let said = explained(&command.try_get_matches_from(words).unwrap_err()).unwrap();
+        assert_eq!(said, "a value is required for '--out <FOLDER>' but none was supplied");
+    }
 
     #[test]
     fn negative_numbers_belong_to_the_option_before_them() {
@@ -147,6 +174,26 @@ mod tests {
         assert_eq!(
             said("wormcast sweep --jobs 0"),
             "invalid value '0' for '--jobs <N>': expected a whole number, at least 1"
+        );
+        let trees = "wormcast trees --topology torus:4x4 --construction dstm-tarjan";
+        let most = "expected a whole number from 1 to 4294967295";
+        assert_eq!(
+            said(&format!("{trees} --trees 99999999999")),
+            format!("invalid value '99999999999' for '--trees <K>': {most}")
+        );
+        assert_eq!(
+            said(&format!("{start} --routing e-cube --reachable=0")),
+            "invalid value '0' for '--reachable [<STEPS>]': expected a whole number, at least 1"
+        );
+        assert_eq!(
+            said(&format!("{trees} --balance foo")),
+            "invalid value 'foo' for '--balance <NAME>': expected one of none, root, branch"
+        );
+        assert!(said("wormcast completions csh").contains("'csh' for '<SHELL>': expected one of bash, "));
+        let plan = "wormcast plan --topology mesh:2x2 --algorithm separate --source 0 --destinations 1";
+        assert_eq!(
+            said(&format!("{plan} --ports two")),
+            "invalid value 'two' for '--ports <PORTS>': expected 'one' or 'all'"
         );
     }
 }

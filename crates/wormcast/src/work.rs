@@ -29,7 +29,12 @@ thread_local! {
 /// Does a part of a command that the rest of its answer can do without; `None` if it was interrupted. `missing` is what the answer then
 /// lacks.
 pub(crate) fn part<T>(missing: &'static str, work: impl FnOnce() -> T) -> Option<T> {
-    attempt(work).map_err(|_| MISSING.with_borrow_mut(|all| all.push(missing))).ok()
+    attempt(work).map_err(|_| lacks(missing)).ok()
+}
+
+/// Says what else an answer lacks because a part of it was stopped.
+pub(crate) fn lacks(missing: &'static str) {
+    MISSING.with_borrow_mut(|all| all.push(missing));
 }
 
 /// Runs a command: shows on standard error how far it is, once that takes long, and ends it early at SIGINT (Ctrl-C) or SIGTERM, with exit

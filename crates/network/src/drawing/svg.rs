@@ -6,6 +6,7 @@ use super::escape::escape_xml;
 use super::layout::{Caption, Layout, Point};
 use crate::ids::NodeId;
 use crate::network::Network;
+use crate::watch::{step, step_every};
 
 /// The width of a digit of a router's number.
 const DIGIT: f64 = 5.2;
@@ -25,8 +26,10 @@ pub struct NetworkSvg<'n>(pub &'n Network);
 impl fmt::Display for NetworkSvg<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(network) = self;
+        step("placing routers", "", 0, 0);
         let layout = Layout::new(network);
         let (width, height) = (layout.width(), layout.height());
+        step("drawing links", "", 0, 0);
         writeln!(
             f,
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
@@ -37,6 +40,7 @@ impl fmt::Display for NetworkSvg<'_> {
         let disc = layout.disc();
         writeln!(f, r##"<g fill="#ffffff" stroke="#555555" stroke-width="1.2">"##)?;
         for router in network.router_ids() {
+            step_every(12, "drawing routers", "routers", router.index(), network.routers());
             let at = layout.position(router);
             write!(f, r#"<circle cx="{:.1}" cy="{:.1}" r="{disc}""#, at.x, at.y)?;
             match network.router_name(router) {
@@ -47,6 +51,7 @@ impl fmt::Display for NetworkSvg<'_> {
         writeln!(f, "</g>")?;
         writeln!(f, r##"<g font-family="sans-serif" font-size="9" text-anchor="middle" fill="#222222">"##)?;
         for router in network.router_ids() {
+            step_every(12, "drawing the numbers of routers", "routers", router.index(), network.routers());
             let (at, number) = (layout.position(router), router.to_string());
             if number.len() as f64 * DIGIT < 2.0 * disc {
                 writeln!(f, r#"<text x="{:.1}" y="{:.1}">{number}</text>"#, at.x, at.y + 3.2)?;

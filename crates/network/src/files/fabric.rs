@@ -68,7 +68,8 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
             Kind::Switch => Some(builder.router(device.id).map_err(|error| place.error(device.line, error))?),
         };
         if let Some(router) = router {
-            builder.guid(router, device.guid).map_err(|error| place.error(device.line, error))?;
+            let told = builder.guid(router, device.guid).and_then(|()| builder.ports(router, device.ports));
+            told.map_err(|error| place.error(device.line, error))?;
         }
         routers.push(router);
     }

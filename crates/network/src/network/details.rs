@@ -51,6 +51,8 @@ pub(crate) struct Details {
     pub(crate) router_names: Vec<Box<str>>,
     pub(crate) node_names: Vec<Box<str>>,
     pub(crate) router_guids: Vec<Option<u64>>,
+    /// How many ports each router has, connected or not.
+    pub(crate) router_ports: Vec<Option<u32>>,
     pub(crate) node_guids: Vec<Option<u64>>,
     /// The number of the port by which each channel leaves its router.
     pub(crate) channel_ports: Vec<u32>,
@@ -196,6 +198,11 @@ impl Network {
     /// The globally unique identifier of a switch, if its file is one of a fabric: its own, or else what ibsim gives it.
     pub fn router_guid(&self, router: RouterId) -> Option<u64> {
         *self.details.as_ref()?.router_guids.get(router.index())?
+    }
+
+    /// How many ports a switch has, connected or not, if its file says so; they are numbered from 1.
+    pub fn router_ports(&self, router: RouterId) -> Option<u32> {
+        *self.details.as_ref()?.router_ports.get(router.index())?
     }
 
     /// The globally unique identifier of the adapter's port that is a node, in a fabric: its own, or else what ibsim gives it.

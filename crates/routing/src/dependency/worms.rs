@@ -2,13 +2,13 @@
 
 use wormcast_network::ChannelId;
 
-use super::{Dependencies, Stop};
+use super::{Branching, Dependencies, Stop};
 
 impl<'n> Dependencies<'n> {
-    /// Adds one tree worm, as [`Worms::lockstep_tree`] takes it.
+    /// Adds one tree worm in lockstep, as [`Worms::tree`] takes it.
     #[cfg(test)]
     pub(crate) fn add_lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
-        self.add_worms(|worms| worms.lockstep_tree(tree));
+        self.add_worms(|worms| worms.tree(tree, Branching::LOCKSTEP));
     }
 
     /// Adds any number of worms, for the price of one sort; returns what the closure does.
@@ -34,32 +34,47 @@ impl Worms<'_, '_> {
         }
     }
 
-    /// A lockstep tree worm: its channels, each with the position of the one before it (`None` for those that leave the source's
-    /// router) and whether the worm delivers at the router that it enters. O(channels^2 x height).
+    /// A tree worm: its channels, each with the position of the one before it (`None` for those that leave the source's router) and
+    /// whether the worm delivers at the router that it enters. O(channels^2 x height).
     ///
-    /// A flit leaves a replication point on all branches or on none, and buffers are small: whoever holds a channel of the
-    /// tree may wait for any other that is not granted by then, on other branches too (paper 5, Figure 1).
-    pub fn lockstep_tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)]) {
-        let Dependencies { waits, together, stops, held_up, .. } = &mut *self.dependencies;
+    /// With small buffers, branches hold each other up, in lockstep as where they are reserved one by one: whoever holds a channel of the
+    /// tree may wait for any other that is not granted by then, on other branches too (paper 5, Figure 1). If all channels out of a router
+    /// are requested together, those beside the way to the one that is held have been granted.
+    ///
+    /// With buffers for whole worms, a branch that waits holds only the channel to the router where it waits; if channels are requested
+    /// together, who queues for one waits for the others.
+    pub fn tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)], branching: Branching) {
+        let Dependencies { waits, together, stops, held_up, separate, .. } = &mut *self.dependencies;
+        *separate |= branching.separate && !branching.whole_worms;
         for (i, &(held, parent, delivers)) in tree.iter().enumerate() {
-            // What leaves the routers on the way to `held` was granted before it, or together with it.
-            let mut granted = vec![parent];
-            while let Some(Some(ancestor)) = granted.last() {
-                granted.push(tree[*ancestor].1);
+            // The way to `held`, and itself.
+            let mut way = vec![i];
+            while let Some(ancestor) = way.last().and_then(|&last| tree[last].1) {
+                way.push(ancestor);
             }
+            // What leaves the routers on the way was granted before it, or together with it.
+            let granted: Vec<Option<usize>> = way.iter().map(|&place| tree[place].1).collect();
             for (j, &(requested, other_parent, _)) in tree.iter().enumerate() {
-                if !granted.contains(&other_parent) {
+                let waits_for_it = match branching {
+                    Branching { whole_worms: true, .. } => other_parent == Some(i),
+                    Branching { separate: true, .. } => !way.contains(&j),
+                    Branching { separate: false, .. } => !granted.contains(&other_parent),
+                };
+                if waits_for_it {
                     waits.push((held.raw(), requested.raw()));
                 }
-                if other_parent == parent && i < j {
+                if other_parent == parent && i < j && !branching.separate {
                     together.push((held.raw(), requested.raw()));
+                }
+                if branching.whole_worms {
+                    continue;
                 }
                 // What is needed where another branch ends may not be granted yet, if this one does not go on from there.
                 if i != j && !granted.contains(&Some(j)) {
                     held_up.push((held.raw(), requested.raw()));
                 }
             }
-            if delivers {
+            if delivers && !branching.whole_worms {
                 stops.push(Stop { arriving: held, leaving: None });
             }
         }
@@ -94,6 +109,34 @@ mod tests {
             (channel(1, 2), Some(1), true),
         ]);
         assert!(dependencies.deadlock(4).is_some());
+    }
+
+    /// Two trees on a line, from its inner routers to both ends. They block each other unless each branch goes on by itself.
+    #[test]
+    fn branching_decides() {
+        let line = build("mesh:4");
+        let channel = |u, v| line.channel_between(RouterId::new(u), RouterId::new(v)).unwrap();
+        let trees = [
+            [(channel(1, 0), None, true), (channel(1, 2), None, false), (channel(2, 3), Some(1), true)],
+            [(channel(2, 3), None, true), (channel(2, 1), None, false), (channel(1, 0), Some(1), true)],
+        ];
+        let free = |whole_worms, separate| {
+            let mut dependencies = Dependencies::new(&line);
+            dependencies.add_worms(|worms| {
+                for tree in &trees {
+                    worms.tree(tree, Branching { whole_worms, separate });
+                }
+            });
+            dependencies.deadlock(4).is_none()
+        };
+        assert!(free(true, true));
+        assert!(!free(false, false) && !free(false, true));
+        // Who queues for the channel to an end waits for the other one of its request, too.
+        assert!(!free(true, false));
+        // Reserved one by one, a tree may hold one branch while it waits for the other.
+        let mut one = Dependencies::new(&line);
+        one.add_worms(|worms| worms.tree(&trees[0], Branching { whole_worms: false, separate: true }));
+        assert!(one.contains(channel(1, 0), channel(1, 2)));
     }
 
     /// Three trees on a triangle, from each corner to the others: each waits at one for a delivery that the next one holds, as that

@@ -63,8 +63,8 @@ fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, St
 /// network without either, by those of [`as_fabric`]. Entries for addresses that the dump does not identify, because their
 /// devices had gone, are [left out](ForwardingTables::unidentified). Linear in the text.
 ///
-/// `OpenSM` ends each table with `12 lids dumped`: where one has such an end, all need one, so that a file that was cut is noticed. (The
-/// number is not checked: it may count addresses that have no entry.)
+/// Each table ends with `12 lids dumped`, so that a file that was cut is noticed. The number is that of the table's entries, as
+/// `dump_lfts` counts them, or the largest address, as `OpenSM` writes it, which is that of the first line.
 ///
 /// # Errors
 /// If the text is no such dump, contradicts itself, or is of another network.
@@ -73,9 +73,7 @@ pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<Forwardin
     let fabric = as_fabric(network)?;
     let identities = Identities::new(&fabric);
     let mut section: Option<RouterId> = None;
-    // Tables with an end, and the last one's first line if it has none yet.
-    let (mut ended, mut open): (usize, Option<usize>) = (0, None);
-    let mut unended: Option<usize> = None;
+    let mut ends = Ends::default();
     let mut sections: HashMap<RouterId, usize> = HashMap::new();
     let mut targets: HashMap<u16, (Target, usize)> = HashMap::new();
     // Address, router, output, line.
@@ -101,13 +99,13 @@ pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<Forwardin
                 }
             }
             section = Some(router);
-            unended = unended.or(open.replace(line));
+            ends.begin(line, content);
             continue;
         }
         if !content.starts_with("0x") {
             let head = content.split_whitespace().next().unwrap_or("");
             if content.ends_with("lids dumped") {
-                ended += usize::from(open.take().is_some());
+                ends.end(head).map_err(error)?;
                 continue;
             }
             if ["Lid", "Port", "***"].contains(&head) {
@@ -117,6 +115,7 @@ pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<Forwardin
             return Err(error(format!("found `{}`", kind.chars().take(64).collect::<String>())));
         }
         let router = section.ok_or_else(|| error("an entry before the first switch".to_owned()))?;
+        ends.count_entry().map_err(error)?;
         let (lid, rest) = content.split_once(char::is_whitespace).unwrap_or((content, ""));
         let lid = lid.strip_prefix("0x").and_then(|digits| u16::from_str_radix(digits, 16).ok());
         let lid = lid.filter(|lid| (1..=MAX_LID).contains(lid));
@@ -128,6 +127,7 @@ pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<Forwardin
         }
         let port = port.parse::<u32>().ok().filter(|&port| port <= 255);
         let port = port.ok_or_else(|| error("an entry needs a port from 0 to 255".to_owned()))?;
+        check_port(&fabric, router, port).map_err(error)?;
         if let Some(guid) = hexadecimal_after(about, "portguid 0x") {
             let target = identities.target(guid).map_err(error)?.ok_or_else(|| {
                 let name = network.name();
@@ -150,7 +150,7 @@ pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<Forwardin
     if sections.is_empty() {
         return Err(place.error(text.lines().count().max(1), "there is no switch"));
     }
-    if let Some(line) = unended.or(open).filter(|_| ended > 0) {
+    if let Some(line) = ends.missing() {
         return Err(place.error(line, "the table that begins here does not end with `… lids dumped`: is the file cut?"));
     }
     let mut lines = Vec::with_capacity(found.len());
@@ -165,6 +165,75 @@ pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<Forwardin
         .map_err(|position| place.error(lines[position], "the switch has another entry for this address already"))?;
     tables.unidentified = found.len() - entries.len();
     Ok(tables)
+}
+
+/// A table whose end has not come yet.
+struct Open {
+    /// Its first line.
+    line: usize,
+    entries: u64,
+    /// The largest address, as the first line has it.
+    largest: Option<u64>,
+}
+
+/// Tables and their ends.
+#[derive(Default)]
+struct Ends {
+    open: Option<Open>,
+    /// The first line of a table that another one follows without an end between them.
+    unended: Option<usize>,
+}
+
+impl Ends {
+    /// A table begins with this line.
+    fn begin(&mut self, line: usize, content: &str) {
+        let began = Open { line, entries: 0, largest: largest_address(content) };
+        let before = self.open.replace(began).map(|open| open.line);
+        self.unended = self.unended.or(before);
+    }
+
+    fn count_entry(&mut self) -> Result<(), String> {
+        let open = self.open.as_mut().ok_or_else(|| "an entry behind the end of its table".to_owned())?;
+        open.entries += 1;
+        Ok(())
+    }
+
+    /// A table ends with this number.
+    fn end(&mut self, number: &str) -> Result<(), String> {
+        let Open { line, entries, largest } = self.open.take().ok_or_else(|| "no table ends here".to_owned())?;
+        match number.parse::<u64>().ok() {
+            Some(count) if count == entries || Some(count) == largest => Ok(()),
+            _ => {
+                let number = number.chars().take(64).collect::<String>();
+                Err(format!(
+                    "the table that begins in line {line} has {entries} entries, not {number}: is something missing?"
+                ))
+            }
+        }
+    }
+
+    /// The first line of a table without an end.
+    fn missing(&self) -> Option<usize> {
+        self.unended.or(self.open.as_ref().map(|open| open.line))
+    }
+}
+
+/// That a switch has a port of this number, if its file says how many there are.
+fn check_port(fabric: &Network, router: RouterId, port: u32) -> Result<(), String> {
+    match fabric.router_ports(router).filter(|&ports| port > ports && port != NO_PATH) {
+        Some(ports) => Err(format!("`{}` has no port {port}: it has {ports}", fabric.router_label(router))),
+        None => Ok(()),
+    }
+}
+
+/// The end of `Unicast lids [0-18] of switch …`, or of `[0x0-0x12]`.
+fn largest_address(line: &str) -> Option<u64> {
+    let (range, _) = line.split_once('[')?.1.split_once(']')?;
+    let largest = range.split_once('-')?.1.trim();
+    match largest.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => largest.parse().ok(),
+    }
 }
 
 /// What is at a port of a switch.

@@ -226,7 +226,7 @@ impl<'n> Reader<'n> {
         let mut address = None;
         if next == Token::Word("address") {
             let number = rest.number("an address")?;
-            address = Some(u16::try_from(number).map_err(|_| format!("the address {number} is beyond 65535"))?);
+            address = Some(u16::try_from(number).map_err(|_| "an address is a number from 0 to 65535".to_owned())?);
             next = rest.expect("`to`, `here`, `at` or `port`")?;
         }
         let output = match (next, target) {
@@ -238,7 +238,7 @@ impl<'n> Reader<'n> {
                 let node = self.node(rest.expect("a node")?)?;
                 Output::Node(self.own(router, node)?)
             }
-            (Token::Word("port"), _) => self.port(router, rest.number("a port")?),
+            (Token::Word("port"), _) => self.port(router, rest.number("a port")?)?,
             (Token::Word(text) | Token::Name(text), _) => return Err(found(text)),
             (Token::Number(number), _) => return Err(found(&number.to_string())),
         };
@@ -248,11 +248,18 @@ impl<'n> Reader<'n> {
     /// A node that is attached to this router.
     fn own(&self, router: RouterId, node: NodeId) -> Result<NodeId, String> {
         let home = self.network.router_of(node);
-        if home == router { Ok(node) } else { Err(format!("node {node} is attached to router {home}")) }
+        if home == router {
+            return Ok(node);
+        }
+        let name = self.network.node_name(node).map_or_else(|| format!("node {node}"), |name| format!("`{name}`"));
+        Err(format!("{name} is attached to {}", called(self.network, home)))
     }
 
-    fn port(&self, router: RouterId, port: u32) -> Output {
-        super::opensm::output(self.network, router, port)
+    fn port(&self, router: RouterId, port: u32) -> Result<Output, String> {
+        match self.network.router_ports(router).filter(|&ports| port > ports) {
+            Some(ports) => Err(format!("{} has no port {port}: it has {ports}", called(self.network, router))),
+            None => Ok(super::opensm::output(self.network, router, port)),
+        }
     }
 
     fn channel(&self, (router, links): (RouterId, &Links), rest: &mut Tokens<'_>) -> Result<ChannelId, String> {
@@ -260,27 +267,34 @@ impl<'n> Reader<'n> {
         let next = self.router(rest.expect("a router")?)?;
         let links = links.to(next);
         let Some(&(_, first)) = links.first() else {
-            let neighbours = network.outputs(router).take(8).map(|channel| network.to(channel).to_string());
+            let neighbours = network.outputs(router).take(8).map(|channel| called(network, network.to(channel)));
             let neighbours = neighbours.collect::<Vec<_>>().join(", ");
-            return Err(format!("router {router} has no link to router {next}, but to {neighbours}"));
+            let [router, next] = [router, next].map(|router| called(network, router));
+            return Err(format!("{router} has no link to {next}, but to {neighbours}"));
         };
+        let [from, to] = [router, next].map(|router| called(network, router));
         match rest.next()? {
             None => Ok(first),
             Some(Token::Word("port")) => {
                 let port = rest.number("a port")?;
                 let channel = network.channel_by_port(router, port).filter(|&channel| network.to(channel) == next);
-                channel.ok_or_else(|| format!("port {port} of router {router} has no link to router {next}"))
+                channel.ok_or_else(|| format!("port {port} of {from} has no link to {to}"))
             }
             Some(Token::Word("link")) => {
                 let number = rest.number("a number")?;
                 let link = (number as usize).checked_sub(1).and_then(|place| links.get(place));
                 let link = link.map(|&(_, channel)| channel);
-                link.ok_or_else(|| format!("there is no link {number} from router {router} to router {next}"))
+                link.ok_or_else(|| format!("there is no link {number} from {from} to {to}"))
             }
             Some(Token::Word(text) | Token::Name(text)) => Err(found(text)),
             Some(Token::Number(number)) => Err(found(&number.to_string())),
         }
     }
+}
+
+/// A router in a message: by its name, or its number.
+fn called(network: &Network, router: RouterId) -> String {
+    network.router_name(router).map_or_else(|| format!("router {router}"), |name| format!("`{name}`"))
 }
 
 fn found(text: &str) -> String {
@@ -334,7 +348,8 @@ pub fn parse_tables(network: &Network, path: &str, text: &str) -> Result<Forward
             if tokens.next().map_err(error)?.is_none() {
                 // Once for each router: looking its links up takes time.
                 if let Some(first) = sections.insert(router, line) {
-                    return Err(error(format!("router {router} has a table already, in line {first}")));
+                    let name = called(network, router);
+                    return Err(error(format!("{name} has a table already, in line {first}")));
                 }
                 section = Some((router, Links::new(network, router)));
                 continue;

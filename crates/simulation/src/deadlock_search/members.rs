@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use wormcast_network::watch::step_every;
+
 use super::worms::{NO_VERTEX, Resource, Resources, Vertices, Waiting};
 
 /// Where a worm of a set waits.
@@ -125,6 +127,7 @@ pub(super) fn solve(members: &[Member<'_>], resources: &Resources, budget: &mut 
         }
         let Some(left) = budget.checked_sub(1) else { return Solved::OutOfBudget };
         *budget = left;
+        step_every(12, "searching for deadlocks", "states of a set", seen.len(), 0);
         let steps = search.steps(&next);
         taken.push(step);
         path.push((next, steps));

@@ -7,6 +7,7 @@ use std::fmt;
 
 use thiserror::Error;
 use wormcast_multicast::{Multicast, Plan};
+use wormcast_network::watch::step_every;
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::RoutingRelation;
 
@@ -39,7 +40,7 @@ pub struct Sendable {
 pub struct Reachability {
     /// The answer.
     pub verdict: Verdict,
-    /// Steps that were spent: places where a worm can wait, sets looked at, and states of worms on their way.
+    /// Steps that were spent: places where a worm can wait and the ways there, sets looked at, and states of worms on their way.
     pub spent: u64,
     /// Steps that might have been spent.
     pub budget: u64,
@@ -145,7 +146,8 @@ pub enum NotCovered {
 /// Decides whether any sequence of these messages, at any cycles and of any lengths, deadlocks.
 ///
 /// `routing` routes all of them. The answer *not reachable* holds for all startups, routing delays and lengths; a witness is for
-/// the settings that are given. `budget` bounds the search, about a microsecond a step; there are exponentially many sets in large
+/// the settings that are given. `budget` bounds the search, in time, about a microsecond a step, and in memory, a few hundred bytes a
+/// step at most; schedules that are run are not counted, of which there are some ten thousand at most. There are exponentially many sets in large
 /// networks, and then the answer is mostly [`Verdict::NotDecided`] unless a deadlock is found soon.
 ///
 /// # Errors
@@ -181,15 +183,22 @@ pub fn search_deadlock(
     let resources = Resources::new(network, config);
     let mut places = Places::new(network, &resources, budget);
     for (number, message) in messages.iter().enumerate() {
+        step_every(8, "following worms", "messages", number, messages.len());
         places.add(number, &message.plan, routing, |other| messages[other].plan.worms.len())?;
+        if places.too_many {
+            break;
+        }
     }
-    let (found, too_many) = (places.all, places.too_many);
-    let spent = found.len() as u64;
+    let (found, too_many, left) = (places.all, places.too_many, places.budget);
     let most_stretch = MAX_LENGTH.div_ceil(config.buffer);
-    let mut sets = Sets::new(&resources, &found, (most_stretch, true), budget.saturating_sub(spent));
+    // What was cut short is not looked at.
+    let worms = if too_many { &[][..] } else { &found };
+    let mut sets = Sets::new(&resources, worms, (most_stretch, true), left);
     let mut search = Search { stage: Stage::new(network, routing, *config, messages), sets: 0 };
     let (verdict, dead) = if too_many {
         (Some(Verdict::NotDecided(Undecided::Ways)), None)
+    } else if sets.is_cut() {
+        (Some(Verdict::NotDecided(Undecided::Sets { begun: 0, of: sets.places().len() })), None)
     } else if sets.places().is_empty() {
         (Some(Verdict::NotReachable), None)
     } else {

@@ -3,6 +3,7 @@
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_multicast::{Itinerary, Plan};
+use wormcast_network::watch::step_every;
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::RoutingRelation;
 
@@ -66,6 +67,7 @@ impl<'a> Stage<'a> {
 
     /// The deadlock that a schedule, in the order of its cycles, ends in by the fastest engine.
     pub(super) fn run(&mut self, sent: &[Sent]) -> Option<Deadlock> {
+        step_every(4, "running schedules", "schedules", self.runs as usize, 0);
         self.runs += 1;
         if WormEngine::<()>::objection(&self.config).is_none() {
             play(&mut WormEngine::new(self.network, self.routing, self.config, ()), sent, self.messages)

@@ -59,6 +59,36 @@ pub(super) struct Sets<'a> {
     /// Sets that have been looked at, in any order.
     seen: HashSet<Key>,
     pub(super) budget: u64,
+    /// Whether the budget was spent before all parts were struck out that nobody can take.
+    cut: bool,
+}
+
+/// The channels by which worms come and go that may hold a consumption channel.
+struct Passing {
+    entries: Channels,
+    exits: Channels,
+    /// Whether one of the worms may end there.
+    ends: bool,
+}
+
+/// Channels, sorted, and how many worms can be on them at once.
+struct Channels {
+    sorted: Vec<Resource>,
+    worms: u32,
+}
+
+impl Channels {
+    fn new(resources: &Resources, mut sorted: Vec<Resource>) -> Self {
+        sorted.sort_unstable();
+        sorted.dedup();
+        let worms = sorted.iter().map(|&channel| resources.capacity(channel)).sum();
+        Self { sorted, worms }
+    }
+
+    /// How many worms can be on them beside one on channel `own`.
+    fn beside(&self, own: Resource) -> u32 {
+        self.worms - u32::from(self.sorted.binary_search(&own).is_ok())
+    }
 }
 
 /// What a set is, whatever the order of its worms: where each waits, its stretch, and what it was granted; and who is older.
@@ -123,6 +153,7 @@ impl<'a> Sets<'a> {
             rank,
             seen: HashSet::new(),
             budget,
+            cut: false,
         };
         sets.strike_out();
         sets
@@ -133,20 +164,29 @@ impl<'a> Sets<'a> {
     /// Of those that are left, worms hold something; as "older" has no cycles, whoever waits in a queue waits, in the end, for what is
     /// held. So queues count from what is held on.
     fn strike_out(&mut self) {
+        // Looking at a part is cheaper than a step, unless a long queue is looked through.
+        const LOOKS: u64 = 16;
         loop {
+            let passing = self.all_passing();
             let mut kept: Vec<Vec<usize>> = vec![Vec::new(); self.places.len()];
             loop {
-                let mut changed = false;
+                let (mut changed, mut looks) = (false, 0);
                 for (place, alive) in self.alive.iter().enumerate() {
+                    step_every(10, "looking for worms that can wait for ever", "places", place, self.places.len());
                     for &part in alive {
                         let mut candidates = self.places[place].parts[part].iter();
-                        let taken = |&resource| self.may_be_taken(resource, place, &kept);
+                        let taken = |&resource| self.may_be_taken(resource, (place, &kept), &passing, &mut looks);
                         if !kept[place].contains(&part) && candidates.all(taken) {
                             kept[place].push(part);
                             changed = true;
                         }
                     }
+                    if looks / LOOKS > self.budget {
+                        (self.budget, self.cut) = (0, true);
+                        return;
+                    }
                 }
+                self.budget -= looks / LOOKS;
                 if !changed {
                     break;
                 }
@@ -170,26 +210,45 @@ impl<'a> Sets<'a> {
     ///
     /// Worms that hold consumption channels of one router have come by different channels, of which the one that waits holds another,
     /// and, if they are paths, go on by different ones.
-    fn may_be_taken(&self, resource: Resource, place: usize, known: &[Vec<usize>]) -> bool {
+    /// `looks` counts what is looked at.
+    fn may_be_taken(
+        &self,
+        resource: Resource,
+        (place, known): (usize, &[Vec<usize>]),
+        passing: &HashMap<Resource, Passing>,
+        looks: &mut u64,
+    ) -> bool {
+        *looks += 1;
         let holders = self.holders.get(&resource).is_some_and(|list| !list.is_empty());
         if self.resources.is_link(resource) {
-            let asks = |&(other, asks): &(usize, usize)| known[other].iter().any(|&part| part != asks);
-            return holders || self.queued.get(&resource).is_some_and(|list| list.iter().any(asks));
+            let mut asks = |&(other, asks): &(usize, usize)| {
+                *looks += 1;
+                known[other].iter().any(|&part| part != asks)
+            };
+            return holders || self.queued.get(&resource).is_some_and(|list| list.iter().any(&mut asks));
         }
         let waiting = &self.places[place];
         let own = waiting.vertices[waiting.at as usize].entered_by;
-        let passing = self.passing.get(&resource).map_or(&[][..], Vec::as_slice);
-        let most = |mut channels: Vec<Resource>| -> u32 {
-            channels.sort_unstable();
-            channels.dedup();
-            channels.into_iter().map(|channel| self.resources.capacity(channel) - u32::from(channel == own)).sum()
-        };
-        let entries = most(passing.iter().map(|&(_, entry, _)| entry).collect());
-        // Of a tree whose deliveries other branches hold up, nothing need leave the router.
-        let ends = passing.iter().any(|(.., exits)| exits.is_empty());
-        let exits = most(passing.iter().flat_map(|(.., exits)| exits).copied().collect());
         let capacity = self.resources.capacity(resource);
-        entries >= capacity && (ends || exits >= capacity)
+        passing.get(&resource).is_some_and(|Passing { entries, exits, ends }| {
+            entries.beside(own) >= capacity && (*ends || exits.beside(own) >= capacity)
+        })
+    }
+
+    /// Who may hold each consumption channel, by the channels that they take.
+    fn all_passing(&self) -> HashMap<Resource, Passing> {
+        let summed = |passing: &Vec<(usize, Resource, Vec<Resource>)>| Passing {
+            entries: Channels::new(self.resources, passing.iter().map(|&(_, entry, _)| entry).collect()),
+            exits: Channels::new(self.resources, passing.iter().flat_map(|(.., exits)| exits).copied().collect()),
+            // Of a tree whose deliveries other branches hold up, nothing need leave the router.
+            ends: passing.iter().any(|(.., exits)| exits.is_empty()),
+        };
+        self.passing.iter().map(|(&pool, passing)| (pool, summed(passing))).collect()
+    }
+
+    /// Whether the budget was spent before the search.
+    pub(super) fn is_cut(&self) -> bool {
+        self.cut
     }
 
     /// The places that can be in a set.

@@ -174,14 +174,16 @@ pub(super) struct Places<'a> {
     /// Trees by their vertices, numbered.
     trees: HashMap<Vec<Vertex>, usize>,
     pub(super) all: Vec<Waiting>,
-    most: u64,
-    /// Whether there are more than `most`.
+    /// Steps that are left: one for each place that is looked at, and for each router on the way to a new one, which takes memory.
+    pub(super) budget: u64,
+    /// Whether there are more than the budget was enough for.
     pub(super) too_many: bool,
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn new(network: &'a Network, resources: &'a Resources, most: u64) -> Self {
-        Self { network, resources, seen: HashMap::new(), trees: HashMap::new(), all: Vec::new(), most, too_many: false }
+    pub(super) fn new(network: &'a Network, resources: &'a Resources, budget: u64) -> Self {
+        let (seen, trees, all) = (HashMap::new(), HashMap::new(), Vec::new());
+        Self { network, resources, seen, trees, all, budget, too_many: false }
     }
 
     /// Adds those of a message. Of worms that are the same up to where they wait, those of the message with the fewest stay.
@@ -311,14 +313,16 @@ impl<'a> Places<'a> {
         parts: Vec<Vec<Resource>>,
         size: &impl Fn(usize) -> usize,
     ) {
-        if self.all.len() as u64 >= self.most {
+        let Some(left) = self.budget.checked_sub(1) else {
             self.too_many = true;
             return;
-        }
+        };
+        self.budget = left;
         let key = (tree, way.vertices.clone(), at, parts.clone());
         let next = self.all.len();
         let place = *self.seen.entry(key).or_insert(next);
         if place == next {
+            self.budget = self.budget.saturating_sub(way.vertices.len() as u64);
             self.all.push(Waiting::new(way, tree, at, parts));
         } else if size(self.all[place].message) > size(way.message) {
             (self.all[place].message, self.all[place].worm) = (way.message, way.worm);

@@ -13,7 +13,7 @@ use super::{CheckedArrivals, CheckedTraffic, RandomTraffic, Unicast};
 use crate::config::{Count, Destinations, Process};
 use crate::observer::Cycle;
 use crate::rng::{Purpose, generator};
-use crate::trace::TraceMessage;
+use crate::trace::{Trace, TraceMessage};
 
 /// A message that is generated.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,14 +27,14 @@ pub(crate) struct Message {
 /// The messages of one run, in the order of (cycle, source).
 pub(crate) enum MessageSource {
     Random(Generator),
-    Trace(Arc<[TraceMessage]>, usize),
+    Trace(Arc<Trace>, usize),
 }
 
 impl MessageSource {
     pub(crate) fn new(traffic: &CheckedTraffic, nodes: usize, seed: u64) -> Self {
         match traffic {
             CheckedTraffic::Random(random) => Self::Random(Generator::new(random.clone(), nodes, seed)),
-            CheckedTraffic::Trace(messages) => Self::Trace(messages.clone(), 0),
+            CheckedTraffic::Trace(trace) => Self::Trace(trace.clone(), 0),
         }
     }
 
@@ -52,8 +52,8 @@ impl Iterator for MessageSource {
     fn next(&mut self) -> Option<Message> {
         match self {
             Self::Random(generator) => generator.next(),
-            Self::Trace(messages, next) => {
-                let TraceMessage { at, source, length, destinations } = messages.get(*next)?.clone();
+            Self::Trace(trace, next) => {
+                let TraceMessage { at, source, length, destinations } = trace.messages.get(*next)?.clone();
                 *next += 1;
                 Some(Message { at, source, length, destinations })
             }

@@ -2,7 +2,7 @@
 
 use wormcast_multicast::{Algorithm, Multicast, Options, Plan, Worm, add_plan, algorithm_by_name};
 use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId};
-use wormcast_routing::{Dependencies, RoutingRelation, Unsupported};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation, Unsupported};
 use wormcast_simulation::{
     Cycle, Engine, EngineConfig, FlitEngine, Progress, Reachability, Sendable, Timing, Verdict, WormEngine, Wormhole,
     search_deadlock,
@@ -247,7 +247,9 @@ fn trees_on_irregular_networks_are_decided() {
                 let wanted: Vec<NodeId> = network.node_ids().filter(|_| numbers.below(2) == 0).collect();
                 let Ok(multicast) = Multicast::checked(source, &wanted) else { continue };
                 let plan = branching.plan(&network, &multicast);
-                dependencies.add_worms(|worms| add_plan(worms, &network, made.routing(), &plan)).unwrap();
+                dependencies
+                    .add_worms(|worms| add_plan(worms, &network, made.routing(), &plan, Branching::LOCKSTEP))
+                    .unwrap();
                 messages.push(Sendable { multicast, plan });
             }
             let safe = dependencies.deadlock(4).is_none();

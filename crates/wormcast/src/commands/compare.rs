@@ -10,6 +10,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::experiment::{SettingArguments, warn_of_idle};
+use super::output::Files;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
@@ -100,6 +101,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     let places = &arguments.places;
     let experiment = places.named(arguments.settings.read(file, &[])?);
+    // A name that was given is the user's business.
+    let series = if places.name().is_some() { String::new() } else { series_part(names) };
+    let stem = format!("{}{series}-comparison", experiment.name());
+    let points = experiment.points().map_err(Failure::diagnostic)?;
+    let plot = |ending| Some(places.folder().join(format!("{stem}.{ending}")));
+    Files::default()
+        .writes("--store", Some(places.store()))
+        .writes("the plot", plot("svg"))
+        .writes("the plot", plot("png"))
+        .reads_experiment(file, &experiment, &points)
+        .check()?;
     places.make()?;
     let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
@@ -115,13 +127,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         )
     })
     .map_err(failure)?;
-    let points = experiment.points().map_err(Failure::diagnostic)?;
     let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
     warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
     let mut plots = Vec::new();
-    // A name that was given is the user's business.
-    let series = if places.name().is_some() { String::new() } else { series_part(names) };
-    let stem = format!("{}{series}-comparison", experiment.name());
     match plot_comparison(&compared) {
         Ok(plot) => {
             for (ending, contents) in [("svg", plot.svg.as_bytes()), ("png", &plot.png)] {

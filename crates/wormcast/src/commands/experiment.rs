@@ -34,6 +34,11 @@ pub(crate) struct SettingArguments {
 }
 
 impl ExperimentArguments {
+    /// The experiment file, unless it is the built-in one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     /// Reads the experiment; `options` are (option, setting, value) of other arguments that stand for settings.
     pub(crate) fn read(&self, options: &[(&str, &str, String)]) -> Result<Experiment, Failure> {
         self.settings.read(self.file.as_deref(), options)

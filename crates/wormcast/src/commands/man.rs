@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use clap_mangen::Man;
 
+use super::output::is_output;
 use super::results::make_folder;
 use crate::failure::Failure;
 use crate::lab::write_file;
@@ -21,6 +22,11 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let folder = &arguments.out;
+    if is_output(folder) {
+        let message =
+            "`--out` is a folder for several pages, not standard output: expected one such as `share/man/man1`";
+        return Err(Failure::BadInput(message.to_owned()));
+    }
     make_folder(folder)?;
     let mut command = super::command().disable_help_subcommand(true);
     command.build();

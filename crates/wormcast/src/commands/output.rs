@@ -1,10 +1,12 @@
 //! Results that go to files, or to standard output by the name `-`.
 
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::lab::write_file;
+use crate::lab::{Experiment, Point, file_place, write_file};
+use crate::network::{TopologySpec, is_standard_input};
 
 /// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.
 pub(super) fn is_output(path: impl AsRef<Path>) -> bool {
@@ -24,20 +26,73 @@ pub(super) fn summary<'a>(data_on_output: bool, out: &'a mut dyn Write) -> Box<d
     if data_on_output { Box::new(io::stderr()) } else { Box::new(out) }
 }
 
-/// Whether at most one of these options writes to standard output; data of two kinds would be mixed there.
-pub(super) fn check_one_output<'a>(
-    outputs: impl IntoIterator<Item = (&'a str, Option<&'a Path>)>,
-) -> Result<bool, Failure> {
-    let mut found: Option<&str> = None;
-    for (option, path) in outputs {
-        if !path.is_some_and(is_output) {
-            continue;
-        }
-        if let Some(other) = found {
-            let message = format!("`{other}` and `{option}` both write to standard output: give one of them a file");
-            return Err(Failure::BadInput(message));
-        }
-        found = Some(option);
+/// The files that a command writes and reads, each by the option that names it or by what it is.
+#[derive(Default)]
+pub(super) struct Files {
+    outputs: Vec<(String, PathBuf)>,
+    inputs: Vec<(String, PathBuf)>,
+}
+
+impl Files {
+    /// Adds a file that is written, if there is one.
+    pub(super) fn writes(mut self, what: &str, path: Option<impl AsRef<Path>>) -> Self {
+        self.outputs.extend(path.map(|path| (quoted(what), path.as_ref().to_owned())));
+        self
     }
-    Ok(found.is_some())
+
+    /// Adds a file that is read, if there is one.
+    pub(super) fn reads(mut self, what: &str, path: Option<impl AsRef<Path>>) -> Self {
+        let file = path.filter(|path| !is_standard_input(path));
+        self.inputs.extend(file.map(|path| (quoted(what), path.as_ref().to_owned())));
+        self
+    }
+
+    /// Adds the file that a topology is read from, if it is one.
+    pub(super) fn reads_topology(self, spec: &str) -> Self {
+        match spec.parse() {
+            Ok(TopologySpec::File(path)) => self.reads("--topology", Some(path)),
+            _ => self,
+        }
+    }
+
+    /// Adds an experiment file, and what it names.
+    pub(super) fn reads_experiment(self, file: Option<&Path>, experiment: &Experiment, points: &[Point]) -> Self {
+        let named: BTreeSet<_> = points.iter().flat_map(|point| experiment.files(point)).collect();
+        let experiment = self.reads("the experiment", file);
+        named.into_iter().fold(experiment, |files, (setting, path)| files.reads(&format!("`{setting}`"), Some(path)))
+    }
+
+    /// Whether one of the outputs goes to standard output.
+    ///
+    /// Refuses two that go there, where they would be mixed, two that go to one file, where one of them would be lost, and one that would
+    /// take the place of an input.
+    pub(super) fn check(&self) -> Result<bool, Failure> {
+        let mut places: HashMap<PathBuf, &str> = HashMap::new();
+        let mut on_output: Option<&str> = None;
+        for (what, path) in &self.outputs {
+            if is_output(path) {
+                if let Some(other) = on_output.replace(what) {
+                    let message = format!("{other} and {what} both write to standard output: give one of them a file");
+                    return Err(Failure::BadInput(message));
+                }
+                continue;
+            }
+            let Some(place) = file_place(path) else { continue };
+            if let Some((input, _)) = self.inputs.iter().find(|(_, input)| file_place(input).as_ref() == Some(&place)) {
+                let path = path.display();
+                let message = format!("{what} would write `{path}`, which is read as {input}: choose another file");
+                return Err(Failure::BadInput(message));
+            }
+            if let Some(other) = places.insert(place, what) {
+                let path = path.display();
+                return Err(Failure::BadInput(format!("{other} and {what} both name `{path}`: choose two files")));
+            }
+        }
+        Ok(on_output.is_some())
+    }
+}
+
+/// An option in backticks; other words as they are.
+fn quoted(what: &str) -> String {
+    if what.starts_with('-') { format!("`{what}`") } else { what.to_owned() }
 }

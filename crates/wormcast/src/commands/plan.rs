@@ -5,14 +5,15 @@ use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 
-use super::{network, one_of, topology_help, write_json};
+use super::{network, one_of, topology_help, warn_of_idle_option, warn_of_idle_seed, write_json};
 use crate::failure::Failure;
 use crate::multicast::{
     Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, Plan,
-    PlanSummary, PortModel, algorithm_by_name, algorithm_names, check_promise, own_revision, plan_dot, plan_svg,
+    PlanSummary, PortModel, algorithm_by_name, algorithm_names, check_promise, left_out, own_revision, plan_dot,
+    plan_svg,
 };
 use crate::network::watch::step;
-use crate::network::{Network, parse_node, parse_node_list};
+use crate::network::{Network, is_all_nodes, parse_node, parse_node_list};
 use crate::routing::ROUTINGS;
 use crate::work;
 use answer::Answer;
@@ -49,17 +50,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     ports: Ports,
     /// The seed of algorithms that make random choices.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// Default: 0.
+    #[arg(long)]
+    seed: Option<u64>,
     /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
     /// Only the nodes beside them know of failed links: worms are absorbed there and sent on.
     #[arg(long, requires = "failed_link")]
     local_information: bool,
-    /// The bits of a flit: what headers that encode destinations are counted in.
-    #[arg(long, value_name = "BITS", default_value = "16")]
-    flit_bits: NonZeroU32,
+    /// The bits of a flit: what headers that encode destinations are counted in. Default: 16.
+    #[arg(long, value_name = "BITS")]
+    flit_bits: Option<NonZeroU32>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Output,
@@ -72,7 +74,7 @@ pub(crate) struct Arguments {
     )]
     batch: Option<String>,
     /// End with exit code 1 if a request of a batch has no plan.
-    #[arg(long, requires = "batch")]
+    #[arg(long)]
     strict: bool,
 }
 
@@ -129,6 +131,10 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     if let Some(path) = &arguments.batch {
         return batch::run(path, arguments.strict, out);
     }
+    if arguments.strict {
+        let message = "`--strict` is about the requests of a batch: expected `--batch FILE`, too, or neither";
+        return Err(Failure::BadInput(message.to_owned()));
+    }
     // Usage requires these four.
     let given = |option: Option<String>| option.unwrap_or_default();
     let network = network(&given(arguments.topology))?;
@@ -139,17 +145,29 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     for link in &arguments.failed_link {
         faults.fail(&network, link).map_err(Failure::bad_input)?;
     }
-    let options = Options { routing: arguments.routing, root: arguments.root, seed: arguments.seed, faults };
+    let seed = arguments.seed.unwrap_or_default();
+    let options = Options { routing: arguments.routing, root: arguments.root, seed, faults };
     step("preparing the algorithm", "", 0, 0);
-    let algorithm = algorithm_by_name(&given(arguments.algorithm), &network, &options).map_err(Failure::bad_input)?;
+    let name = given(arguments.algorithm);
+    let algorithm = algorithm_by_name(&name, &network, &options).map_err(Failure::bad_input)?;
+    warn_of_idle_seed(arguments.seed, &network, Some(&name), options.routing.as_deref());
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;
-    let destinations = parse_node_list(&network, &given(arguments.destinations)).map_err(Failure::bad_input)?;
+    let list = given(arguments.destinations);
+    let destinations = parse_node_list(&network, &list).map_err(Failure::bad_input)?;
 
     let multicast = Multicast::checked(source, &destinations).map_err(Failure::bad_input)?;
+    if !is_all_nodes(&list)
+        && let Some(left_out) = left_out(&network, source, &destinations)
+    {
+        Failure::warn(&left_out);
+    }
     let plan = planned(algorithm.as_ref(), &network, &multicast)?;
     let summary = plan.summary(&network, algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
     let exact = algorithm.exact(&network, &multicast);
-    let flit_bits = arguments.flit_bits.get();
+    let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
+    let reason = format!("no header of `{name}` encodes destinations");
+    warn_of_idle_option("--flit-bits", unencoded && arguments.flit_bits.is_some(), &reason);
+    let flit_bits = arguments.flit_bits.unwrap_or(FlitBits::default().0).get();
     let answer = Answer {
         network: &network,
         algorithm: algorithm.name(),
@@ -157,6 +175,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
         summary: &summary,
         exact,
         flit_bits,
+        warning: None,
     };
     match arguments.format {
         Output::Text => {
@@ -204,7 +223,7 @@ fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix)
 }
 
 fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
-    let &Answer { network, algorithm, multicast, summary, exact, flit_bits } = answer;
+    let &Answer { network, algorithm, multicast, summary, exact, flit_bits, .. } = answer;
     let source = network.node_label(multicast.source());
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let destinations = count(multicast.destinations().len(), "destination");

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::output::Files;
 use super::results::{Places, failure};
 use crate::failure::Failure;
 use crate::lab::{
@@ -67,12 +68,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     let origins = origins(experiments.iter().map(|reported| &reported.experiment), &store).map_err(failure)?;
     let page = experiments_page(&experiments, &origins, program::THIS).map_err(Failure::failed)?;
-    arguments.places.make()?;
     let name = match &experiments[..] {
         [only] => format!("{}-report", only.name),
         _ => arguments.places.name().unwrap_or("report").to_owned(),
     };
     let folder = arguments.places.folder();
+    let pages = [format!("{name}.html"), format!("{name}.md")];
+    let written =
+        pages.iter().map(String::as_str).chain(page.plots().map(|(name, _)| name)).map(|name| folder.join(name));
+    let files = written
+        .fold(Files::default().reads("`--store`", Some(&path)), |files, path| files.writes("the report", Some(path)));
+    arguments.files.iter().fold(files, |files, file| files.reads("an experiment", Some(file))).check()?;
+    arguments.places.make()?;
     let write = |name: &str, text: &str| write_file(&folder.join(name), text.as_bytes()).map_err(Failure::failed);
     write(&format!("{name}.html"), &page.html())?;
     write(&format!("{name}.md"), &page.markdown(""))?;

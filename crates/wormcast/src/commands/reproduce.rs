@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::output::Files;
 use super::results::{AGAIN, failure, make_folder, threads, unusable, watched};
-use super::{Format, write_json};
+use super::{Format, warn_of_idle_option, write_json};
 use crate::failure::Failure;
 use crate::lab::{Choice, PAPERS, Page, Selection, Verdict, check_file, reproduction_page, write_file};
 use crate::program;
@@ -52,12 +53,28 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let choice = Choice::named(&arguments.names).map_err(Failure::bad_input)?;
     if arguments.list {
+        for (option, given) in [
+            ("--quick", arguments.quick),
+            ("--strict", arguments.strict),
+            ("--jobs", arguments.jobs.is_some()),
+            ("--markdown", arguments.markdown.is_some()),
+            ("--store", arguments.store.is_some()),
+        ] {
+            warn_of_idle_option(option, given, "`--list` runs nothing");
+        }
         return list(&choice, arguments.format, out);
     }
     let experiments = arguments.out.join("experiments");
-    make_folder(&experiments)?;
+    let store = arguments.store.clone().unwrap_or_else(|| arguments.out.join("store.db"));
     let report = report_name(&choice, &arguments.names);
     let [html, markdown] = [".html", ".md"].map(|ending| arguments.out.join(format!("{report}{ending}")));
+    Files::default()
+        .writes("the report", Some(&html))
+        .writes("the report", Some(&markdown))
+        .writes("--markdown", arguments.markdown.as_deref())
+        .writes("--store", Some(&store))
+        .check()?;
+    make_folder(&experiments)?;
     for path in [&html, &markdown] {
         check_file(path).map_err(Failure::failed)?;
     }
@@ -70,7 +87,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         check_file(path).map_err(Failure::failed)?;
     }
     let selection = Selection::new(choice, arguments.quick, &experiments).map_err(failure)?;
-    let store = arguments.store.clone().unwrap_or_else(|| arguments.out.join("store.db"));
     let mut store = program::store(&store).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let reproduction =

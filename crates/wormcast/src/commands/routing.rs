@@ -1,27 +1,30 @@
 //! `wormcast routing`: whether worms can deadlock, and how far they go.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueHint};
 
-use super::output::{check_one_output, summary, write_to};
+use super::output::{Files, summary, write_to};
 use super::plan::batch::plan_all;
-use super::{Format, network, one_of, topology_help, write_json};
+use super::{Format, network, one_of, topology_help, warn_of_idle_seed, write_json};
 use crate::failure::Failure;
-use crate::multicast::{Algorithm, Options, add_plan, algorithm_by_name, algorithm_names};
-use crate::network::{ChannelId, HeatMapSvg, MAX_PORTS, Network, require_memory};
+use crate::multicast::{Algorithm, Itinerary, Options, add_plan, algorithm_by_name, algorithm_names};
+use crate::network::{ChannelId, HeatMapSvg, MAX_PORTS, Network, input_name, require_memory};
 use crate::routing::{
-    ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
+    Branching, ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
     routing_by_name, witness_of_relation, witness_of_tables,
 };
 use crate::simulation::{Buffer, Reservation, Sendable};
+use crate::work;
 use export::{Form, export_routing};
+use idle::{Worms, check_options, check_unicasts};
 use reachable::{Question, by_tables, fixed, reach, unicasts};
-use replication::{Replicating, buffer, replicated, reservation};
+use replication::{Replicating, buffer, given_branching, replicated, reservation};
 use report::{Analysis, Subject, Tables};
 
 mod export;
+mod idle;
 mod reachable;
 mod replication;
 mod report;
@@ -50,8 +53,8 @@ pub(crate) struct Arguments {
     /// Forwarding tables: what `OpenSM` dumps, or what `--export` wrote.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what", conflicts_with_all = ["routing", "algorithm"])]
     tables: Option<String>,
-    /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are taken
-    /// to replicate in lockstep.
+    /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are
+    /// replicated in lockstep, unless other options say so.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
     multicasts: Option<String>,
     /// Write forwarding tables for the routing, one output for each router and destination; refused where there are none, and where
@@ -80,21 +83,22 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]
     consumption_ports: Option<u32>,
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
-    #[arg(long, value_name = "V", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
-    virtual_channels: u32,
-    /// Buffers, for algorithms that send trees: `message` (any worm as a whole), or a number of flits that is less. By default what
-    /// the algorithm is meant for.
-    #[arg(long, value_name = "FLITS|message", value_parser = buffer, requires = "algorithm")]
+    /// Default: 1.
+    #[arg(long, value_name = "V", value_parser = clap::value_parser!(u32).range(1..=64))]
+    virtual_channels: Option<u32>,
+    /// Buffers, for trees: `message` (any worm as a whole), or a number of flits that is less. By default what the algorithm is meant
+    /// for; for `--multicasts`, a flit.
+    #[arg(long, value_name = "FLITS|message", value_parser = buffer)]
     buffer: Option<Buffer>,
     /// How worms are replicated, by default as the algorithm is meant for: flits of trees in `lockstep` or by `independent`
     /// branches, those of worms that switches replicate in one of the other ways.
-    #[arg(long, value_name = "HOW", value_enum, requires = "algorithm")]
+    #[arg(long, value_name = "HOW", value_enum)]
     replication: Option<Replicating>,
     /// How independent branches are reserved, by default as the algorithm is meant for.
-    #[arg(long, value_name = "HOW", value_parser = reservation, requires = "algorithm")]
+    #[arg(long, value_name = "HOW", value_parser = reservation)]
     reservation: Option<Reservation>,
     /// Decide whether a deadlock that the check calls possible can be reached, by a search of at most so many steps, about a microsecond
-    /// each; on small networks that is mostly enough.
+    /// and at most a few hundred bytes of memory each; on small networks that is mostly enough.
     #[arg(
         long, value_name = "STEPS", num_args = 0..=1, default_missing_value = "1000000",
         value_parser = clap::value_parser!(u64).range(1..)
@@ -106,9 +110,9 @@ pub(crate) struct Arguments {
     /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
     #[arg(long, value_name = "ROOT", conflicts_with = "tables")]
     root: Option<String>,
-    /// The seed of routings and algorithms that make random choices.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// The seed of routings and algorithms that make random choices. Default: 0.
+    #[arg(long)]
+    seed: Option<u64>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -143,12 +147,16 @@ fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Re
     let options = Options {
         routing: arguments.routing.clone(),
         root: arguments.root.clone(),
-        seed: arguments.seed,
+        seed: arguments.seed.unwrap_or_default(),
         ..Options::default()
     };
     let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
     let consumption_ports = consumption_ports(arguments, Some(algorithm.as_ref()));
     let (dependencies, deadlock) = replicated(arguments, network, algorithm.as_ref(), consumption_ports)?;
+    let sender = format!("`{name}`");
+    let worms = Worms::of(algorithm.as_ref(), network, &sender, dependencies.are_of_unicasts());
+    check_options(arguments, network, &worms)?;
+    warn_of_idle_seed(arguments.seed, network, Some(name), arguments.routing.as_deref());
     let subject = Subject { network, algorithm: Some(name), relation: algorithm.routing(), consumption_ports };
     let proof = unicast_proof(network, &dependencies);
     let analysis = Analysis::of_relation(&subject, deadlock.as_deref(), None, arguments.format == Format::Json);
@@ -174,14 +182,17 @@ impl<'n> Multicasts<'n> {
         dependencies: &mut Dependencies<'n>,
     ) -> Result<Option<Self>, Failure> {
         let Some(file) = &arguments.multicasts else { return Ok(None) };
+        let branching = given_branching(arguments, network)?;
+        let mut trees = false;
         let mut all = Vec::new();
         let mut messages = Some(Vec::new());
         dependencies.add_worms(|worms| {
             plan_all(file, &arguments.topology, |line, algorithm, multicast, plan| {
-                add_plan(worms, network, algorithm.routing(), plan).map_err(Failure::bad_input)?;
+                add_plan(worms, network, algorithm.routing(), plan, branching).map_err(Failure::bad_input)?;
                 let mut own = Dependencies::new(network);
-                own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), plan))
+                own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), plan, branching))
                     .map_err(Failure::bad_input)?;
+                trees |= plan.worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
                 all.push((line, own));
                 let message = fixed(network, algorithm.routing(), plan);
                 match (&mut messages, message) {
@@ -191,6 +202,9 @@ impl<'n> Multicasts<'n> {
                 Ok(())
             })
         })?;
+        let sender = format!("`{}`", input_name(file));
+        let worms = Worms { sender: &sender, trees, unicasts: false, branching: Branching::LOCKSTEP };
+        check_options(arguments, network, &worms)?;
         Ok(Some(Self { all, messages }))
     }
 
@@ -214,10 +228,17 @@ impl<'n> Multicasts<'n> {
     }
 }
 
-fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Result<Answer, Failure> {
-    let options = RoutingOptions { seed: arguments.seed, root: arguments.root.clone() };
+fn analyse_routing(
+    arguments: &Arguments,
+    network: &Network,
+    name: &str,
+    out: &mut dyn Write,
+) -> Result<Answer, Failure> {
+    let options = RoutingOptions { seed: arguments.seed.unwrap_or_default(), root: arguments.root.clone() };
     let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
     let relation = relation.as_ref();
+    warn_of_idle_seed(arguments.seed, network, None, Some(name));
+    check_unicasts(arguments)?;
     // All permitted turns together say more than the routes that are taken, and sooner.
     let turns = relation.turn_routing().filter(|_| arguments.multicasts.is_none()).map(TurnRouting::turns);
     let mut numbering =
@@ -230,7 +251,7 @@ fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Resu
             .map_err(Failure::bad_input)?;
         let mut dependencies = Dependencies::of_relation(network, relation);
         multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
-        let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
+        let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels.unwrap_or(1));
         deadlock = dependencies.deadlock(consumption_ports(arguments, None));
         numbering = unicast_proof(network, &dependencies);
     }
@@ -238,6 +259,7 @@ fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Resu
     let witness = |dependency| witness_of_relation(network, relation, dependency, EXAMPLES);
     let all = arguments.format == Format::Json;
     let mut analysis = Analysis::of_relation(&subject, deadlock.as_deref(), Some(&witness), all);
+    analysis.replication = arguments.replication;
     analysis.add_multicasts(deadlock.as_deref(), multicasts.as_ref());
     if arguments.reachable.is_some() {
         let messages = Multicasts::beside(multicasts.as_ref(), Some(unicasts(network)));
@@ -247,17 +269,32 @@ fn analyse_routing(arguments: &Arguments, network: &Network, name: &str) -> Resu
     }
     if let Some(file) = &arguments.export {
         let place = (file.as_str(), arguments.export_form);
-        analysis.exported = Some(export_routing(network, relation, place, arguments.allow_detours)?);
+        let exported = || export_routing(network, relation, place, arguments.allow_detours, out);
+        analysis.exported = work::part("the tables of `--export`", exported).transpose()?;
     }
     Ok((analysis, numbering))
 }
 
-fn analyse_forwarding(arguments: &Arguments, network: &Network, file: &str) -> Result<Answer, Failure> {
+fn analyse_forwarding(
+    arguments: &Arguments,
+    network: &Network,
+    file: &str,
+    out: &mut dyn Write,
+) -> Result<Answer, Failure> {
     let tables = read_tables(network, file).map_err(Failure::bad_input)?;
+    warn_of_idle_seed(arguments.seed, network, None, None);
+    check_unicasts(arguments)?;
+    let without: Vec<String> = tables.without_entries().map(|router| network.router_label(router)).collect();
+    if !without.is_empty() {
+        let (file, count) = (input_name(file), without.len());
+        let shown = without.iter().take(EXAMPLES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if count > EXAMPLES { format!(" and {} more", count - EXAMPLES) } else { String::new() };
+        Failure::warn(&format!("`{file}` has no entries of {shown}{more}: is it cut?"));
+    }
     let report = analyse_tables(network, &tables);
     let mut dependencies = Dependencies::of_tables(network, &tables);
     let multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
-    let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
+    let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels.unwrap_or(1));
     let deadlock = dependencies.deadlock(consumption_ports(arguments, None));
     let numbering = unicast_proof(network, &dependencies);
     let subject =
@@ -265,6 +302,7 @@ fn analyse_forwarding(arguments: &Arguments, network: &Network, file: &str) -> R
     let witness = |dependency| witness_of_tables(network, &tables, dependency, EXAMPLES);
     let described = Tables::new(network, file, &tables, &report);
     let mut analysis = Analysis::of_tables(&subject, deadlock.as_deref(), &witness, &report, described);
+    analysis.replication = arguments.replication;
     analysis.add_multicasts(deadlock.as_deref(), multicasts.as_ref());
     if arguments.reachable.is_some() {
         let messages = Multicasts::beside(multicasts.as_ref(), by_tables(network, &tables));
@@ -273,7 +311,8 @@ fn analyse_forwarding(arguments: &Arguments, network: &Network, file: &str) -> R
         analysis.reachability = reach(arguments, network, &tables, question)?;
     }
     if let Some(file) = &arguments.export {
-        analysis.exported = Some(export::write(network, &tables, (file, arguments.export_form))?);
+        let exported = || export::write(network, &tables, (file, arguments.export_form), out);
+        analysis.exported = work::part("the tables of `--export`", exported).transpose()?;
     }
     Ok((analysis, numbering))
 }
@@ -294,6 +333,9 @@ fn write_numbering(
     write_to(file, (lines.join("\n") + "\n").as_bytes(), out)
 }
 
+/// What an answer lacks without the loads of channels.
+const LOADS: &str = "the files of `--links` and `--heat-map`";
+
 /// Writes the load of each channel as CSV, and as a picture.
 fn write_loads(
     arguments: &Arguments,
@@ -306,6 +348,10 @@ fn write_loads(
     }
     let routing = &analysis.routing;
     let Some(load) = analysis.link_load.as_ref().map(|load| &load.by_channel[..]) else {
+        if analysis.load_interrupted {
+            work::lacks(LOADS);
+            return Ok(());
+        }
         return Err(Failure::BadInput(format!(
             "worms of `{routing}` may cross a channel more than once, so its loads are not known: leave `--links` and `--heat-map` out"
         )));
@@ -328,20 +374,22 @@ fn write_loads(
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let outputs = [
-        ("--export", arguments.export.as_deref().map(Path::new)),
-        ("--numbering", arguments.numbering.as_deref().map(Path::new)),
-        ("--witness", arguments.witness.as_deref().map(Path::new)),
-        ("--links", arguments.links.as_deref()),
-        ("--heat-map", arguments.heat_map.as_deref()),
-    ];
-    let data_on_output = check_one_output(outputs)?;
+    let data_on_output = Files::default()
+        .writes("--export", arguments.export.as_deref())
+        .writes("--numbering", arguments.numbering.as_deref())
+        .writes("--witness", arguments.witness.as_deref())
+        .writes("--links", arguments.links.as_deref())
+        .writes("--heat-map", arguments.heat_map.as_deref())
+        .reads_topology(&arguments.topology)
+        .reads("--tables", arguments.tables.as_deref())
+        .reads("--multicasts", arguments.multicasts.as_deref())
+        .check()?;
     let network = network(&arguments.topology)?;
     let (analysis, numbering) = match (&arguments.tables, &arguments.algorithm) {
-        (Some(file), _) => analyse_forwarding(arguments, &network, file)?,
+        (Some(file), _) => analyse_forwarding(arguments, &network, file, out)?,
         (None, Some(name)) => analyse_algorithm(arguments, &network, name)?,
         // Usage requires one of the three.
-        (None, None) => analyse_routing(arguments, &network, arguments.routing.as_deref().unwrap_or_default())?,
+        (None, None) => analyse_routing(arguments, &network, arguments.routing.as_deref().unwrap_or_default(), out)?,
     };
     let mut summary = summary(data_on_output, out);
     match arguments.format {
@@ -349,15 +397,20 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         Format::Json => write_json(&mut summary, &analysis)?,
     }
     drop(summary);
-    write_loads(arguments, &network, &analysis, out)?;
+    work::part(LOADS, || write_loads(arguments, &network, &analysis, out)).transpose()?;
     if let (Some(file), Some(reachability)) = (&arguments.witness, &analysis.reachability) {
         reachability.write_witness(file, out)?;
     }
     match (&arguments.numbering, numbering) {
         (None, _) => Ok(()),
         (Some(file), Some(numbering)) => write_numbering(&network, &numbering, file, out),
-        (Some(file), None) => Err(Failure::failed(format!(
-            "`{file}` was not written: a numbering proves that unicasts cannot deadlock, and there is none here"
-        ))),
+        (Some(file), None) => {
+            let why = if analysis.deadlock_free {
+                "worms here deliver on their way or branch, and that they cannot deadlock takes more than a numbering"
+            } else {
+                "a numbering proves that unicasts cannot deadlock, and there is none here"
+            };
+            Err(Failure::failed(format!("`{file}` was not written: {why}")))
+        }
     }
 }

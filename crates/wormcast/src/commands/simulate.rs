@@ -188,7 +188,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
 
     // Said before the run, which may take long.
-    let data_on_output = check_outputs(arguments, &scenario)?;
+    if let Some(warning) = scenario.trace_warning() {
+        Failure::warn(warning);
+    }
+    let data_on_output = check_outputs(arguments, &scenario, &experiment, &point)?;
     warn_of_idle(&experiment, std::slice::from_ref(&point), |_| scenario.idle_settings())?;
     let mut end = AtEnd::new(arguments);
     let result = observed(arguments, &scenario, (point.spec.engine.into(), point.spec.seed), &mut end, out)?;

@@ -1,5 +1,6 @@
 //! `wormcast sweep` and `wormcast plot`: an experiment from its points to a table and a plot.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -8,11 +9,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::experiment::{ExperimentArguments, warn_of_idle};
+use super::output::Files;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use crate::failure::Failure;
 use crate::lab::{
-    Estimate, Experiment, Findings, Outcome, PlotError, PointSummary, Quantity, RefinedSweep, Refinement, TimeUnit,
-    check_file, csv, plot, refine_sweep, replications_csv, replications_json, run_sweep, stored_sweep, write_file,
+    Estimate, Experiment, Findings, Outcome, PlotError, Point, PointSummary, Quantity, RefinedSweep, Refinement,
+    TimeUnit, check_file, csv, plot, refine_sweep, replications_csv, replications_json, run_sweep, stored_sweep,
+    write_file,
 };
 use crate::program;
 
@@ -63,6 +66,22 @@ impl Rows {
         self.replications.as_deref().map_or(Ok(()), check_file).map_err(Failure::failed)
     }
 
+    /// That neither the rows nor the store take the place of another file of the command.
+    fn check_places(
+        &self,
+        arguments: &ExperimentArguments,
+        places: &Places,
+        experiment: &Experiment,
+        points: &[Point],
+    ) -> Result<(), Failure> {
+        let mut files = Files::default().writes("--store", Some(places.store()));
+        for ending in endings(experiment) {
+            files = files.writes("the results", Some(places.folder().join(format!("{}{ending}", experiment.name()))));
+        }
+        files = files.writes("--replications", self.replications.as_deref());
+        files.reads_experiment(arguments.file(), experiment, points).check().map(drop)
+    }
+
     /// The file and its contents.
     fn file(&self, findings: &Findings) -> Option<(&Path, String)> {
         let path = self.replications.as_deref()?;
@@ -92,8 +111,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let points = experiment.points().map_err(Failure::diagnostic)?;
     let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
     warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
+    let warnings: BTreeSet<&str> = made.iter().filter_map(|job| job.trace_warning()).collect();
+    warnings.into_iter().for_each(Failure::warn);
     drop(made);
     let places = &arguments.places;
+    arguments.rows.check_places(&arguments.experiment, places, &experiment, &points)?;
     places.make()?;
     arguments.rows.check()?;
     let mut store = program::store(&places.store()).map_err(unusable)?;
@@ -138,9 +160,22 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
         let message = format!("`{path}` has no results of this experiment: run `{program} sweep` first");
         return Err(Failure::BadInput(message));
     }
+    let points = experiment.points().map_err(Failure::diagnostic)?;
+    arguments.rows.check_places(&arguments.experiment, &arguments.places, &experiment, &points)?;
     arguments.places.make()?;
     arguments.rows.check()?;
     publish(&experiment, &findings, arguments.places.folder(), &arguments.rows, out)
+}
+
+/// What the names of the files of an experiment end with.
+fn endings(experiment: &Experiment) -> Vec<String> {
+    let figures = experiment.figures();
+    let plots = figures.iter().flat_map(|figure| {
+        let which = figure.file_suffix(&figures);
+        ["svg", "png"].map(|ending| format!("{which}.{ending}"))
+    });
+    let claims = (!experiment.claim_ids().is_empty()).then(|| ".claims.json".to_owned());
+    std::iter::once(".csv".to_owned()).chain(plots).chain(claims).collect()
 }
 
 /// Writes the table, the plots and the verdicts, and says what there is to see.

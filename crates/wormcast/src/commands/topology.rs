@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{network, topology_help, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
+use crate::network::watch::step;
 use crate::network::{
     Degrees, FileFormat, Network, NetworkAnynet, NetworkDot, NetworkEdgeList, NetworkGraphml, NetworkIbsim,
     NetworkNodeLink, NetworkSvg, NodeId, RouterId,
@@ -179,6 +180,10 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let network = network(&arguments.topology)?;
     if let Some(format) = arguments.format.file() {
         format.check_expresses(&network).map_err(Failure::bad_input)?;
+    }
+    match arguments.format {
+        Output::Text | Output::Json => {}
+        _ => step("writing the network", "", 0, 0),
     }
     match arguments.format {
         Output::Text => Description::of(&network).write_text(&network, out)?,

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::{network, one_of, topology_help, write_figure, write_json, yes_or_no};
+use super::{network, one_of, topology_help, warn_of_idle_option, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
 use crate::multicast::{Faults, trees_svg};
 use crate::network::{ChannelId, Network, RouterId, parse_node};
@@ -44,9 +44,9 @@ pub(crate) struct Arguments {
     /// distance.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     best: Option<u32>,
-    /// The seed of `dstm-tarjan`'s orders of links.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// The seed of `dstm-tarjan`'s orders of links. Default: 0.
+    #[arg(long)]
+    seed: Option<u64>,
     /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again. Of parallel links, the first one.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
@@ -193,9 +193,15 @@ fn find<'n>(arguments: &Arguments, network: &'n Network) -> Result<Found<'n>, Fa
         faults.fail(network, link).map_err(Failure::bad_input)?;
     }
     let failed = faults.links;
+    let construction = &arguments.construction;
+    let tarjan = construction == "dstm-tarjan";
+    let reason = format!("`{construction}` makes no random choices");
+    warn_of_idle_option("--seed", !tarjan && arguments.seed.is_some(), &reason);
+    let reason = "`dstm-tarjan` goes around failed links in any case";
+    warn_of_idle_option("--repair", tarjan && arguments.repair, reason);
     let named = |node: &Option<String>| node.as_deref().map(|text| router(network, text)).transpose();
     let options = TreeOptions {
-        seed: arguments.seed,
+        seed: arguments.seed.unwrap_or_default(),
         first: named(&arguments.first)?,
         second: named(&arguments.second)?,
         method: arguments.method,

@@ -99,7 +99,7 @@ fn refusals_are_explained() {
     assert_eq!(misspelt, "unknown field `port` at column 81; did you mean `ports`?");
     assert!(
         on_mesh(r#""source":0,"destinations":[],"ports":"two""#)
-            .contains("unknown value `two`, expected one of one, all at column")
+            .contains("unknown value `two` at column 88, expected one of one, all")
     );
     let nobody = "no destination but the source, node 0: expected at least one other node";
     for destinations in ["[]", "\"\"", "[0,0]", "\"0,0\""] {
@@ -129,7 +129,8 @@ fn other_json_is_refused_in_plain_words() {
     };
     for (field, expected) in [
         (r#""ports":5"#, "invalid type: number `5`, expected `one` or `all`"),
-        (r#""ports":[]"#, "invalid type: a list, expected `one` or `all`"),
+        (r#""ports":[]"#, "invalid type: an array, expected `one` or `all`"),
+        (r#""ports":{}"#, "invalid type: an object, expected `one` or `all`"),
         (r#""seed":-1"#, "expected a whole number, not negative"),
         (r#""flit_bits":0"#, "expected a whole number from 1 to 4294967295"),
         (r#""flit_bits":"x""#, "expected a whole number from 1 to 4294967295"),
@@ -153,6 +154,64 @@ fn a_line_that_is_not_text_is_refused() {
     fs::write(&path, b"{\"topology\":\"\xff\xfe\"}\n[[[[\n").unwrap();
     let outcome = wormcast(&["plan", "--batch", path.to_str().unwrap()]);
     assert_eq!((outcome.code, outcome.stdout.matches("\"error\":").count()), (0, 2));
+}
+
+#[test]
+fn what_ends_early_has_no_column_and_a_list_of_names_stays_together() {
+    assert!(refusal("{").starts_with("EOF while parsing an object") || refusal("{").contains("expected a JSON object"));
+    assert!(!refusal("{").contains("column 0"), "{}", refusal("{"));
+    let unknown = refusal(r#"{"zzzzzz":1}"#);
+    assert!(unknown.starts_with("unknown field `zzzzzz` at column 9") && unknown.ends_with("flit_bits"), "{unknown}");
+}
+
+/// A line has an end, or the command has one.
+#[cfg(unix)]
+#[test]
+fn a_line_without_end_is_bad_input() {
+    let endless = wormcast(&["plan", "--batch", "/dev/zero"]).bad_input();
+    assert!(
+        endless.starts_with("error: /dev/zero:1: this line has more than 67108864 bytes; expected one "),
+        "{endless}"
+    );
+}
+
+#[test]
+fn no_requests_are_no_batch() {
+    let none = wormcast_with_input(&["plan", "--batch", "-", "--strict"], "\n \n").bad_input();
+    assert!(none.starts_with("error: `standard input` has no requests; expected one a line, as in `{"), "{none}");
+    let lenient = wormcast_with_input(&["plan", "--batch", "-"], "");
+    assert_eq!((lenient.code, lenient.stdout.as_str()), (0, ""));
+    assert!(lenient.stderr.starts_with("warning: `standard input` has no requests"), "{lenient:?}");
+    let alone = wormcast(&[
+        "plan",
+        "--topology=mesh:2x2",
+        "--algorithm=separate",
+        "--source=0",
+        "--destinations=1",
+        "--strict",
+    ]);
+    assert!(alone.bad_input().contains("`--strict` is about the requests of a batch"));
+}
+
+/// Nodes that are left out of a list are named, unless the list is `all`.
+#[test]
+fn what_is_left_out_is_said() {
+    let request = |destinations: &str| {
+        let line =
+            format!(r#"{{"topology":"mesh:4x4","algorithm":"separate","source":0,"destinations":{destinations}}}"#);
+        answers(&line).remove(0)["warning"].clone()
+    };
+    assert_eq!(request("[1,2]"), Value::Null);
+    assert_eq!(request("\"all\""), Value::Null);
+    assert_eq!(request("[1,2,1,\"1,0\"]"), "destinations that are named again count once: 1,0");
+    assert_eq!(request("\"0;1\""), "0,0 is the source, and no destination");
+    let plan = ["plan", "--topology", "mesh:4x4", "--algorithm", "separate", "--source", "0", "--destinations"];
+    let warned = |destinations: &str| wormcast(&[&plan[..], &[destinations]].concat());
+    warned("all").success();
+    let both = warned("0;1;1");
+    let expected =
+        "warning: 0,0 is the source, and no destination; destinations that are named again count once: 1,0\n";
+    assert_eq!((both.code, both.stderr.as_str()), (0, expected));
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn mistakes_in_a_file_are_pointed_at() {
         ("messages = 10", "warmup = \"automatic\"", &["x.toml:11:10", "a number of cycles, or \"auto\""]),
         // Topologies, algorithms, nodes.
         ("mesh:4x4", "mash:4x4", &["x.toml:2:12", "did you mean `mesh`?"]),
-        ("mesh:4x4", "mesh:4x", &["x.toml:2:12", "`` is not an extent"]),
+        ("mesh:4x4", "mesh:4x", &["x.toml:2:12", "an extent is missing"]),
         ("mesh:4x4", "mesh:99999x99999", &["x.toml:2:12", "has 9999800001 routers"]),
         ("mesh:4x4", "torus:4x4", &["x.toml:3:13", "`dual-path` needs a mesh, but `torus:4x4` is a torus"]),
         ("dual-path", "column-pth", &["x.toml:3:13", "did you mean `column-path`?"]),
@@ -199,7 +199,7 @@ fn mistakes_in_arguments_name_them() {
         ("=4", "--set =4: "),
         ("seed=x", "--set seed=x: invalid type: string \"x\", expected a whole number"),
         ("seed.x=1", "--set seed.x=1: `seed.x` names no setting: `seed` is not a table"),
-        ("topology=mesh:4xx4", "--set topology=mesh:4xx4: topology `mesh:4xx4`: `` is not an extent"),
+        ("topology=mesh:4xx4", "--set topology=mesh:4xx4: topology `mesh:4xx4`: an extent is missing"),
         ("algorithm=dualpath", "--set algorithm=dualpath: unknown algorithm `dualpath`"),
         ("traffic.arrivals.rate=0", "--set traffic.arrivals.rate=0: 0 is not a positive number"),
         ("traffic.length=[1", "--set traffic.length=[1: "),

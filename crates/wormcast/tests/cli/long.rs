@@ -69,6 +69,34 @@ fn an_interrupted_analysis_keeps_its_verdict() {
     );
 }
 
+/// Files that lack what was not worked out are not written, and nothing else is blamed.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_analysis_writes_no_loads_and_says_why() {
+    let folder = Folder::with(&[]);
+    let links = folder.path().join("l.csv");
+    let large = ["routing", "--topology", "mesh:150x150", "--routing", "up-down", "--links"];
+    let (outcome, _) = interrupted("-INT", &[&large[..], &[links.to_str().expect("UTF-8")]].concat());
+    assert_eq!(outcome.code, 130, "{outcome:?}");
+    assert!(outcome.stdout.contains("  deadlock-free     yes\n"), "{outcome:?}");
+    assert!(outcome.stdout.contains("  irreducible       not checked: interrupted\n"), "{outcome:?}");
+    assert!(outcome.stderr.ends_with("the files of `--links` and `--heat-map`\n"), "{outcome:?}");
+    assert!(folder.files("").is_empty());
+}
+
+/// The static verdict is known before the search.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_keeps_the_static_verdict() {
+    let search = ["routing", "--topology", "mesh:4x4", "--algorithm", "dual-path", "--consumption-ports", "2"];
+    let (outcome, took) = interrupted("-INT", &[&search[..], &["--reachable", "100000000"]].concat());
+    assert_eq!(outcome.code, 130, "{outcome:?}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(outcome.stdout.contains("  deadlock-free     no\n"), "{outcome:?}");
+    assert!(!outcome.stderr.contains("measuring link loads"), "{outcome:?}");
+    assert!(outcome.stderr.ends_with("the answer lacks whether the deadlock can be reached\n"), "{outcome:?}");
+}
+
 /// Of the orders of links that were tried, the best is kept.
 #[cfg(unix)]
 #[test]

@@ -33,8 +33,8 @@ fn a_torus_without_virtual_channels_is_not_safe() {
 }
 
 /// A ring of switches in the form of a fabric, and `OpenSM`'s tables for it.
-const FABRIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fabric.net");
-const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fabric.lfts");
+pub(crate) const FABRIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fabric.net");
+pub(crate) const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fabric.lfts");
 
 #[test]
 fn tables_are_analysed_and_repaired() {
@@ -385,6 +385,10 @@ fn what_cannot_be_reached_or_is_not_covered_is_said() {
     let few = run(&["mesh:4x4", "--algorithm", "dual-path", "--consumption-ports", "1", "--reachable", "10"]).success();
     assert!(few.contains("  deadlock          not decided\n"), "{few}");
     assert!(few.contains("there are more sets of destinations than steps: it takes more than 16 x 2^15"), "{few}");
+    // More steps than sets of destinations, and too few for their worms: an answer comes in a second or so.
+    let dual = ["mesh:4x4", "--algorithm", "dual-path", "--consumption-ports", "2", "--reachable"];
+    let more = run(&[&dual[..], &["600000"]].concat()).success();
+    assert!(more.contains("600000 steps were enough to plan ") && more.contains(" of 524288 messages: "), "{more}");
     let virtual_channels = ["torus:4", "--routing", "e-cube", "--reachable", "--virtual-channels", "2"];
     assert!(run(&virtual_channels).bad_input().contains("links have several virtual channels"));
 }

@@ -21,6 +21,25 @@ fn links(list: &Value) -> Vec<(u64, u64)> {
 }
 
 #[test]
+fn options_without_effect_are_told() {
+    let said = |arguments: &[&str]| {
+        let outcome = trees(&[&["torus:4x4"], arguments].concat());
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        outcome.stderr
+    };
+    let random = |name: &str| format!("warning: `--seed` makes no difference: `{name}` makes no random choices\n");
+    for name in ["dstm-1", "dstm-tarjan-path"] {
+        assert_eq!(said(&["--construction", name, "--seed", "1"]), random(name));
+    }
+    let tarjan = ["--construction", "dstm-tarjan", "--failed-link", "0-1", "--seed", "1"];
+    assert_eq!(said(&tarjan), "");
+    assert_eq!(
+        said(&[&tarjan[..], &["--repair"]].concat()),
+        "warning: `--repair` makes no difference: `dstm-tarjan` goes around failed links in any case\n"
+    );
+}
+
+#[test]
 fn json_has_the_stable_fields() {
     let answer = answer(&["torus:3x3", "--construction", "dstm-1"]);
     // R1 = (0,0) and R2 = (1,1); along row 0 to the right, then down the columns; column 1 from the left.
@@ -43,7 +62,8 @@ fn json_has_the_stable_fields() {
 fn every_link_is_in_one_tree_or_unused() {
     for (topology, routers) in [("torus:2x2", 4), ("torus:2x7", 14), ("torus:6x5", 30)] {
         for construction in ["dstm-1", "dstm-2", "dstm-tarjan"] {
-            let answer = answer(&[topology, "--construction", construction, "--seed", "5"]);
+            let seed: &[&str] = if construction == "dstm-tarjan" { &["--seed", "5"] } else { &[] };
+            let answer = answer(&[&[topology, "--construction", construction], seed].concat());
             let mut all = links(&answer["unused"]);
             assert_eq!(all.len(), 2);
             for tree in answer["trees"].as_array().unwrap() {

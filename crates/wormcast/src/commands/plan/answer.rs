@@ -15,6 +15,8 @@ pub(super) struct Answer<'a> {
     pub(super) exact: Option<bool>,
     /// The bits of a flit, of which headers that encode destinations consist.
     pub(super) flit_bits: u32,
+    /// Which nodes of the list of destinations are left out.
+    pub(super) warning: Option<&'a str>,
 }
 
 impl Answer<'_> {
@@ -36,7 +38,7 @@ impl Answer<'_> {
 
 impl Serialize for Answer<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { network, algorithm, multicast, summary, exact, flit_bits } = self;
+        let Self { network, algorithm, multicast, summary, exact, flit_bits, warning } = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("topology", network.name())?;
         map.serialize_entry("algorithm", algorithm)?;
@@ -50,6 +52,9 @@ impl Serialize for Answer<'_> {
         map.serialize_entry("contention", &summary.contention().map(|contention| Meeting(network, contention)))?;
         if let Some(exact) = exact {
             map.serialize_entry("exact", exact)?;
+        }
+        if let Some(warning) = warning {
+            map.serialize_entry("warning", warning)?;
         }
         map.end()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -20,6 +20,9 @@ use crate::network::{
 };
 use crate::work;
 
+/// The most bytes of a line: seven million destinations by their numbers.
+const MOST_LINE: u64 = 1 << 26;
+
 /// What the requests are called.
 const REQUESTS: &str = "the requests";
 
@@ -28,7 +31,7 @@ const REQUESTS: &str = "the requests";
 pub(super) fn run(path: &str, strict: bool, out: &mut dyn Write) -> Result<(), Failure> {
     const BUFFER: usize = 1 << 16;
     let unreadable = |error| Failure::BadInput(format!("cannot read `{path}`: {error}"));
-    let Answered { requests, failed } = if is_standard_input(path) {
+    let Answered { requests, failed, interrupted } = if is_standard_input(path) {
         take_standard_input(REQUESTS).map_err(unreadable)?;
         answer_all(BufReader::with_capacity(BUFFER, io::stdin().lock()), input_name(path), out)?
     } else {
@@ -39,6 +42,13 @@ pub(super) fn run(path: &str, strict: bool, out: &mut dyn Write) -> Result<(), F
         answer_all(BufReader::with_capacity(BUFFER, file), path, out)?
     };
     out.flush()?;
+    if requests == 0 && !interrupted {
+        let message = format!("`{}` has no requests; expected one a line, as in `{EXAMPLE}`", input_name(path));
+        if strict {
+            return Err(Failure::BadInput(message));
+        }
+        Failure::warn(&message);
+    }
     if failed == 0 {
         return Ok(());
     }
@@ -55,6 +65,7 @@ pub(super) fn run(path: &str, strict: bool, out: &mut dyn Write) -> Result<(), F
 struct Answered {
     requests: u64,
     failed: u64,
+    interrupted: bool,
 }
 
 #[derive(Serialize)]
@@ -70,6 +81,7 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
     let mut line = Vec::new();
     for number in 1.. {
         if ask("answering requests", "requests", answered.requests as usize, 0).is_break() {
+            answered.interrupted = true;
             break;
         }
         // Who asks line by line waits for each answer: keep none back while waiting for the next request.
@@ -77,9 +89,15 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
             out.flush()?;
         }
         line.clear();
-        let read = requests.read_until(b'\n', &mut line);
+        let read = (&mut requests).take(MOST_LINE + 1).read_until(b'\n', &mut line);
         if read.map_err(|error| Failure::BadInput(format!("cannot read `{name}`: {error}")))? == 0 {
             break;
+        }
+        if line.len() as u64 > MOST_LINE {
+            // Where it ends, if it does, nobody knows.
+            return Err(Failure::BadInput(format!(
+                "{name}:{number}: this line has more than {MOST_LINE} bytes; expected one request a line, as in `{EXAMPLE}`"
+            )));
         }
         if line.trim_ascii().is_empty() {
             continue;
@@ -125,7 +143,10 @@ pub(in super::super) fn plan_all(
             return Err(place(Failure::BadInput(problem)));
         }
         let (network, algorithm) = made.get(&request).map_err(place)?;
-        let multicast = request.multicast(network).map_err(place)?;
+        let (multicast, left_out) = request.multicast(network).map_err(place)?;
+        if let Some(left_out) = left_out {
+            Failure::warn(&format!("{path}:{number}: {left_out}"));
+        }
         let plan = planned(algorithm, network, &multicast).map_err(place)?;
         visit(number, algorithm, &multicast, &plan).map_err(place)?;
     }
@@ -135,12 +156,13 @@ pub(in super::super) fn plan_all(
 fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failure> {
     let request = parse(line)?;
     let (network, algorithm) = made.get(&request)?;
-    let multicast = request.multicast(network)?;
+    let (multicast, left_out) = request.multicast(network)?;
     let plan = planned(algorithm, network, &multicast)?;
     let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
+    let warning = left_out.as_deref();
     let exact = algorithm.exact(network, &multicast);
     let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.0.get());
-    write_json(out, &Answer { network, algorithm, multicast: &multicast, summary: &summary, exact, flit_bits })
+    write_json(out, &Answer { network, algorithm, multicast: &multicast, summary: &summary, exact, flit_bits, warning })
 }
 
 const EXAMPLE: &str = r#"{"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41]}"#;
@@ -165,13 +187,19 @@ fn malformed(error: &serde_json::Error) -> Failure {
     let not_json = error.is_syntax() || error.is_eof();
     // In the words of whoever wrote the request, which has fields.
     let (problem, meant) = plain_words(problem);
-    let problem = problem.replace(" setting `", " field `");
+    let problem =
+        problem.replace(" setting `", " field `").replace("a table", "an object").replace("a list", "an array");
+    // Of nothing at all, there is no column.
+    let place = if column == 0 { String::new() } else { format!(" at column {column}") };
+    // It belongs to what was found, not to the list of names behind it.
+    let names = [": expected one of ", ", expected one of "].iter().find_map(|list| problem.find(list));
+    let (problem, names) = problem.split_at(names.unwrap_or(problem.len()));
     let end = match meant {
         _ if not_json => format!("; expected a JSON object, as in `{EXAMPLE}`"),
         Some(meant) => format!("; {meant}"),
         None => String::new(),
     };
-    Failure::BadInput(format!("{problem} at column {column}{end}"))
+    Failure::BadInput(format!("{problem}{place}{names}{end}"))
 }
 
 /// Networks and algorithms made so far.

@@ -7,8 +7,8 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::{FlitBits, Ports};
 use crate::failure::Failure;
-use crate::multicast::Multicast;
-use crate::network::{Network, NodeError, NodeId, parse_node, parse_node_list};
+use crate::multicast::{Multicast, left_out};
+use crate::network::{Network, NodeError, NodeId, is_all_nodes, parse_node, parse_node_list};
 
 /// One line of a batch.
 #[derive(serde::Deserialize)]
@@ -35,11 +35,14 @@ pub(super) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// What is to be sent to whom.
-    pub(super) fn multicast(&self, network: &Network) -> Result<Multicast, Failure> {
+    /// What is to be sent to whom, and which nodes of the list that leaves out.
+    pub(super) fn multicast(&self, network: &Network) -> Result<(Multicast, Option<String>), Failure> {
         let source = self.source.resolve(network).map_err(Failure::bad_input)?;
         let destinations = self.destinations.resolve(network).map_err(Failure::bad_input)?;
-        Multicast::checked(source, &destinations).map_err(Failure::bad_input)
+        let multicast = Multicast::checked(source, &destinations).map_err(Failure::bad_input)?;
+        let is_everyone = matches!(&self.destinations, GivenNodes::Text(text) if is_all_nodes(text));
+        let left_out = if is_everyone { None } else { left_out(network, source, &destinations) };
+        Ok((multicast, left_out))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Forwarding tables written to a file.
 
-use std::io;
+use std::io::Write;
 
 use clap::ValueEnum;
 
@@ -30,6 +30,7 @@ pub(super) fn export_routing(
     relation: &dyn RoutingRelation,
     (file, form): (&str, Form),
     detours: bool,
+    out: &mut dyn Write,
 ) -> Result<Exported, Failure> {
     let name = relation.name();
     let chosen = choose_tables(network, relation, detours)
@@ -41,7 +42,7 @@ pub(super) fn export_routing(
             "`{name}` on `{network}` can deadlock, so no tables are written; `up-down` and `turn-prohibition` cannot"
         )));
     }
-    let exported = write(network, &chosen.tables, (file, form))?;
+    let exported = write(network, &chosen.tables, (file, form), out)?;
     Ok(Exported { detours: chosen.detours.iter().map(|router| router.raw()).collect(), ..exported })
 }
 
@@ -50,12 +51,13 @@ pub(super) fn write(
     network: &Network,
     tables: &ForwardingTables,
     (file, form): (&str, Form),
+    out: &mut dyn Write,
 ) -> Result<Exported, Failure> {
     let text = match form {
         Form::Opensm => NetworkLfts::new(network, tables).map_err(no_fabric)?.to_string(),
         Form::Text => TablesText { network, tables }.to_string(),
     };
-    write_to(file, text.as_bytes(), &mut io::stdout())?;
+    write_to(file, text.as_bytes(), out)?;
     let average_distance = analyse_tables(network, tables).survey.average_distance;
     Ok(Exported { file: file.to_owned(), entries: tables.entries(), detours: Vec::new(), average_distance })
 }

@@ -7,15 +7,14 @@ use serde::Serialize;
 use super::super::output::write_to;
 use super::super::write_figure;
 use super::Arguments;
-use super::replication::Replicating;
+use super::replication::switching;
 use super::text::plural;
 use crate::failure::Failure;
 use crate::multicast::{Algorithm, Branch, Itinerary, Multicast, Plan, Tree, Worm};
+use crate::network::watch::step_every;
 use crate::network::{Network, NodeId};
 use crate::routing::{ForwardingTables, Output, RoutingRelation, Target};
-use crate::simulation::{
-    EngineConfig, Reachability, Replication, Sendable, Timing, Undecided, Verdict, Wormhole, search_deadlock,
-};
+use crate::simulation::{EngineConfig, Reachability, Sendable, Timing, Undecided, Verdict, Wormhole, search_deadlock};
 use crate::work;
 
 /// Messages of a witness that people are shown.
@@ -161,23 +160,47 @@ pub(super) fn fixed(network: &Network, relation: &dyn RoutingRelation, plan: &Pl
     Some(Plan { worms: plan.worms.iter().map(fix).collect::<Option<Vec<Worm>>>()? })
 }
 
-/// Every message of an algorithm: from each node to each set of others. `None` if there are more than `most`.
-fn multicasts(network: &Network, algorithm: &dyn Algorithm, most: u64) -> Option<Vec<Sendable>> {
-    let nodes = network.nodes() as u32;
-    let count = 1u64.checked_shl(nodes - 1).filter(|_| nodes <= 63)?.checked_mul(u64::from(nodes))?;
-    if count > most {
-        return None;
-    }
+/// Every message of an algorithm: from each node to each set of others. Each takes a step of the budget, and each branch of its worms and
+/// each destination another one; the error says why that was not enough.
+fn multicasts(network: &Network, algorithm: &dyn Algorithm, budget: &mut u64) -> Result<Vec<Sendable>, String> {
+    let (nodes, all) = (network.nodes() as u32, *budget);
+    let count = 1u64.checked_shl(nodes - 1).filter(|_| nodes <= 63).and_then(|sets| sets.checked_mul(u64::from(nodes)));
+    let Some(count) = count.filter(|&count| count <= all) else {
+        return Err(format!(
+            "there are more sets of destinations than steps: it takes more than {nodes} x 2^{}",
+            nodes - 1
+        ));
+    };
     let mut messages = Vec::new();
     for source in network.node_ids() {
         let others: Vec<NodeId> = network.node_ids().filter(|&node| node != source).collect();
         for set in 1u64..1 << others.len() {
+            step_every(8, "planning every message", "messages", messages.len(), count as usize);
             let destinations = others.iter().enumerate().filter(|&(place, _)| set & 1 << place != 0);
             let multicast = Multicast::from_vec(source, destinations.map(|(_, &node)| node).collect());
-            messages.push(Sendable { plan: algorithm.plan(network, &multicast), multicast });
+            let plan = algorithm.plan(network, &multicast);
+            let cost = 1 + plan.worms.iter().map(parts).sum::<usize>() as u64;
+            let Some(left) = budget.checked_sub(cost) else {
+                let needed = (u128::from(all) * u128::from(count)).div_ceil(messages.len().max(1) as u128);
+                return Err(format!(
+                    "{all} steps were enough to plan {} of {count} messages: it takes more than {needed}",
+                    messages.len()
+                ));
+            };
+            *budget = left;
+            messages.push(Sendable { multicast, plan });
         }
     }
-    Some(messages)
+    Ok(messages)
+}
+
+/// What the plan of a worm consists of.
+fn parts(worm: &Worm) -> usize {
+    match &worm.itinerary {
+        Itinerary::Path(path) => path.stops.len(),
+        Itinerary::Tree(tree) => tree.branches.len(),
+        Itinerary::Encoded(_) => 1,
+    }
 }
 
 /// Searches, if that was asked for.
@@ -202,34 +225,35 @@ pub(super) fn reach(
     if safe {
         return Ok(Some(answer("not reachable", 0, None)));
     }
-    let messages = match (messages, algorithm) {
-        (Some(messages), _) => messages,
-        (None, Some(algorithm)) => match multicasts(network, algorithm, budget) {
-            Some(messages) => messages,
-            None => {
-                let reason = format!(
-                    "there are more sets of destinations than steps: it takes more than {} x 2^{}",
-                    network.nodes(),
-                    network.nodes() - 1
-                );
-                return Ok(Some(answer("not decided", 0, Some(reason))));
-            }
-        },
-        (None, None) => {
-            return Err(Failure::BadInput("`--reachable` needs tables by which every message arrives".to_owned()));
-        }
-    };
-    let search = |config: &EngineConfig| {
-        search_deadlock(network, relation, config, &messages, budget)
-            .map_err(|error| Failure::BadInput(format!("`--reachable` has no answer here: {error}")))
-    };
     let reached = work::part("whether the deadlock can be reached", || {
+        let mut left = budget;
+        let messages = match (messages, algorithm) {
+            (Some(messages), _) => messages,
+            (None, Some(algorithm)) => match multicasts(network, algorithm, &mut left) {
+                Ok(messages) => messages,
+                Err(reason) => return Ok(answer("not decided", budget - left, Some(reason))),
+            },
+            (None, None) => {
+                return Err(Failure::BadInput("`--reachable` needs tables by which every message arrives".to_owned()));
+            }
+        };
+        let mut search = |config: &EngineConfig| {
+            let found = search_deadlock(network, relation, config, &messages, left)
+                .map_err(|error| Failure::BadInput(format!("`--reachable` has no answer here: {error}")))?;
+            left -= found.spent;
+            Ok::<_, Failure>(Reachability { spent: budget - left, budget, ..found })
+        };
         let mut settings = config;
         let mut found = search(&config)?;
         if found.verdict == Verdict::NotDecided(Undecided::NoSchedule) {
             // Worms of one node that start without delay meet in more ways.
-            settings.startup = 0;
-            found = search(&settings)?;
+            let more = search(&EngineConfig { startup: 0, ..config })?;
+            // What is left of the budget may not be enough to say more than the first search.
+            if matches!(more.verdict, Verdict::NotDecided(Undecided::Ways | Undecided::Sets { .. })) {
+                found.spent = more.spent;
+            } else {
+                (found, settings.startup) = (more, 0);
+            }
         }
         Ok(Reached::new(&found, Settings::new(&settings)))
     });
@@ -242,20 +266,12 @@ fn config(
     algorithm: Option<&dyn Algorithm>,
     consumption_ports: u32,
 ) -> EngineConfig {
-    let replication = match arguments.replication {
-        Some(Replicating::Independent) => Some(Replication::Independent),
-        Some(Replicating::Lockstep) => Some(Replication::Lockstep),
-        _ => None,
-    };
     let own = algorithm.and_then(Algorithm::ports);
     let switching = Wormhole {
-        buffer: arguments.buffer,
-        reservation: arguments.reservation,
-        replication,
-        virtual_channels: arguments.virtual_channels,
+        virtual_channels: arguments.virtual_channels.unwrap_or(1),
         injection_ports: own.map(|ports| ports.injection),
         consumption_ports: Some(consumption_ports),
-        ..Wormhole::default()
+        ..switching(arguments)
     };
     let switching = match algorithm {
         Some(algorithm) => switching.for_branching(algorithm.branching()),
@@ -338,7 +354,7 @@ impl Settings {
 fn reason(why: Undecided, found: &Reachability) -> String {
     let budget = found.budget;
     match why {
-        Undecided::Ways => format!("worms can wait in more than {budget} places: it takes more steps than that"),
+        Undecided::Ways => format!("{budget} steps were not enough to follow all worms on their ways"),
         Undecided::Sets { begun: 0, of } => {
             format!("{budget} steps were not enough for the sets with the first of {of} worms")
         }

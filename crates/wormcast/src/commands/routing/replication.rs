@@ -8,7 +8,7 @@ use super::Arguments;
 use crate::failure::Failure;
 use crate::multicast::Algorithm;
 use crate::network::Network;
-use crate::routing::{Dependencies, Resource, synchronous_deadlock};
+use crate::routing::{Branching, Dependencies, Resource, synchronous_deadlock};
 use crate::simulation::{Buffer, EngineConfig, MAX_LENGTH, Replication, Reservation, Timing, Wormhole};
 
 /// How worms are replicated, and outputs reserved for them.
@@ -58,6 +58,31 @@ pub(super) fn reservation(text: &str) -> Result<Reservation, String> {
     setting(text, "`atomic` or `separate`")
 }
 
+/// What the options say of the switches.
+pub(super) fn switching(arguments: &Arguments) -> Wormhole {
+    let replication = match arguments.replication {
+        Some(Replicating::Lockstep) => Some(Replication::Lockstep),
+        Some(Replicating::Independent) => Some(Replication::Independent),
+        _ => None,
+    };
+    let (buffer, reservation) = (arguments.buffer, arguments.reservation);
+    Wormhole { buffer, replication, reservation, ..Wormhole::default() }
+}
+
+/// How the trees of given multicasts branch: in lockstep, where the options say nothing else.
+pub(super) fn given_branching(arguments: &Arguments, network: &Network) -> Result<Branching, Failure> {
+    let switching = switching(arguments);
+    if arguments.replication.is_some() && switching.replication.is_none() {
+        return Err(Failure::BadInput(
+            "the worms of given multicasts are not replicated by buffered switches: expected `--replication lockstep` or \
+             `independent`"
+                .to_owned(),
+        ));
+    }
+    let switching = switching.for_branching(Branching::LOCKSTEP);
+    Ok(EngineConfig::new(&switching, &Timing::default(), network).branching())
+}
+
 /// A cycle of resources that worms may block each other by.
 type Cycle = Option<Vec<Resource>>;
 
@@ -69,12 +94,8 @@ pub(super) fn replicated<'n>(
     consumption_ports: u32,
 ) -> Result<(Dependencies<'n>, Cycle), Failure> {
     let (name, given) = (algorithm.name(), arguments.replication);
-    let tree = match given {
-        Some(Replicating::Lockstep) => Some(Replication::Lockstep),
-        Some(Replicating::Independent) => Some(Replication::Independent),
-        _ => None,
-    };
-    let (buffer, reservation) = (arguments.buffer, arguments.reservation);
+    let switching = switching(arguments);
+    let (tree, buffer, reservation) = (switching.replication, switching.buffer, switching.reservation);
     let switches = algorithm.switches();
     if switches.is_none() && given.is_some() && tree.is_none() {
         return Err(Failure::BadInput(format!(
@@ -88,11 +109,10 @@ pub(super) fn replicated<'n>(
              `synchronous-together`, and neither `--buffer` nor `--reservation`"
         )));
     }
-    let switching = Wormhole { buffer, replication: tree, reservation, ..Wormhole::default() };
     let switching = switching.for_branching(algorithm.branching());
     let branching = EngineConfig::new(&switching, &Timing::default(), network).branching();
     let dependencies = algorithm.dependencies_with(network, branching);
-    let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels);
+    let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels.unwrap_or(1));
     let bound = dependencies.bound_channels();
     if consumption_ports < bound {
         return Err(Failure::BadInput(format!(

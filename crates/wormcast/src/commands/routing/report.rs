@@ -43,11 +43,17 @@ pub(super) struct Analysis {
     pub(super) prohibited_names: Vec<String>,
     pub(super) fraction: Option<f64>,
     pub(super) irreducible: Option<bool>,
+    /// Whether that is not known because the command was interrupted.
+    #[serde(skip)]
+    pub(super) irreducible_interrupted: bool,
     pub(super) average_distance: Option<f64>,
     /// Between nodes at different routers.
     pub(super) node_distance: Option<f64>,
     pub(super) diameter: Option<u32>,
     pub(super) link_load: Option<Load>,
+    /// Whether that is not known because the command was interrupted, and not because a worm may cross a channel again.
+    #[serde(skip)]
+    pub(super) load_interrupted: bool,
     /// How many multicasts there are beside the unicasts, if any were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) multicasts: Option<usize>,
@@ -342,9 +348,12 @@ impl Analysis {
                 }
                 None => (survey(network, relation), link_load(network, relation)),
             });
+        let load_interrupted = measured.is_none();
         let (survey, load) = measured.unzip();
         let turns = relation.turn_routing().map(TurnRouting::turns);
         let limit = if all { usize::MAX } else { SHOWN };
+        let irreducible =
+            turns.map(|turns| work::part("whether all prohibited turns are needed", || irreducible(network, turns)));
         Self {
             connected: survey.map(|survey| survey.connected),
             turns: turns.map(TurnSet::turns),
@@ -352,13 +361,13 @@ impl Analysis {
             prohibited_names: turns.map_or_else(Vec::new, |turns| prohibited_names(network, turns)),
             all_prohibited: turns.map_or(0, TurnSet::prohibited_turns),
             fraction: turns.map(TurnSet::fraction),
-            irreducible: turns.and_then(|turns| {
-                work::part("whether all prohibited turns are needed", || irreducible(network, turns)).flatten()
-            }),
+            irreducible: irreducible.flatten().flatten(),
+            irreducible_interrupted: irreducible == Some(None),
             average_distance: survey.and_then(|survey| survey.average_distance),
             node_distance: survey.and_then(|survey| survey.node_distance),
             diameter: survey.and_then(|survey| survey.diameter),
             link_load: load.flatten().map(|load| Load::new(network, load)),
+            load_interrupted,
             ..Self::of_cycle(subject, deadlock, witness)
         }
     }
@@ -417,10 +426,12 @@ impl Analysis {
             prohibited_names: Vec::new(),
             fraction: None,
             irreducible: None,
+            irreducible_interrupted: false,
             average_distance: None,
             node_distance: None,
             diameter: None,
             link_load: None,
+            load_interrupted: false,
             multicasts: None,
             tables: None,
             exported: None,

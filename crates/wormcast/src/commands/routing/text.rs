@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::super::output::is_output;
 use super::super::{write_figure, yes_or_no};
 use super::report::{Analysis, ClosedBy, Exported, Held, Load, LoadedChannel, SHOWN, Tables};
 use crate::failure::Failure;
@@ -66,7 +67,8 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
     }
     write_turns(out, analysis)?;
     if let Some(Exported { file, entries, detours, average_distance }) = &analysis.exported {
-        write_figure(out, "tables", format_args!("{entries} entries in {file}"))?;
+        let place = if is_output(file) { "standard output" } else { file };
+        write_figure(out, "tables", format_args!("{entries} entries in {place}"))?;
         if let Some(average) = average_distance {
             write_figure(out, "their distance", format_args!("{average:.3} on average"))?;
         }
@@ -176,7 +178,9 @@ fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> 
     let (count, percent) = (analysis.all_prohibited, 100.0 * fraction);
     write_figure(out, "turns", turns)?;
     write_figure(out, "prohibited turns", format_args!("{count} ({percent:.1}%)"))?;
-    write_figure(out, "irreducible", analysis.irreducible.map_or("not checked: too many turns", yes_or_no))?;
+    let unknown =
+        if analysis.irreducible_interrupted { "not checked: interrupted" } else { "not checked: too many turns" };
+    write_figure(out, "irreducible", analysis.irreducible.map_or(unknown, yes_or_no))?;
     if !prohibited.is_empty() {
         writeln!(out, "  Prohibited, both ways:")?;
     }

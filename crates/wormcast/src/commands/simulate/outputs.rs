@@ -5,11 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::super::output::{check_one_output, is_output};
+use super::super::output::{Files, is_output};
 use super::Arguments;
 use super::at_end::AtEnd;
 use crate::failure::Failure;
-use crate::lab::{OutputError, OutputFile, check_file};
+use crate::lab::{Experiment, OutputError, OutputFile, Point, check_file};
 use crate::network::ChannelSpace;
 use crate::network::watch::ask;
 use crate::simulation::{
@@ -89,7 +89,12 @@ impl Observer for Interruption {
 }
 
 /// Whether the files that are asked for can be written, and there is something to write; whether one is standard output.
-pub(super) fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Failure> {
+pub(super) fn check_outputs(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    experiment: &Experiment,
+    point: &Point,
+) -> Result<bool, Failure> {
     let outputs = [
         ("--timeline", &arguments.timeline),
         ("--deliveries", &arguments.deliveries),
@@ -107,15 +112,22 @@ pub(super) fn check_outputs(arguments: &Arguments, scenario: &Scenario) -> Resul
             format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
         return Err(Failure::BadInput(message));
     }
-    for (position, (option, path)) in outputs.iter().enumerate() {
-        let Some(path) = path.as_ref().filter(|path| !is_output(path)) else { continue };
-        if let Some((other, _)) = outputs[..position].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
-            let message = format!("`{other}` and `{option}` both name `{}`: choose two files", path.display());
-            return Err(Failure::BadInput(message));
-        }
+    let picture = arguments.waits.as_ref().filter(|path| {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+        ["png", "pdf", "jpg", "jpeg", "gif", "html"].contains(&ending.as_str())
+    });
+    if let Some(path) = picture {
+        let path = path.display();
+        let message = format!("`--waits` draws no `{path}`: expected a name that ends in `.svg`, `.dot` or `.json`");
+        return Err(Failure::BadInput(message));
+    }
+    let files = outputs.iter().fold(Files::default(), |files, (option, path)| files.writes(option, path.as_deref()));
+    let read = files.reads_experiment(arguments.experiment.file(), experiment, std::slice::from_ref(point));
+    let data_on_output = read.check()?;
+    for path in outputs.iter().filter_map(|(_, path)| path.as_ref()).filter(|path| !is_output(path)) {
         check_file(path).map_err(Failure::failed)?;
     }
-    check_one_output(outputs.iter().map(|(option, path)| (*option, path.as_deref())))
+    Ok(data_on_output)
 }
 
 /// Cycles as `FROM:TO`.

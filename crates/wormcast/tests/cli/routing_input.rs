@@ -1,0 +1,100 @@
+//! What `wormcast routing` makes of options and tables that do not fit.
+
+use crate::folder::Folder;
+use crate::routing::{FABRIC, TABLES};
+use crate::wormcast;
+
+/// Given trees branch as the options say: of the two of the documents, one waits for what the other holds, in lockstep.
+#[test]
+fn options_say_how_given_trees_branch() {
+    let trees = concat!(
+        r#"{"topology":"mesh:4","algorithm":"tree-one","source":1,"destinations":[0,3]}"#,
+        "\n",
+        r#"{"topology":"mesh:4","algorithm":"tree-one","source":2,"destinations":[0,3]}"#,
+        "\n"
+    );
+    let folder = Folder::with(&[("trees", trees), ("one", trees.lines().next().unwrap())]);
+    let with = |options: &[&str]| {
+        let given = ["routing", "--topology", "mesh:4", "--routing", "e-cube", "--multicasts", "trees"];
+        folder.run(&[&given[..], options].concat())
+    };
+    let safe = |options: &[&str]| with(&[options, &["--format", "json"]].concat()).json()["deadlock_free"] == true;
+    let stored = ["--buffer", "message", "--replication", "independent", "--reservation", "separate"];
+    assert!(safe(&stored));
+    assert!(!safe(&[]) && !safe(&["--replication", "lockstep"]) && !safe(&stored[2..]));
+    assert!(with(&stored).success().contains("  replication       independent branches\n"));
+    assert!(
+        with(&["--replication", "synchronous"]).bad_input().contains("expected `--replication lockstep` or `indep")
+    );
+    let channels = with(&["--virtual-channels", "2"]).bad_input();
+    assert_eq!(
+        channels,
+        "error: `trees` sends trees, which move on one virtual channel only: leave `--virtual-channels` out\n"
+    );
+}
+
+#[test]
+fn options_about_other_worms_are_refused_or_warned_of() {
+    let run = |arguments: &[&str]| wormcast(&[&["routing", "--topology", "mesh:4x4"], arguments].concat());
+    for option in [["--buffer", "3"], ["--replication", "lockstep"], ["--reservation", "separate"]] {
+        let refused = run(&[&["--routing", "e-cube"], &option[..]].concat()).bad_input();
+        assert!(refused.contains("is about worms with several destinations: expected `--algorithm` or "), "{refused}");
+    }
+    let refused = run(&["--algorithm", "tree-one", "--virtual-channels", "2"]).bad_input();
+    assert!(refused.contains("`tree-one` sends trees, which move on one virtual channel only"), "{refused}");
+    let idle = |arguments: &[&str], warnings: &[&str]| {
+        let outcome = run(arguments);
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        let expected: Vec<String> = warnings.iter().map(|warning| format!("warning: {warning}")).collect();
+        assert_eq!(outcome.stderr.lines().collect::<Vec<_>>(), expected, "{arguments:?}");
+    };
+    let unicasts = "makes no difference: unicasts hold a consumption channel only where they end";
+    idle(
+        &["--routing", "e-cube", "--consumption-ports", "2", "--virtual-channels", "2", "--seed", "1"],
+        &[
+            "`--seed` makes no difference: `e-cube` makes no random choices",
+            &format!("`--consumption-ports` {unicasts}"),
+            &format!("`--virtual-channels` {unicasts}"),
+        ],
+    );
+    idle(&["--algorithm", "dual-path", "--consumption-ports", "2"], &[]);
+    idle(
+        &["--algorithm", "dual-path", "--buffer", "3", "--replication", "lockstep", "--reservation", "separate"],
+        &["--buffer", "--replication", "--reservation"]
+            .map(|option| format!("`{option}` makes no difference: `dual-path` sends no trees"))
+            .each_ref()
+            .map(String::as_str),
+    );
+    idle(
+        &["--algorithm", "tree-one", "--replication", "lockstep", "--reservation", "separate"],
+        &["`--reservation` makes no difference: the branches of trees in lockstep are reserved all at once"],
+    );
+    idle(&["--routing", "tree", "--seed", "1"], &[]);
+}
+
+/// What a dump lacks is noticed: the end of a table, entries, a whole table.
+#[test]
+fn a_dump_that_was_cut_is_noticed() {
+    let whole = std::fs::read_to_string(TABLES).unwrap();
+    let folder = Folder::with(&[]);
+    let with = |text: &str| {
+        folder.write("x.lfts", text.as_bytes());
+        folder.run(&["routing", "--topology", FABRIC, "--tables", "x.lfts"])
+    };
+    let counted = with(&whole.replacen("18 lids dumped", "99 lids dumped", 1)).bad_input();
+    assert!(
+        counted.starts_with("error: x.lfts:20: the table that begins in line 1 has 18 entries, not 99"),
+        "{counted}"
+    );
+    // In the midst of an entry of the first table and of the last one.
+    for cut in [whole.find("0x0005 00").unwrap() + 9, whole.rfind("0x0012 00").unwrap() + 9] {
+        let cut = with(&whole[..cut]).bad_input();
+        assert!(cut.contains("does not end with `… lids dumped`: is the file cut?"), "{cut}");
+    }
+    let lines = whole.split_inclusive('\n').take(60).collect::<String>();
+    let half = with(&lines);
+    assert_eq!(half.code, 0);
+    assert_eq!(half.stderr, "warning: `x.lfts` has no entries of rack4, rack5, rack6: is it cut?\n");
+    let port = with(&whole.replacen("0x0001 003", "0x0001 009", 1)).bad_input();
+    assert!(port.starts_with("error: x.lfts:2: `rack1` has no port 9: it has 8;"), "{port}");
+}
