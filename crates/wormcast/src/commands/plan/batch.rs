@@ -16,7 +16,8 @@ use crate::lab::plain_words;
 use crate::multicast::{Algorithm, Multicast, Options, Plan, algorithm_by_name};
 use crate::network::watch::ask;
 use crate::network::{
-    MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text, take_standard_input,
+    BYTE_ORDER_MARK, MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text,
+    take_standard_input,
 };
 use crate::work;
 
@@ -80,6 +81,9 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
         let read = requests.read_until(b'\n', &mut line);
         if read.map_err(|error| Failure::BadInput(format!("cannot read `{name}`: {error}")))? == 0 {
             break;
+        }
+        if number == 1 && line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
         }
         if line.trim_ascii().is_empty() {
             continue;
