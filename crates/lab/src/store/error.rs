@@ -112,6 +112,10 @@ fn damaged(path: &Path, rows: &[DamagedRow]) -> String {
 pub(super) fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     let reason = error.to_string();
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
+    if let InvalidColumnType(..) | IntegralValueOutOfRange(..) | FromSqlConversionFailure(..) = error {
+        return StoreError::Corrupt { path, reason: "a value of a table is none that was written there".to_owned() };
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, reason: "it is not a database".to_owned() },
         Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { path, reason },
