@@ -62,7 +62,7 @@ pub use comparison::{
     Compared, ComparedPoint, Crossing, Decision, Relation, SeriesComparison, Standing, State, compare_series,
 };
 pub use diagnostic::{Diagnostic, plain_words};
-pub use document::Override;
+pub use document::{Override, is_file_name};
 pub use experiment::{Experiment, file_part};
 pub use figure::{Figure, setting_unit};
 pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit};
