@@ -11,6 +11,7 @@ mod output;
 mod own_algorithm;
 mod pictures;
 mod plan;
+mod refused;
 mod reproduce;
 mod routing;
 mod schema;
