@@ -1,7 +1,9 @@
 //! Experiments: files read, checked and unrolled into points.
 
+mod blame;
 mod claims;
 mod idle;
+mod measured;
 mod name;
 mod versions;
 
@@ -17,6 +19,7 @@ use wormcast_network::{STANDARD_INPUT, TopologySpec, input_name, is_standard_inp
 use wormcast_routing::routing_has_root;
 use wormcast_simulation::{Mode, Switching};
 
+use self::measured::MayHave;
 pub use self::name::file_part;
 use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
 use crate::claim::Claim;
@@ -79,17 +82,6 @@ pub struct Experiment {
     mode: Option<Mode>,
     /// Whether runs may have buffered switches, and messages of both kinds.
     may_have: MayHave,
-}
-
-/// What runs of an experiment may have that others have not: its points may differ in it.
-#[derive(Clone, Copy, Debug, Default)]
-struct MayHave {
-    /// Any kind of run.
-    any_mode: bool,
-    /// Buffered switches.
-    buffers: bool,
-    /// Messages to one destination, and messages to several.
-    both_kinds: bool,
 }
 
 impl Experiment {
@@ -180,19 +172,7 @@ impl Experiment {
         experiment.plot = file.plot;
         experiment.claims = file.claim;
         experiment.mode = file.run.mode;
-        let swept = |table: &str, settings: &[&str]| {
-            let of_table = |path: &[String]| match path {
-                [only] => only == table,
-                [first, second, ..] => first == table && settings.contains(&second.as_str()),
-                [] => false,
-            };
-            experiment.axes.iter().any(|axis| of_table(&axis.path))
-        };
-        experiment.may_have = MayHave {
-            any_mode: swept("run", &["mode"]),
-            buffers: swept("switching", &["model"]) || matches!(file.switching, Switching::Buffered(_)),
-            both_kinds: swept("traffic", &["multicast", "trace"]) || file.traffic.may_be_mixed(),
-        };
+        experiment.may_have = MayHave::of(&experiment.axes, &file.switching, &file.traffic);
         experiment.check_stop(&tree)?;
         experiment.check_plot(&tree)?;
         for index in 0..experiment.claims.len() {
@@ -285,46 +265,6 @@ impl Experiment {
             numbers[0].total_cmp(&numbers[1])
         });
         Some(more)
-    }
-
-    /// Whether its runs measure a quantity at all: those that only plan, or build trees, measure nothing else.
-    pub(crate) fn may_measure(&self, quantity: Quantity) -> bool {
-        let of = |kind| quantity.name().starts_with(kind);
-        let of_mode = match self.mode {
-            _ if self.may_have.any_mode => true,
-            Some(Mode::Plan) => of("plan."),
-            Some(Mode::Trees) => of("trees."),
-            _ => !of("plan.") && !of("trees."),
-        };
-        of_mode
-            && match quantity {
-                Quantity::BufferOccupancy => self.may_have.buffers,
-                Quantity::LatencyUnicast | Quantity::LatencyMulticast => self.may_have.both_kinds,
-                _ => true,
-            }
-    }
-
-    /// Checks that its runs measure what is plotted and claimed, as far as that is known before them.
-    ///
-    /// # Errors
-    /// If one of these quantities is not measured, with its place.
-    pub fn check_measured(&self) -> Result<(), Diagnostic> {
-        let (tree, _) = self.document.tree()?;
-        let plotted = self.quantities().into_iter().map(|quantity| ("plot.y".to_owned(), quantity));
-        let along = self.plot.x.as_deref().filter(|x| !self.axes.iter().any(|axis| axis.key == *x));
-        let along = along.and_then(Quantity::named).map(|quantity| ("plot.x".to_owned(), quantity));
-        let claimed = self.claims.iter().enumerate().flat_map(|(index, claim)| {
-            [("y", claim.y), (if claim.gap.is_some() { "gap.over" } else { "order.over" }, claim.over())]
-                .into_iter()
-                .filter_map(move |(key, quantity)| Some((format!("claim.{index}.{key}"), quantity?)))
-        });
-        let mut all = plotted.chain(along).chain(claimed);
-        let Some((key, quantity)) = all.find(|&(_, quantity)| !self.may_measure(quantity)) else { return Ok(()) };
-        let fits = |other: &Quantity| self.may_measure(*other) && (key != "plot.x" || other.is_load());
-        let measured = Quantity::ALL.iter().map(|&(_, other)| other).filter(fits).map(Quantity::name);
-        let message = format!("`{}` is not measured in this experiment", quantity.name());
-        let problem = self.document.error(Document::place(&tree, &key), message);
-        Err(problem.expecting(quantity.name(), measured.collect::<Vec<_>>()))
     }
 
     /// What is plotted and claimed, unless a claim says otherwise: never empty.
@@ -433,23 +373,6 @@ impl Experiment {
         self.document.typed(tree).map_err(|problem| self.in_range(choice, problem))
     }
 
-    /// What is wrong with a number of a range, if that is what is wrong: a setting that counts gets numbers that are not whole.
-    fn in_range(&self, choice: &[usize], problem: Diagnostic) -> Diagnostic {
-        let fraction = |axis: &Axis| {
-            let numbers = axis.values.iter().filter_map(|value| value.json.as_f64().filter(|_| value.json.is_f64()));
-            numbers.into_iter().find(|number| number.fract() != 0.0)
-        };
-        let culprit = self.axes.iter().zip(choice).find_map(|(axis, &chosen)| {
-            let here = self.document.error(axis.values[chosen].span(), "").is_where(&problem);
-            let number = fraction(axis).filter(|_| here && problem.message().contains("whole number"))?;
-            Some((axis, number, axis.values[chosen].span()))
-        });
-        let Some((axis, number, span)) = culprit else { return problem };
-        let message = format!("`{}` takes whole numbers, and {number} is one of this range", axis.key);
-        let help = "choose the ends and `points` so that the steps between them are whole, or list the values";
-        self.document.error(span, message).with_help(Some(help.to_owned()))
-    }
-
     /// Whether the settings of the switching belong to its model.
     fn check_switching(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
         let Some(DeValue::Table(switching)) = tree.get("switching").map(Spanned::get_ref) else { return Ok(()) };
@@ -478,20 +401,6 @@ impl Experiment {
             Ok(tree) => self.document.error(Document::place(&tree, key), message),
             Err(error) => error,
         }
-    }
-
-    /// The setting to blame for a problem with this one: if it is not given itself, one that is and that it follows from.
-    pub(crate) fn to_blame<'k>(&self, choice: &[usize], key: &'k str) -> &'k str {
-        const FOLLOWS: [(&str, &[&str]); 4] = [
-            ("switching.central_chunks", &["switching.max_packet", "switching.chunk_flits", "traffic.length"]),
-            ("switching.input_fifo", &["switching.chunk_flits", "switching.max_packet", "traffic.length"]),
-            ("switching.max_packet", &["traffic.length"]),
-            ("switching.model", &["algorithm"]),
-        ];
-        let Ok(tree) = self.chosen(choice) else { return key };
-        let given = |key: &&str| Document::has(&tree, &key.split('.').map(str::to_owned).collect::<Vec<_>>());
-        let others = FOLLOWS.iter().find(|(of, _)| *of == key && !given(of)).map_or(&[][..], |(_, others)| others);
-        others.iter().copied().find(|other| given(other)).unwrap_or(key)
     }
 
     fn spec(

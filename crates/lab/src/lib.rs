@@ -34,6 +34,7 @@ mod document;
 mod experiment;
 mod figure;
 mod file;
+mod file_name;
 mod origin;
 mod output;
 mod plot;
@@ -62,10 +63,11 @@ pub use comparison::{
     Compared, ComparedPoint, Crossing, Decision, Relation, SeriesComparison, Standing, State, compare_series,
 };
 pub use diagnostic::{Diagnostic, plain_words};
-pub use document::{Override, is_file_name};
+pub use document::Override;
 pub use experiment::{Experiment, file_part};
 pub use figure::{Figure, setting_unit};
 pub use file::{Engine, FaultInformation, FaultSettings, Stop, TimeUnit};
+pub use file_name::is_file_name;
 pub use origin::{Origin, Program};
 pub use output::{OutputError, OutputFile, check_file, write_file};
 pub use plot::{Plot, PlotError, plot, plot_comparison};
