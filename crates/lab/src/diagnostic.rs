@@ -39,15 +39,8 @@ impl Diagnostic {
 
     /// An error at a span of the file's text; a span beyond the text is cut to it.
     pub(crate) fn text(path: &str, text: &Arc<str>, span: Range<usize>, message: impl Into<String>) -> Self {
-        let floor = |mut at: usize| {
-            at = at.min(text.len());
-            while !text.is_char_boundary(at) {
-                at -= 1;
-            }
-            at
-        };
-        let start = floor(span.start);
-        let span = start..floor(span.end).max(start);
+        let start = boundary(text, span.start);
+        let span = start..boundary(text, span.end).max(start);
         let place = Place::Text { text: Arc::clone(text), span };
         Self { path: path.to_owned(), place, message: told(message), help: None }
     }
@@ -154,13 +147,22 @@ impl std::error::Error for Diagnostic {}
 /// The most bytes of a message, or of the line of a file beside it: a text that is given may have millions.
 const MOST: usize = 2000;
 
+/// The last boundary between characters that is not behind a byte.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
 /// A message, without the middle if it is very long.
 fn told(message: impl Into<String>) -> String {
     let message = message.into();
     if message.len() <= MOST {
         return message;
     }
-    let [start, end] = [message.floor_char_boundary(MOST / 4), message.ceil_char_boundary(message.len() - MOST / 4)];
+    let [start, end] = [MOST / 4, message.len() - MOST / 4].map(|at| boundary(&message, at));
     format!("{} … {}", &message[..start], &message[end..])
 }
 

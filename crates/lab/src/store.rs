@@ -8,6 +8,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -350,7 +351,8 @@ fn immutable(path: &Path) -> String {
         if byte.is_ascii_alphanumeric() || b"/._-".contains(&byte) {
             uri.push(char::from(byte));
         } else {
-            uri.push_str(&format!("%{byte:02X}"));
+            // Writing to text does not fail.
+            let _ = write!(uri, "%{byte:02X}");
         }
     }
     uri + "?immutable=1"

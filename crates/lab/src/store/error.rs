@@ -110,9 +110,10 @@ fn damaged(path: &Path, rows: &[DamagedRow]) -> String {
 
 /// What an error of the database comes to.
 pub(super) fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
+
     let path = path.to_owned();
     let reason = error.to_string();
-    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
     if let InvalidColumnType(..) | IntegralValueOutOfRange(..) | FromSqlConversionFailure(..) = error {
         return StoreError::Corrupt { path, reason: "a value of a table is none that was written there".to_owned() };
     }
