@@ -66,6 +66,11 @@ impl AxisValue {
         Self::number(number, self.json.is_i64() || self.json.is_u64(), &self.span)
     }
 
+    /// Where it is written.
+    pub(crate) fn span(&self) -> Span<usize> {
+        self.span.clone()
+    }
+
     /// The value as an argument of the command line gives it.
     pub(crate) fn plain(&self) -> String {
         self.json.as_str().map_or_else(|| self.text.clone(), str::to_owned)
@@ -167,6 +172,13 @@ fn spaced(document: &Document, value: &Value<'_>, table: &DeTable<'_>) -> Result
     if points > 1 && from == to {
         return error("to", "expected another number than `from`");
     }
+    #[allow(clippy::float_cmp, reason = "another number would be left out")]
+    if points == 1 && from != to {
+        return error(
+            "points",
+            "a range from one number to another has at least 2 points; one value is a list, as in `[1]`",
+        );
+    }
     let log = scale == Scale::Log;
     if log && (from <= 0.0 || to <= 0.0) {
         return error(if from <= 0.0 { "from" } else { "to" }, "a logarithmic scale needs positive numbers");
@@ -245,6 +257,11 @@ mod tests {
             ("seed = { from = 1, to = 2, points = -1 }", "-1", "invalid value: number `-1`, expected a whole number"),
             ("seed = { from = 1, to = inf, points = 2 }", "inf", "expected a finite number"),
             ("seed = { from = 1, to = 1, points = 2 }", "1", "expected another number than `from`"),
+            (
+                "seed = { from = 2, to = 9, points = 1 }",
+                "1",
+                "a range from one number to another has at least 2 points",
+            ),
             (
                 "seed = { from = 0, to = 1, points = 2, scale = 'log' }",
                 "0",

@@ -259,6 +259,18 @@ impl<'a> Test<'a> {
         }
     }
 
+    /// Its key in a claim.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Order(_) => "order",
+            Self::Falls(_) => "falls",
+            Self::Values(_) => "values",
+            Self::Gap(_) => "gap",
+            Self::Saturates(_) => "saturates",
+            Self::Outlasts(_) => "outlasts",
+        }
+    }
+
     /// Whether it is about where series saturate, and not about a quantity.
     pub(crate) fn is_about_saturation(self) -> bool {
         matches!(self, Self::Saturates(_) | Self::Outlasts(_))

@@ -39,23 +39,16 @@ impl Diagnostic {
 
     /// An error at a span of the file's text; a span beyond the text is cut to it.
     pub(crate) fn text(path: &str, text: &Arc<str>, span: Range<usize>, message: impl Into<String>) -> Self {
-        let floor = |mut at: usize| {
-            at = at.min(text.len());
-            while !text.is_char_boundary(at) {
-                at -= 1;
-            }
-            at
-        };
-        let start = floor(span.start);
-        let span = start..floor(span.end).max(start);
+        let start = boundary(text, span.start);
+        let span = start..boundary(text, span.end).max(start);
         let place = Place::Text { text: Arc::clone(text), span };
-        Self { path: path.to_owned(), place, message: message.into(), help: None }
+        Self { path: path.to_owned(), place, message: told(message), help: None }
     }
 
     /// An error in an argument such as `--set key=value`.
     pub(crate) fn argument(path: &str, argument: &str, message: impl Into<String>) -> Self {
-        let place = Place::Argument(argument.to_owned());
-        Self { path: path.to_owned(), place, message: message.into(), help: None }
+        let place = Place::Argument(told(argument));
+        Self { path: path.to_owned(), place, message: told(message), help: None }
     }
 
     /// The same with advice.
@@ -86,6 +79,11 @@ impl Diagnostic {
         self.help.as_deref()
     }
 
+    /// Whether it is at the same place as another.
+    pub(crate) fn is_where(&self, other: &Self) -> bool {
+        self.place == other.place
+    }
+
     /// Line and column of the error in the file, both from 1; the column counts characters.
     pub fn position(&self) -> Option<(usize, usize)> {
         let Place::Text { text, span } = &self.place else { return None };
@@ -112,7 +110,15 @@ impl Diagnostic {
         };
         let mut group =
             Level::ERROR.primary_title(title).elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
-        if let Place::Text { text, span } = &self.place {
+        if let (Place::Text { text, span }, Some((line, column))) = (&self.place, self.position()) {
+            if text.lines().nth(line - 1).is_some_and(|line| line.len() > MOST) {
+                let place = format!("--> {}:{line}:{column}", self.path);
+                return format!(
+                    "error: {}\n{place}{}",
+                    self.message,
+                    self.help.as_ref().map_or_else(String::new, |help| format!("\nhelp: {help}"))
+                );
+            }
             let annotation = AnnotationKind::Primary.span(span.clone());
             group = group.element(Snippet::source(&**text).path(&*self.path).annotation(annotation));
         }
@@ -137,6 +143,28 @@ impl fmt::Display for Diagnostic {
 }
 
 impl std::error::Error for Diagnostic {}
+
+/// The most bytes of a message, or of the line of a file beside it: a text that is given may have millions.
+const MOST: usize = 2000;
+
+/// The last boundary between characters that is not behind a byte.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// A message, without the middle if it is very long.
+fn told(message: impl Into<String>) -> String {
+    let message = message.into();
+    if message.len() <= MOST {
+        return message;
+    }
+    let [start, end] = [MOST / 4, message.len() - MOST / 4].map(|at| boundary(&message, at));
+    format!("{} … {}", &message[..start], &message[end..])
+}
 
 /// `did you mean …?` for the candidate nearest to what was given, if one is near enough.
 fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
@@ -176,6 +204,15 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
         && let Some(at) = text.find("expected ")
     {
         text.replace_range(at.., "expected a table of settings");
+    }
+    if text.contains("number `-") {
+        text = text.replace("expected a whole number from 0 to 4294967295", "expected a whole number, not negative");
+    }
+    if text.contains("$__toml_private_datetime") {
+        return ("a date or time is the value of no setting; text stands in quotes".to_owned(), None);
+    }
+    if text.contains("recursion") || text.contains("recurse") {
+        return ("tables or lists are nested too deeply".to_owned(), None);
     }
     let text = text.replace("unknown variant ", "unknown value ");
     let Some((problem, _)) = text.split_once("`, expected ").filter(|_| text.starts_with("unknown ")) else {
@@ -222,5 +259,9 @@ mod tests {
         let (message, _) = plain_words("invalid type: integer `99999999999999999999` as i128, expected u64");
         assert_eq!(message, "number `99999999999999999999` is too large, expected a whole number, not negative");
         assert_eq!(plain_words("invalid type: map, expected a sequence").0, "invalid type: a table, expected a list");
+        let (message, _) = plain_words("invalid value: integer `-3`, expected u32");
+        assert_eq!(message, "invalid value: number `-3`, expected a whole number, not negative");
+        let (message, _) = plain_words("unknown field `$__toml_private_datetime`, expected `bytes` or `uniform`");
+        assert!(message.starts_with("a date or time is the value of no setting"), "{message}");
     }
 }

@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeString, DeTable, DeValue, ValueDeserializer};
 
 use crate::diagnostic::{Diagnostic, plain_words};
+use crate::file_name::not_a_variation;
 
 /// A table whose keys and values know where they come from.
 pub(crate) type Tree<'a> = DeTable<'a>;
@@ -39,6 +40,28 @@ impl Override {
         }
     }
 
+    /// Two of them that contradict each other: the same setting with two values, or a table that replaces what was set in it before. The
+    /// first would be without effect.
+    ///
+    /// # Errors
+    /// If there are two, naming both.
+    pub fn check(all: &[Self]) -> Result<(), Diagnostic> {
+        let path = |given: &Self| Document::parts(&given.key);
+        for (index, later) in all.iter().enumerate() {
+            let (Some(of_later), value) = (path(later), &later.value) else { continue };
+            let drops = |earlier: &&Self| {
+                path(earlier).is_some_and(|of_earlier| {
+                    of_earlier.starts_with(&of_later) && (of_earlier.len() > of_later.len() || earlier.value != *value)
+                })
+            };
+            if let Some(earlier) = all[..index].iter().find(drops) {
+                let message = format!("contradicts `{}`: give one of the two", earlier.argument);
+                return Err(Diagnostic::argument("", &later.argument, message));
+            }
+        }
+        Ok(())
+    }
+
     /// From another option of the command line that stands for a setting, as `--seed 7` does for `seed`. Errors name it.
     pub fn option(option: &str, key: &str, value: &str) -> Self {
         Self { argument: format!("{option} {}", value.trim_matches('"')), key: key.to_owned(), value: value.to_owned() }
@@ -46,7 +69,7 @@ impl Override {
 }
 
 /// The table of a file with the settings of its quick version.
-const QUICK: &str = "quick";
+pub(crate) const QUICK: &str = "quick";
 /// The table of a file with its variations, each a table of settings.
 const VARIATION: &str = "variation";
 
@@ -88,9 +111,13 @@ impl Document {
 
     /// The settings that overrides give, in their order: the parts of the path, and the value as it was given.
     pub(crate) fn overridden(&self) -> impl Iterator<Item = (Vec<String>, &str)> {
+        self.overrides.iter().filter_map(|given| Some((Self::parts(&given.key)?, given.value.as_str())))
+    }
+
+    /// The parts of a setting's path, also of those in quotes.
+    fn parts(key: &str) -> Option<Vec<String>> {
         let parts = |part: String| key_path(&part).unwrap_or_else(|| vec![part]);
-        let split = move |path: Vec<String>| path.into_iter().flat_map(parts).collect();
-        self.overrides.iter().filter_map(move |given| Some((split(key_path(&given.key)?), given.value.as_str())))
+        Some(key_path(key)?.into_iter().flat_map(parts).collect())
     }
 
     /// Whether an override gives this setting, by its dotted path.
@@ -158,7 +185,11 @@ impl Document {
             let DeValue::Table(table) = variations.into_inner() else {
                 return Err(self.error(span, "`variation` is a table of variations, as in `[variation.no-startup]`"));
             };
+            let names: Vec<String> = table.keys().map(|name| name.get_ref().to_string()).collect();
             for (name, variation) in table {
+                if let Some(problem) = not_a_variation(name.get_ref(), &names) {
+                    return Err(self.error(name.span(), problem));
+                }
                 let span = variation.span();
                 let DeValue::Table(settings) = variation.into_inner() else {
                     let message = format!("the variation `{}` is a table: expected settings", name.get_ref());
@@ -202,6 +233,12 @@ impl Document {
                 Err(_) => Spanned::new(span.clone(), DeValue::String(Cow::Borrowed(given.value.as_str()))),
             };
             let path = as_swept(&tree, path);
+            if let Some(version) = path.first().filter(|first| [QUICK, VARIATION].contains(&first.as_str())) {
+                let message =
+                    format!("`{version}` is a version of the file, which is not changed by settings beside it");
+                let help = "set what it sets, as in `run.messages=500`: that replaces what any version says".to_owned();
+                return Err(self.error(span, message).with_help(Some(help)));
+            }
             self.put(&mut tree, &path, &span, value)?;
             paths.push(path);
         }

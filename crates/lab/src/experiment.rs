@@ -1,7 +1,9 @@
 //! Experiments: files read, checked and unrolled into points.
 
+mod blame;
 mod claims;
 mod idle;
+mod measured;
 mod name;
 mod versions;
 
@@ -17,6 +19,7 @@ use wormcast_network::{STANDARD_INPUT, TopologySpec, input_name, is_standard_inp
 use wormcast_routing::routing_has_root;
 use wormcast_simulation::{Mode, Switching};
 
+use self::measured::MayHave;
 pub use self::name::file_part;
 use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
 use crate::claim::Claim;
@@ -77,6 +80,8 @@ pub struct Experiment {
     fixed: Vec<Axis>,
     /// The kind of run, if it is said.
     mode: Option<Mode>,
+    /// Whether runs may have buffered switches, and messages of both kinds.
+    may_have: MayHave,
 }
 
 impl Experiment {
@@ -153,8 +158,12 @@ impl Experiment {
             claims: Vec::new(),
             fixed,
             mode: None,
+            may_have: MayHave::default(),
             document: document.clone(),
         };
+        if let Some(claim) = tree.get("claim").filter(|claim| claim.get_ref().is_table()) {
+            return Err(document.error(claim.span(), "claims are a list of tables: write `[[claim]]` for each"));
+        }
         // The first point stands for all: what only the sweep gives is then there.
         let file = experiment.settings(&vec![0; experiment.axes.len()])?;
         experiment.file_title = file.title;
@@ -163,6 +172,7 @@ impl Experiment {
         experiment.plot = file.plot;
         experiment.claims = file.claim;
         experiment.mode = file.run.mode;
+        experiment.may_have = MayHave::of(&experiment.axes, &file.switching, &file.traffic);
         experiment.check_stop(&tree)?;
         experiment.check_plot(&tree)?;
         for index in 0..experiment.claims.len() {
@@ -255,16 +265,6 @@ impl Experiment {
             numbers[0].total_cmp(&numbers[1])
         });
         Some(more)
-    }
-
-    /// Whether runs of its kind measure a quantity at all: those that only plan, or build trees, measure nothing else.
-    pub(crate) fn may_measure(&self, quantity: Quantity) -> bool {
-        let of = |kind| quantity.name().starts_with(kind);
-        match self.mode {
-            Some(Mode::Plan) => of("plan."),
-            Some(Mode::Trees) => of("trees."),
-            _ => !of("plan.") && !of("trees."),
-        }
     }
 
     /// What is plotted and claimed, unless a claim says otherwise: never empty.
@@ -365,7 +365,12 @@ impl Experiment {
     fn settings(&self, choice: &[usize]) -> Result<ExperimentFile, Diagnostic> {
         let tree = self.chosen(choice)?;
         self.check_switching(&tree)?;
-        self.document.typed(tree)
+        let given = |key: &str| tree.get("traffic").is_some_and(|traffic| traffic.get_ref().get(key).is_some());
+        if given("trace") && given("arrivals") {
+            let place = Document::place(&tree, "traffic.arrivals");
+            return Err(self.document.error(place, "a trace replaces random traffic: remove this or `traffic.trace`"));
+        }
+        self.document.typed(tree).map_err(|problem| self.in_range(choice, problem))
     }
 
     /// Whether the settings of the switching belong to its model.
@@ -460,6 +465,10 @@ impl Experiment {
 
     /// The topology that a text names; files are looked for beside the experiment file.
     pub(crate) fn topology(&self, choice: &[usize], text: &str) -> Result<TopologySpec, Diagnostic> {
+        if text.trim().is_empty() {
+            let message = "this is empty: expected a topology such as \"mesh:16x16\", or the path of a file";
+            return Err(self.error_at(choice, "topology", message));
+        }
         let beside = self.beside(text.trim());
         let not_there = |problem: &dyn Display| {
             self.error_at(choice, "topology", format!("cannot read `{}`: {problem}", beside.display()))

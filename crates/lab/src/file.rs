@@ -1,6 +1,7 @@
 //! What an experiment file may say, as types; the JSON Schema is made from them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::de;
@@ -141,8 +142,8 @@ fn root<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Stri
 }
 
 /// A topology in a file.
-#[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(JsonSchema)]
+#[schemars(untagged)]
 enum TopologyForm {
     /// Its text.
     Text(String),
@@ -151,8 +152,8 @@ enum TopologyForm {
 }
 
 /// A family of graphs that are drawn at random, with its parameters.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
 enum Family {
     /// Connected random graphs of given average degree.
     Random(Parameters),
@@ -180,10 +181,45 @@ struct Parameters {
 
 /// A topology as its text, whichever way it is given.
 fn topology<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    const EXPECTED: &str = "expected a topology as text, such as \"mesh:16x16\", or a family of random graphs with its parameters, \
-                            such as `random = { nodes = 256, degree = 4 }`";
-    let form = TopologyForm::deserialize(deserializer).map_err(|_| de::Error::custom(EXPECTED))?;
-    let (family, given) = match form {
+    struct TopologyVisitor;
+
+    impl<'de> de::Visitor<'de> for TopologyVisitor {
+        type Value = TopologyForm;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(
+                "a topology as text, such as \"mesh:16x16\", or a family of random graphs with its parameters, such as \
+                 `random = { nodes = 256, degree = 4 }`",
+            )
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<TopologyForm, E> {
+            Ok(TopologyForm::Text(text.to_owned()))
+        }
+
+        // Not by an untagged enum, whose errors do not say what is wrong in the table.
+        fn visit_map<A: de::MapAccess<'de>>(self, mut table: A) -> Result<TopologyForm, A::Error> {
+            const FAMILIES: [&str; 4] = ["random", "regular", "small-world", "tree"];
+            let Some(name) = table.next_key::<String>()? else {
+                return Err(de::Error::invalid_length(0, &self));
+            };
+            let family = match name.as_str() {
+                "random" => Family::Random(table.next_value()?),
+                "regular" => Family::Regular(table.next_value()?),
+                "small-world" => Family::SmallWorld(table.next_value()?),
+                "tree" => Family::Tree(table.next_value()?),
+                other => return Err(de::Error::unknown_variant(other, &FAMILIES)),
+            };
+            match table.next_key::<String>()? {
+                Some(second) => {
+                    Err(de::Error::custom(format!("`{name}` and `{second}` are two families: expected one")))
+                }
+                None => Ok(TopologyForm::Family(family)),
+            }
+        }
+    }
+
+    let (family, given) = match deserializer.deserialize_any(TopologyVisitor)? {
         TopologyForm::Text(text) => return Ok(Some(text)),
         TopologyForm::Family(Family::Random(given)) => ("random", given),
         TopologyForm::Family(Family::Regular(given)) => ("regular", given),

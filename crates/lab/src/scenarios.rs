@@ -37,7 +37,7 @@ impl Experiment {
 
     /// Why a point's run failed, with the place of the setting that is to blame; `None` if none is.
     pub fn explain(&self, point: &Point, error: &SimulationError) -> Option<Diagnostic> {
-        error.setting().map(|key| self.error_at(&point.choice, key, error.to_string()))
+        error.setting().map(|key| self.error_at(&point.choice, self.to_blame(&point.choice, key), error.to_string()))
     }
 
     /// What to do at each of some points of this experiment. Points share the networks that they have in common.
@@ -169,8 +169,12 @@ impl Workshop {
         if let Some(trace) = &mut traffic.trace {
             *trace = experiment.beside(trace).display().to_string();
         }
-        let scenario = Scenario::new(network, algorithm, &spec.switching, &spec.timing, &traffic, &spec.run)
-            .map_err(|problem| experiment.error_at(&point.choice, &problem.key, problem.to_string()))?;
+        let scenario = Scenario::new(network, algorithm, &spec.switching, &spec.timing, &traffic, &spec.run).map_err(
+            |problem| {
+                let key = experiment.to_blame(&point.choice, &problem.key);
+                experiment.error_at(&point.choice, key, problem.to_string())
+            },
+        )?;
         match EngineChoice::from(spec.engine).check(&scenario) {
             Ok(()) => Ok(scenario),
             Err(problem) => Err(experiment.error_at(&point.choice, "engine", problem.to_string())),
@@ -231,7 +235,18 @@ impl Workshop {
                 AlgorithmError::FixedRouting { .. } => "routing",
                 AlgorithmError::Root(_) => "root",
                 AlgorithmError::NeedsAllLinks { .. } | AlgorithmError::NoWholeTree { .. } => "faults",
-                _ => "algorithm",
+                // What would do without one of the others is not to blame itself.
+                _ => {
+                    let does = |options: &Options| algorithm_by_name(&spec.algorithm, network, options).is_ok();
+                    if options.routing.is_some() && does(&Options { routing: None, root: None, ..options.clone() }) {
+                        "routing"
+                    } else if !spec.faults.is_empty() && does(&Options { faults: Faults::default(), ..options.clone() })
+                    {
+                        if spec.faults.random > 0 { "faults.random" } else { "faults" }
+                    } else {
+                        "algorithm"
+                    }
+                }
             };
             experiment.error_at(&point.choice, setting, problem.to_string())
         })?;

@@ -7,6 +7,8 @@ mod rows;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -75,12 +77,50 @@ impl Store {
         if metadata.is_ok_and(|metadata| metadata.is_file() && (1..SMALLEST).contains(&metadata.len())) {
             return Err(StoreError::Foreign { path: path.to_owned(), reason: "it is not a database".to_owned() });
         }
+        if path.as_os_str().is_empty() {
+            return Err(StoreError::Unreadable { path: path.to_owned(), reason: "its name is empty".to_owned() });
+        }
         let fail = |error| failure(path, error);
-        let connection = Connection::open(path).map_err(fail)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(plain(path), flags).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
         let mut store = Self::on(path.to_owned(), connection);
         store.prepare()?;
         Ok(store)
+    }
+
+    /// Opens a store that is there, to read it: also where it, or its folder, may not be written.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); and if it cannot be written, and has a log beside it, or the layout of an older version.
+    pub fn read(path: &Path) -> Result<Self, StoreError> {
+        // Who may write takes away the files that the database makes beside a store to read it.
+        match Self::open(path) {
+            Err(StoreError::ReadOnly { .. } | StoreError::Unreadable { .. }) if path.is_file() => {
+                Self::unchanging(path)
+            }
+            result => result,
+        }
+    }
+
+    /// A store that nobody can write, by its file alone.
+    fn unchanging(path: &Path) -> Result<Self, StoreError> {
+        let fail = |error| failure(path, error);
+        let unreadable = |reason: String| Err(StoreError::Unreadable { path: path.to_owned(), reason });
+        let mut log = OsString::from(path);
+        log.push("-wal");
+        if std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0) {
+            let log = log.display();
+            return unreadable(format!("it may not be written, and has to take in `{log}` first"));
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(immutable(path), flags).map_err(fail)?;
+        let store = Self::on(path.to_owned(), connection);
+        store.has_tables()?;
+        match store.layout()? {
+            SCHEMA_VERSION => Ok(store),
+            _ => unreadable("an older version of wormcast made it, and it may not be written to update it".to_owned()),
+        }
     }
 
     /// A store that lasts as long as the value.
@@ -102,18 +142,12 @@ impl Store {
     fn prepare(&mut self) -> Result<(), StoreError> {
         let path = self.path.clone();
         let fail = |error| failure(&path, error);
-        // In this order: who sees the tables of another process that is making the store also sees its id.
-        let tables: i64 =
-            self.connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(fail)?;
-        let id: i32 = self.connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(fail)?;
-        if id != APPLICATION_ID && tables > 0 {
-            return Err(StoreError::Foreign { path, reason: "it is a database of another program".to_owned() });
-        }
+        let has_tables = self.has_tables()?;
         // Write-ahead logging: a killed process leaves whole rows. NORMAL may lose the last rows with the machine's power, but
         // never damages the file.
         self.connection.pragma_update(None, "journal_mode", "WAL").map_err(fail)?;
         self.connection.pragma_update(None, "synchronous", "NORMAL").map_err(fail)?;
-        if tables == 0 {
+        if !has_tables {
             let transaction =
                 self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(fail)?;
             transaction
@@ -132,11 +166,8 @@ impl Store {
             transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(fail)?;
             transaction.commit().map_err(fail)?;
         }
-        match layout(&self.connection).map_err(fail)? {
-            Some(found) if found > SCHEMA_VERSION => return Err(StoreError::Newer { path, found }),
-            Some(SCHEMA_VERSION) => return Ok(()),
-            Some(_) => {}
-            None => return Err(StoreError::Corrupt { path, reason: "its version is missing".to_owned() }),
+        if self.layout()? == SCHEMA_VERSION {
+            return Ok(());
         }
         let transaction =
             self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(fail)?;
@@ -158,6 +189,30 @@ impl Store {
         transaction.commit().map_err(fail)
     }
 
+    /// Whether it has tables; an error if they are not those of a store.
+    fn has_tables(&self) -> Result<bool, StoreError> {
+        let fail = |error| failure(&self.path, error);
+        // In this order: who sees the tables of another process that is making the store also sees its id.
+        let tables: i64 =
+            self.connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(fail)?;
+        let id: i32 = self.connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(fail)?;
+        if id != APPLICATION_ID && tables > 0 {
+            let reason = "it is a database of another program".to_owned();
+            return Err(StoreError::Foreign { path: self.path.clone(), reason });
+        }
+        Ok(tables > 0)
+    }
+
+    /// The version of its layout, which is known.
+    fn layout(&self) -> Result<u32, StoreError> {
+        let path = self.path.clone();
+        match layout(&self.connection).map_err(|error| failure(&path, error))? {
+            Some(found) if found > SCHEMA_VERSION => Err(StoreError::Newer { path, found }),
+            Some(found) => Ok(found),
+            None => Err(StoreError::Corrupt { path, reason: "its version is missing".to_owned() }),
+        }
+    }
+
     /// Brings what the log beside a store has into the store's file, as closing the store does: for a process that is to end
     /// without closing it. Whoever uses the store goes on; what they keep from being brought over stays in the log.
     ///
@@ -165,7 +220,7 @@ impl Store {
     /// If there is no such file, or it is no store, or cannot be written.
     pub fn checkpoint(path: &Path) -> Result<(), StoreError> {
         let fail = |error| failure(path, error);
-        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(fail)?;
+        let connection = Connection::open_with_flags(plain(path), OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(fail)?;
         connection.busy_timeout(Duration::from_millis(200)).map_err(fail)?;
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(fail)
     }
@@ -282,6 +337,25 @@ impl Store {
         statement.execute(params).map_err(|error| failure(path, error))?;
         Ok(())
     }
+}
+
+/// A path that the database takes for that of a file, whatever its name: `:memory:` and `file:…` mean something else to it.
+fn plain(path: &Path) -> PathBuf {
+    Path::new(".").join(path)
+}
+
+/// A file that nobody changes, in the form that says so to the database: it then makes no files beside it.
+fn immutable(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for &byte in plain(path).as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            // Writing to text does not fail.
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri + "?immutable=1"
 }
 
 /// The version of a store's layout, if it has one.

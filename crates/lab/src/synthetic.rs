@@ -29,6 +29,7 @@ pub(crate) fn run(latency: f64) -> RunResult {
         accepted_load: 0.05,
         delivered_load: 0.5,
         saturated: false,
+        given_up: false,
         trend: None,
         window: Window { from: 100, to: 9000, generated: 1000, completed: 1000, offered: 10_000, delivered: 10_000 },
         links: LinkUse::default(),

@@ -91,15 +91,21 @@ fn free_for<'t>(taken: Option<&'t Taken>, what: &str) -> io::Result<Option<&'t T
     }
 }
 
-/// The text of a file of at most so many bytes; of standard input if the path is `-`. `what` it is, as for [`read_input`].
+/// The mark that some editors put before the first line of a text. It says nothing, and whoever reads lines leaves it out.
+pub const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The text of a file of at most so many bytes, without a [mark](BYTE_ORDER_MARK); of standard input if the path is `-`. `what` it is, as for [`read_input`].
 ///
 /// # Errors
 /// If the file cannot be read, is larger, or is not UTF-8.
 pub fn read_text(path: &str, what: &'static str, most: u64) -> Result<String, ReadError> {
     let unreadable = |reason: String| ReadError::Unreadable { path: input_name(path).to_owned(), reason };
-    let bytes = read_input(path, what, most.saturating_add(1)).map_err(|error| unreadable(error.to_string()))?;
+    let mut bytes = read_input(path, what, most.saturating_add(1)).map_err(|error| unreadable(error.to_string()))?;
     if bytes.len() as u64 > most {
         return Err(unreadable(format!("it has more than {most} bytes, the most that are supported")));
+    }
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
     }
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];

@@ -75,9 +75,14 @@ pub use files::{
 pub use graph_spec::GraphSpec;
 pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
-pub use input::{ReadError, STANDARD_INPUT, input_name, is_standard_input, read_input, read_text, take_standard_input};
+pub use input::{
+    BYTE_ORDER_MARK, ReadError, STANDARD_INPUT, input_name, is_standard_input, read_input, read_text,
+    take_standard_input,
+};
 pub use measure::{Degrees, Distances};
-pub use memory::{Bytes, MEMORY_VARIABLE, MemoryError, available_memory, require_memory, resident_memory};
+pub use memory::{
+    Bytes, MEMORY_VARIABLE, MemoryError, MemoryLimits, OutOfMemory, available_memory, require_memory, resident_memory,
+};
 pub use nearest::{did_you_mean, expected_name, nearest, short_list};
 pub use network::{AdapterPort, Coordinates, Network, csv_field};
 pub use node_list::{is_all_nodes, parse_node, parse_node_list};

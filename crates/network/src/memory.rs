@@ -90,20 +90,89 @@ pub fn require_memory(
 /// # Errors
 /// If the variable [`MEMORY_VARIABLE`] makes no sense.
 pub fn available_memory() -> Result<Option<u64>, MemoryError> {
-    let left = match std::env::var(MEMORY_VARIABLE) {
-        Ok(given) => match parse(&given) {
-            Some(Amount::Unlimited) => None,
-            Some(Amount::Bytes(limit)) => Some(limit.saturating_sub(resident_memory().unwrap_or(0))),
-            None => return Err(MemoryError::Malformed { given }),
-        },
-        Err(_) => system::available(),
+    let left = match set_by_variable()? {
+        Some(Amount::Unlimited) => None,
+        Some(Amount::Bytes(limit)) => Some(limit.saturating_sub(resident_memory().unwrap_or(0))),
+        None => system::available(),
     };
     Ok(left.map(|left| left / 10 * 9))
 }
 
+fn set_by_variable() -> Result<Option<Amount>, MemoryError> {
+    let Ok(given) = std::env::var(MEMORY_VARIABLE) else { return Ok(None) };
+    parse(&given).map(Some).ok_or(MemoryError::Malformed { given })
+}
+
+/// What this process may take at most: for work whose memory nobody can tell before. It has to end before the system ends the process.
+#[derive(Clone, Debug)]
+pub struct MemoryLimits(Vec<Limit>);
+
+/// One of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Limit {
+    /// The line of the process's state that it is about.
+    used: &'static str,
+    most: u64,
+    whose: &'static str,
+}
+
+/// A process that has taken what it may.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{} are taken, and {whose}", Bytes(*.taken))]
+pub struct OutOfMemory {
+    /// The bytes that it has.
+    taken: u64,
+    whose: &'static str,
+}
+
+/// What counts against the variable, the machine and its control groups, and what `ulimit` counts.
+const RESIDENT: &str = "VmRSS:";
+const ADDRESS_SPACE: &str = "VmSize:";
+const DATA: &str = "VmData:";
+
+impl MemoryLimits {
+    /// From now on: 95% of what is left. Of address space, which `ulimit -v` limits, a process takes more than it uses.
+    ///
+    /// If the variable [`MEMORY_VARIABLE`] makes no sense, as [`available_memory`] says, there are none.
+    pub fn now() -> Self {
+        let limit = |used, left: Option<u64>, whose| {
+            let most = system::status(used).unwrap_or(0) + left? / 20 * 19;
+            Some(Limit { used, most, whose })
+        };
+        let left = |limit: u64| Some(limit.saturating_sub(resident_memory().unwrap_or(0)));
+        let ulimits = || {
+            let space =
+                limit(ADDRESS_SPACE, system::ulimit("Max address space", ADDRESS_SPACE), "`ulimit -v` allows no more");
+            [space, limit(DATA, system::ulimit("Max data size", DATA), "`ulimit -d` allows no more")]
+        };
+        let limits = match set_by_variable() {
+            Ok(Some(Amount::Unlimited)) | Err(_) => Vec::new(),
+            Ok(Some(Amount::Bytes(most))) => {
+                let set = limit(RESIDENT, left(most), "`WORMCAST_MEMORY` allows no more");
+                ulimits().into_iter().chain([set]).collect()
+            }
+            Ok(None) => {
+                let machine = limit(RESIDENT, system::machine(), "the machine has no more");
+                let group = limit(RESIDENT, system::group(), "the control group of this process allows no more");
+                ulimits().into_iter().chain([machine, group]).collect()
+            }
+        };
+        Self(limits.into_iter().flatten().collect())
+    }
+
+    /// The limit that has been reached, if one has.
+    pub fn reached(&self) -> Option<OutOfMemory> {
+        let status = if self.0.is_empty() { return None } else { system::state()? };
+        self.0.iter().find_map(|&Limit { used, most, whose }| {
+            let taken = system::kilobytes(&status, used).filter(|&taken| taken > most)?;
+            Some(OutOfMemory { taken, whose })
+        })
+    }
+}
+
 /// The bytes of memory that this process has; `None` where that is not known.
 pub fn resident_memory() -> Option<u64> {
-    system::status("VmRSS:")
+    system::status(RESIDENT)
 }
 
 #[derive(PartialEq, Debug)]
@@ -142,13 +211,22 @@ mod system {
 
     /// The least of what the machine, the control group and the process's limits have left.
     pub(super) fn available() -> Option<u64> {
-        let machine = kilobytes(&read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
-        [machine, group(), process()].into_iter().flatten().min()
+        [Some(machine()?), group(), process()].into_iter().flatten().min()
     }
 
-    /// A line of this process's state.
+    /// What the machine has left.
+    pub(super) fn machine() -> Option<u64> {
+        kilobytes(&read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+    }
+
+    /// This process's state.
+    pub(super) fn state() -> Option<String> {
+        read_to_string("/proc/self/status").ok()
+    }
+
+    /// A line of it.
     pub(super) fn status(key: &str) -> Option<u64> {
-        kilobytes(&read_to_string("/proc/self/status").ok()?, key)
+        kilobytes(&state()?, key)
     }
 
     /// The bytes of a line such as `MemAvailable:   22 kB`.
@@ -159,17 +237,22 @@ mod system {
 
     /// What `ulimit -v` and `ulimit -d` leave.
     fn process() -> Option<u64> {
+        [ulimit("Max address space", super::ADDRESS_SPACE), ulimit("Max data size", super::DATA)]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// What a limit of the process leaves of what a line of its state says.
+    pub(super) fn ulimit(limit: &str, used: &str) -> Option<u64> {
         let limits = read_to_string("/proc/self/limits").ok()?;
-        let left = |limit: &str, used: &str| {
-            // The soft limit comes first.
-            let bytes = limits.lines().find_map(|line| line.strip_prefix(limit))?.split_whitespace().next()?;
-            Some(bytes.parse::<u64>().ok()?.saturating_sub(status(used)?))
-        };
-        [left("Max address space", "VmSize:"), left("Max data size", "VmData:")].into_iter().flatten().min()
+        // The soft limit comes first.
+        let bytes = limits.lines().find_map(|line| line.strip_prefix(limit))?.split_whitespace().next()?;
+        Some(bytes.parse::<u64>().ok()?.saturating_sub(status(used)?))
     }
 
     /// What the control groups leave that the process is in, of version 2 or 1.
-    fn group() -> Option<u64> {
+    pub(super) fn group() -> Option<u64> {
         let own = read_to_string("/proc/self/cgroup").ok()?;
         let mut left = Vec::new();
         for line in own.lines() {
@@ -228,6 +311,14 @@ mod tests {
         assert_eq!(system::kilobytes(text, "SwapFree:"), None);
         #[cfg(target_os = "linux")]
         assert!(resident_memory() > Some(100_000) && system::available() > Some(100_000));
+    }
+
+    #[test]
+    fn limits_that_are_reached_say_whose_they_are() {
+        let limit = |most| MemoryLimits(vec![Limit { used: ADDRESS_SPACE, most, whose: "`ulimit -v` allows no more" }]);
+        assert_eq!(limit(u64::MAX).reached(), None);
+        #[cfg(target_os = "linux")]
+        assert!(limit(1).reached().unwrap().to_string().ends_with(" are taken, and `ulimit -v` allows no more"));
     }
 
     #[test]

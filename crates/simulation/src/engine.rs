@@ -73,6 +73,9 @@ pub trait Engine {
     /// [`Plan::check`] finds nothing wrong with, and binds worms to existing channels only. Worms are numbered in the order of these calls.
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan);
 
+    /// Makes room for so many more worms, as [`submit`](Self::submit) would; `false` if memory does not suffice.
+    fn has_room(&mut self, worms: usize) -> bool;
+
     /// Simulates all cycles before `end`, or less if the observer is done, worms are dead or a header is stranded. With `Cycle::MAX`, until nothing is
     /// left to happen.
     fn run_until(&mut self, end: Cycle) -> Progress;
@@ -105,6 +108,11 @@ pub trait Engine {
     fn into_observer(self) -> Self::Observer
     where
         Self: Sized;
+}
+
+/// Makes room for more in a list: for twice as many, or at least for some; `false` if memory does not suffice.
+pub(crate) fn has_room<T>(list: &mut Vec<T>, more: usize) -> bool {
+    list.try_reserve(more).is_ok() || list.try_reserve_exact(more + list.len() / 16).is_ok()
 }
 
 impl EngineConfig {

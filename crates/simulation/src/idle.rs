@@ -1,10 +1,11 @@
 //! Settings that make no difference to a run.
 
 use wormcast_multicast::{WormKinds, worm_kinds};
+use wormcast_network::ChannelId;
 
 use crate::config::{Mode, Warmup};
 use crate::scenario::Scenario;
-use crate::switching::{Header, Replication};
+use crate::switching::{Header, Replication, Selection};
 use crate::traffic::CheckedTraffic;
 
 /// A setting, or a table of settings, that makes no difference to a run, whatever it says.
@@ -39,6 +40,13 @@ impl Scenario {
         if self.mode == Mode::Finite && matches!(self.run.warmup, Warmup::Cycles(1..)) {
             add("run.warmup", "a finite run measures all messages".to_owned());
         }
+        let source = self.traffic.number();
+        if let (Some(asked), Some((number, what))) = (self.run.messages, source)
+            && asked > number
+        {
+            let messages = if number == 1 { "message" } else { "messages" };
+            add("run.messages", format!("the {what} has {number} {messages}, and a run no more"));
+        }
         let name = self.algorithm.name();
         let WormKinds { trees, triggered } = worm_kinds(self.algorithm.as_ref(), &self.network);
         if self.switch.is_none() {
@@ -61,6 +69,9 @@ impl Scenario {
                 add(key, format!("`{name}` sends unicasts only, which switches do not replicate"));
             }
         }
+        if self.switch.is_none() && self.engine.selection != Selection::First && !self.may_choose() {
+            add("switching.selection", format!("the routing of `{name}` leaves one channel at every hop"));
+        }
         if !triggered {
             let reason = format!("no worm of `{name}` waits for the delivery of another");
             add("timing.receive_overhead", reason);
@@ -76,6 +87,25 @@ impl Scenario {
             add("traffic.multicast.destinations", reason);
         }
         idle
+    }
+
+    /// Whether the routing may offer several channels to a header anywhere; assumed of networks where that takes long to find out.
+    fn may_choose(&self) -> bool {
+        const LIMIT: usize = 1 << 19;
+        let (network, routing) = (&*self.network, self.algorithm.routing());
+        if network.routers().saturating_mul(network.channels() + network.routers()) > LIMIT {
+            return true;
+        }
+        let mut offered = Vec::new();
+        let mut several = |at, arrived, target| {
+            routing.spread(network, at, arrived, target, &mut offered);
+            offered.len() > 1
+        };
+        let channels = || (0..network.channels() as u32).map(ChannelId::new);
+        network.router_ids().any(|target| {
+            network.router_ids().any(|source| several(source, None, target))
+                || channels().any(|channel| several(network.to(channel), Some(channel), target))
+        })
     }
 }
 

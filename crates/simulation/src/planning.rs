@@ -1,6 +1,7 @@
 //! Runs without time: what the plans of messages cost.
 
 use wormcast_multicast::{Multicast, PortModel};
+use wormcast_network::watch::step;
 
 use crate::promises::Promises;
 use crate::recorder::Goal;
@@ -24,6 +25,7 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
         if messages >= count {
             break;
         }
+        step("planning", "messages", messages as usize, if count < u64::MAX { count as usize } else { 0 });
         let multicast = Multicast::from_vec(message.source, message.destinations);
         let plan = algorithm.plan(network, &multicast);
         promises.check(scenario, &multicast, &plan)?;

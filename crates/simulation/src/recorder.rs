@@ -36,8 +36,6 @@ pub(crate) enum Goal {
 /// The messages of a run that are measured: figures whose memory does not grow with their number.
 #[derive(Default)]
 struct Measured {
-    /// When the first of them was generated.
-    from: Option<Cycle>,
     /// To the last destination, of messages to one destination and of the others.
     last: [Sample; 2],
     /// The mean over destinations, of messages to several of them: to one, it is the same.
@@ -75,6 +73,8 @@ pub(crate) struct Recorder {
     /// The measured window, while it is open and afterwards.
     pub(crate) window: Window,
     window_open: bool,
+    /// Whether it ever was.
+    pub(crate) measures: bool,
     /// Data flits generated, asked for, completed and delivered within the window.
     pub(crate) flits: WindowFlits,
 }
@@ -112,6 +112,7 @@ impl Recorder {
             buffers: BufferCounter::default(),
             window: Window::default(),
             window_open: false,
+            measures: false,
             flits: WindowFlits::default(),
         }
     }
@@ -119,6 +120,7 @@ impl Recorder {
     pub(crate) fn open_window(&mut self, now: Cycle, crossing: &[(ChannelId, u32)]) {
         self.window.from = now;
         self.window_open = true;
+        self.measures = true;
         self.links.open(now, crossing);
     }
 
@@ -130,6 +132,12 @@ impl Recorder {
                 batches.close();
             }
         }
+    }
+
+    /// Makes room for another message; `false` if memory does not suffice.
+    pub(crate) fn has_room(&mut self) -> bool {
+        let some = self.open.len() / 16 + 1;
+        self.open.try_reserve(1).is_ok() || self.open.try_reserve_exact(some).is_ok()
     }
 
     /// Names the first message that counts.
@@ -177,7 +185,6 @@ impl Recorder {
         self.complete += 1;
         self.total_latency += latency;
         let measured = &mut self.measured;
-        measured.from = Some(measured.from.map_or(generated, |from| from.min(generated)));
         measured.last[usize::from(destinations > 1)].add(latency, 1);
         if destinations > 1 {
             measured.mean.add(sum, destinations as u32);
@@ -211,10 +218,9 @@ impl Recorder {
         }
     }
 
-    /// Latencies of the measured messages, those that count and are complete; how many there are, and when the first of them was
-    /// generated.
-    pub(crate) fn latency(&mut self, cycle_ns: f64) -> (Latency, u64, Cycle) {
-        let Measured { from, last: [unicast, multicast], mean, parts } = std::mem::take(&mut self.measured);
+    /// Latencies of the measured messages, those that count and are complete, and how many there are.
+    pub(crate) fn latency(&mut self, cycle_ns: f64) -> (Latency, u64) {
+        let Measured { last: [unicast, multicast], mean, parts } = std::mem::take(&mut self.measured);
         let count = unicast.count() + multicast.count();
         let share = |part: u64| part as f64 / count.max(1) as f64;
         let parts = Parts {
@@ -244,7 +250,7 @@ impl Recorder {
             parts,
             batches: self.batches.as_ref().map(Batches::means).unwrap_or_default(),
         };
-        (latency, count, from.unwrap_or(0))
+        (latency, count)
     }
 
     /// Whether the mean depends on the window, as far as one run can tell; `None` if it cannot.

@@ -11,7 +11,7 @@ pub struct RunResult {
     pub engine: String,
     /// Cycles simulated.
     pub cycles: u64,
-    /// Cycles before the first measured message was generated.
+    /// Cycles before the measured window: all of them if the run ended before it. A finite run has no warm-up.
     pub warmup: u64,
     /// Messages by fate.
     pub messages: Messages,
@@ -35,6 +35,9 @@ pub struct RunResult {
     pub delivered_load: f64,
     /// Whether deliveries fell behind what messages asked for while the run measured; then means say little.
     pub saturated: bool,
+    /// Whether the run was given up at `max_cycles`; it then counts as saturated.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub given_up: bool,
     /// Whether the mean latency depends on the length of the window: batches of its messages rise or fall, or are correlated. `None`
     /// where a run cannot tell: in other than steady runs, or with fewer than 40 messages.
     #[serde(default)]
@@ -76,6 +79,7 @@ impl RunResult {
             accepted_load: 0.0,
             delivered_load: 0.0,
             saturated: false,
+            given_up: false,
             trend: None,
             window: Window::default(),
             links: LinkUse::default(),
@@ -114,6 +118,11 @@ pub struct TreeFigures {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(said: &bool) -> bool {
+    !said
 }
 
 /// What plans cost apart from time.

@@ -68,6 +68,13 @@ fn check_run(run: &Run, mode: Mode) -> Result<(), ConfigError> {
             "only `mode = \"plan\"` counts steps; in time, `switching.injection_ports` says how many".to_owned();
         return Err(ConfigError { key: "run.ports".to_owned(), problem });
     }
+    if let (Mode::Steady, Warmup::Cycles(warmup), Some(most)) = (mode, run.warmup, run.max_cycles)
+        && most <= warmup
+    {
+        let problem =
+            format!("{most} cycles end within the warm-up: expected more than `run.warmup`, which is {warmup}");
+        return Err(ConfigError { key: "run.max_cycles".to_owned(), problem });
+    }
     let timed = [("max_cycles", run.max_cycles.is_some()), ("warmup", run.warmup != Warmup::Auto)];
     if let (Mode::Plan, Some((key, _))) = (mode, timed.into_iter().find(|(_, given)| *given)) {
         let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
@@ -156,7 +163,7 @@ impl Scenario {
         within("timing.receive_overhead", timing.receive_overhead, 0, MAX_DELAY)?;
         if !(timing.cycle_ns > 0.0 && timing.cycle_ns <= MAX_CYCLE_NS) {
             let problem =
-                format!("{} is out of range: expected more than 0 and at most {MAX_CYCLE_NS} ns", timing.cycle_ns);
+                format!("{:?} is out of range: expected more than 0 and at most {MAX_CYCLE_NS} ns", timing.cycle_ns);
             return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
         }
         if wormhole.header == Header::AllDestinations && !network.has_one_node_each() {

@@ -13,7 +13,7 @@ use crate::observer::{Cycle, Generated, Observer};
 use crate::planning::plan_messages;
 use crate::promises::Promises;
 use crate::recorder::{ALL, Goal, Recorder};
-use crate::result::{Deadlock, RunResult};
+use crate::result::{Deadlock, Messages, RunResult};
 use crate::run_end::RunEnd;
 use crate::scenario::Scenario;
 use crate::switch::{SwitchConfig, SwitchEngine};
@@ -89,6 +89,16 @@ pub enum SimulationError {
         /// What is wrong.
         problem: String,
     },
+    /// Memory does not suffice for the messages that wait.
+    #[error(
+        "out of memory in cycle {cycle}, with {waiting} messages on their way; a lower load, a smaller network or `run.max_cycles` takes less"
+    )]
+    OutOfMemory {
+        /// The cycle of the first message that had no room.
+        cycle: Cycle,
+        /// Messages that were not delivered everywhere.
+        waiting: u64,
+    },
     /// A worm got to where its routing leads no further.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
@@ -101,7 +111,7 @@ impl SimulationError {
             Self::Engine { .. } | Self::Buffered { .. } | Self::NoEngine => Some("engine"),
             Self::Switching { setting, .. } => Some(setting),
             Self::Scenario { .. } => Some("topology"),
-            Self::Plan { .. } | Self::NoRoute(_) => None,
+            Self::Plan { .. } | Self::OutOfMemory { .. } | Self::NoRoute(_) => None,
         }
     }
 }
@@ -251,6 +261,10 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
             let plan = scenario.algorithm.plan(&scenario.network, &multicast);
             self.check(&plan, &multicast)?;
             self.slowest = self.slowest.max(self.alone(message.length, &plan));
+            if !self.engine.has_room(plan.worms.len()) || !self.engine.observer_mut().0.has_room() {
+                let Messages { in_flight: waiting, .. } = self.engine.observer().0.messages(0);
+                return Err(SimulationError::OutOfMemory { cycle: message.at, waiting });
+            }
             let generated = Generated {
                 message: id,
                 at: message.at,
@@ -456,7 +470,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
         let scenario = self.scenario;
         let (cycles, flit_hops, engine) = (self.engine.now(), self.engine.flit_hops(), self.engine.name().to_owned());
         let (mut recorder, _) = self.engine.into_observer();
-        let (latency, measured, warmup) = recorder.latency(scenario.cycle_ns);
+        let (latency, measured) = recorder.latency(scenario.cycle_ns);
         let window = recorder.window;
         let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from).max(1) as f64;
         let load = |flits: u64| flits as f64 / node_cycles;
@@ -467,7 +481,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
             seed,
             engine,
             cycles,
-            warmup,
+            warmup: if recorder.measures { window.from } else { cycles },
             messages: recorder.messages(measured),
             deliveries: recorder.deliveries,
             duplicates: recorder.duplicates,
@@ -478,6 +492,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
             accepted_load: load(recorder.flits.accepted),
             delivered_load: load(recorder.flits.delivered),
             saturated: behind == Some(true) || given_up,
+            given_up: given_up && scenario.run.max_cycles.is_some_and(|most| cycles >= most),
             trend,
             window,
             links: recorder.links.result(),

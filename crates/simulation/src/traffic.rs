@@ -73,6 +73,17 @@ impl CheckedTraffic {
         }
     }
 
+    /// How many messages there are, and what brings them, where they come to an end.
+    pub(crate) fn number(&self) -> Option<(u64, &'static str)> {
+        match self {
+            Self::Trace(messages) => Some((messages.messages.len() as u64, "trace")),
+            Self::Random(random) => match random.arrivals {
+                CheckedArrivals::Burst { sources, interval: None } => Some((u64::from(sources), "burst")),
+                _ => None,
+            },
+        }
+    }
+
     /// Whether the lengths of messages are in bytes.
     pub(crate) fn is_in_bytes(&self) -> bool {
         matches!(self, Self::Random(random) if matches!(random.length, Length::Bytes(_)))

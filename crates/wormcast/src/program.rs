@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
+use crate::failure::Failure;
 use crate::lab::{Program, Store, StoreError};
 
 /// The name of this package's program.
@@ -19,7 +22,31 @@ pub(crate) const THIS: Program = Program {
 
 /// Opens a result store, or makes one, in which this program notes what it adds.
 pub(crate) fn store(path: &Path) -> Result<Store, StoreError> {
-    Ok(Store::open(path)?.made_by(THIS))
+    Ok(opened(path, Store::open)?.made_by(THIS))
+}
+
+/// Opens a result store that is there, to read it.
+pub(crate) fn store_to_read(path: &Path) -> Result<Store, StoreError> {
+    opened(path, Store::read)
+}
+
+/// Opens a store, and says so if that takes long: another process may have it for itself.
+fn opened(path: &Path, open: impl FnOnce(&Path) -> Result<Store, StoreError>) -> Result<Store, StoreError> {
+    const QUIET: Duration = Duration::from_secs(2);
+    std::thread::scope(|scope| {
+        let (done, end) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            if end.recv_timeout(QUIET) == Err(RecvTimeoutError::Timeout) {
+                Failure::warn(&format!(
+                    "waiting for the result store `{}`: another process has locked it",
+                    path.display()
+                ));
+            }
+        });
+        let store = open(path);
+        drop(done);
+        store
+    })
 }
 
 /// The name by which this program was called: those with algorithms of their own have other names.

@@ -11,15 +11,18 @@ use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::network::watch::{Step, Stopped, Watch, attempt, watched};
-use crate::network::{Bytes, MEMORY_VARIABLE, available_memory, resident_memory};
+use crate::network::{MEMORY_VARIABLE, MemoryLimits, OutOfMemory};
 use crate::progress::Meter;
 
 /// What is done sooner says nothing.
 const QUIET: Duration = Duration::from_secs(1);
 /// How often the display and the memory are looked after.
-const TICK: Duration = Duration::from_millis(200);
+const TICK: Duration = Duration::from_millis(100);
 /// How long an interrupted command may take to print what it has.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a run in time says that it does.
+pub(crate) const SIMULATING: &str = "simulating";
 
 thread_local! {
     /// What the answer lacks because of parts that were stopped.
@@ -101,13 +104,10 @@ fn monitor(shared: &Shared, end: &mpsc::Receiver<()>) {
     let started = Instant::now();
     let terminal = io::stderr().is_terminal();
     let mut meter: Option<Meter> = None;
-    // Half of what work leaves alone; if the setting makes no sense, whoever asks for memory says so.
-    let most = available_memory().ok().flatten().map(|work| resident_memory().unwrap_or(0) + work + work / 18);
+    let limits = MemoryLimits::now();
     while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(TICK) {
-        if let (Some(most), Some(taken)) = (most, resident_memory())
-            && taken > most
-        {
-            out_of_memory(shared, taken);
+        if let Some(reached) = limits.reached() {
+            out_of_memory(shared, &reached);
         }
         if started.elapsed() >= QUIET {
             let at = *shared.at.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,13 +122,15 @@ fn monitor(shared: &Shared, end: &mpsc::Receiver<()>) {
 }
 
 /// Ends the process. Everything that has been printed so far stays.
-fn out_of_memory(shared: &Shared, taken: u64) -> ! {
+fn out_of_memory(shared: &Shared, reached: &OutOfMemory) -> ! {
     let at = *shared.at.lock().unwrap_or_else(PoisonError::into_inner);
+    let remedy = match at {
+        // Messages that wait are what grows.
+        Some(Step { work: SIMULATING, .. }) => "a lower load, a smaller network or `run.max_cycles` takes less",
+        _ => "a smaller network takes less",
+    };
     let at = at.map_or_else(String::new, |step| format!(" while {step}"));
-    let taken = Bytes(taken);
-    let line = format!(
-        "error: out of memory{at}: {taken} are taken, and the machine has no more; a smaller network fits, or `{MEMORY_VARIABLE}=…` sets another limit\n"
-    );
+    let line = format!("error: out of memory{at}: {reached}; {remedy}, and `{MEMORY_VARIABLE}=…` sets another limit\n");
     let _ = io::stderr().write_all(line.as_bytes());
     std::process::exit(1);
 }

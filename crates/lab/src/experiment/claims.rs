@@ -39,10 +39,31 @@ impl Experiment {
     pub(super) fn check_claim(&self, tree: &Tree<'_>, index: usize) -> Result<(), Diagnostic> {
         let claim = &self.claims[index];
         let error = |key: &str, message: String| Err(self.claim_error(tree, index, key, message));
+        for (key, text, example) in [("id", &claim.id, "dual-path-is-best"), ("text", &claim.text, "Dual-path is best")]
+        {
+            if text.trim().is_empty() {
+                return error(key, format!("this is empty: expected such as \"{example}\""));
+            }
+        }
         let tests = claim.tests();
         let &[test] = tests.as_slice() else {
-            let kinds = "`order`, `falls`, `values`, `gap`, `saturates` and `outlasts`";
-            return error("id", format!("claim `{}` needs one test: one of {kinds}", claim.id));
+            let id = &claim.id;
+            return error(
+                "id",
+                match &tests[..] {
+                    [] => format!(
+                        "claim `{id}` needs a test: one of `order`, `falls`, `values`, `gap`, `saturates` and `outlasts`"
+                    ),
+                    several => {
+                        let names: Vec<String> = several.iter().map(|test| format!("`{}`", test.name())).collect();
+                        format!(
+                            "claim `{id}` has {} tests, {}: write a claim for each, with the same `id`",
+                            names.len(),
+                            names.join(" and ")
+                        )
+                    }
+                },
+            );
         };
         self.check_series(tree, index, test)?;
         self.check_where(tree, index)?;
@@ -76,6 +97,23 @@ impl Experiment {
                 }
                 None => Ok(()),
             },
+            Test::Saturates(saturates) if !self.document.overridden().any(|(path, _)| path[0] == "sweep") => {
+                let ends = || covered.iter().flatten().copied();
+                let (least, most) = (ends().fold(f64::INFINITY, f64::min), ends().fold(f64::NEG_INFINITY, f64::max));
+                let given = [("before", saturates.before), ("after", saturates.after)];
+                let outside =
+                    |(key, x): (&'static str, Option<f64>)| Some((key, x.filter(|x| !(least..=most).contains(x))?));
+                match given.into_iter().find_map(outside) {
+                    Some((key, x)) => error(
+                        &format!("saturates.{key}"),
+                        format!(
+                            "{x} is outside of the sweep: the claim is about `{}` from {least} to {most}",
+                            along.key
+                        ),
+                    ),
+                    None => Ok(()),
+                }
+            }
             _ => Ok(()),
         }
     }
@@ -152,9 +190,24 @@ impl Experiment {
                 return error("id", "only runs in which time passes can saturate");
             }
         }
+        if let [(_, these), (key, those)] = &test.series()[..]
+            && let Some(name) = those.iter().find(|name| these.contains(name))
+        {
+            return error(key, &format!("`{name}` is in both lists, and no series is compared with itself"));
+        }
+        let quantity = claim.y.unwrap_or_else(|| self.quantities()[0]);
+        if claim.over() == Some(quantity) {
+            let key = if claim.gap.is_some() { "gap.over" } else { "order.over" };
+            return error(
+                key,
+                &format!("expected another quantity than `{}`, which is compared with it", quantity.name()),
+            );
+        }
         match test {
             Test::Order(order) if no_share(order.by) => error("order.by", share),
-            Test::Falls(falls) if no_share(falls.by) => error("falls.by", share),
+            Test::Falls(falls) if !(0.0..1.0).contains(&falls.by) => {
+                error("falls.by", "expected a share from 0 up to, not including, 1, such as 0.1")
+            }
             Test::Values(values) if !(values.tolerance >= 0.0 && values.tolerance.is_finite()) => {
                 error("values.tolerance", "expected a number that is not negative")
             }
@@ -163,6 +216,13 @@ impl Experiment {
             }
             Test::Gap(gap) if no_number(gap.at_least) => error("gap.at_least", "expected a number"),
             Test::Gap(gap) if no_number(gap.at_most) => error("gap.at_most", "expected a number"),
+            Test::Gap(gap) if gap.at_least > gap.at_most && gap.at_most.is_some() => {
+                error("gap.at_most", "expected at least as much as `at_least`")
+            }
+            Test::Saturates(saturates) if saturates.before <= saturates.after && saturates.before.is_some() => error(
+                "saturates.before",
+                "expected more than `after`: a series that is saturated here is not stable there",
+            ),
             Test::Saturates(saturates) if saturates.before.is_none() && saturates.after.is_none() => {
                 error("saturates", "expected `before`, `after` or both")
             }

@@ -110,8 +110,13 @@ fn damaged(path: &Path, rows: &[DamagedRow]) -> String {
 
 /// What an error of the database comes to.
 pub(super) fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
+
     let path = path.to_owned();
     let reason = error.to_string();
+    if let InvalidColumnType(..) | IntegralValueOutOfRange(..) | FromSqlConversionFailure(..) = error {
+        return StoreError::Corrupt { path, reason: "a value of a table is none that was written there".to_owned() };
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, reason: "it is not a database".to_owned() },
         Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { path, reason },

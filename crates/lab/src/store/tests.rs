@@ -286,3 +286,36 @@ fn a_store_without_hashes_gets_them_once() {
     let error = Store::open(&path).unwrap_err().to_string();
     assert!(error.contains("its version is not that of its tables"), "{error}");
 }
+
+#[test]
+fn names_that_mean_something_to_the_database_are_names_of_files() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in [":memory:", "file:x?mode=memory", "a%20b?immutable=1#c"] {
+        let path = directory.path().join(name);
+        Store::open(&path).unwrap().insert("a", 0, &run(7.0)).unwrap();
+        assert!(path.is_file(), "{name}");
+        assert_eq!(Store::unchanging(&path).unwrap().load("a").unwrap().len(), 1, "{name}");
+    }
+    for name in [":memory:", "file:x?mode=memory"] {
+        assert_eq!(plain(Path::new(name)), PathBuf::from(format!("./{name}")));
+    }
+    assert!(Store::open(Path::new("")).unwrap_err().to_string().ends_with("its name is empty"));
+}
+
+#[test]
+fn a_store_that_may_not_be_written_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    Store::open(&path).unwrap().insert("a", 0, &run(7.0)).unwrap();
+    // As where neither it nor its folder may be written, which does not stop every user from writing.
+    let mut store = Store::unchanging(&path).unwrap();
+    assert_eq!(store.load("a").unwrap()[&0], run(7.0));
+    assert!(matches!(store.insert("a", 1, &run(8.0)), Err(StoreError::ReadOnly { .. })));
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is made beside it");
+    // What is only in the log would be left out.
+    let open = Store::open(&path).unwrap();
+    open.connection.execute_batch("CREATE TABLE more (x)").unwrap();
+    let error = Store::unchanging(&path).unwrap_err().to_string();
+    assert!(error.ends_with("results.db-wal` first"), "{error}");
+    assert_eq!(Store::read(&path).unwrap().load("a").unwrap().len(), 1);
+}

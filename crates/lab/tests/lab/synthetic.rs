@@ -79,6 +79,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         accepted_load: rate.min(capacity) * 0.2,
         delivered_load: rate.min(capacity) * 2.0,
         saturated,
+        given_up: false,
         trend: None,
         window: Window {
             from: 5_000,

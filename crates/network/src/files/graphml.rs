@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::vertices::{Attributes, Edge, NODE, Vertices};
+use super::vertices::{self, Attributes, Edge, Vertices};
 use super::{Place, line_ends};
 use crate::error::TopologyError;
+use crate::nearest::expected_name;
 use crate::network::{Coordinates, Network};
 
 const EXPECTED: &str = "GraphML with one graph of `node` and `edge` elements";
@@ -150,7 +151,14 @@ impl Document {
                     return Err("there is a second graph, or one inside of another".to_owned());
                 }
                 self.seen_graph = true;
-                self.directed = attribute(tag, "edgedefault")?.as_deref() == Some("directed");
+                self.directed = match attribute(tag, "edgedefault")?.as_deref() {
+                    Some("directed") => true,
+                    Some("undirected") | None => false,
+                    Some(other) => {
+                        let expected = expected_name(other, ["undirected", "directed"]);
+                        return Err(format!("`edgedefault` is `{other}`{expected}"));
+                    }
+                };
             }
             b"node" => {
                 self.in_graph("node")?;
@@ -167,7 +175,10 @@ impl Document {
                 let directed = match attribute(tag, "directed")?.as_deref() {
                     Some("true" | "1") => true,
                     Some("false" | "0") => false,
-                    _ => self.directed,
+                    None => self.directed,
+                    Some(other) => {
+                        return Err(format!("`directed` is `{other}`: expected `true` or `false`"));
+                    }
                 };
                 self.open = Some(Open::Edge(Edge { ends, ports: [None; 2], directed, line }));
             }
@@ -202,7 +213,7 @@ impl Document {
                         "y" => at.y = number(text),
                         "label" => *label = Some(text.to_owned()),
                         "name" => *name = Some(text.to_owned()),
-                        "kind" => *is_node = text == NODE,
+                        "kind" => *is_node = vertices::is_node(text)?,
                         _ => {}
                     },
                     Some(Open::Edge(edge)) => {

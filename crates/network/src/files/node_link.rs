@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::edge_list::links;
-use super::vertices::{Attributes, Edge, NODE, ROUTER, Vertices};
+use super::vertices::{Attributes, Edge, NODE, ROUTER, Vertices, is_node};
 use super::{Place, line_ends};
 use crate::error::TopologyError;
 use crate::network::Network;
@@ -49,6 +49,11 @@ struct Joined {
 /// means. Names are the vertices' `label`, or `name`.
 pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
     let place = Place { path, expected: EXPECTED };
+    // The parser would take a list for the values of an object.
+    let no_object = |part: &str| part.trim_start().starts_with('[').then(|| "this is a list, not an object".to_owned());
+    if let Some(problem) = no_object(text) {
+        return Err(place.error(1, problem));
+    }
     let document: Document<'_> =
         serde_json::from_str(text).map_err(|error| place.error(error.line().max(1), without_place(&error)))?;
     let edges = match (document.edges, document.links) {
@@ -61,13 +66,14 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
     for (index, raw) in document.nodes.into_iter().enumerate() {
         let line = lines.of(raw);
         let error = |problem: String| place.error(line, format!("vertex {index}: {problem}"));
+        no_object(raw.get()).map_or(Ok(()), |problem| Err(error(problem)))?;
         let vertex: Vertex<'_> = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
         let label = vertex.label.or(vertex.name).map_or_else(String::new, |label| match label {
             Value::String(text) => text,
             Value::Null => String::new(),
             other => other.to_string(),
         });
-        let is_node = vertex.kind.is_some_and(|kind| kind.get().trim_matches('"') == NODE);
+        let is_node = vertex.kind.map_or(Ok(false), |kind| is_node(kind.get().trim_matches('"'))).map_err(error)?;
         let id = id(&vertex.id).map_err(error)?;
         vertices.declare(&id, Attributes { label, is_node, coordinates: None }, line).map_err(error)?;
     }
@@ -75,6 +81,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
     for (index, raw) in edges.into_iter().enumerate() {
         let line = lines.of(raw);
         let error = |problem: String| place.error(line, format!("edge {index}: {problem}"));
+        no_object(raw.get()).map_or(Ok(()), |problem| Err(error(problem)))?;
         let edge: Joined = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
         let mut end = |value: &Value| id(value).map(|id| vertices.named(&id, line)).map_err(error);
         let ends = [end(&edge.source)?, end(&edge.target)?];
@@ -97,7 +104,11 @@ fn id(value: &Value) -> Result<Cow<'_, str>, String> {
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let end = message.rfind(" at line ").unwrap_or(message.len());
-    message[..end].to_owned()
+    let message = message[..end].replace("expected u32", "expected a whole number");
+    match message.find("expected struct ") {
+        Some(start) => format!("{}expected an object", &message[..start]),
+        None => message,
+    }
 }
 
 /// Counts lines up to parts of a text, which come in order.
@@ -215,5 +226,16 @@ mod tests {
         assert!(edges("{\"source\": 0, \"target\": null}").starts_with("x:5: edge 0: `null` is no id"));
         assert!(edges("{\"source\": 0, \"target\": 0}").starts_with("x:5: router 0 is joined to itself"));
         assert!(message(&"[".repeat(100_000)).starts_with("x:1: "));
+        let list = r#"[false,[{"id":1},{"id":2}],[{"source":1,"target":2}],null]"#;
+        assert!(message(list).starts_with("x:1: this is a list, not an object; expected node-link JSON"));
+        assert!(edges("[0, 1]").starts_with("x:5: edge 0: this is a list, not an object"));
+        let kind = |kind: &str| message(&format!(r#"{{"nodes": [{{"id": 0, "kind": "{kind}"}}], "edges": []}}"#));
+        assert!(
+            kind("nodee").contains("vertex 0: there is no kind `nodee`; did you mean `node`?"),
+            "{}",
+            kind("nodee")
+        );
+        assert!(kind("swich").contains("vertex 0: there is no kind `swich`: expected one of router, node"));
+        assert!(edges("{\"source\": 0, \"target\": 11}").contains("vertex `11`"));
     }
 }

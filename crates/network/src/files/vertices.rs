@@ -6,6 +6,7 @@ use super::Place;
 use crate::builder::{MAX_LINKS, MAX_NODES, NetworkBuilder, NodeDetails};
 use crate::error::TopologyError;
 use crate::ids::RouterId;
+use crate::nearest::{did_you_mean, expected_name};
 use crate::network::{Coordinates, Network};
 use crate::spec::MAX_ROUTERS;
 
@@ -13,6 +14,15 @@ use crate::spec::MAX_ROUTERS;
 pub(crate) const NODE: &str = "node";
 /// The value that makes it a router, as no value does.
 pub(crate) const ROUTER: &str = "router";
+
+/// Whether a vertex of this kind is a node, and not a router, as vertices without a kind are.
+pub(super) fn is_node(kind: &str) -> Result<bool, String> {
+    match kind {
+        NODE => Ok(true),
+        ROUTER | "" | "null" => Ok(false),
+        other => Err(format!("there is no kind `{other}`{}", expected_name(other, [ROUTER, NODE]))),
+    }
+}
 
 /// What a graph's file says of a vertex beyond its id.
 #[derive(Clone, Default)]
@@ -85,7 +95,9 @@ impl Vertices {
     pub(super) fn build(mut self, place: Place<'_>, last: usize) -> Result<Network, TopologyError> {
         if let Some(index) = self.list.iter().position(|vertex| !vertex.declared) {
             let line = self.list[index].line;
-            return Err(place.error(line, format!("an edge names vertex `{}`, which is not declared", self.ids[index])));
+            let (id, declared) = (&self.ids[index], self.declared.iter().map(|&vertex| &*self.ids[vertex as usize]));
+            let hint = did_you_mean(id, declared);
+            return Err(place.error(line, format!("an edge names vertex `{id}`, which is not declared{hint}")));
         }
         self.pair_directed().map_err(|(line, problem)| place.error(line, problem))?;
         let fabric = self.list.iter().any(|vertex| vertex.attributes.is_node);

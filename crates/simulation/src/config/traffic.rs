@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::{Destinations, Length};
+use super::{Count, Destinations, Length};
 
 /// Which messages are generated.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,15 @@ pub struct Traffic {
     /// A message trace, which replaces all of the above: a file with a line `cycle source length destinations` a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
+}
+
+impl Traffic {
+    /// Whether a run may have both messages to one destination and messages to several. Of a trace, nobody knows before it is read.
+    pub fn may_be_mixed(&self) -> bool {
+        let Some(MulticastTraffic { destinations, fraction }) = &self.multicast else { return self.trace.is_some() };
+        let both = matches!(destinations, Destinations::Count(Count { least: 1, most: 2.. }));
+        self.trace.is_some() || *fraction > 0.0 && (*fraction < 1.0 || both)
+    }
 }
 
 /// When nodes generate messages.

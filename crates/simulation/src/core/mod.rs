@@ -23,7 +23,7 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::calendar::Calendar;
 use crate::config::StartupMode;
-use crate::engine::{EngineConfig, Progress};
+use crate::engine::{EngineConfig, Progress, has_room};
 use crate::observer::{Cycle, LatencyParts, Observer};
 use crate::result::Deadlock;
 use crate::selection::Selector;
@@ -147,6 +147,13 @@ impl<'a, O: Observer> Core<'a, O> {
             self.next_deadlock_search = self.now + DEADLOCK_INTERVAL.max(self.worms.len() as Cycle / 16);
         }
         due
+    }
+
+    /// Makes room for so many more worms (see [`Engine::has_room`](crate::Engine::has_room)) in its list, and in another that has
+    /// an item for each slot.
+    pub(crate) fn has_room<T>(&mut self, worms: usize, beside: &mut Vec<T>) -> bool {
+        let more = worms.saturating_sub(self.free_worms.len());
+        has_room(&mut self.worms, more) && has_room(beside, (self.worms.len() + more).saturating_sub(beside.len()))
     }
 
     /// Takes in the worms of a message (see [`Engine::submit`](crate::Engine::submit)); leaves their slots in

@@ -145,6 +145,10 @@ impl<O: Observer> Engine for FlitEngine<'_, O> {
         self.core.now
     }
 
+    fn has_room(&mut self, worms: usize) -> bool {
+        self.core.has_room(worms, &mut self.flits)
+    }
+
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
         self.core.submit(at, message, length, plan);
         for &slot in &self.core.submitted {

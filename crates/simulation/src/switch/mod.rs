@@ -350,6 +350,10 @@ impl<O: Observer> Engine for SwitchEngine<'_, O> {
         self.now
     }
 
+    fn has_room(&mut self, worms: usize) -> bool {
+        self.worms.has_room(worms)
+    }
+
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
         let first = self.next_worm;
         let mut slots: Vec<u32> = Vec::with_capacity(plan.worms.len());

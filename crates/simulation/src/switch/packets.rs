@@ -7,6 +7,7 @@ use wormcast_network::{ChannelId, NodeId};
 use wormcast_routing::node_set;
 
 use super::NIL;
+use crate::engine::has_room;
 use crate::observer::{Cycle, LatencyParts};
 
 /// A copy of a worm on one channel and in the buffer at its end: what a branch carries.
@@ -160,6 +161,10 @@ impl Worms {
         }
         self.list.push(worm);
         self.list.len() as u32 - 1
+    }
+
+    pub(super) fn has_room(&mut self, worms: usize) -> bool {
+        has_room(&mut self.list, worms.saturating_sub(self.free.len()))
     }
 
     pub(super) fn remove(&mut self, slot: u32) {

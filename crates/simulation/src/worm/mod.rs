@@ -279,6 +279,10 @@ impl<O: Observer> Engine for WormEngine<'_, O> {
         self.core.now
     }
 
+    fn has_room(&mut self, worms: usize) -> bool {
+        self.core.has_room(worms, &mut self.times)
+    }
+
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
         let (buffer, replication) = (self.core.config.buffer, self.core.config.replication);
         let tree_header = self.core.config.header == Header::Tree;

@@ -43,6 +43,16 @@ impl ExperimentArguments {
     pub(crate) fn read(&self, options: &[(&str, &str, String)]) -> Result<Experiment, Failure> {
         self.settings.read(self.file.as_deref(), options)
     }
+
+    /// Warns of settings beside the file that a single run does not look at.
+    pub(crate) fn warn_of_a_sweeps(&self) {
+        for assignment in &self.settings.set {
+            let root = assignment.split(['.', '=']).next().unwrap_or_default().trim();
+            if ["stop", "plot", "claim"].contains(&root) {
+                Failure::warn(&format!("--set {assignment}: `{root}` makes no difference to a single run"));
+            }
+        }
+    }
 }
 
 impl SettingArguments {
@@ -53,6 +63,7 @@ impl SettingArguments {
             overrides.push(Override::set(assignment).map_err(Failure::diagnostic)?);
         }
         overrides.extend(options.iter().map(|(option, key, value)| Override::option(option, key, value)));
+        Override::check(&overrides).map_err(Failure::diagnostic)?;
         let mut experiment = match file {
             Some(path) => Experiment::read(path, &overrides),
             None => Experiment::built_in(&overrides),

@@ -153,6 +153,10 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     warn_of_idle_seed(arguments.seed, &network, Some(&name), options.routing.as_deref());
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;
     let list = given(arguments.destinations);
+    if list.trim().is_empty() {
+        let message = "`--destinations` is empty: expected nodes separated by `;`, as in `1,4;7,2`, or `all`";
+        return Err(Failure::BadInput(message.to_owned()));
+    }
     let destinations = parse_node_list(&network, &list).map_err(Failure::bad_input)?;
 
     let multicast = Multicast::checked(source, &destinations).map_err(Failure::bad_input)?;

@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let overrides = arguments.set.iter().map(|assignment| Override::set(assignment));
     let overrides = overrides.collect::<Result<Vec<Override>, _>>().map_err(Failure::diagnostic)?;
+    Override::check(&overrides).map_err(Failure::diagnostic)?;
     let mut experiments: Vec<Reported> = Vec::new();
     for file in &arguments.files {
         let mut experiment = Experiment::read(file, &overrides).map_err(Failure::diagnostic)?;
@@ -86,6 +87,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     for (name, svg) in page.plots() {
         write(name, svg)?;
     }
-    writeln!(out, "Wrote {}.", folder.join(format!("{name}.html")).display())?;
+    let written = ["html", "md"].map(|ending| folder.join(format!("{name}.{ending}")).display().to_string());
+    writeln!(out, "Wrote {}.", written.join(", "))?;
     Ok(out.flush()?)
 }

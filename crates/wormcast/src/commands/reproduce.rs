@@ -39,7 +39,8 @@ pub(crate) struct Arguments {
     /// The folder for everything that is made; made if it is not there.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
-    /// Write the Markdown page to this file as well, with its plots in a folder beside it that has its name without ending.
+    /// Write the Markdown page to this file as well, with its plots in a folder beside it that has its name without ending; made if the
+    /// folders are not there.
     #[arg(long, value_name = "FILE.md")]
     markdown: Option<PathBuf>,
     /// The result store; by default `store.db` in the output folder.
@@ -117,7 +118,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                     }
                 }
             }
-            writeln!(out, "Wrote {}.", html.display())?;
+            let also = arguments.markdown.as_ref().map_or_else(String::new, |path| format!(", {}", path.display()));
+            writeln!(out, "Wrote {}{also}.", html.display())?;
         }
     }
     out.flush()?;

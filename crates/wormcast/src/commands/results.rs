@@ -8,12 +8,17 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::lab::{Experiment, RunError, Store, StoreError, SweepError};
+use crate::lab::{Experiment, JobError, RunError, Store, StoreError, SweepError, is_file_name};
 use crate::program;
 use crate::progress::Progress;
+use crate::simulation::SimulationError;
 
 /// What goes on where an interrupted run was.
 pub(crate) const AGAIN: &str = "the same command";
+
+/// The usual folder for results, and the name of the store in it.
+const OUT: &str = "results";
+const STORE: &str = "store.db";
 
 /// Where results are kept.
 #[derive(Args)]
@@ -22,7 +27,7 @@ pub(crate) struct Places {
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
     /// The folder for tables and plots; made if it is not there.
-    #[arg(long, value_name = "DIR", default_value = "results")]
+    #[arg(long, value_name = "DIR", default_value = OUT)]
     out: PathBuf,
     /// The name of the files, without ending; by default that of the experiment file, with the settings that `--set` changes.
     #[arg(long, value_name = "NAME", value_parser = file_name)]
@@ -31,7 +36,7 @@ pub(crate) struct Places {
 
 /// A name for files in the output folder.
 fn file_name(name: &str) -> Result<String, String> {
-    if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) || name.contains(char::is_control) {
+    if !is_file_name(name) {
         return Err("expected a name for files in the folder `--out`, such as `larger-mesh`".to_owned());
     }
     Ok(name.to_owned())
@@ -65,17 +70,22 @@ impl Places {
     pub(crate) fn existing_store(&self) -> Result<Store, Failure> {
         let path = self.store();
         if !path.exists() {
+            let usual = Path::new(OUT).join(STORE);
+            let hint = if self.store.is_none() && usual.exists() {
+                format!(", or name another: `--store {}`", usual.display())
+            } else {
+                String::new()
+            };
             let (path, program) = (path.display(), program::name());
-            let message = format!("there is no result store `{path}`: run `{program} sweep` first");
+            let message = format!("there is no result store `{path}`: run `{program} sweep` first{hint}");
             return Err(Failure::BadInput(message));
         }
-        // Nothing is written here: whatever is wrong with it is wrong with what is read.
-        program::store(&path).map_err(Failure::bad_input)
+        program::store_to_read(&path).map_err(unusable)
     }
 
     /// The path of the store.
     pub(crate) fn store(&self) -> PathBuf {
-        self.store.clone().unwrap_or_else(|| self.out.join("store.db"))
+        self.store.clone().unwrap_or_else(|| self.out.join(STORE))
     }
 }
 
@@ -109,7 +119,11 @@ pub(crate) fn unusable(error: StoreError) -> Failure {
 pub(crate) fn failure(error: RunError) -> Failure {
     match error {
         RunError::Input(diagnostic) => Failure::diagnostic(*diagnostic),
+        RunError::Simulation(error @ SimulationError::OutOfMemory { .. }) => Failure::failed(error),
         RunError::Simulation(error) => Failure::bad_input(error),
+        RunError::Sweep(
+            error @ SweepError::Run { reason: JobError::Simulation(SimulationError::OutOfMemory { .. }), .. },
+        ) => Failure::failed(error),
         // A run fails if the engine or the switching that is asked for cannot carry what the algorithm sends.
         RunError::Sweep(error @ SweepError::Run { .. }) => Failure::bad_input(error),
         RunError::Store(error) | RunError::Sweep(SweepError::Store(error)) => unusable(error),

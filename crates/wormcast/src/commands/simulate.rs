@@ -17,7 +17,7 @@ use crate::lab::PointSpec;
 use crate::network::{ChannelId, input_name};
 use crate::program;
 use crate::routing::{Resource, synchronous_deadlock};
-use crate::simulation::{Cycle, Distribution, RunResult, Scenario};
+use crate::simulation::{Cycle, Distribution, RunResult, Scenario, SimulationError};
 use at_end::{AtEnd, BusyLink};
 use outputs::{check_outputs, observed, window};
 
@@ -180,6 +180,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         overrides.push(("--engine", "engine", format!("\"{}\"", engine.get_name())));
     }
     let experiment = arguments.experiment.read(&overrides)?;
+    arguments.experiment.warn_of_a_sweeps();
     let point = experiment.point().map_err(Failure::diagnostic)?;
     let scenario = experiment.scenario(&point).map_err(Failure::diagnostic)?;
     let check = StaticCheck::new(&scenario);
@@ -197,6 +198,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let result = observed(arguments, &scenario, (point.spec.engine.into(), point.spec.seed), &mut end, out)?;
     let result = result.map_err(|error| match experiment.explain(&point, &error) {
         Some(diagnostic) => Failure::diagnostic(diagnostic),
+        None if matches!(error, SimulationError::OutOfMemory { .. }) => Failure::failed(error),
         None => Failure::bad_input(error),
     })?;
     let title = format!("{} on {}", point.spec.algorithm, input_name(&point.spec.topology));
@@ -235,6 +237,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
 }
 
+/// What stands for figures of a run that ended before its window.
+const NOTHING: &str = "nothing was measured";
+
 fn write_text(
     out: &mut dyn Write,
     title: &str,
@@ -252,7 +257,12 @@ fn write_text(
         return Ok(());
     }
     writeln!(out, "{title}, seed {}, {} engine", result.seed, result.engine)?;
-    write_figure(out, "cycles", format!("{}, the first {} as warm-up", result.cycles, result.warmup))?;
+    let warmup = match result.warmup {
+        0 => String::new(),
+        warmup if warmup >= result.cycles => ", all of them warm-up".to_owned(),
+        warmup => format!(", the first {warmup} as warm-up"),
+    };
+    write_figure(out, "cycles", format!("{}{warmup}", result.cycles))?;
     write_figure(
         out,
         "messages",
@@ -265,7 +275,10 @@ fn write_text(
     if result.forwarded > 0 {
         write_figure(out, "forwarded", format!("{} at failed links", result.forwarded))?;
     }
-    if result.saturated {
+    if result.given_up {
+        let lower = if messages.measured > 0 { ": the latencies are lower bounds" } else { "" };
+        write_figure(out, "saturated", format!("given up at `run.max_cycles`, with messages in flight{lower}"))?;
+    } else if result.saturated {
         write_figure(out, "saturated", "yes: messages pile up, and the latencies are lower bounds")?;
     } else if result.trend == Some(true) {
         write_figure(out, "window", "too short: the mean latency depends on it; set more `run.messages`")?;
@@ -276,7 +289,7 @@ fn write_text(
                 "mean {mean:.1} cycles ({:.3} us), median {p50:.0}, 99% {p99:.0}, largest {max:.0}",
                 mean * cycle_ns / 1000.0
             ),
-            _ => "nothing was measured".to_owned(),
+            _ => NOTHING.to_owned(),
         };
     write_figure(out, "latency, last", latency(&result.latency.last))?;
     write_figure(out, "latency, mean", latency(&result.latency.mean))?;
@@ -285,32 +298,24 @@ fn write_text(
         write_figure(out, "of multicasts", latency(&multicast.last))?;
     }
     let parts = result.latency.parts;
-    write_figure(
-        out,
-        "parts of the last",
-        format!(
-            "queueing {:.1}, startup {:.1}, network {:.1}, blocking {:.1}",
-            parts.queueing, parts.startup, parts.network, parts.blocking
-        ),
-    )?;
-    write_figure(
-        out,
-        "load",
-        format!(
-            "{:.4} data flits a node and cycle asked for, {:.4} delivered",
-            result.offered_load, result.delivered_load
-        ),
-    )?;
-    write_figure(
-        out,
-        "links",
-        format!(
-            "{:.1}% busy (the busiest {:.1}%), {:.1}% blocked",
-            result.links.busy * 100.0,
-            result.links.busiest * 100.0,
-            result.links.blocked * 100.0
-        ),
-    )?;
+    let parts = format!(
+        "queueing {:.1}, startup {:.1}, network {:.1}, blocking {:.1}",
+        parts.queueing, parts.startup, parts.network, parts.blocking
+    );
+    write_figure(out, "parts of the last", if messages.measured > 0 { &parts } else { NOTHING })?;
+    let load = format!(
+        "{:.4} data flits a node and cycle asked for, {:.4} delivered",
+        result.offered_load, result.delivered_load
+    );
+    let links = format!(
+        "{:.1}% busy (the busiest {:.1}%), {:.1}% blocked",
+        result.links.busy * 100.0,
+        result.links.busiest * 100.0,
+        result.links.blocked * 100.0
+    );
+    let window = result.window.to > result.window.from;
+    write_figure(out, "load", if window { &load } else { NOTHING })?;
+    write_figure(out, "links", if window { &links } else { NOTHING })?;
     if !busiest.is_empty() {
         writeln!(out, "  The busiest channels:")?;
     }

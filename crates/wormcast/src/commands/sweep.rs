@@ -108,6 +108,7 @@ pub(crate) struct PlotArguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let experiment = arguments.places.named(arguments.experiment.read(&[])?);
     // What makes no sense is said before anything is made.
+    experiment.check_measured().map_err(Failure::diagnostic)?;
     let points = experiment.points().map_err(Failure::diagnostic)?;
     let made = experiment.jobs(&points).map_err(Failure::diagnostic)?;
     warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
@@ -153,6 +154,7 @@ fn told(refined: &RefinedSweep, out: &mut dyn Write) -> Result<(), Failure> {
 
 pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let experiment = arguments.places.named(arguments.experiment.read(&[])?);
+    experiment.check_measured().map_err(Failure::diagnostic)?;
     let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let findings = stored_sweep(&experiment, &store).map_err(failure)?;
     if findings.summaries.iter().all(|summary| summary.replications == 0) {
@@ -278,10 +280,13 @@ fn time(cycles: Estimate, summary: &PointSummary, unit: TimeUnit) -> String {
 
 /// What the mode of a point is about.
 fn result(summary: &PointSummary, unit: TimeUnit) -> String {
-    let replications = summary.replications;
+    let replications = match summary.replications {
+        1 => "1 replication".to_owned(),
+        several => format!("{several} replications"),
+    };
     if let Some(plan) = &summary.plan {
         return format!(
-            "{} steps, {} channels; startups {} a node, {} for the busiest ({replications} replications)",
+            "{} steps, {} channels; startups {} a node, {} for the busiest ({replications})",
             plan.steps.text(),
             short(plan.channels.mean),
             short(plan.mean_startups.mean),
@@ -290,7 +295,7 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
     }
     if let Some(trees) = &summary.trees {
         return format!(
-            "combined diameter {}, at least {}; average distance of routers {} ({replications} replications)",
+            "combined diameter {}, at least {}; average distance of routers {} ({replications})",
             trees.diameter.text(),
             short(trees.least_diameter.mean),
             trees.average_distance.text()
@@ -304,11 +309,11 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
                 Outcome::Unsettled => unsettled(summary),
                 _ => String::new(),
             };
-            format!("{} ({replications} replications{reservation})", time(latency.last, summary, unit))
+            format!("{} ({replications}{reservation})", time(latency.last, summary, unit))
         }
         (None, Outcome::Saturated) => {
             let accepted = summary.load.as_ref().map_or(0.0, |load| load.delivered.mean);
-            format!("saturated: {accepted:.4} data flits delivered a node and cycle ({replications} replications)")
+            format!("saturated: {accepted:.4} data flits delivered a node and cycle ({replications})")
         }
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),
         (None, _) => "no results".to_owned(),

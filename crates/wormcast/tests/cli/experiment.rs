@@ -56,7 +56,7 @@ fn mistakes_in_a_file_are_pointed_at() {
         ("rate = 0.01", "rte = 0.01", &["unknown setting `rte`", "x.toml:8:", "did you mean `rate`?"]),
         // Wrong types and ranges.
         ("seed = 3", "seed = \"three\"", &["x.toml:4:8", "expected a whole number"]),
-        ("startup = 10", "startup = -1", &["x.toml:6:11", "expected a whole number from 0 to 4294967295"]),
+        ("startup = 10", "startup = -1", &["x.toml:6:11", "expected a whole number, not negative"]),
         ("startup = 10", "startup = 1.5", &["x.toml:6:11", "expected a whole number"]),
         ("startup = 10", "startup = 999999999", &["x.toml:6:11", "out of range: expected 0 to 268435456"]),
         ("startup = 10", "cycle_ns = 0", &["x.toml:6:12", "is out of range: expected more than 0"]),
@@ -254,7 +254,8 @@ fn settings_without_effect_are_named() {
     let warned = |command: &str, set: &[&str]| {
         let arguments: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
         let short = ["--set=stop.min_replications=1", "--set=stop.max_replications=1"];
-        let outcome = folder.run(&[&[command, "x.toml"], &short[..], &arguments].concat());
+        let short = if command == "sweep" { &short[..] } else { &[] };
+        let outcome = folder.run(&[&[command, "x.toml"], short, &arguments].concat());
         assert_eq!(outcome.code, 0, "{outcome:?}");
         outcome.stderr
     };

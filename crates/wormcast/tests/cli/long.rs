@@ -128,6 +128,26 @@ fn an_interrupted_run_keeps_its_results() {
     assert!(outcome.stderr.starts_with("interrupted while simulating: "), "{outcome:?}");
 }
 
+/// A run that only plans says so.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_of_plans_says_how_far_it_was() {
+    let set = [
+        "--set",
+        "algorithm=dual-path",
+        "--set",
+        "run.messages=1000000000",
+        "--set",
+        "run.mode=plan",
+        "--set",
+        "run.warmup=auto",
+    ];
+    let (outcome, _) = interrupted("-INT", &[&["simulate"], &set[..]].concat());
+    assert_eq!(outcome.code, 130, "{outcome:?}");
+    assert!(outcome.stderr.contains("interrupted while planning: "), "{outcome:?}");
+    assert!(outcome.stderr.contains(" of 1000000000 messages: there is no answer yet"), "{outcome:?}");
+}
+
 /// Answers are written whole, and those to earlier lines stay.
 #[cfg(unix)]
 #[test]

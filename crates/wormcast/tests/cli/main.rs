@@ -12,6 +12,7 @@ mod output;
 mod own_algorithm;
 mod pictures;
 mod plan;
+mod refused;
 mod reproduce;
 mod routing;
 mod routing_input;

@@ -159,7 +159,10 @@ fn a_report_shows_an_experiment_from_the_store() {
     assert_eq!(before.code, 2);
     assert!(before.stderr.contains("run `wormcast sweep` first"), "{}", before.stderr);
     folder.run(&["sweep", "small.toml"]).success();
-    assert_eq!(folder.run(&["report", "small.toml"]).success(), "Wrote results/small-report.html.\n");
+    assert_eq!(
+        folder.run(&["report", "small.toml"]).success(),
+        "Wrote results/small-report.html, results/small-report.md.\n"
+    );
     let page = folder.read("results/small-report.html");
     assert!(page.contains("<h1>Latency &amp; more &lt;on&gt; a small mesh</h1>"), "{page}");
     assert!(page.contains("<svg") && page.contains("dual-path is ahead") && page.contains(" ± "));

@@ -16,7 +16,8 @@ use crate::lab::plain_words;
 use crate::multicast::{Algorithm, Multicast, Options, Plan, algorithm_by_name};
 use crate::network::watch::ask;
 use crate::network::{
-    MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text, take_standard_input,
+    BYTE_ORDER_MARK, MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text,
+    take_standard_input,
 };
 use crate::work;
 
@@ -98,6 +99,9 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
             return Err(Failure::BadInput(format!(
                 "{name}:{number}: this line has more than {MOST_LINE} bytes; expected one request a line, as in `{EXAMPLE}`"
             )));
+        }
+        if number == 1 && line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
         }
         if line.trim_ascii().is_empty() {
             continue;

@@ -11,11 +11,12 @@ use super::at_end::AtEnd;
 use crate::failure::Failure;
 use crate::lab::{Experiment, OutputError, OutputFile, Point, check_file};
 use crate::network::ChannelSpace;
-use crate::network::watch::ask;
+use crate::network::watch::{ask, step};
 use crate::simulation::{
     BufferLog, ChannelUse, Cycle, DeliveryLog, EngineChoice, Mode, Observer, RunResult, Scenario, SimulationError,
     Timeline, simulate_observed,
 };
+use crate::work::SIMULATING;
 
 /// Runs, and writes the files that are asked for.
 pub(super) fn observed(
@@ -40,6 +41,9 @@ pub(super) fn observed(
             (channels.as_ref().map(|_| ChannelUse::new(network, space)), open(buffers)?.map(BufferLog::new)),
         ),
     );
+    if scenario.mode() != Mode::Plan {
+        step(SIMULATING, "busy cycles", 0, 0);
+    }
     let AtEnd { shares, waits } = end;
     let mut interruption = Interruption::default();
     let mut always = (shares, &mut interruption);
@@ -81,7 +85,7 @@ impl Observer for Interruption {
         const SELDOM: usize = 1 << 10;
         let cycles = self.cycles.get() + 1;
         self.cycles.set(cycles);
-        if cycles.is_multiple_of(SELDOM) && ask("simulating", "busy cycles", cycles, 0).is_break() {
+        if cycles.is_multiple_of(SELDOM) && ask(SIMULATING, "busy cycles", cycles, 0).is_break() {
             self.stopped.set(true);
         }
         self.stopped.get()

@@ -1,0 +1,39 @@
+//! Which setting is to blame for a problem.
+
+use super::Experiment;
+use crate::axis::Axis;
+use crate::diagnostic::Diagnostic;
+use crate::document::Document;
+
+impl Experiment {
+    /// What is wrong with a number of a range, if that is what is wrong: a setting that counts gets numbers that are not whole.
+    pub(super) fn in_range(&self, choice: &[usize], problem: Diagnostic) -> Diagnostic {
+        let fraction = |axis: &Axis| {
+            let numbers = axis.values.iter().filter_map(|value| value.json.as_f64().filter(|_| value.json.is_f64()));
+            numbers.into_iter().find(|number| number.fract() != 0.0)
+        };
+        let culprit = self.axes.iter().zip(choice).find_map(|(axis, &chosen)| {
+            let here = self.document.error(axis.values[chosen].span(), "").is_where(&problem);
+            let number = fraction(axis).filter(|_| here && problem.message().contains("whole number"))?;
+            Some((axis, number, axis.values[chosen].span()))
+        });
+        let Some((axis, number, span)) = culprit else { return problem };
+        let message = format!("`{}` takes whole numbers, and {number} is one of this range", axis.key);
+        let help = "choose the ends and `points` so that the steps between them are whole, or list the values";
+        self.document.error(span, message).with_help(Some(help.to_owned()))
+    }
+
+    /// The setting to blame for a problem with this one: if it is not given itself, one that is and that it follows from.
+    pub(crate) fn to_blame<'k>(&self, choice: &[usize], key: &'k str) -> &'k str {
+        const FOLLOWS: [(&str, &[&str]); 4] = [
+            ("switching.central_chunks", &["switching.max_packet", "switching.chunk_flits", "traffic.length"]),
+            ("switching.input_fifo", &["switching.chunk_flits", "switching.max_packet", "traffic.length"]),
+            ("switching.max_packet", &["traffic.length"]),
+            ("switching.model", &["algorithm"]),
+        ];
+        let Ok(tree) = self.chosen(choice) else { return key };
+        let given = |key: &&str| Document::has(&tree, &key.split('.').map(str::to_owned).collect::<Vec<_>>());
+        let others = FOLLOWS.iter().find(|(of, _)| *of == key && !given(of)).map_or(&[][..], |(_, others)| others);
+        others.iter().copied().find(|other| given(other)).unwrap_or(key)
+    }
+}

@@ -1,0 +1,81 @@
+//! Which quantities the runs of an experiment measure, as far as that is known before them.
+
+use wormcast_simulation::{Mode, Switching, Traffic};
+
+use super::Experiment;
+use crate::axis::Axis;
+use crate::diagnostic::Diagnostic;
+use crate::document::Document;
+use crate::quantity::Quantity;
+
+/// What runs of an experiment may have that others have not: its points may differ in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MayHave {
+    /// Any kind of run.
+    any_mode: bool,
+    /// Buffered switches.
+    buffers: bool,
+    /// Messages to one destination, and messages to several.
+    both_kinds: bool,
+}
+
+impl MayHave {
+    /// With these swept settings; all others as at the first point.
+    pub(super) fn of(axes: &[Axis], switching: &Switching, traffic: &Traffic) -> Self {
+        let swept = |table: &str, settings: &[&str]| {
+            let of_table = |path: &[String]| match path {
+                [only] => only == table,
+                [first, second, ..] => first == table && settings.contains(&second.as_str()),
+                [] => false,
+            };
+            axes.iter().any(|axis| of_table(&axis.path))
+        };
+        Self {
+            any_mode: swept("run", &["mode"]),
+            buffers: swept("switching", &["model"]) || matches!(switching, Switching::Buffered(_)),
+            both_kinds: swept("traffic", &["multicast", "trace"]) || traffic.may_be_mixed(),
+        }
+    }
+}
+
+impl Experiment {
+    /// Whether its runs measure a quantity at all: those that only plan, or build trees, measure nothing else.
+    pub(crate) fn may_measure(&self, quantity: Quantity) -> bool {
+        let of = |kind| quantity.name().starts_with(kind);
+        let of_mode = match self.mode {
+            _ if self.may_have.any_mode => true,
+            Some(Mode::Plan) => of("plan."),
+            Some(Mode::Trees) => of("trees."),
+            _ => !of("plan.") && !of("trees."),
+        };
+        of_mode
+            && match quantity {
+                Quantity::BufferOccupancy => self.may_have.buffers,
+                Quantity::LatencyUnicast | Quantity::LatencyMulticast => self.may_have.both_kinds,
+                _ => true,
+            }
+    }
+
+    /// Checks that its runs measure what is plotted and claimed, as far as that is known before them.
+    ///
+    /// # Errors
+    /// If one of these quantities is not measured, with its place.
+    pub fn check_measured(&self) -> Result<(), Diagnostic> {
+        let (tree, _) = self.document.tree()?;
+        let plotted = self.quantities().into_iter().map(|quantity| ("plot.y".to_owned(), quantity));
+        let along = self.plot.x.as_deref().filter(|x| !self.axes.iter().any(|axis| axis.key == *x));
+        let along = along.and_then(Quantity::named).map(|quantity| ("plot.x".to_owned(), quantity));
+        let claimed = self.claims.iter().enumerate().flat_map(|(index, claim)| {
+            [("y", claim.y), (if claim.gap.is_some() { "gap.over" } else { "order.over" }, claim.over())]
+                .into_iter()
+                .filter_map(move |(key, quantity)| Some((format!("claim.{index}.{key}"), quantity?)))
+        });
+        let mut all = plotted.chain(along).chain(claimed);
+        let Some((key, quantity)) = all.find(|&(_, quantity)| !self.may_measure(quantity)) else { return Ok(()) };
+        let fits = |other: &Quantity| self.may_measure(*other) && (key != "plot.x" || other.is_load());
+        let measured = Quantity::ALL.iter().map(|&(_, other)| other).filter(fits).map(Quantity::name);
+        let message = format!("`{}` is not measured in this experiment", quantity.name());
+        let problem = self.document.error(Document::place(&tree, &key), message);
+        Err(problem.expecting(quantity.name(), measured.collect::<Vec<_>>()))
+    }
+}

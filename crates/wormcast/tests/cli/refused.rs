@@ -1,0 +1,290 @@
+//! What makes no sense is refused before anything runs, and what has no effect is said.
+
+use crate::folder::Folder;
+use crate::{Outcome, command, outcome};
+
+/// One point that takes milliseconds.
+const ONE: &str = r#"
+topology = "mesh:4x4"
+algorithm = "dual-path"
+traffic = { arrivals = { process = "poisson", rate = 0.01 }, length = 10, multicast = { destinations = 3 } }
+run.messages = 100
+"#;
+
+/// Two algorithms at two rates.
+const TWO: &str = r#"
+topology = "mesh:4x4"
+traffic = { arrivals = { process = "poisson" }, length = 10, multicast = { destinations = 3 } }
+run.messages = 100
+stop = { min_replications = 2, max_replications = 2 }
+sweep = { algorithm = ["dual-path", "multi-path"], traffic.arrivals.rate = [0.01, 0.02] }
+"#;
+
+fn folder() -> Folder {
+    Folder::with(&[("one.toml", ONE), ("two.toml", TWO)])
+}
+
+/// The command with settings beside the file.
+fn with(folder: &Folder, command: &[&str], set: &[&str]) -> Outcome {
+    let set = set.iter().flat_map(|setting| ["--set", setting]);
+    folder.run(&command.iter().copied().chain(set).collect::<Vec<_>>())
+}
+
+#[track_caller]
+fn refused(folder: &Folder, command: &[&str], set: &[&str], expected: &str) {
+    let message = with(folder, command, set).bad_input();
+    assert!(message.contains(expected), "{set:?}: {message}");
+    assert_eq!(folder.files("."), ["one.toml", "two.toml"], "nothing is made");
+}
+
+#[test]
+fn quantities_that_no_run_measures_are_refused_before_any_runs() {
+    let folder = folder();
+    for quantity in ["plan.steps", "buffer_occupancy", "trees.diameter", "latency.unicast"] {
+        let expected = format!("`{quantity}` is not measured in this experiment");
+        refused(&folder, &["sweep", "two.toml"], &[&format!("plot.y={quantity}")], &expected);
+    }
+    refused(&folder, &["sweep", "two.toml"], &["plot.x=trees.side"], "`trees.side` is not measured in this experiment");
+    let unicasts = ["plot.y=latency.unicast", "traffic.multicast.fraction=0.5"];
+    assert_eq!(with(&folder, &["sweep", "two.toml"], &unicasts).code, 0);
+    // What is offered in its place is measured.
+    let other = folder.run(&["compare", "two.toml", "--y", "plan.steps"]).bad_input();
+    assert!(other.contains("latency.last") && !other.contains("latency.unicast"), "{other}");
+}
+
+#[test]
+fn a_run_that_ends_within_its_warm_up_is_refused() {
+    let folder = folder();
+    let set = ["run.max_cycles=60000", "run.warmup=60001"];
+    let expected = "60000 cycles end within the warm-up: expected more than `run.warmup`, which is 60001";
+    refused(&folder, &["simulate", "one.toml"], &set, expected);
+    refused(&folder, &["sweep", "one.toml"], &set, expected);
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let folder = folder();
+    let simulate = ["simulate", "one.toml"];
+    refused(&folder, &simulate, &["seed=5", "seed=6"], "--set seed=6: contradicts `--set seed=5`: give one of the two");
+    refused(
+        &folder,
+        &simulate,
+        &["traffic.length=9", "traffic={}"],
+        "--set traffic={}: contradicts `--set traffic.length=9`",
+    );
+    refused(&folder, &[&simulate[..], &["--seed", "3"]].concat(), &["seed=4"], "--seed 3: contradicts `--set seed=4`");
+    let engine = [&simulate[..], &["--engine", "flit"]].concat();
+    refused(&folder, &engine, &["engine=worm"], "--engine flit: contradicts `--set engine=worm`");
+    let range = ["sweep.seed={from=1,to=10,points=1}"];
+    refused(&folder, &["sweep", "one.toml"], &range, "a range from one number to another has at least 2 points");
+    let range = ["sweep.traffic.length={from=10,to=1,points=3}"];
+    refused(
+        &folder,
+        &["sweep", "one.toml"],
+        &range,
+        "`traffic.length` takes whole numbers, and 5.5 is one of this range",
+    );
+    refused(&folder, &simulate, &["quick.run.messages=5"], "`quick` is a version of the file");
+    // The same twice is no contradiction, and a table may come before what is set in it.
+    with(&folder, &simulate, &["seed=5", "seed=5", "timing={startup=5}", "timing.routing_delay=2"]).success();
+}
+
+#[test]
+fn settings_without_effect_are_named() {
+    let folder = Folder::with(&[("one.toml", ONE), ("t.txt", "0 0 8 3\n0 1 8 2\n")]);
+    let trace = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\ntraffic.trace = 't.txt'\nrun.messages = 50\n";
+    folder.write("trace.toml", trace.as_bytes());
+    let said = |command: &[&str], set: &[&str]| {
+        let run = with(&folder, command, set);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stderr
+    };
+    let simulate = ["simulate", "one.toml"];
+    assert_eq!(
+        said(&simulate, &["plot.y=latency.mean"]),
+        "warning: --set plot.y=latency.mean: `plot` makes no difference to a single run\n"
+    );
+    assert!(said(&simulate, &["stop.confidence=0.9"]).contains("`stop` makes no difference to a single run"));
+    assert!(said(&["simulate", "trace.toml"], &[]).contains("the trace has 2 messages, and a run no more"));
+    assert_eq!(said(&["simulate", "trace.toml"], &["run.messages=2"]), "");
+    let selection = "`switching.selection` makes no difference here: ";
+    assert!(said(&simulate, &["switching.selection=random"]).contains(selection));
+    let adaptive = ["switching.selection=random", "algorithm=separate", "routing=negative-first"];
+    assert!(!said(&simulate, &adaptive).contains(selection));
+}
+
+#[test]
+fn impossible_claims_are_refused() {
+    let claims = [
+        ("order = { lower = ['dual-path'], higher = ['dual-path'] }", "`dual-path` is in both lists"),
+        ("outlasts = { later = ['dual-path'], earlier = ['dual-path'] }", "`dual-path` is in both lists"),
+        (
+            "gap = { series = ['dual-path'], over = 'latency.last', at_least = 0.1 }",
+            "expected another quantity than `latency.last`",
+        ),
+        (
+            "gap = { series = ['dual-path'], over = 'latency.mean', at_least = 0.6, at_most = 0.1 }",
+            "expected at least as much as `at_least`",
+        ),
+        ("saturates = { series = ['dual-path'], before = 0.01, after = 0.02 }", "expected more than `after`"),
+        ("saturates = { series = ['dual-path'], before = 0.5 }", "0.5 is outside of the sweep"),
+        ("falls = { series = ['dual-path'], by = -5 }", "expected a share from 0"),
+        ("", "claim `c` needs a test: one of `order`"),
+        (
+            "falls = { series = ['dual-path'] }\nvalues = { of = { dual-path = [1, 2] } }",
+            "claim `c` has 2 tests, `falls` and `values`: write a claim for each, with the same `id`",
+        ),
+        ("y = 'plan.steps'\nfalls = { series = ['dual-path'] }", "`plan.steps` is not measured in this experiment"),
+    ];
+    for (test, expected) in claims {
+        let folder = Folder::with(&[("two.toml", &format!("{TWO}[[claim]]\nid = 'c'\ntext = 'T'\n{test}\n"))]);
+        let message = folder.run(&["sweep", "two.toml"]).bad_input();
+        assert!(message.contains(expected), "{test}: {message}");
+    }
+    for (claim, expected) in [
+        ("[[claim]]\nid = ''\ntext = 'T'\n", "this is empty: expected such as \"dual-path-is-best\""),
+        ("[[claim]]\nid = 'c'\ntext = ' '\n", "this is empty: expected such as \"Dual-path is best\""),
+        ("[claim]\nid = 'c'\n", "claims are a list of tables: write `[[claim]]` for each"),
+    ] {
+        let text = format!("{TWO}{claim}falls = {{ series = ['dual-path'] }}\n");
+        let message = Folder::with(&[("two.toml", &text)]).run(&["sweep", "two.toml"]).bad_input();
+        assert!(message.contains(expected), "{claim}: {message}");
+    }
+}
+
+#[test]
+fn variations_have_names_that_files_can_have() {
+    for (name, expected) in [
+        ("'a/b'", "`a/b` cannot name a variation: expected a part of a file's name, such as `no-startup`"),
+        ("'../../etc'", "`../../etc` cannot name a variation"),
+        ("''", "`` cannot name a variation"),
+        ("quick", "`quick` cannot name a variation: files of the quick version are called so"),
+    ] {
+        let folder = Folder::with(&[("one.toml", &format!("{ONE}[variation.{name}]\nseed = 1\n"))]);
+        let message = folder.run(&["sweep", "one.toml"]).bad_input();
+        assert!(message.contains(expected) && message.contains("one.toml:6:"), "{message}");
+    }
+}
+
+/// Names that mean something to the database are names of files; what is wrong with a store is failed work, for every command.
+#[test]
+fn a_store_is_a_file_and_a_damaged_one_fails_every_command() {
+    let folder = folder();
+    for name in [":memory:", "file:x?mode=memory"] {
+        folder.run(&["sweep", "one.toml", "--store", name]).success();
+        assert!(folder.path().join(name).is_file(), "{name}");
+        folder.run(&["plot", "one.toml", "--store", name]).success();
+    }
+    folder.run(&["sweep", "two.toml"]).success();
+    let whole = folder.bytes("results/store.db");
+    folder.write("results/store.db", &whole[..whole.len() / 2]);
+    for command in ["sweep", "compare", "plot", "report"] {
+        let failed = folder.run(&[command, "two.toml"]);
+        assert_eq!(failed.code, 1, "{command}: {failed:?}");
+        assert!(failed.stderr.contains("`results/store.db` is damaged"), "{command}: {failed:?}");
+    }
+}
+
+/// What a run says that was given up, or that ended before it measured anything.
+#[test]
+fn a_run_that_was_given_up_says_so() {
+    let folder = folder();
+    let set = ["run.warmup=2000", "run.max_cycles=2001"];
+    let text = with(&folder, &["simulate", "one.toml"], &set).success();
+    for line in [
+        "  cycles            2001, all of them warm-up\n",
+        "  saturated         given up at `run.max_cycles`, with messages in flight\n",
+        "  latency, last     nothing was measured\n",
+        "  parts of the last nothing was measured\n",
+        "  load              nothing was measured\n",
+        "  links             nothing was measured\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    // Messages that were generated in the window, none of which has arrived.
+    let report =
+        with(&folder, &["simulate", "one.toml", "--format", "json"], &["run.warmup=2000", "run.max_cycles=3000"])
+            .json();
+    assert_eq!((&report["given_up"], &report["saturated"]), (&true.into(), &true.into()));
+    assert_eq!(
+        (&report["warmup"], &report["messages"]["measured"]),
+        (&report["window"]["from"], &0.into()),
+        "{report}"
+    );
+    assert!(report["warmup"].as_u64() >= Some(2000), "{report}");
+    let finite = with(&folder, &["simulate", "one.toml"], &["run.mode=finite"]).success();
+    assert!(!finite.contains("warm-up"), "{finite}");
+}
+
+/// Where the shell limits the address space, a table that doubles asks for more than there is long before the memory is full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_outgrows_the_limits_of_the_shell_ends_with_a_message() {
+    let folder = folder();
+    for limit in [700_000, 1_000_000] {
+        let shell = format!(
+            "ulimit -v {limit}; exec {} simulate one.toml --set traffic.arrivals.rate=190 --set run.messages=100000000",
+            env!("CARGO_BIN_EXE_wormcast")
+        );
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &shell]).current_dir(folder.path());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let failed = outcome(command.spawn().expect("a shell"));
+        assert_eq!(failed.code, 1, "{failed:?}");
+        assert!(failed.stderr.contains("error: out of memory "), "{failed:?}");
+        assert!(failed.stderr.contains("a lower load"), "{failed:?}");
+    }
+    let mut run =
+        command(&["simulate", "one.toml", "--set", "traffic.arrivals.rate=190", "--set", "run.messages=100000000"]);
+    run.current_dir(folder.path()).env("WORMCAST_MEMORY", "300MB");
+    let failed = outcome(run.spawn().expect("the command starts"));
+    assert_eq!(failed.code, 1, "{failed:?}");
+    assert!(failed.stderr.contains("and `WORMCAST_MEMORY` allows no more; a lower load"), "{failed:?}");
+}
+
+/// Some editors put a mark before the first line, which nobody sees.
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_text() {
+    let trace = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\ntraffic.trace = 't.txt'\n";
+    let request = r#"{"topology":"mesh:2x2","algorithm":"separate","source":0,"destinations":[3]}"#;
+    let folder = Folder::with(&[
+        ("trace.toml", trace),
+        ("t.txt", "\u{feff}0 0 8 3\n"),
+        ("requests.jsonl", &format!("\u{feff}{request}\n{request}\n")),
+    ]);
+    folder.run(&["simulate", "trace.toml"]).success();
+    assert_eq!(folder.run(&["plan", "--batch", "requests.jsonl", "--strict"]).success().lines().count(), 2);
+}
+
+/// The setting that is to blame is the one that is shown.
+#[test]
+fn the_setting_to_blame_is_pointed_at() {
+    let folder = folder();
+    let simulate = ["simulate", "one.toml"];
+    let central = ["switching.model=central-buffer", "algorithm=bit-string"];
+    for (set, expected) in [
+        (&["routing=turnaround", "algorithm=separate"][..], "--set routing=turnaround: "),
+        (
+            &["algorithm=bit-string", "topology=bmin:2x4"],
+            "--set algorithm=bit-string: `bit-string` sends worms with encoded",
+        ),
+        (
+            &[central[0], central[1], "topology=bmin:2x4", "switching.max_packet=100000"],
+            "--set switching.max_packet=100000: ",
+        ),
+        (&["topology="], "--set topology=: this is empty: expected a topology such as"),
+        (&["topology={random={nodes=10,degree=3,sead=3}}"], "did you mean `seed`?"),
+        (&["topology={randon={nodes=10}}"], "did you mean `random`?"),
+        (&["topology={random={nodes=\"ten\"}}"], "expected a whole number"),
+        (&["traffic.trace=t.txt", "traffic.arrivals={rate=1}"], "a trace replaces random traffic"),
+        (&["switching.consumption_ports=-3"], "expected a whole number, not negative"),
+        (&["traffic.length=2020-01-01"], "a date or time is the value of no setting"),
+    ] {
+        refused(&folder, &simulate, set, expected);
+    }
+    let long = format!("algorithm={}", "x".repeat(100_000));
+    let message = with(&folder, &simulate, &[&long]).bad_input();
+    assert!(message.len() < 10_000, "{} bytes", message.len());
+    let empty = ["plan", "--topology", "mesh:4x4", "--algorithm", "separate", "--source", "0", "--destinations", ""];
+    assert!(folder.run(&empty).bad_input().contains("`--destinations` is empty: expected nodes"));
+}
