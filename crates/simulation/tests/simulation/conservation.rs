@@ -188,7 +188,7 @@ fn cases() -> impl Strategy<Value = Case> {
             // Far beyond saturation, nodes that forward in software may take for ever to deliver a few messages: 2,000 generated
             // at each node are enough.
             let rate = traffic.arrivals.as_ref().and_then(|arrivals| arrivals.rate);
-            let max_cycles = rate.map(|rate| (2000.0 * 200.0 / rate) as u64);
+            let max_cycles = rate.map(|rate| ((2000.0 * 200.0 / rate) as u64).max(3000));
             let run = Run { mode, warmup, messages, max_cycles, ports: None };
             Case { mesh, algorithm, routing, switching, spare, timing, traffic, run, seed }
         },
@@ -315,7 +315,8 @@ proptest! {
     /// Common random numbers: what is sent does not depend on how.
     #[test]
     fn all_algorithms_see_the_same_messages(mut case in cases()) {
-        case.run.max_cycles = case.run.max_cycles.map(|cycles| cycles / 10);
+        // Beyond the warm-up, which is below 3000 cycles.
+        case.run.max_cycles = case.run.max_cycles.map(|cycles| (cycles / 10).max(3000));
         let sent = of_paths().filter_map(|name| case.scenario(name));
         let sent: Vec<Vec<Message>> = sent.map(|scenario| observed(&scenario, case.seed).1.messages).collect();
         for pair in sent.windows(2) {
