@@ -40,13 +40,14 @@ impl Override {
         }
     }
 
-    /// Two of them that contradict each other: the same setting with two values, or a table that replaces what was set in it before. The
-    /// first would be without effect.
+    /// Those without effect: the last of several `--set` of one setting counts, and a table replaces what was set in it before. Each is
+    /// named, with what replaces it.
     ///
     /// # Errors
-    /// If there are two, naming both.
-    pub fn check(all: &[Self]) -> Result<(), Diagnostic> {
+    /// If another option and a `--set` contradict each other, naming both.
+    pub fn check(all: &[Self]) -> Result<Vec<String>, Diagnostic> {
         let path = |given: &Self| Document::parts(&given.key);
+        let mut replaced = Vec::new();
         for (index, later) in all.iter().enumerate() {
             let (Some(of_later), value) = (path(later), &later.value) else { continue };
             let drops = |earlier: &&Self| {
@@ -54,12 +55,15 @@ impl Override {
                     of_earlier.starts_with(&of_later) && (of_earlier.len() > of_later.len() || earlier.value != *value)
                 })
             };
-            if let Some(earlier) = all[..index].iter().find(drops) {
-                let message = format!("contradicts `{}`: give one of the two", earlier.argument);
-                return Err(Diagnostic::argument("", &later.argument, message));
+            for earlier in all[..index].iter().filter(drops) {
+                if !later.argument.starts_with("--set ") {
+                    let message = format!("contradicts `{}`: give one of the two", earlier.argument);
+                    return Err(Diagnostic::argument("", &later.argument, message));
+                }
+                replaced.push(format!("{}: replaced by `{}`", earlier.argument, later.argument));
             }
         }
-        Ok(())
+        Ok(replaced)
     }
 
     /// From another option of the command line that stands for a setting, as `--seed 7` does for `seed`. Errors name it.

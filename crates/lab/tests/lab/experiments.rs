@@ -182,7 +182,7 @@ fn bad_files_are_pointed_at() {
             "x.toml:3:10: unknown value `latency.lst`; did you mean `latency.last`?",
         ),
         ("\"mesh:4x4\"", "\"mash:4x4\"", "x.toml:2:12: unknown topology `mash:4x4`"),
-        ("\"mesh:4x4\"", "\"mesh:4xx4\"", "x.toml:2:12: topology `mesh:4xx4`: `` is not an extent"),
+        ("\"mesh:4x4\"", "\"mesh:4xx4\"", "x.toml:2:12: topology `mesh:4xx4`: an extent is missing"),
         ("\"mesh:4x4\"", "\"torus:4x4\"", "x.toml:7:14: `dual-path` needs a mesh, but `torus:4x4` is a torus"),
         ("topology = \"mesh:4x4\"", "", "x.toml:1:1: missing setting `topology`"),
         ("\"column-path\"]", "\"columnpath\"]", "x.toml:7:27: unknown algorithm `columnpath`"),

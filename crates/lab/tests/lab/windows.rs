@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use wormcast_lab::{
-    Experiment, Findings, Onset, Outcome, Override, State, Stop, Store, compare_series, refine_sweep, run_sweep,
-    stored_sweep,
+    ComparedPoint, Experiment, Findings, Onset, Outcome, Override, State, Stop, Store, compare_series, refine_sweep,
+    run_sweep, stored_sweep,
 };
 
 /// A small mesh, which carries about half a message a node and microsecond.
@@ -156,5 +156,5 @@ fn a_comparison_says_which_means_depend_on_the_window() {
     };
     assert_eq!(state(0, "dual-path"), (State::Measured, true));
     assert_eq!(state(1, "dual-path"), (State::Unsettled, true));
-    assert_eq!(compared.points.iter().map(|point| point.depends_on_windows()).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(compared.points.iter().map(ComparedPoint::depends_on_windows).collect::<Vec<_>>(), [false, true]);
 }

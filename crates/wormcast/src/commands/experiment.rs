@@ -63,7 +63,9 @@ impl SettingArguments {
             overrides.push(Override::set(assignment).map_err(Failure::diagnostic)?);
         }
         overrides.extend(options.iter().map(|(option, key, value)| Override::option(option, key, value)));
-        Override::check(&overrides).map_err(Failure::diagnostic)?;
+        for replaced in Override::check(&overrides).map_err(Failure::diagnostic)? {
+            Failure::warn(&replaced);
+        }
         let mut experiment = match file {
             Some(path) => Experiment::read(path, &overrides),
             None => Experiment::built_in(&overrides),

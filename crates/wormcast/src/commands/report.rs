@@ -37,7 +37,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let overrides = arguments.set.iter().map(|assignment| Override::set(assignment));
     let overrides = overrides.collect::<Result<Vec<Override>, _>>().map_err(Failure::diagnostic)?;
-    Override::check(&overrides).map_err(Failure::diagnostic)?;
+    for replaced in Override::check(&overrides).map_err(Failure::diagnostic)? {
+        Failure::warn(&replaced);
+    }
     let mut experiments: Vec<Reported> = Vec::new();
     for file in &arguments.files {
         let mut experiment = Experiment::read(file, &overrides).map_err(Failure::diagnostic)?;

@@ -65,13 +65,6 @@ fn a_run_that_ends_within_its_warm_up_is_refused() {
 fn contradictions_are_refused() {
     let folder = folder();
     let simulate = ["simulate", "one.toml"];
-    refused(&folder, &simulate, &["seed=5", "seed=6"], "--set seed=6: contradicts `--set seed=5`: give one of the two");
-    refused(
-        &folder,
-        &simulate,
-        &["traffic.length=9", "traffic={}"],
-        "--set traffic={}: contradicts `--set traffic.length=9`",
-    );
     refused(&folder, &[&simulate[..], &["--seed", "3"]].concat(), &["seed=4"], "--seed 3: contradicts `--set seed=4`");
     let engine = [&simulate[..], &["--engine", "flit"]].concat();
     refused(&folder, &engine, &["engine=worm"], "--engine flit: contradicts `--set engine=worm`");

@@ -59,7 +59,13 @@ fn every_help_ends_with_an_example_that_works() {
         let mut arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         if ["sweep", "plot", "compare", "report"].contains(&arguments[0]) {
             // As it stands it takes long: one short point of it.
-            arguments.extend(&SHORT[usize::from(arguments[0] == "compare")..]);
+            let set = arguments.clone();
+            let own = |setting: &&&str| {
+                let key = setting.trim_start_matches("--set=").split('=').next().unwrap_or_default();
+                set.iter().any(|argument| argument.starts_with(&format!("{key}=")))
+            };
+            let short = &SHORT[usize::from(arguments[0] == "compare")..];
+            arguments.extend(short.iter().filter(|setting| !own(setting)));
         }
         assert!(!folder.run(&arguments).success().is_empty());
     }
@@ -115,8 +121,8 @@ fn what_cannot_be_written_has_one_exit_code() {
     let with = |arguments: &[&'static str]| [arguments, &small, &SHORT[..6]].concat();
     let routing = ["routing", "--topology", "mesh:2x2", "--routing", "e-cube"];
     for arguments in [
-        with(&["simulate", "--deliveries", "no/x"]),
-        with(&["simulate", "--timeline", "."]),
+        [&["simulate", "--deliveries", "no/x"], &small[..], &SHORT[..4]].concat(),
+        [&["simulate", "--timeline", "."], &small[..], &SHORT[..4]].concat(),
         with(&["sweep", "--out", "file"]),
         with(&["sweep", "--store", "no/x.db"]),
         vec!["reproduce", "mesh-example", "--out", "file"],

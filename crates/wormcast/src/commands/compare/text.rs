@@ -44,13 +44,13 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
     for crossing in crossings {
         writeln!(out, "{crossing}")?;
     }
-    summary(comparison, out)?;
     if points.iter().any(ComparedPoint::depends_on_windows) {
         writeln!(
             out,
             "* the mean depends on the window (see what `wormcast sweep` says): what is certain is so of these windows"
         )?;
     }
+    summary(comparison, out)?;
     if let Some(Decision { budget, spent, done, needed }) = comparison.decision {
         let outcome = match needed {
             _ if done && points.iter().any(|point| point.best.is_none() && !nobodys(point)) => {
