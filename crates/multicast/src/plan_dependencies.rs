@@ -1,10 +1,12 @@
 //! What the worms of given plans may hold while they wait for what.
 
+use std::collections::HashSet;
+
 use thiserror::Error;
-use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{Branching, RoutingRelation, Worms};
 
-use crate::plan::{Itinerary, Path, Plan};
+use crate::plan::{Branch, Itinerary, Plan, Trunk};
 
 /// A worm whose way the switches choose by its header: what it may hold is not known from its plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -13,10 +15,11 @@ use crate::plan::{Itinerary, Path, Plan};
 )]
 pub struct UnknownWay;
 
-/// Adds the worms of a plan to a static check: of path worms every way that `routing` may take them from stop to stop, of trees all
-/// branches, which hold each other up as `branching` says.
+/// Adds the worms of a plan to a static check: of path worms every way that `routing` may take them from stop to stop, of trees every
+/// way that it may take them to where their branches begin, and all branches, which hold each other up as `branching` says.
 ///
-/// O(channels that a worm may take x degree) for a path, O(channels^2 x height) for a tree.
+/// O(channels that a worm may take x degree) for a path, O(channels^2 x height) for a tree, times the ports by which it may come to
+/// where its branches begin.
 ///
 /// # Errors
 /// If a worm has an encoded header, by which switches route it. Worms before it have been added.
@@ -44,14 +47,34 @@ pub fn add_plan(
     plan: &Plan,
     branching: Branching,
 ) -> Result<(), UnknownWay> {
+    let mut ways = Ways { network, routing, candidates: Vec::new(), work: Vec::new() };
     for worm in &plan.worms {
+        let source = network.router_of(worm.from);
         match &worm.itinerary {
-            Itinerary::Path(path) => add_path(worms, network, routing, worm.from, path),
+            Itinerary::Path(path) => {
+                let mut arrivals = vec![None];
+                for (leg, &stop) in path.stops.iter().enumerate() {
+                    arrivals = ways.leg(worms, (source, path.exit), &arrivals, network.router_of(stop), leg > 0);
+                }
+            }
             Itinerary::Tree(tree) => {
-                let branch_of = |branch: &crate::plan::Branch| {
-                    (branch.channel, branch.parent.map(|parent| parent as usize), !branch.delivers.is_empty())
+                let branch = |branch: &Branch, shift: usize| {
+                    (branch.channel, branch.parent.map(|parent| parent as usize + shift), !branch.delivers.is_empty())
                 };
-                worms.tree(&tree.branches.iter().map(branch_of).collect::<Vec<_>>(), branching);
+                let Some(Trunk { exit, to }) = tree.trunk else {
+                    let branches: Vec<_> = tree.branches.iter().map(|one| branch(one, 0)).collect();
+                    worms.tree(&branches, branching);
+                    continue;
+                };
+                // Whichever channel the trunk ends with, the branches go on from it.
+                for last in ways.leg(worms, (source, exit), &[None], to, false).into_iter().flatten() {
+                    let mut channels = vec![(last, None, !tree.delivers.is_empty())];
+                    channels.extend(tree.branches.iter().map(|one| {
+                        let (channel, parent, delivers) = branch(one, 1);
+                        (channel, Some(parent.unwrap_or(0)), delivers)
+                    }));
+                    worms.tree(&channels, branching);
+                }
             }
             Itinerary::Encoded(_) => return Err(UnknownWay),
         }
@@ -59,28 +82,42 @@ pub fn add_plan(
     Ok(())
 }
 
-fn add_path(worms: &mut Worms<'_, '_>, network: &Network, routing: &dyn RoutingRelation, from: NodeId, path: &Path) {
-    let mut candidates = Vec::new();
-    // The channels by which the worm may have come to the last stop; `None`: it has not left the source's router.
-    let mut arrivals: Vec<Option<ChannelId>> = vec![None];
-    let mut work: Vec<ChannelId> = Vec::new();
-    for (leg, &stop) in path.stops.iter().enumerate() {
-        let target = network.router_of(stop);
-        let mut reached = std::collections::HashSet::new();
+/// All ways that a relation may take worms.
+struct Ways<'n> {
+    network: &'n Network,
+    routing: &'n dyn RoutingRelation,
+    candidates: Vec<ChannelId>,
+    work: Vec<ChannelId>,
+}
+
+impl Ways<'_> {
+    /// Adds what a worm may hold on its way to `target`, if it has come to its last stop by any of `arrivals` (`None`: it has not left its
+    /// source, from where it may have to take a certain channel), and says by which channels it may come there. `stopped`: it delivered where it
+    /// begins.
+    fn leg(
+        &mut self,
+        worms: &mut Worms<'_, '_>,
+        (source, exit): (RouterId, Option<ChannelId>),
+        arrivals: &[Option<ChannelId>],
+        target: RouterId,
+        stopped: bool,
+    ) -> Vec<Option<ChannelId>> {
+        let Self { network, routing, candidates, work } = self;
+        let mut reached = HashSet::new();
         let mut next_arrivals = Vec::new();
-        for arrival in arrivals {
-            let at = arrival.map_or(network.router_of(from), |channel| network.to(channel));
-            match (arrival, path.exit) {
-                (None, Some(exit)) => candidates = vec![exit],
+        for &arrival in arrivals {
+            let at = arrival.map_or(source, |channel| network.to(channel));
+            match (arrival, exit) {
+                (None, Some(exit)) => *candidates = vec![exit],
                 _ if at == target => {
                     next_arrivals.push(arrival);
                     continue;
                 }
-                _ => routing.candidates(network, at, arrival, target, &mut candidates),
+                _ => routing.candidates(network, at, arrival, target, candidates),
             }
-            for &leaving in &candidates {
+            for &leaving in &*candidates {
                 if let Some(arriving) = arrival {
-                    worms.hop(arriving, leaving, leg > 0);
+                    worms.hop(arriving, leaving, stopped);
                 }
                 work.extend(reached.insert(leaving).then_some(leaving));
             }
@@ -91,12 +128,55 @@ fn add_path(worms: &mut Worms<'_, '_>, network: &Network, routing: &dyn RoutingR
                 next_arrivals.push(Some(channel));
                 continue;
             }
-            routing.candidates(network, at, Some(channel), target, &mut candidates);
-            for &leaving in &candidates {
+            routing.candidates(network, at, Some(channel), target, candidates);
+            for &leaving in &*candidates {
                 worms.hop(channel, leaving, false);
                 work.extend(reached.insert(leaving).then_some(leaving));
             }
         }
-        arrivals = next_arrivals;
+        next_arrivals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wormcast_network::{NodeId, TopologySpec};
+    use wormcast_routing::Dependencies;
+
+    use super::*;
+    use crate::plan::Tree;
+    use crate::{Multicast, Options, algorithm_by_name};
+
+    #[test]
+    fn branches_are_waited_for_while_the_trunk_is_held() {
+        let network = "mesh:3x3".parse::<TopologySpec>().unwrap().build().unwrap();
+        let spam = algorithm_by_name("spam", &network, &Options::default()).unwrap();
+        let mut trunks = 0;
+        for source in 0..9 {
+            let everyone: Vec<NodeId> = (0..9).filter(|&node| node != source).map(NodeId::new).collect();
+            let plan = spam.plan(&network, &Multicast::new(NodeId::new(source), &everyone));
+            let mut dependencies = Dependencies::new(&network);
+            dependencies
+                .add_worms(|worms| add_plan(worms, &network, spam.routing(), &plan, Branching::LOCKSTEP))
+                .unwrap();
+            for worm in &plan.worms {
+                let Itinerary::Tree(Tree { trunk: Some(trunk), branches, .. }) = &worm.itinerary else { continue };
+                trunks += 1;
+                let ends: Vec<ChannelId> = (0..network.channels() as u32)
+                    .map(ChannelId::new)
+                    .filter(|&channel| network.to(channel) == trunk.to)
+                    .collect();
+                let held_while_waiting = |end: ChannelId| {
+                    let mut own = Dependencies::new(&network);
+                    own.add_worms(|worms| {
+                        let roots = branches.iter().filter(|branch| branch.parent.is_none());
+                        roots.for_each(|root| worms.hop(end, root.channel, false));
+                    });
+                    dependencies.missing(&own).is_none()
+                };
+                assert!(ends.into_iter().any(held_while_waiting), "from {source}");
+            }
+        }
+        assert!(trunks > 0, "no worm had a trunk");
     }
 }
