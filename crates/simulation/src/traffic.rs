@@ -160,7 +160,11 @@ impl CheckedTraffic {
                 if let Destinations::Count(Count { least, most }) = multicast.destinations
                     && (least == 0 || most > nodes - 1)
                 {
-                    let problem = format!("expected 1 to {} destinations in {}, or \"all\"", nodes - 1, network.name());
+                    let problem = if nodes == 2 {
+                        format!("expected 1 destination in {}, or \"all\"", network.name())
+                    } else {
+                        format!("expected 1 to {} destinations in {}, or \"all\"", nodes - 1, network.name())
+                    };
                     return Err(error("multicast.destinations", problem));
                 }
                 Some((multicast.destinations, share("multicast.fraction", multicast.fraction)?))
@@ -241,12 +245,14 @@ impl CheckedArrivals {
         let most = if arrivals.process == Process::NegativeBinomial { 1.0 / f64::from(successes) } else { 1.0 };
         if arrivals.process != Process::Poisson && per_cycle > most {
             let limit = most * 1000.0 / timing.cycle_ns;
+            let often = if arrivals.process != Process::NegativeBinomial || successes == 1 {
+                "one a cycle".to_owned()
+            } else {
+                format!("one in {successes} cycles")
+            };
             return Err(error(
                 "arrivals.rate",
-                format!(
-                    "{written} is impossible: at most {limit} messages per node per microsecond, one in {} cycles",
-                    1.0 / most
-                ),
+                format!("{written} is impossible: at most {limit} messages per node per microsecond, {often}"),
             ));
         }
         if per_cycle * (MAX_GAP as f64) < 1.0 {

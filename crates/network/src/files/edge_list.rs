@@ -29,7 +29,8 @@ pub fn parse_edge_list(path: &str, text: &str) -> Result<Network, TopologyError>
         }
         let mut words = content.split_whitespace();
         let (Some(u), Some(v), None) = (words.next(), words.next(), words.next()) else {
-            return Err(place.error(line, format!("found {} words", content.split_whitespace().count())));
+            let count = content.split_whitespace().count();
+            return Err(place.error(line, format!("found {count} word{}", if count == 1 { "" } else { "s" })));
         };
         let mut router = |word: &str| {
             let id = router_number(word).map_err(|problem| place.error(line, problem))?;

@@ -180,7 +180,7 @@ fn mistakes_in_a_topology_file_are_pointed_at() {
     let file = "topology = \"links.txt\"\nalgorithm = \"separate\"\ntraffic.arrivals = { process = \"poisson\", rate = 0.01 }\n";
     for (links, said) in [
         ("0 1\n1 x\n", "links.txt:2: `x` is not a router number"),
-        ("0 1\n1\n", "links.txt:2: found 1 words"),
+        ("0 1\n1\n", "links.txt:2: found 1 word"),
         ("", "links.txt:1: the file has no links"),
     ] {
         let folder = Folder::with(&[("x.toml", file), ("links.txt", links)]);
