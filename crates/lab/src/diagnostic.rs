@@ -209,7 +209,7 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
         text = text.replace("expected a whole number from 0 to 4294967295", "expected a whole number, not negative");
     }
     if text.contains("$__toml_private_datetime") {
-        return ("a date or time is the value of no setting; text stands in quotes".to_owned(), None);
+        return ("no setting takes a date or a time; text needs quotes".to_owned(), None);
     }
     if text.contains("recursion") || text.contains("recurse") {
         return ("tables or lists are nested too deeply".to_owned(), None);
@@ -262,6 +262,6 @@ mod tests {
         let (message, _) = plain_words("invalid value: integer `-3`, expected u32");
         assert_eq!(message, "invalid value: number `-3`, expected a whole number, not negative");
         let (message, _) = plain_words("unknown field `$__toml_private_datetime`, expected `bytes` or `uniform`");
-        assert!(message.starts_with("a date or time is the value of no setting"), "{message}");
+        assert!(message.starts_with("no setting takes a date"), "{message}");
     }
 }

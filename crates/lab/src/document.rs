@@ -238,8 +238,7 @@ impl Document {
             };
             let path = as_swept(&tree, path);
             if let Some(version) = path.first().filter(|first| [QUICK, VARIATION].contains(&first.as_str())) {
-                let message =
-                    format!("`{version}` is a version of the file, which is not changed by settings beside it");
+                let message = format!("`{version}` is a version of the file, which no other setting changes");
                 let help = "set what it sets, as in `run.messages=500`: that replaces what any version says".to_owned();
                 return Err(self.error(span, message).with_help(Some(help)));
             }

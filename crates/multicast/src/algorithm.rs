@@ -84,7 +84,7 @@ impl Multicast {
 /// };
 /// assert_eq!(said(&[1, 2]), None);
 /// assert_eq!(said(&[1, 2, 1]).as_deref(), Some("destinations that are named again count once: 1,0"));
-/// assert_eq!(said(&[0, 1]).as_deref(), Some("0,0 is the source, and no destination"));
+/// assert_eq!(said(&[0, 1]).as_deref(), Some("0,0 is the source, not a destination"));
 /// # Ok::<(), wormcast_network::TopologyError>(())
 /// ```
 pub fn left_out(network: &Network, source: NodeId, destinations: &[NodeId]) -> Option<String> {
@@ -95,7 +95,7 @@ pub fn left_out(network: &Network, source: NodeId, destinations: &[NodeId]) -> O
     again.dedup();
     let mut parts = Vec::new();
     if destinations.contains(&source) {
-        parts.push(format!("{} is the source, and no destination", network.node_label(source)));
+        parts.push(format!("{} is the source, not a destination", network.node_label(source)));
     }
     if !again.is_empty() {
         let shown: Vec<String> = again.iter().take(SHOWN).map(|&node| network.node_label(node)).collect();

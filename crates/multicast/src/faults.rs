@@ -42,7 +42,7 @@ pub enum FaultError {
         example: &'static str,
     },
     /// A node, in a network whose routers have other names than nodes.
-    #[error("`{text}` is not a link of `{network}`: `{node}` is a node, no router; it is at {router}")]
+    #[error("`{text}` is not a link of `{network}`: `{node}` is a node, not a router; it is at {router}")]
     Node {
         /// The text.
         text: String,
@@ -227,8 +227,8 @@ mod tests {
         let fabric = wormcast_network::FileFormat::Fabric.parse("fabric", text).unwrap();
         let message = |text| Faults::default().fail(&fabric, text).unwrap_err().to_string();
         let start = |text: &str| format!("`{text}` is not a link of `fabric`: ");
-        assert_eq!(message("a-1-right"), start("a-1-right") + "`a-1` is a node, no router; it is at left");
-        assert_eq!(message("left-c"), start("left-c") + "`c` is a node, no router; it is at right");
+        assert_eq!(message("a-1-right"), start("a-1-right") + "`a-1` is a node, not a router; it is at left");
+        assert_eq!(message("left-c"), start("left-c") + "`c` is a node, not a router; it is at right");
         assert_eq!(message("left-left"), start("left-left") + "a link joins two different routers");
         let mut faults = Faults::default();
         faults.fail(&fabric, "left-right").unwrap();

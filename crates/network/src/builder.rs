@@ -165,10 +165,7 @@ impl NetworkBuilder {
     /// If there is no such router.
     pub fn guid(&mut self, router: RouterId, guid: u64) -> Result<(), BuildError> {
         self.known(router)?;
-        if self.router_guids.len() <= router.index() {
-            self.router_guids.resize(router.index() + 1, None);
-        }
-        self.router_guids[router.index()] = Some(guid);
+        put(&mut self.router_guids, router, guid);
         Ok(())
     }
 
@@ -178,10 +175,7 @@ impl NetworkBuilder {
     /// If there is no such router.
     pub fn ports(&mut self, router: RouterId, count: u32) -> Result<(), BuildError> {
         self.known(router)?;
-        if self.router_ports.len() <= router.index() {
-            self.router_ports.resize(router.index() + 1, None);
-        }
-        self.router_ports[router.index()] = Some(count);
+        put(&mut self.router_ports, router, count);
         Ok(())
     }
 
@@ -191,10 +185,7 @@ impl NetworkBuilder {
     /// If there is no such router.
     pub fn coordinates(&mut self, router: RouterId, coordinates: Coordinates) -> Result<(), BuildError> {
         self.known(router)?;
-        if self.coordinates.len() <= router.index() {
-            self.coordinates.resize(router.index() + 1, None);
-        }
-        self.coordinates[router.index()] = Some(coordinates);
+        put(&mut self.coordinates, router, coordinates);
         Ok(())
     }
 
@@ -328,4 +319,12 @@ impl NetworkBuilder {
         let router_of = self.nodes.iter().map(|&(router, _)| router).collect();
         Ok(network.with_nodes(router_of).with_details(details))
     }
+}
+
+/// Says something of a router, of which nothing may have been said yet.
+fn put<T: Clone>(of_routers: &mut Vec<Option<T>>, router: RouterId, said: T) {
+    if of_routers.len() <= router.index() {
+        of_routers.resize(router.index() + 1, None);
+    }
+    of_routers[router.index()] = Some(said);
 }

@@ -344,7 +344,7 @@ Unicast lids [0x0-0x5] of switch DR path slid 0; dlid 0; 0 guid 0x00000000002000
     // `OpenSM` writes the largest address, whether or not all have entries.
     assert_eq!(parse_lfts(&network, "dump", &dump.replace("3 lids", "5 lids")).unwrap().entries(), 6);
     assert!(message(&format!("{dump}3 lids dumped\n")).starts_with("dump:13: no table ends here"));
-    assert!(message(&format!("{dump}0x0001 000 # x\n")).starts_with("dump:13: an entry behind the end of its table"));
+    assert!(message(&format!("{dump}0x0001 000 # x\n")).starts_with("dump:13: an entry after the end of its table"));
     assert!(message(&dump.replace("0x0002 007", "0x0002 009")).starts_with("dump:9: `right` has no port 9: it has 8;"));
     let section = "Unicast lids [0-5] of switch Lid 1 guid 0x0000000000200000 ('left'):\n";
     let with = |line: &str| message(&format!("{section}{line}\n"));

@@ -45,7 +45,7 @@ impl Scenario {
             && asked > number
         {
             let messages = if number == 1 { "message" } else { "messages" };
-            add("run.messages", format!("the {what} has {number} {messages}, and a run no more"));
+            add("run.messages", format!("the {what} has {number} {messages}, and a run cannot have more"));
         }
         let name = self.algorithm.name();
         let WormKinds { trees, triggered } = worm_kinds(self.algorithm.as_ref(), &self.network);

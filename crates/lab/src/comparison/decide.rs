@@ -87,15 +87,13 @@ impl Work<'_> {
         left: &mut Budget,
         replications: &Replications,
     ) -> Result<Option<Measured>, RunError> {
-        let measured =
-            |runs: &PointRuns| matches!(runs.outcome, Outcome::Precise | Outcome::Exhausted | Outcome::Unsettled);
         let mut most = replications.clone();
-        for (point, of_point) in points.iter().zip(&runs).filter(|(_, of_point)| measured(of_point)) {
+        for (point, of_point) in points.iter().zip(&runs).filter(|(_, of_point)| has_mean(of_point)) {
             let most = most.entry(beside(point, &self.settings.key)).or_default();
             *most = of_point.runs.len().max(*most);
         }
         let mut lacking: Vec<(usize, usize)> = Vec::new();
-        for (index, (point, of_point)) in points.iter().zip(&runs).enumerate().filter(|(_, (_, runs))| measured(runs)) {
+        for (index, (point, of_point)) in points.iter().zip(&runs).enumerate().filter(|(_, (_, runs))| has_mean(runs)) {
             let target = most[&beside(point, &self.settings.key)];
             if of_point.runs.len() < target {
                 lacking.push((target, index));
@@ -189,15 +187,16 @@ impl Work<'_> {
                     && standing.relation.is_none()
                     && point.contenders.contains(&standing.series)
             });
-            let needed = others.filter_map(|standing| {
+            let lacking = others.filter_map(|standing| {
                 let difference = standing.difference?;
                 let (half, mean) = (difference.half_width?, difference.mean.abs());
+                let pairs = f64::from(difference.count);
                 // Nothing decides between series that are equal in all pairs.
-                let wanted = f64::from(difference.count) * (half / mean).powi(2) * 1.1;
-                (half > 0.0).then(|| (wanted.ceil() as u64).max(u64::from(difference.count) + 1))
+                (half > 0.0).then(|| (pairs * ((half / mean).powi(2) * 1.1 - 1.0)).ceil().max(1.0) as u64)
             });
-            let needed = needed.max()?;
-            let at = measured.points.iter().zip(&measured.runs).filter(|(candidate, _)| {
+            let lacking = lacking.max()?;
+            let with_mean = measured.points.iter().zip(&measured.runs).filter(|(_, runs)| has_mean(runs));
+            let at = with_mean.filter(|(candidate, _)| {
                 let place = comparison.along.as_ref().and_then(|along| candidate.coordinate(along));
                 place.is_none_or(|place| place.text() == point.at)
                     && of(candidate, &self.settings.key, comparison) == point.of
@@ -205,17 +204,22 @@ impl Work<'_> {
             let at: Vec<(&Point, &PointRuns)> = at.collect();
             let label = beside(at.first()?.0, &self.settings.key);
             let there = at.iter().map(|(_, runs)| runs.runs.len() as u64).max()?;
-            let target = needed.min((2 * there).max(PILOT));
-            let price_of = |count: u64| {
-                let lacking = at.iter().map(|(_, runs)| count.saturating_sub(runs.runs.len() as u64));
-                lacking.fold(0, u64::saturating_add)
+            // At least one more than there are: a step that adds nothing would come again and again.
+            let next = lacking.min(there.max(PILOT.saturating_sub(there)));
+            let price_of = |more: u64| {
+                let of_each = at.iter().map(|(_, runs)| (there - runs.runs.len() as u64).saturating_add(more));
+                of_each.fold(0, u64::saturating_add)
             };
-            let (price, whole) = (price_of(target), price_of(needed));
-            let what = Addition::Replications(label, usize::try_from(target).ok()?);
-            (price > 0).then_some(Step { price, whole, what })
+            let what = Addition::Replications(label, usize::try_from(there + next).ok()?);
+            Some(Step { price: price_of(next), whole: price_of(lacking), what })
         };
         open.filter_map(step).collect()
     }
+}
+
+/// Whether a point has a mean: what is saturated or deadlocked has nothing to pair.
+fn has_mean(of_point: &PointRuns) -> bool {
+    matches!(of_point.outcome, Outcome::Precise | Outcome::Exhausted | Outcome::Unsettled)
 }
 
 /// What a point has in common with those of the other series.

@@ -42,7 +42,7 @@ impl Experiment {
         for (key, text, example) in [("id", &claim.id, "dual-path-is-best"), ("text", &claim.text, "Dual-path is best")]
         {
             if text.trim().is_empty() {
-                return error(key, format!("this is empty: expected such as \"{example}\""));
+                return error(key, format!("this is empty: expected a text such as \"{example}\""));
             }
         }
         let tests = claim.tests();
@@ -221,7 +221,7 @@ impl Experiment {
             }
             Test::Saturates(saturates) if saturates.before <= saturates.after && saturates.before.is_some() => error(
                 "saturates.before",
-                "expected more than `after`: a series that is saturated here is not stable there",
+                "expected more than `after`: no series is saturated at one load and stable at a higher one",
             ),
             Test::Saturates(saturates) if saturates.before.is_none() && saturates.after.is_none() => {
                 error("saturates", "expected `before`, `after` or both")

@@ -76,7 +76,7 @@ pub(crate) fn chart(compared: &Compared) -> Result<Chart, PlotError> {
         chart.notes.push("open markers: not certainly different".to_owned());
     }
     if comparison.points.iter().any(ComparedPoint::depends_on_windows) {
-        chart.notes.push("not all means are settled: some depend on the window".to_owned());
+        chart.notes.push("some means depend on the window".to_owned());
     }
     chart.notes.push("band: who is certainly the best; on grey: who may be".to_owned());
     match places[..] {

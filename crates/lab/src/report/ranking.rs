@@ -18,7 +18,7 @@ pub(super) fn blocks(experiment: &Experiment, findings: &Findings) -> Vec<Block>
                  {confidence:.3}% confidence each."
             )));
             if comparison.points.iter().any(ComparedPoint::depends_on_windows) {
-                blocks.push(Block::Text(format!("{UNSETTLED}: the mean still depends on the window; what is certain is so of the windows that there are.")));
+                blocks.push(Block::Text(format!("{UNSETTLED}: this mean still depends on the length of the runs; what is certain holds for runs of this length.")));
             }
             let changes: Vec<String> = comparison.crossings.iter().map(ToString::to_string).collect();
             if !changes.is_empty() {

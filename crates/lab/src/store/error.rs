@@ -115,7 +115,7 @@ pub(super) fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     let reason = error.to_string();
     if let InvalidColumnType(..) | IntegralValueOutOfRange(..) | FromSqlConversionFailure(..) = error {
-        return StoreError::Corrupt { path, reason: "a value of a table is none that was written there".to_owned() };
+        return StoreError::Corrupt { path, reason: "a table has a value that wormcast never writes".to_owned() };
     }
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, reason: "it is not a database".to_owned() },

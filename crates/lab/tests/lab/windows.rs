@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use wormcast_lab::{
-    ComparedPoint, Experiment, Findings, Onset, Outcome, Override, State, Stop, Store, compare_series, refine_sweep,
-    run_sweep, stored_sweep,
+    ComparedPoint, Experiment, Findings, Lengthened, Onset, Outcome, Override, PointRuns, State, Stop, Store,
+    compare_series, refine_sweep, replication_seed, run_sweep, stored_sweep,
 };
 
 /// A small mesh, which carries about half a message a node and microsecond.
@@ -32,6 +32,12 @@ fn swept(experiment: &Experiment, store: &mut Store) -> Findings {
     run_sweep(experiment, jobs(), store, false, &mut ()).unwrap()
 }
 
+/// Each length of window has replications of its own, which are told by their seeds.
+fn has_replications_from(first: u32, of_point: &PointRuns) -> bool {
+    let seeds = of_point.runs.iter().map(|run| run.seed);
+    seeds.eq((first..).map(|replication| replication_seed(0, replication)).take(of_point.runs.len()))
+}
+
 #[test]
 fn windows_grow_where_latencies_are_correlated_and_nowhere_else() {
     let experiment = experiment("[sweep]\ntraffic.arrivals.rate = [0.02, 0.47]");
@@ -44,6 +50,9 @@ fn windows_grow_where_latencies_are_correlated_and_nowhere_else() {
     assert_eq!((heavy.outcome, heavy.trend), (Outcome::Unsettled, true));
     assert!(heavy.needed.unwrap() > 1600 && heavy.latency.is_some(), "{heavy:?}");
     assert!(findings.runs[1].runs.iter().all(|run| run.messages.measured == 1600));
+    assert_eq!(findings.runs[0].lengthened, None);
+    assert_eq!(findings.runs[1].lengthened, Some(Lengthened { messages: 1600, doubled: 3 }));
+    assert!(has_replications_from(0, &findings.runs[0]) && has_replications_from(3 << 20, &findings.runs[1]));
     // What the store has says the same, and with `fresh` all of it is made again.
     assert_eq!(stored_sweep(&experiment, &store).unwrap().summaries, findings.summaries);
     let again = run_sweep(&experiment, jobs(), &mut store, true, &mut ()).unwrap();
@@ -53,6 +62,31 @@ fn windows_grow_where_latencies_are_correlated_and_nowhere_else() {
     let text = format!("{MESH}[sweep]\ntraffic.arrivals.rate = [0.47]\n");
     let fixed = swept(&Experiment::parse("mesh.toml", &text, &[fixed]).unwrap(), &mut store);
     assert_eq!((fixed.summaries[0].window, fixed.summaries[0].outcome), (200, Outcome::Unsettled));
+}
+
+#[test]
+fn replications_that_even_series_have_the_windows_and_numbers_of_their_point() {
+    let text = "[sweep]\nalgorithm = ['dual-path', 'column-path']\ntraffic.arrivals.rate = [0.42]";
+    let stop = Override::set("stop={ min_replications = 5, max_replications = 320, relative_half_width = 0.02 }");
+    let experiment = Experiment::parse("mesh.toml", &format!("{MESH}{text}\n"), &[stop.unwrap()]).unwrap();
+    let mut store = Store::in_memory().unwrap();
+    let alone = swept(&experiment, &mut store);
+    compare_series(&experiment, &[], None, None, jobs(), &mut store, &mut ()).unwrap();
+    let most = alone.runs.iter().map(|of_point| of_point.runs.len()).max().unwrap();
+    let mut evened = 0;
+    for (index, of_point) in alone.runs.iter().enumerate() {
+        let Some(Lengthened { messages, doubled }) = of_point.lengthened else { continue };
+        let window = Override::set(&format!("run.messages={messages}")).unwrap();
+        let lengthened = Experiment::parse("mesh.toml", &format!("{MESH}{text}\n"), &[window]).unwrap();
+        let stored = store.load(&lengthened.points().unwrap()[index].spec.config_hash()).unwrap();
+        assert!(stored.len() >= most && *stored.keys().next().unwrap() == doubled << 20, "{:?}", stored.keys());
+        for (replication, (&number, run)) in (0u32..).zip(&stored) {
+            assert_eq!((number, run.seed), ((doubled << 20) + replication, replication_seed(0, number)));
+            assert_eq!(run.messages.measured, messages);
+        }
+        evened += stored.len() - of_point.runs.len();
+    }
+    assert!(evened > 0, "one series has more replications than the other");
 }
 
 #[test]

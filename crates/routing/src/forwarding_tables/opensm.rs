@@ -193,7 +193,7 @@ impl Ends {
     }
 
     fn count_entry(&mut self) -> Result<(), String> {
-        let open = self.open.as_mut().ok_or_else(|| "an entry behind the end of its table".to_owned())?;
+        let open = self.open.as_mut().ok_or_else(|| "an entry after the end of its table".to_owned())?;
         open.entries += 1;
         Ok(())
     }

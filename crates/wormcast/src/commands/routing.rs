@@ -289,7 +289,7 @@ fn analyse_forwarding(
         let (file, count) = (input_name(file), without.len());
         let shown = without.iter().take(EXAMPLES).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = if count > EXAMPLES { format!(" and {} more", count - EXAMPLES) } else { String::new() };
-        Failure::warn(&format!("`{file}` has no entries of {shown}{more}: is it cut?"));
+        Failure::warn(&format!("`{file}` has no entries of {shown}{more}: is it truncated?"));
     }
     let report = analyse_tables(network, &tables);
     let mut dependencies = Dependencies::of_tables(network, &tables);

@@ -204,13 +204,12 @@ fn what_is_left_out_is_said() {
     assert_eq!(request("[1,2]"), Value::Null);
     assert_eq!(request("\"all\""), Value::Null);
     assert_eq!(request("[1,2,1,\"1,0\"]"), "destinations that are named again count once: 1,0");
-    assert_eq!(request("\"0;1\""), "0,0 is the source, and no destination");
+    assert_eq!(request("\"0;1\""), "0,0 is the source, not a destination");
     let plan = ["plan", "--topology", "mesh:4x4", "--algorithm", "separate", "--source", "0", "--destinations"];
     let warned = |destinations: &str| wormcast(&[&plan[..], &[destinations]].concat());
     warned("all").success();
     let both = warned("0;1;1");
-    let expected =
-        "warning: 0,0 is the source, and no destination; destinations that are named again count once: 1,0\n";
+    let expected = "warning: 0,0 is the source, not a destination; destinations that are named again count once: 1,0\n";
     assert_eq!((both.code, both.stderr.as_str()), (0, expected));
 }
 

@@ -21,6 +21,10 @@ fn send(signal: &str, child: &Child) {
     assert!(sent.success());
 }
 
+/// Far less than what is interrupted would take to its end, and enough for a busy machine.
+#[cfg(unix)]
+const SOON: Duration = Duration::from_secs(10);
+
 /// What a command leaves that gets a signal in the midst of its work, and how long it takes to end.
 #[cfg(unix)]
 fn interrupted(signal: &str, arguments: &[&str]) -> (Outcome, Duration) {
@@ -39,7 +43,7 @@ fn an_interrupted_topology_says_what_it_lacks() {
     const LARGE: &str = "tree:nodes=120000,seed=1";
     let (outcome, took) = interrupted("-INT", &["topology", LARGE, "--format", "json"]);
     assert_eq!(outcome.code, 130, "{outcome:?}");
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     let found: Value = serde_json::from_str(&outcome.stdout).expect("valid JSON");
     assert_eq!((&found["routers"], &found["links"]), (&120_000.into(), &119_999.into()));
     assert_eq!((&found["connected"], &found["diameter"]), (&Value::Null, &Value::Null));
@@ -60,7 +64,7 @@ fn an_interrupted_analysis_keeps_its_verdict() {
     let large = ["routing", "--topology", "random:nodes=30000,degree=4,seed=1", "--routing", "up-down"];
     let (outcome, took) = interrupted("-INT", &[&large[..], &["--format", "json"]].concat());
     assert_eq!(outcome.code, 130, "{outcome:?}");
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     let found: Value = serde_json::from_str(&outcome.stdout).expect("valid JSON");
     assert_eq!((&found["deadlock_free"], &found["connected"]), (&true.into(), &Value::Null));
     assert!(
@@ -91,7 +95,7 @@ fn an_interrupted_search_keeps_the_static_verdict() {
     let search = ["routing", "--topology", "mesh:4x4", "--algorithm", "dual-path", "--consumption-ports", "2"];
     let (outcome, took) = interrupted("-INT", &[&search[..], &["--reachable", "100000000"]].concat());
     assert_eq!(outcome.code, 130, "{outcome:?}");
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     assert!(outcome.stdout.contains("  deadlock-free     no\n"), "{outcome:?}");
     assert!(!outcome.stderr.contains("measuring link loads"), "{outcome:?}");
     assert!(outcome.stderr.ends_with("the answer lacks whether the deadlock can be reached\n"), "{outcome:?}");
@@ -104,7 +108,7 @@ fn an_interrupted_search_for_trees_keeps_the_best() {
     let trees = ["trees", "--topology", "torus:8x8", "--construction", "dstm-tarjan", "--best", "100000000"];
     let (outcome, took) = interrupted("-INT", &[&trees[..], &["--format", "json"]].concat());
     assert_eq!(outcome.code, 130, "{outcome:?}");
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     let found: Value = serde_json::from_str(&outcome.stdout).expect("valid JSON");
     assert_eq!(found["trees"].as_array().map(Vec::len), Some(2));
     assert!(outcome.stderr.starts_with("interrupted while "), "{outcome:?}");
@@ -120,7 +124,7 @@ fn an_interrupted_run_keeps_its_results() {
     let files = ["--format", "json", "--deliveries", deliveries.to_str().expect("UTF-8")];
     let (outcome, took) = interrupted("-INT", &[&["simulate"], &set[..], &files].concat());
     assert_eq!(outcome.code, 130, "{outcome:?}");
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     let found: Value = serde_json::from_str(&outcome.stdout).expect("valid JSON");
     let delivered = found["messages"]["delivered"].as_u64().expect("a number");
     assert!(delivered > 100 && delivered < 100_000_000, "{found}");
@@ -168,7 +172,7 @@ fn an_interrupted_batch_has_answered_what_it_was_asked() {
     let sent = Instant::now();
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(130));
-    assert!(sent.elapsed() < Duration::from_secs(5), "{:?}", sent.elapsed());
+    assert!(sent.elapsed() < SOON, "{:?}", sent.elapsed());
     let stderr = String::from_utf8(ended.stderr).unwrap();
     assert!(stderr.starts_with("interrupted while answering requests: 3 requests"), "{stderr}");
 }

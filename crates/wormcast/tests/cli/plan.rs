@@ -80,7 +80,7 @@ fn somebody_has_to_be_sent_to() {
     let message = wormcast(&on_mesh("column-path", "28", "")).bad_input();
     assert!(message.starts_with("error: `--destinations` is empty: expected nodes separated by `;`"), "{message}");
     let plan = wormcast(&[on_mesh("column-path", "28", "28;29"), vec!["--format", "json"]].concat());
-    assert_eq!((plan.code, plan.stderr.as_str()), (0, "warning: 4,3 is the source, and no destination\n"));
+    assert_eq!((plan.code, plan.stderr.as_str()), (0, "warning: 4,3 is the source, not a destination\n"));
     assert!(plan.stdout.contains("\"destinations\":[29]"), "{}", plan.stdout);
 }
 

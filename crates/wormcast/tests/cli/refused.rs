@@ -98,7 +98,7 @@ fn settings_without_effect_are_named() {
         "warning: --set plot.y=latency.mean: `plot` makes no difference to a single run\n"
     );
     assert!(said(&simulate, &["stop.confidence=0.9"]).contains("`stop` makes no difference to a single run"));
-    assert!(said(&["simulate", "trace.toml"], &[]).contains("the trace has 2 messages, and a run no more"));
+    assert!(said(&["simulate", "trace.toml"], &[]).contains("the trace has 2 messages, and a run cannot have more"));
     assert_eq!(said(&["simulate", "trace.toml"], &["run.messages=2"]), "");
     let selection = "`switching.selection` makes no difference here: ";
     assert!(said(&simulate, &["switching.selection=random"]).contains(selection));
@@ -135,8 +135,8 @@ fn impossible_claims_are_refused() {
         assert!(message.contains(expected), "{test}: {message}");
     }
     for (claim, expected) in [
-        ("[[claim]]\nid = ''\ntext = 'T'\n", "this is empty: expected such as \"dual-path-is-best\""),
-        ("[[claim]]\nid = 'c'\ntext = ' '\n", "this is empty: expected such as \"Dual-path is best\""),
+        ("[[claim]]\nid = ''\ntext = 'T'\n", "this is empty: expected a text such as \"dual-path-is-best\""),
+        ("[[claim]]\nid = 'c'\ntext = ' '\n", "this is empty: expected a text such as \"Dual-path is best\""),
         ("[claim]\nid = 'c'\n", "claims are a list of tables: write `[[claim]]` for each"),
     ] {
         let text = format!("{TWO}{claim}falls = {{ series = ['dual-path'] }}\n");
@@ -271,7 +271,7 @@ fn the_setting_to_blame_is_pointed_at() {
         (&["topology={random={nodes=\"ten\"}}"], "expected a whole number"),
         (&["traffic.trace=t.txt", "traffic.arrivals={rate=1}"], "a trace replaces random traffic"),
         (&["switching.consumption_ports=-3"], "expected a whole number, not negative"),
-        (&["traffic.length=2020-01-01"], "a date or time is the value of no setting"),
+        (&["traffic.length=2020-01-01"], "no setting takes a date or a time"),
     ] {
         refused(&folder, &simulate, set, expected);
     }

@@ -94,7 +94,7 @@ fn a_dump_that_was_cut_is_noticed() {
     let lines = whole.split_inclusive('\n').take(60).collect::<String>();
     let half = with(&lines);
     assert_eq!(half.code, 0);
-    assert_eq!(half.stderr, "warning: `x.lfts` has no entries of rack4, rack5, rack6: is it cut?\n");
+    assert_eq!(half.stderr, "warning: `x.lfts` has no entries of rack4, rack5, rack6: is it truncated?\n");
     let port = with(&whole.replacen("0x0001 003", "0x0001 009", 1)).bad_input();
     assert!(port.starts_with("error: x.lfts:2: `rack1` has no port 9: it has 8;"), "{port}");
 }

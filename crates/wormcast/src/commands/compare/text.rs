@@ -47,14 +47,14 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
     if points.iter().any(ComparedPoint::depends_on_windows) {
         writeln!(
             out,
-            "* the mean depends on the window (see what `wormcast sweep` says): what is certain is so of these windows"
+            "* this mean still depends on the length of the runs; what is certain holds for runs of this length"
         )?;
     }
     summary(comparison, out)?;
     if let Some(Decision { budget, spent, done, needed }) = comparison.decision {
         let outcome = match needed {
             _ if done && points.iter().any(|point| point.best.is_none() && !nobodys(point)) => {
-                "everything is decided that more of them can decide".to_owned()
+                "everything is decided, except between series that are equal in all pairs".to_owned()
             }
             _ if done => "everything is decided".to_owned(),
             Some(needed) => format!("about {needed} more would decide the rest, if differences stay what they are"),
