@@ -37,6 +37,7 @@ mod file;
 mod file_name;
 mod origin;
 mod output;
+mod percentile;
 mod plot;
 mod point;
 mod quantity;

@@ -5,7 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de::{self, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use wormcast_simulation::RunResult;
+use wormcast_simulation::{Quantiles, RunResult};
+
+use crate::percentile::of_runs;
 
 /// A measured quantity of a point, by the name that experiment files use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -163,9 +165,9 @@ impl Quantity {
         match self {
             Self::LatencyLast => run.latency.last.mean,
             Self::LatencyMean => run.latency.mean.mean,
-            Self::LatencyP50 => run.latency.percentiles.map(|percentiles| percentiles.p50),
-            Self::LatencyP95 => run.latency.percentiles.map(|percentiles| percentiles.p95),
-            Self::LatencyP99 => run.latency.percentiles.map(|percentiles| percentiles.p99),
+            Self::LatencyP50 | Self::LatencyP95 | Self::LatencyP99 => {
+                run.latency.quantiles.as_ref().zip(self.percentile()).map(|(quantiles, share)| quantiles.at(share))
+            }
             Self::LatencyUnicast => run.latency.unicast.as_ref()?.last.mean,
             Self::LatencyMulticast => run.latency.multicast.as_ref()?.last.mean,
             Self::OfferedLoad => Some(run.offered_load),
@@ -188,6 +190,30 @@ impl Quantity {
             Self::TreesDisjoint => trees.map(|trees| trees.disjoint),
             Self::TreesBinary => trees.map(|trees| trees.binary),
         }
+    }
+
+    /// The share that a percentile is at.
+    fn percentile(self) -> Option<f64> {
+        match self {
+            Self::LatencyP50 => Some(0.5),
+            Self::LatencyP95 => Some(0.95),
+            Self::LatencyP99 => Some(0.99),
+            _ => None,
+        }
+    }
+
+    /// Its values in replications of one point, `None` for those that have none: what [`Estimate::of`] makes the point's estimate of, with
+    /// this confidence.
+    ///
+    /// A percentile of all messages is not the mean of the percentiles of runs: [`of_runs`] has values whose mean and interval are those of
+    /// the percentile.
+    ///
+    /// [`Estimate::of`]: crate::Estimate::of
+    pub(crate) fn of_all(self, runs: &[RunResult], confidence: f64) -> Vec<Option<f64>> {
+        let Some(share) = self.percentile() else { return runs.iter().map(|run| self.of(run)).collect() };
+        let quantiles: Vec<&Quantiles> = runs.iter().filter_map(|run| run.latency.quantiles.as_ref()).collect();
+        let mut values = of_runs(&quantiles, share, confidence).into_iter();
+        runs.iter().map(|run| run.latency.quantiles.as_ref().and_then(|_| values.next())).collect()
     }
 
     /// Whether it is a time, in cycles, which a saturated point does not have.

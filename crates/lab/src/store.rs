@@ -24,7 +24,7 @@ use crate::point::PointSpec;
 
 /// The version of the simulation model. Stored results of another version are ignored; raise it with every change after which
 /// the same description and seed may give another result.
-pub const MODEL_VERSION: u32 = 6;
+pub const MODEL_VERSION: u32 = 7;
 
 /// The layout of the database.
 const SCHEMA_VERSION: u32 = 2;

@@ -54,7 +54,7 @@ pub struct LatencySummary {
     pub last: Estimate,
     /// The mean over destinations.
     pub mean: Option<Estimate>,
-    /// The median to the last destination; as all percentiles, the mean of those of the replications.
+    /// The median to the last destination; as all percentiles, that of the messages of all replications.
     pub p50: Option<Estimate>,
     /// The 95th percentile.
     pub p95: Option<Estimate>,
@@ -227,21 +227,26 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
     }
 }
 
+/// The estimate of a quantity that some of the runs have.
+fn estimate(runs: &[RunResult], quantity: Quantity, confidence: f64) -> Option<Estimate> {
+    let values: Vec<f64> = quantity.of_all(runs, confidence).into_iter().flatten().collect();
+    Estimate::of(&values, confidence)
+}
+
 fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
-    let values = |value: fn(&RunResult) -> Option<f64>| runs.iter().filter_map(value).collect::<Vec<f64>>();
-    let last = Estimate::of(&values(|run| run.latency.last.mean), confidence)?;
+    let estimate = |quantity| estimate(runs, quantity, confidence);
     let part = |value: fn(&Parts) -> f64| {
         let measured = runs.iter().filter(|run| run.latency.last.mean.is_some());
         mean(&measured.map(|run| value(&run.latency.parts)).collect::<Vec<f64>>()).unwrap_or_default()
     };
     Some(LatencySummary {
-        last,
-        mean: Estimate::of(&values(|run| run.latency.mean.mean), confidence),
-        p50: Estimate::of(&values(|run| Quantity::LatencyP50.of(run)), confidence),
-        p95: Estimate::of(&values(|run| Quantity::LatencyP95.of(run)), confidence),
-        p99: Estimate::of(&values(|run| Quantity::LatencyP99.of(run)), confidence),
-        unicast: Estimate::of(&values(|run| Quantity::LatencyUnicast.of(run)), confidence),
-        multicast: Estimate::of(&values(|run| Quantity::LatencyMulticast.of(run)), confidence),
+        last: estimate(Quantity::LatencyLast)?,
+        mean: estimate(Quantity::LatencyMean),
+        p50: estimate(Quantity::LatencyP50),
+        p95: estimate(Quantity::LatencyP95),
+        p99: estimate(Quantity::LatencyP99),
+        unicast: estimate(Quantity::LatencyUnicast),
+        multicast: estimate(Quantity::LatencyMulticast),
         parts: Parts {
             queueing: part(|parts| parts.queueing),
             startup: part(|parts| parts.startup),
@@ -252,9 +257,7 @@ fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
 }
 
 fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanCosts> {
-    let estimate = |quantity: Quantity| {
-        Estimate::of(&runs.iter().filter_map(|run| quantity.of(run)).collect::<Vec<f64>>(), confidence)
-    };
+    let estimate = |quantity| estimate(runs, quantity, confidence);
     Some(PlanCosts {
         steps: estimate(Quantity::PlanSteps)?,
         startups: estimate(Quantity::PlanStartups)?,
@@ -266,9 +269,7 @@ fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanCosts> {
 }
 
 fn trees_of(runs: &[RunResult], confidence: f64) -> Option<TreeSummary> {
-    let estimate = |quantity: Quantity| {
-        Estimate::of(&runs.iter().filter_map(|run| quantity.of(run)).collect::<Vec<f64>>(), confidence)
-    };
+    let estimate = |quantity| estimate(runs, quantity, confidence);
     Some(TreeSummary {
         side: estimate(Quantity::TreesSide)?,
         diameter: estimate(Quantity::TreesDiameter)?,

@@ -1,6 +1,6 @@
 //! Made-up results for tests.
 
-use wormcast_simulation::{Distribution, Latency, LinkUse, Messages, Percentiles, RunResult, Window};
+use wormcast_simulation::{Distribution, Latency, LinkUse, Messages, Quantiles, RunResult, Window};
 
 /// A run with this mean latency.
 pub(crate) fn run(latency: f64) -> RunResult {
@@ -12,7 +12,9 @@ pub(crate) fn run(latency: f64) -> RunResult {
         p99: Some(latency * 3.0),
         max: Some(latency * 4.0),
     };
-    let percentiles = Some(Percentiles { p50: latency, p95: latency * 2.0, p99: latency * 3.0 });
+    // Noise may make latencies negative.
+    let quantile = |share: f64, times: f64| (share, latency + times * latency.abs());
+    let quantiles = Some(Quantiles::new(vec![quantile(0.5, 0.0), quantile(0.95, 1.0), quantile(0.99, 2.0)]));
     let mean = Distribution { mean: Some(latency / 2.0), ..Distribution::default() };
     RunResult {
         seed: 0,
@@ -23,7 +25,7 @@ pub(crate) fn run(latency: f64) -> RunResult {
         deliveries: 1000,
         duplicates: 0,
         forwarded: 0,
-        latency: Latency { last, mean, percentiles, ..Latency::default() },
+        latency: Latency { last, mean, quantiles, ..Latency::default() },
         offered_load: 0.5,
         injected_load: 0.05,
         accepted_load: 0.05,

@@ -146,7 +146,14 @@ fn is_there(path: &str) -> Result<bool, TopologyError> {
     // Without permission to look, nobody knows; a name that no file can have is none.
     match Path::new(path).try_exists() {
         Ok(there) => Ok(there),
-        Err(error) if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::InvalidInput) => Ok(false),
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotADirectory | ErrorKind::InvalidInput | ErrorKind::InvalidFilename
+            ) =>
+        {
+            Ok(false)
+        }
         Err(error) => Err(TopologyError::Unreadable { path: path.to_owned(), reason: error.to_string() }),
     }
 }
@@ -286,5 +293,6 @@ mod tests {
         assert!(message("bmin:256x4").contains("routers; at most"));
         assert!(message("bmin:5000x2").contains("it has 25000000 nodes"));
         assert!(message("no/such/file").contains("there is no such file"));
+        assert!(message(&"x".repeat(5000)).contains("there is no such file"));
     }
 }

@@ -48,6 +48,7 @@ mod observer;
 mod pattern;
 mod planning;
 mod promises;
+mod quantiles;
 mod recorder;
 mod result;
 mod rng;
@@ -82,9 +83,10 @@ pub use engine::{Engine, EngineConfig, Progress};
 pub use flit::FlitEngine;
 pub use idle::IdleSetting;
 pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
+pub use quantiles::Quantiles;
 pub use result::{
-    BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, Percentiles,
-    PlanCosts, RunResult, TreeFigures, Window,
+    BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult,
+    TreeFigures, Window,
 };
 pub use run_end::{Awaited, Held, Resource, RunEnd, Wait, WormAtEnd};
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};

@@ -246,7 +246,7 @@ impl Recorder {
             multicast: of_multicasts,
             mean: mean.with(&unicast).distribution(cycle_ns),
             last: last.distribution(cycle_ns),
-            percentiles: last.percentiles(),
+            quantiles: last.quantiles(),
             parts,
             batches: self.batches.as_ref().map(Batches::means).unwrap_or_default(),
         };

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::quantiles::Quantiles;
+
 /// The outcome of one run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunResult {
@@ -163,9 +165,9 @@ pub struct Latency {
     pub last: Distribution,
     /// The mean over destinations: definition (b).
     pub mean: Distribution,
-    /// Percentiles of the latency to the last destination that can be averaged over runs.
+    /// Quantiles of the latency to the last destination that can be put together with those of other runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub percentiles: Option<Percentiles>,
+    pub quantiles: Option<Quantiles>,
     /// Means of the parts of the latency to the last destination.
     pub parts: Parts,
     /// The mean latency to the last destination in each of 20 successive batches of the measured window; empty where `trend` is `None`.
@@ -216,18 +218,6 @@ pub struct Distribution {
     pub p99: Option<f64>,
     /// The largest.
     pub max: Option<f64>,
-}
-
-/// Estimates of percentiles, in cycles, that can be averaged over runs, as nearest ranks cannot: at the rank p (n + 1/2) of n values in
-/// order, between the values at the whole ranks around it, equal values spread evenly over the cycle around them.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Percentiles {
-    /// The median.
-    pub p50: f64,
-    /// The 95th percentile.
-    pub p95: f64,
-    /// The 99th percentile.
-    pub p99: f64,
 }
 
 /// The parts of a latency, those of the worm that delivers last and of the worms that triggered it.

@@ -1,12 +1,9 @@
 //! Latencies of any number of messages in bounded memory: an exact mean, and percentiles.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::result::{Distribution, Percentiles};
-
-/// The shares of the values that percentiles are at.
-const SHARES: [f64; 3] = [0.5, 0.95, 0.99];
+use crate::quantiles::{PERCENTILES, Quantiles, SHARES};
+use crate::result::Distribution;
 
 /// Up to so many values are kept, and percentiles are exact; beyond it, they are counted in classes.
 const KEPT: usize = 1 << 20;
@@ -69,39 +66,43 @@ impl Sample {
     /// A summary of the values, percentiles by nearest rank.
     pub(crate) fn distribution(&mut self, cycle_ns: f64) -> Distribution {
         let Some(mean) = self.mean() else { return Distribution::default() };
-        let nearest = SHARES.map(|share| ((share * self.count as f64).ceil() as u64).clamp(1, self.count));
-        let [p50, p95, p99] = self.values.at(nearest).map(|tied| tied.value);
+        let nearest = |share: f64| ((share * self.count as f64).ceil() as u64).clamp(1, self.count);
+        let found = self.values.at(PERCENTILES.into_iter().map(nearest));
+        let mut found = found.into_iter().map(|tied| tied.value);
         Distribution {
             mean: Some(mean),
             mean_ns: Some(mean * cycle_ns),
-            p50: Some(p50),
-            p95: Some(p95),
-            p99: Some(p99),
+            p50: found.next(),
+            p95: found.next(),
+            p99: found.next(),
             max: Some(self.most),
         }
     }
 
-    /// Percentiles that can be averaged over samples; `None` without values.
+    /// Quantiles that can be put together with those of other samples, to a thousandth; `None` without values.
     ///
-    /// A nearest rank jumps from value to value and lies below the percentile in the tail of a small sample. So the rank is p (n + 1/2),
+    /// A nearest rank jumps from value to value and lies below the quantile in the tail of a small sample. So the rank is p (n + 1/2),
     /// at which the mean over samples of an exponential tail is right, between the values at the two whole ranks around it; and
     /// equal values, which are whole cycles, count as spread evenly over the cycle around them.
-    pub(crate) fn percentiles(&mut self) -> Option<Percentiles> {
+    pub(crate) fn quantiles(&mut self) -> Option<Quantiles> {
         let count = self.count;
         if count == 0 {
             return None;
         }
-        let ranks = SHARES.map(|share| (share * (count as f64 + 0.5)).clamp(1.0, count as f64));
-        let below = self.values.at(ranks.map(|rank| rank as u64));
-        let above = self.values.at(ranks.map(|rank| (rank as u64 + 1).min(count)));
-        let mut found = [0.0; SHARES.len()];
-        for (i, rank) in ranks.into_iter().enumerate() {
-            let low = below[i].spread(rank.floor());
-            let high = above[i].spread((rank.floor() + 1.0).min(count as f64));
-            found[i] = low + rank.fract() * (high - low);
+        let ranks = || SHARES.iter().map(|share| (share * (count as f64 + 0.5)).clamp(1.0, count as f64));
+        let below = self.values.at(ranks().map(|rank| rank as u64));
+        let above = self.values.at(ranks().map(|rank| (rank as u64 + 1).min(count)));
+        let mut pairs = Vec::with_capacity(SHARES.len());
+        let mut least = f64::NEG_INFINITY;
+        for (((&share, rank), below), above) in SHARES.iter().zip(ranks()).zip(below).zip(above) {
+            let low = below.spread(rank.floor());
+            let high = above.spread((rank.floor() + 1.0).min(count as f64));
+            let value = ((low + rank.fract() * (high - low)) * 1e3).round() / 1e3;
+            // Classes of large values are wider than the cycle over which equal values are spread.
+            least = value.max(least);
+            pairs.push((share, least));
         }
-        let [p50, p95, p99] = found;
-        Some(Percentiles { p50, p95, p99 })
+        Some(Quantiles::new(pairs))
     }
 }
 
@@ -154,27 +155,26 @@ impl Values {
     }
 
     /// The values at these ranks, from 1 on, which do not decrease.
-    fn at<const N: usize>(&mut self, ranks: [u64; N]) -> [Tied; N] {
+    fn at(&mut self, ranks: impl Iterator<Item = u64>) -> Vec<Tied> {
         if self.classes.is_empty() {
-            // Each is found among the values from the one before on: no need to sort all.
-            let mut from = 0;
-            return ranks.map(|rank| {
-                let place = rank as usize - 1;
-                let (_, &mut value, _) = self.kept[from..].select_nth_unstable_by(place - from, f64::total_cmp);
-                from = place;
-                let of =
-                    |order: Ordering| self.kept.iter().filter(|other| other.total_cmp(&value) == order).count() as u64;
-                Tied { value, below: of(Ordering::Less), equal: of(Ordering::Equal) }
-            });
+            self.kept.sort_unstable_by(f64::total_cmp);
+            let tied = |rank: u64| {
+                let value = self.kept[rank as usize - 1];
+                let below = self.kept.partition_point(|&other| other < value);
+                let equal = self.kept[below..].partition_point(|&other| other <= value);
+                Tied { value, below: below as u64, equal: equal as u64 }
+            };
+            return ranks.map(tied).collect();
         }
         let (mut class, mut below) = (0, 0);
-        ranks.map(|rank| {
+        let tied = |rank: u64| {
             while below + self.classes[class] < rank {
                 below += self.classes[class];
                 class += 1;
             }
             Tied { value: least_of(class), below, equal: self.classes[class] }
-        })
+        };
+        ranks.map(tied).collect()
     }
 }
 
@@ -275,19 +275,37 @@ mod tests {
         let mut sample = Sample::default();
         (0..300).for_each(|_| sample.add(50, 1));
         (0..200).for_each(|_| sample.add(100, 1));
-        let found = sample.percentiles().unwrap();
+        let found = sample.quantiles().unwrap();
         // Rank 250.25 of 300 in one cycle, and ranks 475.475 and 495.495, so the 175th and 195th of 200 and a bit.
-        assert!((found.p50 - (49.5 + 250.25 / 301.0)).abs() < 1e-9, "{found:?}");
-        assert!((found.p95 - (99.5 + 175.475 / 201.0)).abs() < 1e-9, "{found:?}");
-        assert!((found.p99 - (99.5 + 195.495 / 201.0)).abs() < 1e-9, "{found:?}");
+        for (share, exact) in
+            [(0.5, 49.5 + 250.25 / 301.0), (0.95, 99.5 + 175.475 / 201.0), (0.99, 99.5 + 195.495 / 201.0)]
+        {
+            assert!((found.at(share) - exact).abs() <= 5e-4, "{share}: {} is not {exact}", found.at(share));
+        }
+        assert!((found.share_below(75.0) - 0.6).abs() < 0.01, "three fifths are below");
         let mut one = Sample::default();
         one.add(7, 1);
-        assert_eq!(one.percentiles(), Some(Percentiles { p50: 7.0, p95: 7.0, p99: 7.0 }));
-        assert_eq!(Sample::default().percentiles(), None);
+        assert!(one.quantiles().unwrap().pairs().iter().all(|&(_, value)| value == 7.0));
+        assert_eq!(Sample::default().quantiles(), None);
     }
 
     #[test]
-    fn percentiles_of_small_samples_are_right_on_average() {
+    fn quantiles_of_many_values_are_those_of_few() {
+        // Values large enough for classes of several cycles.
+        let value = |i: u64| 30_000 + (i * 2_654_435_761) % 100_003;
+        let (mut kept, mut classed) = (Sample::default(), Sample::default());
+        (0..50_000).for_each(|i| kept.add(value(i), 1));
+        (0..2_000_000).for_each(|i| classed.add(value(i), 1));
+        assert!(!classed.values.classes.is_empty());
+        let (kept, classed) = (kept.quantiles().unwrap(), classed.quantiles().unwrap());
+        for (&(share, few), &(_, many)) in kept.pairs().iter().zip(classed.pairs()) {
+            // A class is at most eight cycles wide here, and 50,000 of 100,003 numbers are within a few of all.
+            assert!((few - many).abs() < 40.0, "{share}: {few} and {many}");
+        }
+    }
+
+    #[test]
+    fn quantiles_of_small_samples_are_right_on_average() {
         // Of an exponential distribution with the mean 10,000: 2000 samples of 500.
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         let exponential = Exp::new(1e-4).unwrap();
@@ -296,9 +314,9 @@ mod tests {
         for _ in 0..samples {
             let mut sample = Sample::default();
             (0..500).for_each(|_| sample.add(f64::round(exponential.sample(&mut random)) as u64, 1));
-            let found = sample.percentiles().unwrap();
-            for (sum, value) in averaged.iter_mut().zip([found.p50, found.p95, found.p99]) {
-                *sum += value / f64::from(samples);
+            let found = sample.quantiles().unwrap();
+            for (sum, share) in averaged.iter_mut().zip(PERCENTILES) {
+                *sum += found.at(share) / f64::from(samples);
             }
             nearest += sample.distribution(1.0).p99.unwrap() / f64::from(samples);
         }

@@ -291,9 +291,7 @@ impl Settings {
         for context in 0..court.contexts.len() {
             let at = |place| {
                 let of = |name: &String| {
-                    court
-                        .entry(context, name, place)
-                        .map_or(At::NoResult, |entry| self.outcome(entry, court.scale(entry.point)))
+                    court.entry(context, name, place).map_or(At::NoResult, |entry| self.outcome(entry, &court))
                 };
                 field.series.iter().map(of).collect()
             };
@@ -325,15 +323,14 @@ impl Settings {
         }
     }
 
-    /// What a series has at a point, in the unit that is `scale` times the runs'.
-    fn outcome(&self, entry: &Entry<'_>, scale: f64) -> At {
+    /// What a series has at a point.
+    fn outcome(&self, entry: &Entry<'_>, court: &Court<'_>) -> At {
         match entry.runs.outcome {
             Outcome::Saturated if self.quantity.is_latency() => At::Saturated,
             Outcome::Deadlocked => At::Deadlocked,
             Outcome::Incomplete => At::NoResult,
             _ => {
-                let values = entry.runs.runs.iter().map(|run| self.quantity.of(run).map(|value| value * scale));
-                let values: Vec<Option<f64>> = values.collect();
+                let values = court.measured(entry.point, entry.runs);
                 let settled = entry.runs.outcome != Outcome::Unsettled;
                 if values.iter().any(Option::is_some) { At::Values { values, settled } } else { At::NoResult }
             }

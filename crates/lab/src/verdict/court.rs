@@ -109,19 +109,28 @@ impl<'a> Court<'a> {
             Outcome::Deadlocked | Outcome::Incomplete => return Cell::Missing,
             _ => {}
         }
-        let scale = self.scale(point);
-        let value = |run| {
-            let value = self.quantity.of(run)?;
+        let values = self.measured(point, of_point).into_iter();
+        let values: Option<Vec<f64>> = match self.claim.over() {
+            None => values.collect(),
             // As a share of what it is compared with, both of the same replication.
-            let Some(over) = self.claim.over() else { return Some(value * scale) };
-            over.of(run).filter(|&over| over != 0.0).map(|over| value / over - 1.0)
+            Some(over) => {
+                let over = over.of_all(&of_point.runs, self.confidence).into_iter();
+                let over = over.map(|over| over.filter(|&over| over != 0.0));
+                values.zip(over).map(|(value, over)| Some(value? / over? - 1.0)).collect()
+            }
         };
-        let values: Option<Vec<f64>> = of_point.runs.iter().map(value).collect();
         values.filter(|values| !values.is_empty()).map_or(Cell::Missing, Cell::Values)
     }
 
+    /// What the replications of a point have, in the unit.
+    pub(crate) fn measured(&self, point: &Point, of_point: &PointRuns) -> Vec<Option<f64>> {
+        let scale = self.scale(point);
+        let values = self.quantity.of_all(&of_point.runs, self.confidence).into_iter();
+        values.map(|value| value.map(|value| value * scale)).collect()
+    }
+
     /// What a value in cycles is multiplied by to have the unit.
-    pub(crate) fn scale(&self, point: &Point) -> f64 {
+    fn scale(&self, point: &Point) -> f64 {
         match self.unit {
             Some(TimeUnit::Microseconds) => point.spec.timing.cycle_ns / 1000.0,
             _ => 1.0,

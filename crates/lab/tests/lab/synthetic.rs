@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use wormcast_lab::{Experiment, Point, replication_seed};
-use wormcast_simulation::{Deadlock, Distribution, Latency, LinkUse, Messages, Parts, Percentiles, RunResult, Window};
+use wormcast_simulation::{Deadlock, Distribution, Latency, LinkUse, Messages, Parts, Quantiles, RunResult, Window};
 
 /// Four algorithms at six rates; the slow ones saturate within the sweep.
 pub(crate) const SWEEP: &str = r#"
@@ -70,7 +70,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         latency: Latency {
             last,
             mean,
-            percentiles: Some(Percentiles { p50: latency * 0.9, p95: latency * 1.8, p99: latency * 2.4 }),
+            quantiles: Some(Quantiles::new(vec![(0.5, latency * 0.9), (0.95, latency * 1.8), (0.99, latency * 2.4)])),
             parts: Parts { queueing: latency - 1500.0, startup: 1000.0, network: 150.0, blocking: 350.0 },
             ..Latency::default()
         },
