@@ -535,6 +535,14 @@ impl Experiment {
             let problem = self.document.error(place, format!("`{given}` is not swept"));
             return Err(problem.expecting(given, names.iter().copied()));
         }
+        // JSON has no numbers without an end: what is not one is null.
+        let endless = |axis: &&Axis| axis.values.iter().any(|value| value.json.is_null());
+        if let Some(axis) = self.axes.iter().find(endless) {
+            let place = Document::place(tree, &format!("sweep.{}", axis.key));
+            let message =
+                format!("`{}` has a value that is not a finite number: expected numbers such as 0.05", axis.key);
+            return Err(self.document.error(place, message));
+        }
         let text =
             |axis: &&Axis| Some(&axis.key) == self.plot.x.as_ref() && !axis.values.iter().all(|v| v.json.is_number());
         match self.axes.iter().find(text) {

@@ -2,46 +2,75 @@
 
 use wormcast_simulation::Quantiles;
 
-use crate::statistics::{mean, sample_variance, t_quantile};
+use crate::statistics::{Estimate, mean, sample_variance, t_quantile};
 
 /// What runs store latencies to, in cycles.
 const STEP: f64 = 1e-3;
 
-/// A value for each run, whose mean and Student-t interval of this confidence are an estimate of the latency below which this share of the
-/// messages is. Runs count alike.
+/// A percentile of the messages of several runs.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Percentile {
+    /// The percentile with its interval, which is not known if there are too few runs.
+    pub(crate) estimate: Estimate,
+    /// A value for each run, with the percentile as their mean and an interval as wide as that of the estimate: differences of the values
+    /// of two series are paired as those of means are.
+    pub(crate) values: Vec<f64>,
+}
+
+/// The latency below which this share of the messages of all runs is, with an interval of this confidence; `None` without runs. Runs count
+/// alike.
 ///
 /// The mean over runs of their percentiles would not do: where latencies come in groups, a percentile that falls into a gap jumps from run
 /// to run. The share of messages below a latency does not, and its mean over runs has a Student-t interval. So the interval of the
 /// percentile is from the latency below which the share is on average as much less, to that below which it is as much more, as the
-/// shares below the percentile itself are uncertain by; and the estimate is its middle. Each run's value is as far from that as its share is
-/// from the mean share, scaled to the interval: differences of the values of two series are paired as those of means are.
-pub(crate) fn of_runs(runs: &[&Quantiles], share: f64, confidence: f64) -> Vec<f64> {
-    if runs.len() < 2 {
-        return runs.iter().map(|run| run.at(share)).collect();
-    }
+/// shares below the percentile itself are uncertain by. Each run's value is as far from the percentile as its share is from the mean
+/// share, scaled to the interval.
+pub(crate) fn percentile(runs: &[&Quantiles], share: f64, confidence: f64) -> Option<Percentile> {
     let below = |latency: f64| -> Vec<f64> { runs.iter().map(|run| run.share_below(latency)).collect() };
     let ends =
         |of: fn(&Quantiles) -> Option<&(f64, f64)>| runs.iter().filter_map(move |run| of(run)).map(|pair| pair.1);
-    let least = ends(|run| run.pairs().first()).fold(f64::INFINITY, f64::min);
+    let least = ends(|run| run.pairs().first()).min_by(f64::total_cmp)?;
     let most = ends(|run| run.pairs().last()).fold(least, f64::max);
+    let count = runs.len() as u32;
+    if let [run] = runs {
+        let mean = run.at(share);
+        let estimate = Estimate { mean, half_width: None, ends: None, count };
+        return Some(Percentile { estimate, values: vec![mean] });
+    }
     let steps = ((most - least) / STEP).ceil() as u64;
     // Below which so many are on average.
     let latency_at = |share: f64| {
         let reached = |step: u64| mean(&below(least + step as f64 * STEP)).is_some_and(|mean| mean >= share);
         least + first(steps, reached) as f64 * STEP
     };
-    let percentile = latency_at(share);
-    let shares = below(percentile);
-    let n = runs.len() as f64;
-    let deviation = sample_variance(&shares).unwrap_or_default().sqrt() / n.sqrt();
+    let at = latency_at(share);
+    let shares = below(at);
+    let deviation = sample_variance(&shares)?.sqrt() / f64::from(count).sqrt();
     // That of equal shares is 0 but for rounding.
     if deviation <= f64::EPSILON {
-        return vec![percentile; runs.len()];
+        let estimate = Estimate { mean: at, half_width: Some(0.0), ends: None, count };
+        return Some(Percentile { estimate, values: vec![at; runs.len()] });
     }
-    let half = t_quantile(runs.len() - 1, confidence) * deviation;
-    let (low, high) = (latency_at(share - half), latency_at(share + half));
-    let middle = mean(&shares).unwrap_or_default();
-    shares.iter().map(|of_run| f64::midpoint(low, high) + (middle - of_run) * (high - low) / (2.0 * half)).collect()
+    let uncertain = t_quantile(runs.len() - 1, confidence) * deviation;
+    // Of what lies beyond all messages, nobody knows.
+    let low = (share > uncertain).then(|| latency_at(share - uncertain).min(at));
+    let high = (share + uncertain < 1.0).then(|| latency_at(share + uncertain).max(at));
+    let middle = mean(&shares)?;
+    let scaled = |half: f64| shares.iter().map(|of_run| at + (middle - of_run) * half / uncertain).collect();
+    let (estimate, values) = match (low, high) {
+        (Some(low), Some(high)) => (Estimate::between(at, [low, high], count), scaled((high - low) / 2.0)),
+        (low, high) => {
+            let estimate = Estimate { mean: at, half_width: None, ends: None, count };
+            let side = low.map(|low| at - low).or(high.map(|high| high - at));
+            let own = || {
+                let own: Vec<f64> = runs.iter().map(|run| run.at(share)).collect();
+                let shift = at - mean(&own).unwrap_or(at);
+                own.into_iter().map(|value| value + shift).collect()
+            };
+            (estimate, side.map_or_else(own, scaled))
+        }
+    };
+    Some(Percentile { estimate, values })
 }
 
 /// The first number before `end` of which this holds, if it holds of all behind it; `end` if it holds of none.
@@ -65,7 +94,6 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
-    use crate::statistics::Estimate;
 
     /// The quantiles of some latencies, one for each.
     fn quantiles(mut latencies: Vec<f64>) -> Quantiles {
@@ -75,20 +103,32 @@ mod tests {
         Quantiles::new(ranks.map(|rank| (share(rank), latencies[rank - 1])).collect())
     }
 
+    fn found(runs: &[Quantiles], share: f64) -> Percentile {
+        percentile(&runs.iter().collect::<Vec<_>>(), share, 0.95).unwrap()
+    }
+
+    /// The estimate, whose values have an interval as wide.
+    #[track_caller]
     fn estimate(runs: &[Quantiles], share: f64) -> Estimate {
-        let values = of_runs(&runs.iter().collect::<Vec<_>>(), share, 0.95);
+        let Percentile { estimate, values } = found(runs, share);
         assert_eq!(values.len(), runs.len());
-        Estimate::of(&values, 0.95).unwrap()
+        let of_values = Estimate::of(&values, 0.95).unwrap();
+        assert!((of_values.mean - estimate.mean).abs() < 1e-6, "{estimate:?}");
+        if let Some([low, high]) = estimate.ends {
+            assert!((of_values.half_width.unwrap() - (high - low) / 2.0).abs() < 1e-6, "{estimate:?}");
+        }
+        estimate
     }
 
     #[test]
     fn one_run_has_its_own_and_equal_runs_have_no_interval() {
         let run = quantiles((1..=1000).map(f64::from).collect());
-        assert_eq!(of_runs(&[&run], 0.95, 0.95), [run.at(0.95)]);
+        assert_eq!(found(std::slice::from_ref(&run), 0.95).values, [run.at(0.95)]);
+        assert_eq!(estimate(std::slice::from_ref(&run), 0.95).interval(), None);
         let all = estimate(&vec![run.clone(); 5], 0.95);
         assert_eq!(all.half_width, Some(0.0));
         assert!((all.mean - run.at(0.95)).abs() <= STEP);
-        assert!(of_runs(&[], 0.5, 0.95).is_empty());
+        assert_eq!(percentile(&[], 0.5, 0.95), None);
     }
 
     #[test]
@@ -110,18 +150,35 @@ mod tests {
             let inside: Vec<f64> =
                 all.iter().filter(|(_, estimate)| far(estimate) <= half).map(|&(latency, _)| latency).collect();
             let (low, high) = (inside[0], inside[inside.len() - 1]);
-            assert!((found.mean - f64::midpoint(low, high)).abs() <= 3.0 * STEP, "{found:?}, {low} to {high}");
-            assert!((found.half_width.unwrap() - (high - low) / 2.0).abs() <= 3.0 * STEP, "{found:?}, {low} to {high}");
-            assert!(low < percentile.0 && percentile.0 < high);
+            let [least, most] = found.interval().unwrap();
+            assert!(
+                (least - low).abs() <= 3.0 * STEP && (most - high).abs() <= 3.0 * STEP,
+                "{found:?}, {low} to {high}"
+            );
+            assert!((found.mean - percentile.0).abs() <= 3.0 * STEP && low < found.mean && found.mean < high);
         }
     }
 
     #[test]
-    fn an_interval_ends_where_latencies_do() {
-        // Two runs are so uncertain that the share may be anything.
-        let runs = [vec![10.0, 20.0, 30.0], vec![12.0, 28.0, 40.0]].map(quantiles);
-        let found = estimate(&runs, 0.5);
-        assert!((found.mean - 25.0).abs() < 1e-9 && (found.half_width.unwrap() - 15.0).abs() < 1e-9, "{found:?}");
+    fn a_percentile_is_that_of_all_messages_however_few_runs_there_are() {
+        // Four runs, the share of whose messages is too uncertain for an interval of the 99th percentile.
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(9);
+        let latencies: Vec<Vec<f64>> = (0..4)
+            .map(|run| (0..100).map(|_| 50.0 - 10.0 * f64::from(1 + run) * random.random::<f64>().ln()).collect())
+            .collect();
+        let runs: Vec<Quantiles> = latencies.iter().cloned().map(quantiles).collect();
+        let mut all = latencies.concat();
+        all.sort_unstable_by(f64::total_cmp);
+        for (share, known) in [(0.5, true), (0.99, false)] {
+            let found = estimate(&runs, share);
+            let [before, after] = [0.97, 1.03].map(|near| all[((share * near * 400.0) as usize).min(399)]);
+            assert!(before <= found.mean && found.mean <= after, "{found:?}: {before} to {after}");
+            assert_eq!(found.interval().is_some(), known, "{found:?}");
+        }
+        // Nor have two runs much to say, and yet their median is between theirs.
+        let two = [vec![10.0, 20.0, 30.0], vec![12.0, 28.0, 40.0]].map(quantiles);
+        let found = estimate(&two, 0.5);
+        assert!(20.0 <= found.mean && found.mean < 28.0 && found.interval().is_none(), "{found:?}");
     }
 
     #[test]
@@ -135,7 +192,10 @@ mod tests {
             let mut latency = || if random.random_bool(0.51) { 100.0 } else { 200.0 } + 10.0 * random.random::<f64>();
             let runs: Vec<Quantiles> =
                 (0..replications).map(|_| quantiles((0..300).map(|_| latency()).collect())).collect();
-            let covers = |estimate: Estimate| (estimate.mean - truth).abs() <= estimate.half_width.unwrap();
+            let covers = |estimate: Estimate| {
+                let [low, high] = estimate.interval().unwrap();
+                low <= truth && truth <= high
+            };
             held += u32::from(covers(estimate(&runs, 0.5)));
             let medians: Vec<f64> = runs.iter().map(|run| run.at(0.5)).collect();
             held_by_means += u32::from(covers(Estimate::of(&medians, 0.95).unwrap()));
@@ -154,10 +214,10 @@ mod tests {
         let one: Vec<Quantiles> = common.iter().cloned().map(quantiles).collect();
         let other: Vec<Quantiles> =
             common.iter().map(|run| quantiles(run.iter().map(|latency| latency + 5.0).collect())).collect();
-        let values = |runs: &[Quantiles]| of_runs(&runs.iter().collect::<Vec<_>>(), 0.95, 0.95);
+        let values = |runs: &[Quantiles]| found(runs, 0.5).values;
         let difference = Estimate::of_differences(&values(&other), &values(&one), 0.95).unwrap();
         assert!((difference.mean - 5.0).abs() < 2.0 * STEP && difference.half_width.unwrap() < 0.1, "{difference:?}");
-        assert!(estimate(&one, 0.95).half_width.unwrap() > 20.0);
+        assert!(estimate(&one, 0.5).half_width.unwrap() > 20.0);
         // Each run of these is slower than the one before.
         assert!(values(&one).is_sorted(), "{:?}", values(&one));
     }

@@ -7,7 +7,8 @@ use serde::de::{self, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use wormcast_simulation::{Quantiles, RunResult};
 
-use crate::percentile::of_runs;
+use crate::percentile::{Percentile, percentile};
+use crate::statistics::Estimate;
 
 /// A measured quantity of a point, by the name that experiment files use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -202,18 +203,28 @@ impl Quantity {
         }
     }
 
-    /// Its values in replications of one point, `None` for those that have none: what [`Estimate::of`] makes the point's estimate of, with
-    /// this confidence.
-    ///
-    /// A percentile of all messages is not the mean of the percentiles of runs: [`of_runs`] has values whose mean and interval are those of
-    /// the percentile.
-    ///
-    /// [`Estimate::of`]: crate::Estimate::of
+    /// Its values in replications of one point, `None` for those that have none. A percentile of all messages is not the mean of the
+    /// percentiles of runs: of these, the values are those of [`Percentile`].
     pub(crate) fn of_all(self, runs: &[RunResult], confidence: f64) -> Vec<Option<f64>> {
-        let Some(share) = self.percentile() else { return runs.iter().map(|run| self.of(run)).collect() };
-        let quantiles: Vec<&Quantiles> = runs.iter().filter_map(|run| run.latency.quantiles.as_ref()).collect();
-        let mut values = of_runs(&quantiles, share, confidence).into_iter();
+        if self.percentile().is_none() {
+            return runs.iter().map(|run| self.of(run)).collect();
+        }
+        let mut values = self.percentile_of(runs, confidence).map_or_else(Vec::new, |found| found.values).into_iter();
         runs.iter().map(|run| run.latency.quantiles.as_ref().and_then(|_| values.next())).collect()
+    }
+
+    /// Its estimate from the replications of one point; `None` if none of them has a value.
+    pub(crate) fn estimate(self, runs: &[RunResult], confidence: f64) -> Option<Estimate> {
+        if self.percentile().is_some() {
+            return self.percentile_of(runs, confidence).map(|found| found.estimate);
+        }
+        let values: Vec<f64> = runs.iter().filter_map(|run| self.of(run)).collect();
+        Estimate::of(&values, confidence)
+    }
+
+    fn percentile_of(self, runs: &[RunResult], confidence: f64) -> Option<Percentile> {
+        let quantiles: Vec<&Quantiles> = runs.iter().filter_map(|run| run.latency.quantiles.as_ref()).collect();
+        percentile(&quantiles, self.percentile()?, confidence)
     }
 
     /// Whether it is a time, in cycles, which a saturated point does not have.

@@ -74,8 +74,11 @@ pub struct Refinement {
     pub spent: u64,
     /// Whether all intervals are as narrow as they were to be, 2% of their upper ends.
     pub done: bool,
-    /// The widest interval that is left, as a share of its upper end; `None` if there is none.
+    /// The widest interval that is left and has room for more values, as a share of its upper end; `None` if there is none.
     pub widest: Option<f64>,
+    /// The widest interval between two series that change places which is left although its values are close enough, as a share of its
+    /// upper end: at these it is not certain which is better, so that it takes more replications; `None` if there is none.
+    pub undecided: Option<f64>,
 }
 
 /// A sweep that was refined.
@@ -136,7 +139,11 @@ pub fn refine_sweep(
         }
         (current, points, runs) = (more, added, of_added);
     };
-    let refinement = Refinement { budget, spent: budget - left.0, done: wide.is_none(), widest: wide };
+    let width = |crossing: &Crossing| Gap { from: crossing.from, to: crossing.to }.width();
+    let undecided =
+        crossings.iter().map(width).filter(|&width| wide.is_none() && width > NARROW).max_by(f64::total_cmp);
+    let done = wide.is_none() && undecided.is_none();
+    let refinement = Refinement { budget, spent: budget - left.0, done, widest: wide, undecided };
     let findings = findings(&current, &points, runs);
     Ok(RefinedSweep { experiment: current, findings, onsets, crossings, refinement })
 }

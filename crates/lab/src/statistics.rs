@@ -3,13 +3,17 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// An estimated mean.
+/// An estimated mean, or percentile.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The mean of the values.
+    /// The mean of the values, or the percentile.
     pub mean: f64,
-    /// Half the width of its confidence interval; `None` for fewer than two values.
+    /// Half the width of its confidence interval, or its longer side if it has sides of its own; `None` if it is not known, as for
+    /// fewer than two values.
     pub half_width: Option<f64>,
+    /// The ends of the interval where the estimate is not in its middle: that of a percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<[f64; 2]>,
     /// How many values there are.
     pub count: u32,
 }
@@ -32,7 +36,28 @@ impl Estimate {
             // Without variance the interval is a point; the quantile of a certain interval is infinite.
             if variance == 0.0 { 0.0 } else { t_quantile(values.len() - 1, confidence) * (variance / n).sqrt() }
         });
-        Some(Self { mean, half_width, count: values.len() as u32 })
+        Some(Self { mean, half_width, ends: None, count: values.len() as u32 })
+    }
+
+    /// With an interval that has these ends.
+    pub(crate) fn between(mean: f64, [low, high]: [f64; 2], count: u32) -> Self {
+        Self { mean, half_width: Some((high - mean).max(mean - low)), ends: Some([low, high]), count }
+    }
+
+    /// The same in a unit of which so many are one of the other.
+    #[must_use]
+    pub fn scaled(&self, by: f64) -> Self {
+        Self {
+            mean: self.mean * by,
+            half_width: self.half_width.map(|half_width| half_width * by),
+            ends: self.ends.map(|ends| ends.map(|end| end * by)),
+            ..*self
+        }
+    }
+
+    /// The ends of the interval, if it is known.
+    pub fn interval(&self) -> Option<[f64; 2]> {
+        self.ends.or_else(|| self.half_width.map(|half_width| [self.mean - half_width, self.mean + half_width]))
     }
 
     /// The mean of `values[i] - reference[i]`, pairs of runs with the same random numbers; what only one of them has is left out.
@@ -41,9 +66,15 @@ impl Estimate {
         Self::of(&differences, confidence)
     }
 
-    /// The mean with as many decimals as its interval makes sense of, and the interval: `12.35 ± 0.23`.
+    /// The mean with as many decimals as its interval makes sense of, and the interval: `12.35 ± 0.23`, or `12.35 (12.20 to 12.58)`.
     pub fn text(&self) -> String {
-        with_interval(self.mean, self.half_width)
+        match self.ends {
+            Some([low, high]) if high - low > NOISE => {
+                let decimals = decimals_of((high - low) / 2.0);
+                format!("{:.decimals$} ({low:.decimals$} to {high:.decimals$})", self.mean)
+            }
+            _ => with_interval(self.mean, self.half_width),
+        }
     }
 
     /// The half width as a share of the mean; `None` without a half width or if the mean is 0.
@@ -55,10 +86,15 @@ impl Estimate {
 /// What differences of floating-point numbers may be instead of 0.
 const NOISE: f64 = 1e-12;
 
+/// The decimals that an interval of this half width makes sense of.
+fn decimals_of(half: f64) -> usize {
+    (1.0 - half.log10().floor()).clamp(0.0, 13.0) as usize
+}
+
 /// A number with as many decimals as its interval makes sense of; with four digits without an interval.
 pub(crate) fn with_interval(mean: f64, half_width: Option<f64>) -> String {
     let Some(half) = half_width.filter(|half| *half > NOISE) else { return number_text(mean, 4) };
-    let decimals = (1.0 - half.log10().floor()).clamp(0.0, 13.0) as usize;
+    let decimals = decimals_of(half);
     let text = format!("{mean:.decimals$} ± {half:.decimals$}");
     // A mean that is rounded to 0 has no sign.
     match text.strip_prefix('-') {
@@ -168,9 +204,19 @@ mod tests {
     }
 
     #[test]
+    fn intervals_with_sides_of_their_own_are_shown_by_their_ends() {
+        let skewed = Estimate::between(160.7, [154.2, 187.9], 10);
+        close(skewed.half_width.unwrap(), 27.2, 1e-9);
+        assert_eq!((skewed.text().as_str(), skewed.interval()), ("161 (154 to 188)", Some([154.2, 187.9])));
+        assert_eq!(skewed.scaled(0.01).text(), "1.61 (1.54 to 1.88)");
+        let symmetric = Estimate { mean: 5.0, half_width: Some(1.0), ends: None, count: 3 };
+        assert_eq!((symmetric.interval(), symmetric.scaled(2.0).half_width), (Some([4.0, 6.0]), Some(2.0)));
+    }
+
+    #[test]
     fn few_values_have_no_interval() {
         assert_eq!(Estimate::of(&[], 0.95), None);
-        assert_eq!(Estimate::of(&[3.0], 0.95), Some(Estimate { mean: 3.0, half_width: None, count: 1 }));
+        assert_eq!(Estimate::of(&[3.0], 0.95), Some(Estimate { mean: 3.0, half_width: None, ends: None, count: 1 }));
         assert_eq!(Estimate::of(&[3.0, 3.0], 0.95).unwrap().half_width, Some(0.0));
         assert_eq!(Estimate::of(&[0.0, 0.0], 0.95).unwrap().relative_half_width(), None);
     }

@@ -137,40 +137,39 @@ impl PointSummary {
         self.coordinates.iter().find(|coordinate| coordinate.key == key)
     }
 
-    /// A measured quantity and, if it is an estimate with an interval, its half width. Times are in cycles.
-    pub fn quantity(&self, quantity: Quantity) -> Option<(f64, Option<f64>)> {
+    /// A measured quantity. Times are in cycles.
+    pub fn quantity(&self, quantity: Quantity) -> Option<Estimate> {
         let latency = self.latency.as_ref();
         let load = self.load.as_ref();
         let plan = self.plan.as_ref();
         let trees = self.trees.as_ref();
-        let interval = |estimate: Estimate| (estimate.mean, estimate.half_width);
         match quantity {
-            Quantity::LatencyLast => latency.map(|l| interval(l.last)),
-            Quantity::LatencyMean => latency.and_then(|l| l.mean).map(interval),
-            Quantity::LatencyP50 => latency.and_then(|l| l.p50).map(interval),
-            Quantity::LatencyP95 => latency.and_then(|l| l.p95).map(interval),
-            Quantity::LatencyP99 => latency.and_then(|l| l.p99).map(interval),
-            Quantity::LatencyUnicast => latency.and_then(|l| l.unicast).map(interval),
-            Quantity::LatencyMulticast => latency.and_then(|l| l.multicast).map(interval),
-            Quantity::OfferedLoad => load.map(|l| interval(l.offered)),
-            Quantity::AcceptedLoad => load.map(|l| interval(l.accepted)),
-            Quantity::DeliveredLoad => load.map(|l| interval(l.delivered)),
-            Quantity::LinkUtilisation => load.map(|l| interval(l.link_busy)),
-            Quantity::BufferOccupancy => load.and_then(|l| l.buffers).map(interval),
-            Quantity::PlanSteps => plan.map(|p| interval(p.steps)),
-            Quantity::PlanStartups => plan.map(|p| interval(p.startups)),
-            Quantity::PlanMeanStartups => plan.map(|p| interval(p.mean_startups)),
-            Quantity::PlanChannels => plan.map(|p| interval(p.channels)),
-            Quantity::PlanContention => plan.map(|p| interval(p.contention)),
-            Quantity::PlanProhibited => plan.and_then(|p| p.prohibited).map(interval),
-            Quantity::TreesSide => trees.map(|t| interval(t.side)),
-            Quantity::TreesDiameter => trees.map(|t| interval(t.diameter)),
-            Quantity::TreesLeastDiameter => trees.map(|t| interval(t.least_diameter)),
-            Quantity::TreesLargestDiameter => trees.map(|t| interval(t.largest_diameter)),
-            Quantity::TreesAverageDistance => trees.map(|t| interval(t.average_distance)),
-            Quantity::TreesUnused => trees.map(|t| interval(t.unused)),
-            Quantity::TreesDisjoint => trees.map(|t| interval(t.disjoint)),
-            Quantity::TreesBinary => trees.map(|t| interval(t.binary)),
+            Quantity::LatencyLast => latency.map(|l| l.last),
+            Quantity::LatencyMean => latency.and_then(|l| l.mean),
+            Quantity::LatencyP50 => latency.and_then(|l| l.p50),
+            Quantity::LatencyP95 => latency.and_then(|l| l.p95),
+            Quantity::LatencyP99 => latency.and_then(|l| l.p99),
+            Quantity::LatencyUnicast => latency.and_then(|l| l.unicast),
+            Quantity::LatencyMulticast => latency.and_then(|l| l.multicast),
+            Quantity::OfferedLoad => load.map(|l| l.offered),
+            Quantity::AcceptedLoad => load.map(|l| l.accepted),
+            Quantity::DeliveredLoad => load.map(|l| l.delivered),
+            Quantity::LinkUtilisation => load.map(|l| l.link_busy),
+            Quantity::BufferOccupancy => load.and_then(|l| l.buffers),
+            Quantity::PlanSteps => plan.map(|p| p.steps),
+            Quantity::PlanStartups => plan.map(|p| p.startups),
+            Quantity::PlanMeanStartups => plan.map(|p| p.mean_startups),
+            Quantity::PlanChannels => plan.map(|p| p.channels),
+            Quantity::PlanContention => plan.map(|p| p.contention),
+            Quantity::PlanProhibited => plan.and_then(|p| p.prohibited),
+            Quantity::TreesSide => trees.map(|t| t.side),
+            Quantity::TreesDiameter => trees.map(|t| t.diameter),
+            Quantity::TreesLeastDiameter => trees.map(|t| t.least_diameter),
+            Quantity::TreesLargestDiameter => trees.map(|t| t.largest_diameter),
+            Quantity::TreesAverageDistance => trees.map(|t| t.average_distance),
+            Quantity::TreesUnused => trees.map(|t| t.unused),
+            Quantity::TreesDisjoint => trees.map(|t| t.disjoint),
+            Quantity::TreesBinary => trees.map(|t| t.binary),
         }
     }
 }
@@ -227,14 +226,8 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
     }
 }
 
-/// The estimate of a quantity that some of the runs have.
-fn estimate(runs: &[RunResult], quantity: Quantity, confidence: f64) -> Option<Estimate> {
-    let values: Vec<f64> = quantity.of_all(runs, confidence).into_iter().flatten().collect();
-    Estimate::of(&values, confidence)
-}
-
 fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
-    let estimate = |quantity| estimate(runs, quantity, confidence);
+    let estimate = |quantity: Quantity| quantity.estimate(runs, confidence);
     let part = |value: fn(&Parts) -> f64| {
         let measured = runs.iter().filter(|run| run.latency.last.mean.is_some());
         mean(&measured.map(|run| value(&run.latency.parts)).collect::<Vec<f64>>()).unwrap_or_default()
@@ -257,7 +250,7 @@ fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
 }
 
 fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanCosts> {
-    let estimate = |quantity| estimate(runs, quantity, confidence);
+    let estimate = |quantity: Quantity| quantity.estimate(runs, confidence);
     Some(PlanCosts {
         steps: estimate(Quantity::PlanSteps)?,
         startups: estimate(Quantity::PlanStartups)?,
@@ -269,7 +262,7 @@ fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanCosts> {
 }
 
 fn trees_of(runs: &[RunResult], confidence: f64) -> Option<TreeSummary> {
-    let estimate = |quantity| estimate(runs, quantity, confidence);
+    let estimate = |quantity: Quantity| quantity.estimate(runs, confidence);
     Some(TreeSummary {
         side: estimate(Quantity::TreesSide)?,
         diameter: estimate(Quantity::TreesDiameter)?,

@@ -39,7 +39,15 @@ pub struct Lengthened {
 /// The first replication of those whose windows were doubled so often. Each length has replications of its own, so that the runs which are
 /// averaged share no random numbers with those by which their length was chosen.
 fn first_replication(doubled: u32) -> u32 {
-    doubled << 20
+    doubled << PER_LENGTH
+}
+
+/// Replications that there can be of each length, as a power of two.
+const PER_LENGTH: u32 = 20;
+
+/// How often the windows of a replication with this number in the store were doubled, and its number among those of that length.
+pub(crate) fn replication_of(number: u32) -> (u32, u32) {
+    (number >> PER_LENGTH, number & ((1 << PER_LENGTH) - 1))
 }
 
 impl PointRuns {

@@ -13,7 +13,7 @@ use crate::sweep::PointRuns;
 type Column = (&'static str, fn(&PointSummary) -> String);
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [Column; 58] = [
+const COLUMNS: [Column; 61] = [
     ("outcome", |s| s.outcome.name().to_owned()),
     ("replications", |s| s.replications.to_string()),
     ("window_messages", |s| if s.window > 0 { s.window.to_string() } else { String::new() }),
@@ -25,11 +25,14 @@ const COLUMNS: [Column; 58] = [
     ("latency_mean_cycles", |s| number(mean(s).map(|mean| mean.mean))),
     ("latency_mean_half_width_cycles", |s| number(mean(s).and_then(|mean| mean.half_width))),
     ("latency_p50_cycles", |s| number(of_latency(s, |latency| latency.p50).map(|p50| p50.mean))),
-    ("latency_p50_half_width_cycles", |s| number(of_latency(s, |latency| latency.p50).and_then(|p50| p50.half_width))),
+    ("latency_p50_low_cycles", |s| number(end(s, |latency| latency.p50, 0))),
+    ("latency_p50_high_cycles", |s| number(end(s, |latency| latency.p50, 1))),
     ("latency_p95_cycles", |s| number(of_latency(s, |latency| latency.p95).map(|p95| p95.mean))),
-    ("latency_p95_half_width_cycles", |s| number(of_latency(s, |latency| latency.p95).and_then(|p95| p95.half_width))),
+    ("latency_p95_low_cycles", |s| number(end(s, |latency| latency.p95, 0))),
+    ("latency_p95_high_cycles", |s| number(end(s, |latency| latency.p95, 1))),
     ("latency_p99_cycles", |s| number(of_latency(s, |latency| latency.p99).map(|p99| p99.mean))),
-    ("latency_p99_half_width_cycles", |s| number(of_latency(s, |latency| latency.p99).and_then(|p99| p99.half_width))),
+    ("latency_p99_low_cycles", |s| number(end(s, |latency| latency.p99, 0))),
+    ("latency_p99_high_cycles", |s| number(end(s, |latency| latency.p99, 1))),
     ("latency_unicast_cycles", |s| number(unicast(s).map(|latency| latency.mean))),
     ("latency_unicast_half_width_cycles", |s| number(unicast(s).and_then(|latency| latency.half_width))),
     ("latency_multicast_cycles", |s| number(multicast(s).map(|latency| latency.mean))),
@@ -85,6 +88,11 @@ fn number(value: Option<f64>) -> String {
 
 fn of_latency(summary: &PointSummary, part: fn(&LatencySummary) -> Option<Estimate>) -> Option<Estimate> {
     summary.latency.as_ref().and_then(part)
+}
+
+/// The lower (0) or the upper (1) end of an interval.
+fn end(summary: &PointSummary, part: fn(&LatencySummary) -> Option<Estimate>, which: usize) -> Option<f64> {
+    Some(of_latency(summary, part)?.interval()?[which])
 }
 
 fn last(summary: &PointSummary) -> Option<Estimate> {

@@ -11,7 +11,7 @@
 
 use std::num::NonZeroUsize;
 
-use wormcast_lab::{Experiment, Findings, Outcome, PointSummary, Quantity, Store, run_sweep};
+use wormcast_lab::{Estimate, Experiment, Findings, Outcome, PointSummary, Quantity, Store, run_sweep};
 
 /// Sweeps a case, unless the environment says otherwise.
 const SWEEPS: u32 = 1000;
@@ -65,8 +65,8 @@ fn findings(text: &str) -> Findings {
     run_sweep(&experiment, jobs, &mut store, false, &mut ()).unwrap()
 }
 
-/// What is estimated: its name, and the estimate of a point with half its interval.
-type Estimated = (&'static str, fn(&PointSummary) -> Option<(f64, Option<f64>)>);
+/// What is estimated: its name, and the estimate of a point.
+type Estimated = (&'static str, fn(&PointSummary) -> Option<Estimate>);
 
 const ESTIMATED: [Estimated; 7] = [
     ("latency.last", |point| point.quantity(Quantity::LatencyLast)),
@@ -75,7 +75,7 @@ const ESTIMATED: [Estimated; 7] = [
     ("latency.p95", |point| point.quantity(Quantity::LatencyP95)),
     ("latency.p99", |point| point.quantity(Quantity::LatencyP99)),
     ("delivered load", |point| point.quantity(Quantity::DeliveredLoad)),
-    ("paired difference", |point| point.difference.map(|difference| (difference.mean, difference.half_width))),
+    ("paired difference", |point| point.difference),
 ];
 
 /// Measures the coverage of all intervals of a case, and prints it as rows of a table.
@@ -97,13 +97,13 @@ fn measure(&Case { network, settings, seed, rates }: &Case) {
             let true_of = |point: &PointSummary| {
                 let algorithm = point.coordinate("algorithm").unwrap();
                 let same = truth.summaries.iter().find(|other| other.coordinate("algorithm") == Some(algorithm));
-                estimate(same.unwrap()).map(|(mean, _)| mean)
+                estimate(same.unwrap()).map(|estimate| estimate.mean)
             };
             let held: Vec<bool> = usable
                 .iter()
                 .filter_map(|point| {
-                    let (mean, half_width) = estimate(point)?;
-                    Some((mean - true_of(point)?).abs() <= half_width?)
+                    let ([low, high], truth) = (estimate(point)?.interval()?, true_of(point)?);
+                    Some(low <= truth && truth <= high)
                 })
                 .collect();
             let coverage = held.iter().filter(|&&held| held).count() as f64 / held.len() as f64;

@@ -132,7 +132,7 @@ fn require_connected(algorithm: &'static str, network: &Network) -> Result<(), U
     }
     match routers.find(|router| !reached[router.index()]) {
         None => Ok(()),
-        Some(apart) => Err(Unsupported::new(algorithm, "a connected network", network)
+        Some(apart) => Err(Unsupported::disconnected(algorithm, network)
             .with_hint(&format!("no way leads from router {start} to router {apart}"))),
     }
 }

@@ -111,6 +111,11 @@ impl Unsupported {
         }
     }
 
+    /// The error for `name`, which needs a connected network.
+    pub fn disconnected(name: &str, network: &Network) -> Self {
+        Self { is: "not".to_owned(), ..Self::new(name, "a connected network", network) }
+    }
+
     /// Adds a way out.
     #[must_use]
     pub fn with_hint(mut self, hint: &str) -> Self {

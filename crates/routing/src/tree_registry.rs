@@ -62,6 +62,9 @@ pub fn tree_construction_by_name(
 /// # Errors
 /// As [`tree_construction_by_name`].
 pub fn build_trees(name: &str, network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
+    if network.is_one_way() && TREE_CONSTRUCTIONS.contains(&name) {
+        return Err(Unsupported::new(name, "links with channels both ways", network).into());
+    }
     let first = options.first.unwrap_or_default();
     match name {
         "dstm-1" => {

@@ -332,7 +332,11 @@ impl Settings {
             _ => {
                 let values = court.measured(entry.point, entry.runs);
                 let settled = entry.runs.outcome != Outcome::Unsettled;
-                if values.iter().any(Option::is_some) { At::Values { values, settled } } else { At::NoResult }
+                if values.iter().all(Option::is_none) {
+                    return At::NoResult;
+                }
+                let estimate = court.estimate(entry.point, entry.runs).filter(|estimate| estimate.ends.is_some());
+                At::Values { values, settled, estimate }
             }
         }
     }

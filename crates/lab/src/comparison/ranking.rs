@@ -11,6 +11,8 @@ pub(crate) enum Outcome {
     Values {
         values: Vec<Option<f64>>,
         settled: bool,
+        /// The estimate that they belong to, where it is not that of their mean.
+        estimate: Option<Estimate>,
     },
     Saturated,
     Deadlocked,
@@ -20,6 +22,13 @@ pub(crate) enum Outcome {
 impl Outcome {
     fn values(&self) -> Option<Vec<f64>> {
         if let Self::Values { values, .. } = self { Some(values.iter().copied().flatten().collect()) } else { None }
+    }
+
+    fn estimate(&self, confidence: f64) -> Option<Estimate> {
+        match self {
+            Self::Values { estimate: Some(estimate), .. } => Some(*estimate),
+            _ => Estimate::of(&self.values()?, confidence),
+        }
     }
 
     fn state(&self) -> State {
@@ -122,7 +131,7 @@ impl Arena {
             Standing {
                 series: name(series),
                 state: outcome.state(),
-                value: outcome.values().and_then(|values| Estimate::of(&values, confidence)),
+                value: outcome.estimate(confidence),
                 difference: other.and_then(|reference| self.difference(series, reference)),
                 relation: other.and_then(|reference| self.relation(series, reference)),
             }

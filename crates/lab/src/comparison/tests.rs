@@ -11,7 +11,7 @@ use crate::statistics::{sample_variance, t_quantile};
 use crate::synthetic::run;
 
 fn values(values: &[f64]) -> At {
-    At::Values { values: values.iter().copied().map(Some).collect(), settled: true }
+    At::Values { values: values.iter().copied().map(Some).collect(), settled: true, estimate: None }
 }
 
 /// Values around a mean, with the same noise in all series and some of their own.
@@ -77,7 +77,7 @@ fn saturation_deadlock_and_no_result_are_told_apart() {
     let unknown = point(vec![around(100.0, 1), At::NoResult, around(120.0, 2)], None, false);
     assert_eq!((unknown.best.as_ref(), &unknown.contenders[..]), (None, &["s0".to_owned()][..]));
     // Only replications that both have make pairs.
-    let gaps = At::Values { values: vec![Some(1.0), None, Some(1.5), Some(1.2)], settled: true };
+    let gaps = At::Values { values: vec![Some(1.0), None, Some(1.5), Some(1.2)], settled: true, estimate: None };
     let pair = point(vec![gaps, values(&[2.0, 3.0, 2.6])], Some(1), false);
     assert_eq!(pair.standings[0].difference.unwrap().count, 2);
     assert!((pair.standings[0].difference.unwrap().mean + 1.05).abs() < 1e-12);

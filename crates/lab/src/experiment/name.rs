@@ -58,6 +58,12 @@ impl Experiment {
         named
     }
 
+    /// The same with another name, and the title that it has.
+    #[must_use]
+    pub fn called(self, name: &str) -> Self {
+        Self { name: Some(name.to_owned()), ..self }
+    }
+
     /// The title of the file, unless overrides change what it may speak of: they are then the title, with the name.
     pub(super) fn true_title(&self) -> String {
         let changed = changed(&self.document);

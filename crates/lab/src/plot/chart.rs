@@ -48,8 +48,8 @@ pub(crate) struct Mark {
 /// How high a mark is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Height {
-    /// A value, and half the width of its interval.
-    Value(f64, Option<f64>),
+    /// A value, and the ends of its interval.
+    Value(f64, Option<[f64; 2]>),
     /// Beyond the plot: latency without bound.
     Saturated,
     /// Nothing arrives any more.
@@ -77,8 +77,9 @@ pub(crate) enum Best {
 }
 
 impl Mark {
-    pub(crate) fn value(&self) -> Option<(f64, Option<f64>)> {
-        if let Height::Value(y, half_width) = self.y { Some((y, half_width)) } else { None }
+    /// Its height, and the ends of its interval.
+    pub(crate) fn value(&self) -> Option<(f64, Option<[f64; 2]>)> {
+        if let Height::Value(y, interval) = self.y { Some((y, interval)) } else { None }
     }
 }
 

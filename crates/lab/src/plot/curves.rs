@@ -125,15 +125,16 @@ fn mark(figure: &Figure, summary: &PointSummary) -> Option<Mark> {
     let saturated = summary.saturated();
     let x = match summary.coordinate(&figure.x) {
         Some(coordinate) => coordinate.value.as_f64()?,
-        None => summary.quantity(Quantity::named(&figure.x)?)?.0,
+        None => summary.quantity(Quantity::named(&figure.x)?)?.mean,
     };
     let y = match summary.quantity(figure.y) {
-        Some((value, half_width)) => {
+        Some(estimate) => {
             let unit = match figure.unit {
                 TimeUnit::Microseconds if figure.y.is_latency() => summary.cycle_ns / 1000.0,
                 _ => 1.0,
             };
-            Height::Value(value * unit, half_width.map(|half_width| half_width * unit))
+            let estimate = estimate.scaled(unit);
+            Height::Value(estimate.mean, estimate.interval())
         }
         None if saturated => Height::Saturated,
         None if summary.outcome == Outcome::Deadlocked => Height::Deadlocked,

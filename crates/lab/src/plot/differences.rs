@@ -78,7 +78,7 @@ pub(crate) fn chart(compared: &Compared) -> Result<Chart, PlotError> {
     if comparison.points.iter().any(ComparedPoint::depends_on_windows) {
         chart.notes.push("some means depend on the window".to_owned());
     }
-    chart.notes.push("band: who is certainly the best; on grey: who may be".to_owned());
+    chart.notes.push("band: who is certainly the best; on grey: who may be, if anyone".to_owned());
     match places[..] {
         [only] if chart.curves.len() > 1 => {
             let along = comparison
@@ -102,7 +102,7 @@ fn height(point: &ComparedPoint, standing: &Standing) -> Option<(Height, bool)> 
         }
         State::Measured | State::Unsettled => {
             let difference = standing.difference?;
-            Some((Height::Value(difference.mean, difference.half_width), standing.relation.is_none()))
+            Some((Height::Value(difference.mean, difference.interval()), standing.relation.is_none()))
         }
     }
 }

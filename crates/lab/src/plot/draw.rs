@@ -230,8 +230,8 @@ fn draw_curve<DB: DrawingBackend>(
     let look = look(index);
     let place = |mark: &Mark| mark.value().map(|(y, _)| (frame.left_of(mark.x), frame.top_of(y)));
     for mark in &curve.marks {
-        if let Some((y, Some(half_width))) = mark.value() {
-            interval(canvas, frame, mark.x, (y - half_width, y + half_width), look.colour)?;
+        if let Some((_, Some([low, high]))) = mark.value() {
+            interval(canvas, frame, mark.x, (low, high), look.colour)?;
         }
     }
     // No line leads across a mark without a height.

@@ -29,12 +29,13 @@ impl Scale {
 
     /// A vertical axis around heights and their intervals; from 0 if they come near it. Where heights below 0 mean nothing, intervals
     /// do not take the axis there.
-    pub(crate) fn heights(heights: &[(f64, Option<f64>)], log: bool, signed: bool) -> Self {
+    pub(crate) fn heights(heights: &[(f64, Option<[f64; 2]>)], log: bool, signed: bool) -> Self {
         let values: Vec<f64> = heights.iter().map(|&(height, _)| height).collect();
         let Some((least, most)) = ends(&values) else { return Self::linear(0.0, 1.0) };
-        let bottoms = heights.iter().map(|&(height, half)| height - half.unwrap_or(0.0));
+        let bottoms = heights.iter().map(|&(height, interval)| interval.map_or(height, |[low, _]| low));
         let low = bottoms.filter(|&low| !log || low > least / 10.0).fold(least, f64::min);
-        let high = heights.iter().map(|&(height, half)| height + half.unwrap_or(0.0)).fold(most, f64::max);
+        let high =
+            heights.iter().map(|&(height, interval)| interval.map_or(height, |[_, high]| high)).fold(most, f64::max);
         if log && least > 0.0 {
             let room = if most > least { (most / least).powf(0.06).max(1.005) } else { 2.0 };
             let (from, to) = ((least / room).min(low / room.sqrt()), (most * room).max(high * room.sqrt()));
@@ -190,7 +191,8 @@ mod tests {
     fn no_half_of_an_axis_is_empty() {
         for least in [0.0, 0.1, 3.0, 5.0, 8.0, 9.9] {
             for log in [false, true] {
-                let heights = Scale::heights(&[(least, Some(0.1)), (10.0, Some(0.3))], log, false);
+                let heights =
+                    Scale::heights(&[(least, Some([least - 0.1, least + 0.1])), (10.0, Some([9.7, 10.3]))], log, false);
                 let along = Scale::along(&[least, 10.0], log);
                 for (scale, low, high) in [(heights, least - 0.1, 10.3), (along, least, 10.0)] {
                     let (from, to) = (scale.share(low.max(0.0)), scale.share(high));
@@ -200,10 +202,10 @@ mod tests {
             }
         }
         // Where nothing is below 0, intervals do not take the axis there; where it means something, they are seen.
-        let near = [(1.0, Some(2.0)), (10.0, None)];
+        let near = [(1.0, Some([-1.0, 3.0])), (10.0, None)];
         assert!(Scale::heights(&near, false, false).share(0.0).abs() < 1e-12);
         assert!(Scale::heights(&near, false, true).share(-1.0) > 0.0);
-        let negative = Scale::heights(&[(-5.0, Some(1.0)), (0.0, None)], false, true);
+        let negative = Scale::heights(&[(-5.0, Some([-6.0, -4.0])), (0.0, None)], false, true);
         assert!(negative.share(-6.0) >= 0.0 && negative.share(0.0) > 0.85, "{negative:?}");
     }
 }

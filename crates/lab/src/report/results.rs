@@ -6,7 +6,6 @@ use crate::experiment::Experiment;
 use crate::figure::Figure;
 use crate::file::TimeUnit;
 use crate::quantity::Quantity;
-use crate::statistics::with_interval;
 use crate::stopping::Outcome;
 use crate::summary::PointSummary;
 use crate::verdict::position;
@@ -59,9 +58,9 @@ fn value(experiment: &Experiment, quantity: Quantity, summary: &PointSummary) ->
         _ => 1.0,
     };
     match (summary.quantity(quantity), summary.outcome) {
-        (Some((mean, half_width)), _) => {
+        (Some(estimate), _) => {
             let mark = if quantity.is_latency() && summary.trend { UNSETTLED } else { "" };
-            with_interval(mean * scale, half_width.map(|half| half * scale)) + mark
+            estimate.scaled(scale).text() + mark
         }
         (None, Outcome::Saturated) => "saturated".to_owned(),
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),

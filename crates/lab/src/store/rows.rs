@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::error::failure;
 use super::{Store, StoreError};
 use crate::point::hexadecimal;
+use crate::sweep::replication_of;
 
 /// The table of results, by the name that it has, or is to have.
 pub(super) fn results_table(name: &str) -> String {
@@ -81,7 +82,15 @@ pub struct DamagedRow {
 
 impl fmt::Display for DamagedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "replication {} of point {}", self.replication, self.config_hash)
+        // What is damaged may be anything.
+        let number = self.replication.parse().map(replication_of);
+        let windows = match number {
+            Ok((1, _)) => " with windows doubled once".to_owned(),
+            Ok((times, _)) if times > 1 => format!(" with windows doubled {times} times"),
+            _ => String::new(),
+        };
+        let replication = number.map_or_else(|_| self.replication.clone(), |(_, replication)| replication.to_string());
+        write!(f, "replication {replication}{windows} of point {}", self.config_hash)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::experiment::Experiment;
 use crate::file::TimeUnit;
 use crate::point::{Coordinate, Point};
 use crate::quantity::Quantity;
+use crate::statistics::Estimate;
 use crate::stopping::Outcome;
 use crate::sweep::PointRuns;
 
@@ -127,6 +128,11 @@ impl<'a> Court<'a> {
         let scale = self.scale(point);
         let values = self.quantity.of_all(&of_point.runs, self.confidence).into_iter();
         values.map(|value| value.map(|value| value * scale)).collect()
+    }
+
+    /// The estimate of the quantity at a point, in the unit.
+    pub(crate) fn estimate(&self, point: &Point, of_point: &PointRuns) -> Option<Estimate> {
+        Some(self.quantity.estimate(&of_point.runs, self.confidence)?.scaled(self.scale(point)))
     }
 
     /// What a value in cycles is multiplied by to have the unit.

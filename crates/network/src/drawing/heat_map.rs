@@ -216,13 +216,23 @@ impl Picture<'_> {
         writeln!(out, "</linearGradient>")?;
         writeln!(out, r#"<rect x="{x:.1}" y="{y}" width="{length}" height="{height}" fill="url(#load)"/>"#)?;
         writeln!(out, r##"<g font-family="sans-serif" font-size="10" text-anchor="middle" fill="#222222">"##)?;
-        let steps = if self.most > 0.0 { 4 } else { 0 };
-        for step in 0..=steps {
-            let share = f64::from(step) / f64::from(steps.max(1));
-            let (x, load) = (x + share * length, share * self.most);
+        for load in self.ticks() {
+            let x = x + if self.most > 0.0 { load / self.most * length } else { 0.0 };
             writeln!(out, r#"<text x="{x:.1}" y="{:.1}">{load:.*}</text>"#, y + height + 12.0, self.of.digits)?;
         }
         writeln!(out, "</g>")
+    }
+
+    /// Loads along the scale: quarters of the largest, unless there are no digits for them.
+    fn ticks(&self) -> Vec<f64> {
+        let unit = 0.1f64.powi(self.of.digits as i32);
+        let steps = [4.0, 3.0, 2.0].into_iter().find(|steps| {
+            let each = self.most / steps / unit;
+            each >= 10.0 || (each >= 1.0 && (each - each.round()).abs() < 1e-9)
+        });
+        let steps = steps.unwrap_or(1.0);
+        let ticks = (0..=steps as u32).map(|step| f64::from(step) / steps * self.most);
+        if self.most > 0.0 { ticks.collect() } else { vec![0.0] }
     }
 
     fn list(&self) -> Vec<String> {

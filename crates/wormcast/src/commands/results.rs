@@ -105,6 +105,8 @@ pub(crate) fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
 pub(crate) fn unusable(error: StoreError) -> Failure {
     match error {
         StoreError::Foreign { .. } | StoreError::Newer { .. } => Failure::bad_input(error),
+        // What is there and cannot be read was a bad choice; what cannot be made is failed work.
+        StoreError::Unreadable { ref path, .. } if path.exists() => Failure::bad_input(error),
         StoreError::Damaged { .. } => {
             let program = program::name();
             Failure::failed(format!(

@@ -286,7 +286,7 @@ fn write_text(
     let latency =
         |distribution: &Distribution| match (distribution.mean, distribution.p50, distribution.p99, distribution.max) {
             (Some(mean), Some(p50), Some(p99), Some(max)) => format!(
-                "mean {mean:.1} cycles ({:.3} us), median {p50:.0}, 99% {p99:.0}, largest {max:.0}",
+                "mean {mean:.1} cycles ({:.3} µs), median {p50:.0}, 99% {p99:.0}, largest {max:.0}",
                 mean * cycle_ns / 1000.0
             ),
             _ => NOTHING.to_owned(),
@@ -304,7 +304,7 @@ fn write_text(
     );
     write_figure(out, "parts of the last", if messages.measured > 0 { &parts } else { NOTHING })?;
     let load = format!(
-        "{:.4} data flits a node and cycle asked for, {:.4} delivered",
+        "{:.4} data flits per node per cycle asked for, {:.4} delivered",
         result.offered_load, result.delivered_load
     );
     let links = format!(

@@ -117,6 +117,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     drop(made);
     let places = &arguments.places;
     arguments.rows.check_places(&arguments.experiment, places, &experiment, &points)?;
+    if arguments.refine.is_some() {
+        let refined = experiment.clone().called(&refined_name(&experiment));
+        arguments.rows.check_places(&arguments.experiment, places, &refined, &points)?;
+    }
     places.make()?;
     arguments.rows.check()?;
     let mut store = program::store(&places.store()).map_err(unusable)?;
@@ -131,8 +135,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let refined =
         watched(&mut store, again, |store, progress| refine_sweep(&experiment, budget.get(), jobs, store, progress))
             .map_err(failure)?;
-    publish(&refined.experiment, &refined.findings, places.folder(), &arguments.rows, out)?;
+    // Beside what `plot` draws, which knows of no values but the file's.
+    let shown = refined.experiment.clone().called(&refined_name(&experiment));
+    publish(&shown, &refined.findings, places.folder(), &arguments.rows, out)?;
     told(&refined, out)
+}
+
+/// The name of the files of an experiment that was refined.
+fn refined_name(experiment: &Experiment) -> String {
+    format!("{}-refined", experiment.name())
 }
 
 /// Says what a refinement has found.
@@ -143,11 +154,15 @@ fn told(refined: &RefinedSweep, out: &mut dyn Write) -> Result<(), Failure> {
     for crossing in &refined.crossings {
         writeln!(out, "{crossing}")?;
     }
-    let Refinement { budget, spent, widest, .. } = refined.refinement;
-    let left = widest.map_or_else(
-        || "every interval is known to 2%".to_owned(),
-        |widest| format!("an interval of {:.0}% is left: a larger budget would narrow it", 100.0 * widest),
-    );
+    let Refinement { budget, spent, widest, undecided, .. } = refined.refinement;
+    let left = match (widest, undecided) {
+        (Some(widest), _) => format!("an interval of {:.0}% is left: a larger budget would narrow it", 100.0 * widest),
+        (None, Some(undecided)) => format!(
+            "an interval of {:.0}% is left in which no more values, but more replications would decide (`compare --until-decided`)",
+            100.0 * undecided
+        ),
+        (None, None) => "every interval is known to 2%".to_owned(),
+    };
     writeln!(out, "Added {spent} of {budget} replications: {left}")?;
     Ok(out.flush()?)
 }
@@ -261,8 +276,7 @@ fn describe(summary: &PointSummary, plotted: Quantity, unit: TimeUnit) -> String
         Quantity::LatencyLast
     };
     let shown = summary.outcome != Outcome::Deadlocked && plotted != usual;
-    let Some((mean, half_width)) = summary.quantity(plotted).filter(|_| shown) else { return result(summary, unit) };
-    let value = Estimate { mean, half_width, count: summary.replications };
+    let Some(value) = summary.quantity(plotted).filter(|_| shown) else { return result(summary, unit) };
     let value = if plotted.is_latency() { time(value, summary, unit) } else { value.text() };
     let usual = if summary.latency.is_some() { "latency.last " } else { "" };
     format!("{} {value}; {usual}{}", plotted.name(), result(summary, unit))
@@ -274,8 +288,7 @@ fn time(cycles: Estimate, summary: &PointSummary, unit: TimeUnit) -> String {
         TimeUnit::Microseconds => (summary.cycle_ns / 1000.0, "µs"),
         TimeUnit::Cycles => (1.0, "cycles"),
     };
-    let half_width = cycles.half_width.map(|half_width| half_width * scale);
-    format!("{} {unit}", Estimate { mean: cycles.mean * scale, half_width, ..cycles }.text())
+    format!("{} {unit}", cycles.scaled(scale).text())
 }
 
 /// What the mode of a point is about.
@@ -313,7 +326,7 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
         }
         (None, Outcome::Saturated) => {
             let accepted = summary.load.as_ref().map_or(0.0, |load| load.delivered.mean);
-            format!("saturated: {accepted:.4} data flits delivered a node and cycle ({replications})")
+            format!("saturated: {accepted:.4} data flits delivered per node per cycle ({replications})")
         }
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),
         (None, _) => "no results".to_owned(),

@@ -102,8 +102,9 @@ fn refusals_are_explained() {
             .contains("unknown value `two` at column 88, expected one of one, all")
     );
     let nobody = "no destination but the source, node 0: expected at least one other node";
-    for destinations in ["[]", "\"\"", "[0,0]", "\"0,0\""] {
-        assert_eq!(on_mesh(&format!(r#""source":0,"destinations":{destinations}"#)), nobody);
+    let empty = "`destinations` is empty: expected nodes, as in `[1, 5]` or \"1,4;7,2\", or \"all\"";
+    for (destinations, expected) in [("[]", empty), ("\"\"", empty), ("[0,0]", nobody), ("\"0,0\"", nobody)] {
+        assert_eq!(on_mesh(&format!(r#""source":0,"destinations":{destinations}"#)), expected);
     }
     let name = refusal(r#"{"topology":"mesh:2x2","algorithm":"seperate","source":0,"destinations":[]}"#);
     assert!(name.ends_with("did you mean `separate`?"));

@@ -281,3 +281,20 @@ fn the_setting_to_blame_is_pointed_at() {
     let empty = ["plan", "--topology", "mesh:4x4", "--algorithm", "separate", "--source", "0", "--destinations", ""];
     assert!(folder.run(&empty).bad_input().contains("`--destinations` is empty: expected nodes"));
 }
+
+#[test]
+fn what_readers_stumbled_over() {
+    let folder = Folder::with(&[("two.toml", TWO), ("apart.edges", "0 1\n2 3\n")]);
+    let refused = |arguments: &[&str]| folder.run(arguments).bad_input();
+    let message = refused(&["trees", "--topology", "omega:4x2", "--construction", "dstm-tarjan"]);
+    assert!(message.contains("`dstm-tarjan` needs links with channels both ways"), "{message}");
+    let trees = ["routing", "--topology", "apart.edges", "--algorithm", "tree-one"];
+    let message = refused(&trees);
+    assert!(message.contains("needs a connected network, but `apart.edges` is not; no way leads from"), "{message}");
+    let message = refused(&["sweep", "two.toml", "--set", "sweep.traffic.arrivals.rate=[nan, 0.05]"]);
+    assert!(message.contains("`traffic.arrivals.rate` has a value that is not a finite number"), "{message}");
+    for command in ["sweep", "plot", "report"] {
+        let message = refused(&[command, "two.toml", "--store", "."]);
+        assert!(message.contains("cannot open the result store"), "{message}");
+    }
+}

@@ -104,7 +104,7 @@ fn text_is_for_people() {
     let text = by_hand().run(&["simulate", "x.toml", "--engine", "flit"]).success();
     assert!(text.starts_with("separate on mesh:4x4, seed 0, flit engine\n"), "{text}");
     assert!(text.contains("4 generated, 4 delivered, 0 in flight, 4 measured"), "{text}");
-    assert!(text.contains("mean 32.2 cycles (0.161 us), median 30, 99% 40, largest 40"), "{text}");
+    assert!(text.contains("mean 32.2 cycles (0.161 µs), median 30, 99% 40, largest 40"), "{text}");
 }
 
 #[test]

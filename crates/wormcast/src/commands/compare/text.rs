@@ -186,7 +186,7 @@ mod tests {
         let standing = |&(series, mean, relation): &(&str, f64, Option<Relation>)| Standing {
             series: series.to_owned(),
             state: State::Measured,
-            value: Some(Estimate { mean, half_width: None, count: 1 }),
+            value: Some(Estimate { mean, half_width: None, ends: None, count: 1 }),
             difference: None,
             relation,
         };

@@ -39,6 +39,10 @@ impl Request<'_> {
     pub(super) fn multicast(&self, network: &Network) -> Result<(Multicast, Option<String>), Failure> {
         let source = self.source.resolve(network).map_err(Failure::bad_input)?;
         let destinations = self.destinations.resolve(network).map_err(Failure::bad_input)?;
+        if destinations.is_empty() {
+            let message = "`destinations` is empty: expected nodes, as in `[1, 5]` or \"1,4;7,2\", or \"all\"";
+            return Err(Failure::BadInput(message.to_owned()));
+        }
         let multicast = Multicast::checked(source, &destinations).map_err(Failure::bad_input)?;
         let is_everyone = matches!(&self.destinations, GivenNodes::Text(text) if is_all_nodes(text));
         let left_out = if is_everyone { None } else { left_out(network, source, &destinations) };
