@@ -45,6 +45,7 @@ mod refine;
 mod report;
 mod reproduction;
 mod run;
+mod safety;
 mod scenarios;
 mod schema;
 mod seed;
@@ -81,6 +82,7 @@ pub use reproduction::{
     ReproductionObserver, Selection, UnknownClaim, Varied, stored_variations,
 };
 pub use run::{Findings, RunError, origins, run_point, run_sweep, stored_sweep};
+pub use safety::{UnsafePoint, unsafe_points};
 pub use scenarios::{Job, JobError};
 pub use schema::schema;
 pub use seed::replication_seed;

@@ -40,6 +40,7 @@ mod usage;
 #[cfg(feature = "command")]
 mod work;
 
+pub use wormcast_analysis as analysis;
 pub use wormcast_lab as lab;
 pub use wormcast_multicast as multicast;
 pub use wormcast_network as network;

@@ -23,6 +23,8 @@ pub struct Reported {
     pub findings: Findings,
     /// The variations of it that have results, with what they say of its claims.
     pub variations: Vec<Varied>,
+    /// What [`Experiment::unsafe_worms`] says of it.
+    pub unsafe_worms: Vec<String>,
 }
 
 /// A page about experiments, whose results come from `origins`, made by `program`.
@@ -35,7 +37,7 @@ pub fn experiments_page(experiments: &[Reported], origins: &[Origin], program: P
         _ => "Experiments".to_owned(),
     };
     let mut sections = Vec::new();
-    for Reported { name, command, experiment, findings, variations } in experiments {
+    for Reported { name, command, experiment, findings, variations, unsafe_worms } in experiments {
         let verdicts = findings.verdicts.iter().flat_map(|verdict| &verdict.evidence);
         let mut said: Vec<Block> = verdicts.clone().flat_map(part).collect();
         let mut ranking = ranking::blocks(experiment, findings);
@@ -45,6 +47,9 @@ pub fn experiments_page(experiments: &[Reported], origins: &[Origin], program: P
         }
         let mut blocks: Vec<Block> = incomplete(findings).into_iter().collect();
         blocks.extend(beside(figures(name, experiment, findings)?, said));
+        if !unsafe_worms.is_empty() {
+            blocks.push(Block::List(unsafe_worms.clone()));
+        }
         let base = |_: &str, text: &str| {
             let part = verdicts.clone().find(|part| part.text == text)?;
             Some((part.verdict, part.comparisons.as_slice()))

@@ -67,7 +67,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             return Err(Failure::BadInput(message));
         }
         let variations = stored_variations(&name, &experiment, &store).map_err(failure)?;
-        experiments.push(Reported { name, command, experiment, findings, variations });
+        let unsafe_worms = experiment.unsafe_worms().map_err(Failure::diagnostic)?;
+        experiments.push(Reported { name, command, experiment, findings, variations, unsafe_worms });
     }
     let origins = origins(experiments.iter().map(|reported| &reported.experiment), &store).map_err(failure)?;
     let page = experiments_page(&experiments, &origins, program::THIS).map_err(Failure::failed)?;
