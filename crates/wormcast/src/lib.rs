@@ -44,6 +44,7 @@ pub use wormcast_analysis as analysis;
 pub use wormcast_lab as lab;
 pub use wormcast_multicast as multicast;
 pub use wormcast_network as network;
+pub use wormcast_papers as papers;
 pub use wormcast_routing as routing;
 pub use wormcast_simulation as simulation;
 
