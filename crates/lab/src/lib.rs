@@ -42,9 +42,9 @@ mod plot;
 mod point;
 mod quantity;
 mod refine;
-mod report;
-mod reproduction;
+pub mod report;
 mod run;
+mod safety;
 mod scenarios;
 mod schema;
 mod seed;
@@ -75,12 +75,8 @@ pub use plot::{Plot, PlotError, plot, plot_comparison};
 pub use point::{Coordinate, Point, PointSpec};
 pub use quantity::Quantity;
 pub use refine::{Onset, RefinedSweep, Refinement, refine_sweep};
-pub use report::{Page, Reported, experiments_page, reproduction_page, shell_line, shown_path};
-pub use reproduction::{
-    CLAIMS, Checked, Choice, Evidence, Exhibit, PAPERS, Paper, PaperClaim, ReproducedClaim, Reproduction,
-    ReproductionObserver, Selection, UnknownClaim, Varied, stored_variations,
-};
-pub use run::{Findings, RunError, origins, run_point, run_sweep, stored_sweep};
+pub use run::{Findings, RunError, Variation, origins, run_point, run_sweep, stored_sweep, stored_variations};
+pub use safety::{UnsafePoint, unsafe_points};
 pub use scenarios::{Job, JobError};
 pub use schema::schema;
 pub use seed::replication_seed;

@@ -163,6 +163,33 @@ pub fn stored_sweep(experiment: &Experiment, store: &Store) -> Result<Findings, 
     Ok(findings(experiment, &points, runs))
 }
 
+/// A variation of an experiment.
+#[derive(Clone, Debug)]
+pub struct Variation {
+    /// Its name.
+    pub name: String,
+    /// What it sets, in words.
+    pub settings: String,
+    /// What its results say of its claims.
+    pub verdicts: Vec<ClaimVerdict>,
+}
+
+/// What a store has of the variations of an experiment: those with results.
+///
+/// # Errors
+/// If a variation makes no sense, or the store fails.
+pub fn stored_variations(experiment: &Experiment, store: &Store) -> Result<Vec<Variation>, RunError> {
+    let mut varied = Vec::new();
+    for name in experiment.variations() {
+        let found = stored_sweep(&experiment.variation(&name)?, store)?;
+        if found.summaries.iter().any(|summary| summary.replications > 0) {
+            let settings = experiment.variation_settings(&name);
+            varied.push(Variation { name, settings, verdicts: found.verdicts });
+        }
+    }
+    Ok(varied)
+}
+
 /// Where the results come from that a store has of experiments.
 ///
 /// # Errors

@@ -74,6 +74,14 @@ enum Work {
 }
 
 impl Job {
+    /// What is simulated or planned; `None` if trees are built.
+    pub fn scenario(&self) -> Option<&Scenario> {
+        match &self.0 {
+            Work::Simulate(scenario) => Some(scenario),
+            Work::Trees(_) => None,
+        }
+    }
+
     /// What is left out of the message trace, as [`Scenario::trace_warning`] says.
     pub fn trace_warning(&self) -> Option<&str> {
         match &self.0 {

@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
 use crate::multicast::algorithm_has_seed;
-use crate::network::{ChannelId, Network, TOPOLOGY_FORMS, TopologySpec};
+use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 use crate::program;
 use crate::routing::routing_has_seed;
 use crate::work;
@@ -22,6 +22,7 @@ mod report;
 mod reproduce;
 mod results;
 mod routing;
+mod safety;
 mod schema;
 mod simulate;
 mod sweep;
@@ -169,17 +170,6 @@ fn warn_of_idle_seed(seed: Option<u64>, network: &Network, algorithm: Option<&st
         let name = algorithm.or(routing).map_or_else(|| "a table".to_owned(), |name| format!("`{name}`"));
         warn_of_idle_option("--seed", seed.is_some(), &format!("{name} makes no random choices"));
     }
-}
-
-/// How many channels a list of the most loaded has.
-const MOST_LOADED: usize = 10;
-
-/// The channels with the most load, the first of them first; none if all have as much.
-fn most_loaded(loads: &[f64]) -> Vec<ChannelId> {
-    let uneven = loads.iter().any(|load| load.total_cmp(&loads[0]).is_ne());
-    let mut channels: Vec<u32> = (0..loads.len() as u32).filter(|_| uneven).collect();
-    channels.sort_by(|&a, &b| loads[b as usize].total_cmp(&loads[a as usize]).then(a.cmp(&b)));
-    channels.into_iter().take(MOST_LOADED).filter(|&at| loads[at as usize] > 0.0).map(ChannelId::new).collect()
 }
 
 const fn yes_or_no(yes: bool) -> &'static str {

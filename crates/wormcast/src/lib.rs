@@ -40,9 +40,11 @@ mod usage;
 #[cfg(feature = "command")]
 mod work;
 
+pub use wormcast_analysis as analysis;
 pub use wormcast_lab as lab;
 pub use wormcast_multicast as multicast;
 pub use wormcast_network as network;
+pub use wormcast_papers as papers;
 pub use wormcast_routing as routing;
 pub use wormcast_simulation as simulation;
 

@@ -4,8 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::lab::{DamagedRow, Observer, ReproductionObserver, Status};
+use crate::lab::{DamagedRow, Observer, Status};
 use crate::network::watch::Step;
+use crate::papers::ReproductionObserver;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 /// Watches a sweep, or a reproduction.

@@ -13,7 +13,7 @@ pub fn shell_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 ///
 /// ```
 /// use std::path::Path;
-/// use wormcast_lab::shown_path;
+/// use wormcast_lab::report::shown_path;
 ///
 /// assert_eq!(shown_path(Path::new("experiments/quick.toml")), "experiments/quick.toml");
 /// assert_eq!(shown_path(Path::new("/home/somebody/quick.toml")), "quick.toml");
@@ -27,16 +27,6 @@ pub fn shown_path(path: &Path) -> String {
     }
 }
 
-/// The command that runs an experiment of a folder of results.
-pub(super) fn sweep_command(experiment: &str, options: &[&str], folder: &Path) -> String {
-    let folder = shown_path(folder);
-    let file = Path::new(&folder).join("experiments").join(format!("{experiment}.toml")).display().to_string();
-    let mut words = vec!["wormcast", "sweep", &file];
-    words.extend(options);
-    words.extend(["--out", &folder]);
-    shell_line(words)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,14 +37,5 @@ mod tests {
             shell_line(["wormcast", "sweep", "my file.toml", "--set", "a=[1, 2]"]),
             "wormcast sweep 'my file.toml' --set 'a=[1, 2]'"
         );
-    }
-
-    #[test]
-    fn commands_name_no_folder_of_the_machine() {
-        let command = |folder: &str| sweep_command("a", &[], Path::new(folder));
-        assert_eq!(command("out/b"), "wormcast sweep out/b/experiments/a.toml --out out/b");
-        for folder in ["/tmp/somebody/b", "../../somebody/b", "/b/"] {
-            assert_eq!(command(folder), "wormcast sweep b/experiments/a.toml --out b");
-        }
     }
 }

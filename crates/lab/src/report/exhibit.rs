@@ -1,12 +1,10 @@
 //! Experiments on a page: plots with what is claimed of them, then who is best where, numbers, command and file.
 
-use super::commands::sweep_command;
-use super::{Block, Cell, Page, Section, Shown, Table, made, ranking, results, sensitivity};
+use super::{Block, Cell, Change, Page, Section, Shown, Table, ranking, results, sensitivity};
 use crate::experiment::Experiment;
 use crate::origin::{Origin, Program};
 use crate::plot::{PlotError, plot};
-use crate::reproduction::{Exhibit, Varied};
-use crate::run::Findings;
+use crate::run::{Findings, Variation};
 use crate::stopping::Outcome;
 use crate::verdict::{Finding, Part};
 
@@ -21,8 +19,10 @@ pub struct Reported {
     pub experiment: Experiment,
     /// What was found.
     pub findings: Findings,
-    /// The variations of it that have results, with what they say of its claims.
-    pub variations: Vec<Varied>,
+    /// The variations of it that have results.
+    pub variations: Vec<Variation>,
+    /// What [`Experiment::unsafe_worms`] says of it.
+    pub unsafe_worms: Vec<String>,
 }
 
 /// A page about experiments, whose results come from `origins`, made by `program`.
@@ -35,82 +35,96 @@ pub fn experiments_page(experiments: &[Reported], origins: &[Origin], program: P
         _ => "Experiments".to_owned(),
     };
     let mut sections = Vec::new();
-    for Reported { name, command, experiment, findings, variations } in experiments {
+    for Reported { name, command, experiment, findings, variations, unsafe_worms } in experiments {
         let verdicts = findings.verdicts.iter().flat_map(|verdict| &verdict.evidence);
-        let mut said: Vec<Block> = verdicts.clone().flat_map(part).collect();
+        let mut said: Vec<Block> = verdicts.clone().flat_map(Block::of_part).collect();
         let mut ranking = ranking::blocks(experiment, findings);
         // What claims nothing shows beside the plot who is best.
         if said.is_empty() {
             std::mem::swap(&mut said, &mut ranking);
         }
         let mut blocks: Vec<Block> = incomplete(findings).into_iter().collect();
-        blocks.extend(beside(figures(name, experiment, findings)?, said));
-        let base = |_: &str, text: &str| {
-            let part = verdicts.clone().find(|part| part.text == text)?;
-            Some((part.verdict, part.comparisons.as_slice()))
-        };
+        blocks.extend(Block::beside(figures(name, experiment, findings)?, said));
+        if !unsafe_worms.is_empty() {
+            blocks.push(Block::List(unsafe_worms.clone()));
+        }
         blocks.extend(ranking);
-        blocks.extend(sensitivity::blocks(variations, base));
+        let before = |part: &Part| verdicts.clone().find(|before| before.text == part.text).map(Into::into);
+        let changes = variations.iter().flat_map(|Variation { name: variation, settings, verdicts }| {
+            verdicts.iter().map(|verdict| Change {
+                name: variation,
+                settings,
+                verdict: verdict.verdict,
+                section: Some(name),
+                sentences: verdict.evidence.iter().map(|part| (part.into(), before(part))).collect(),
+            })
+        });
+        blocks.extend(sensitivity(&changes.collect::<Vec<_>>()));
         blocks.extend(behind(name, experiment, findings, command));
         // A page about one experiment has its title already.
         let title = if experiments.len() == 1 { "Results".to_owned() } else { heading(name, experiment) };
         sections.push(Section { title, anchor: name.clone(), level: 1, blocks });
     }
-    sections.push(made::section(program, origins, None));
-    Ok(Page { title, byline: made::byline(program, origins), sections })
+    Ok(Page::new(title, sections, program, origins, None))
 }
 
-/// An experiment of a reproduction, whose plots are shown with `claims`.
-pub(super) fn section(exhibit: &Exhibit, claims: &[&str], quick: bool, folder: &std::path::Path) -> Section {
-    let Exhibit { name, experiment, findings } = exhibit;
+/// A section with the numbers of an experiment whose plots are elsewhere: how complete they are, links to the plots, who is best where,
+/// tables, the `command` that makes the results, and the file; its anchor is `name`.
+pub fn numbers_section(
+    name: &str,
+    experiment: &Experiment,
+    findings: &Findings,
+    plots: Vec<Block>,
+    command: &str,
+) -> Section {
     let mut blocks: Vec<Block> = incomplete(findings).into_iter().collect();
-    let see = |claim: &&str| Block::See { text: format!("Plots and verdicts: {claim}"), anchor: (*claim).to_owned() };
-    blocks.extend(claims.iter().map(see));
+    blocks.extend(plots);
     blocks.extend(ranking::blocks(experiment, findings));
-    let command = sweep_command(name, if quick { &["--quick"] } else { &[] }, folder);
-    blocks.extend(behind(name, experiment, findings, &command));
-    Section { title: heading(name, experiment), anchor: (*name).to_owned(), level: 2, blocks }
+    blocks.extend(behind(name, experiment, findings, command));
+    Section { title: heading(name, experiment), anchor: name.to_owned(), level: 2, blocks }
 }
 
-/// Plots with what is said of them beside; just that if there are none.
-pub(super) fn beside(figures: Vec<Block>, said: Vec<Block>) -> Vec<Block> {
-    if figures.is_empty() || said.is_empty() {
-        return [figures, said].concat();
+impl Block {
+    /// Plots with what is said of them beside; just that if there are none.
+    pub fn beside(figures: Vec<Self>, said: Vec<Self>) -> Vec<Self> {
+        if figures.is_empty() || said.is_empty() {
+            return [figures, said].concat();
+        }
+        vec![Self::Beside { figures, said }]
     }
-    vec![Block::Beside { figures, said }]
-}
 
-/// A test on a sweep, with its comparisons for those who ask.
-pub(super) fn part(part: &Part) -> Vec<Block> {
-    let (text, because) = (part.text.clone(), part.because.clone());
-    let verdict = Block::Verdict { verdict: part.verdict, text, because, source: None };
-    if part.comparisons.is_empty() {
-        return vec![verdict];
-    }
-    let rows = part.comparisons.iter().map(|comparison| {
-        let difference = comparison.difference.map_or_else(String::new, |difference| {
-            let unit = if part.unit == "us" { "µs" } else { &part.unit };
-            format!("{} {unit}", difference.text()).trim_end().to_owned()
+    /// A test on a sweep, with its comparisons for those who ask.
+    pub fn of_part(part: &Part) -> Vec<Self> {
+        let (text, because) = (part.text.clone(), part.because.clone());
+        let verdict = Self::Verdict { verdict: part.verdict, text, because, source: None };
+        if part.comparisons.is_empty() {
+            return vec![verdict];
+        }
+        let rows = part.comparisons.iter().map(|comparison| {
+            let difference = comparison.difference.map_or_else(String::new, |difference| {
+                let unit = if part.unit == "us" { "µs" } else { &part.unit };
+                format!("{} {unit}", difference.text()).trim_end().to_owned()
+            });
+            let finding = match comparison.finding {
+                Finding::Holds => "holds",
+                Finding::Fails => "fails",
+                Finding::Open => "open",
+                Finding::Missing => "missing",
+            };
+            vec![
+                Cell::Text(comparison.series.clone()),
+                Cell::Text(comparison.against.clone()),
+                Cell::Text(comparison.at.clone()),
+                Cell::Number(difference),
+                Cell::Text(finding.to_owned()),
+            ]
         });
-        let finding = match comparison.finding {
-            Finding::Holds => "holds",
-            Finding::Fails => "fails",
-            Finding::Open => "open",
-            Finding::Missing => "missing",
-        };
-        vec![
-            Cell::Text(comparison.series.clone()),
-            Cell::Text(comparison.against.clone()),
-            Cell::Text(comparison.at.clone()),
-            Cell::Number(difference),
-            Cell::Text(finding.to_owned()),
-        ]
-    });
-    let of = if part.comparisons.len() == 1 { "comparison" } else { "comparisons" };
-    let summary = format!("{} {of}, each with {:.3}% confidence", part.comparisons.len(), 100.0 * part.confidence);
-    let head = ["series", "against", "at", "difference", "finding"].map(str::to_owned).into();
-    let table = Block::Table(Table::of_numbers(head, rows.collect()));
-    vec![verdict, Block::Details { summary, block: Box::new(table), shown: Shown::Never }]
+        let of = if part.comparisons.len() == 1 { "comparison" } else { "comparisons" };
+        let summary = format!("{} {of}, each with {:.3}% confidence", part.comparisons.len(), 100.0 * part.confidence);
+        let head = ["series", "against", "at", "difference", "finding"].map(str::to_owned).into();
+        let table = Self::Table(Table::of_numbers(head, rows.collect()));
+        vec![verdict, Self::Details { summary, block: Box::new(table), shown: Shown::Never }]
+    }
 }
 
 /// What a sweep lacks.
@@ -123,8 +137,11 @@ fn incomplete(findings: &Findings) -> Option<Block> {
     })
 }
 
-/// An experiment's plots.
-pub(super) fn figures(name: &str, experiment: &Experiment, findings: &Findings) -> Result<Vec<Block>, PlotError> {
+/// An experiment's plots, one for each quantity that has any; `name` is the experiment's.
+///
+/// # Errors
+/// If a plot cannot be drawn.
+pub fn figures(name: &str, experiment: &Experiment, findings: &Findings) -> Result<Vec<Block>, PlotError> {
     let mut blocks = Vec::new();
     let figures = experiment.figures();
     for figure in &figures {

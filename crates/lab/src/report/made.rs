@@ -19,7 +19,7 @@ pub(super) fn byline(program: Program, origins: &[Origin]) -> String {
     format!("{}: {}, {replications} {runs} in {computing} of computing", moment(last).0, programs.join(" and "))
 }
 
-/// All of it; `quick` says which version of a reproduction it is.
+/// All of it; `quick` says which version of the experiments it is, if it is one.
 pub(super) fn section(program: Program, origins: &[Origin], quick: Option<bool>) -> Section {
     let mut rows: Vec<(&str, String)> = Vec::new();
     for origin in origins {

@@ -1,6 +1,7 @@
 //! Reports: pages that show experiments with their plots, verdicts, rankings and tables, as HTML in one file and as Markdown.
+//!
+//! [`experiments_page`] makes a page of experiments. Others are put together of [`Section`]s of [`Block`]s.
 
-mod claims;
 mod commands;
 mod exhibit;
 mod html;
@@ -10,11 +11,12 @@ mod ranking;
 mod results;
 mod sensitivity;
 
+use crate::origin::{Origin, Program};
 use crate::verdict::Verdict;
 
-pub use claims::reproduction_page;
 pub use commands::{shell_line, shown_path};
-pub use exhibit::{Reported, experiments_page};
+pub use exhibit::{Reported, experiments_page, figures, numbers_section};
+pub use sensitivity::{Change, Sentence, sensitivity};
 
 /// A page.
 #[derive(Clone, Debug)]
@@ -27,59 +29,78 @@ pub struct Page {
 
 /// A part of a page with a heading.
 #[derive(Clone, Debug)]
-struct Section {
-    title: String,
+pub struct Section {
+    /// The heading.
+    pub title: String,
     /// By which links name it.
-    anchor: String,
+    pub anchor: String,
     /// 1 is below the page's title.
-    level: usize,
-    blocks: Vec<Block>,
+    pub level: usize,
+    /// What stands in it.
+    pub blocks: Vec<Block>,
 }
 
-/// What stands in a section.
+/// What stands in a section. Words between back quotes are code.
 #[derive(Clone, Debug)]
-enum Block {
+pub enum Block {
+    /// A paragraph.
     Text(String),
     /// Lines that say one thing each.
     List(Vec<String>),
     /// A link to a section.
     See {
+        /// Its words.
         text: String,
+        /// The section's.
         anchor: String,
     },
-    /// A test with its verdict: what is claimed, why it holds or does not, and the section that shows what it was tested on, if that is
-    /// another one.
+    /// A test with its verdict.
     Verdict {
+        /// Whether it holds.
         verdict: Verdict,
+        /// What is claimed.
         text: String,
+        /// Why, in lines.
         because: String,
+        /// The anchor of the section that shows what it was tested on, if that is another one.
         source: Option<String>,
     },
+    /// A plot.
     Figure {
+        /// The name of its file.
         name: String,
+        /// What it shows.
         caption: String,
+        /// The text of its file.
         svg: String,
     },
     /// Plots, and beside them what is said of them.
     Beside {
+        /// The plots.
         figures: Vec<Block>,
+        /// What is said.
         said: Vec<Block>,
     },
+    /// A table.
     Table(Table),
     /// A line to be typed.
     Command(String),
     /// What is there for those who ask.
     Details {
+        /// What there is.
         summary: String,
+        /// It.
         block: Box<Block>,
+        /// Where nobody has to ask.
         shown: Shown,
     },
+    /// The text of a file.
     Code(String),
 }
 
 /// Rows with a heading, which may be empty.
 #[derive(Clone, Debug)]
-struct Table {
+pub struct Table {
     head: Vec<String>,
     rows: Vec<Vec<Cell>>,
     /// Whether each row becomes a block of its own where the window is narrow; numbers stay side by side, and are scrolled.
@@ -88,7 +109,7 @@ struct Table {
 
 /// Where details are shown without being asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shown {
+pub enum Shown {
     /// On paper and in Markdown.
     Printed,
     /// Nowhere.
@@ -97,20 +118,25 @@ enum Shown {
 
 /// A cell of a table.
 #[derive(Clone, Debug)]
-enum Cell {
+pub enum Cell {
+    /// Words.
     Text(String),
+    /// A number.
     Number(String),
+    /// A verdict.
     Verdict(Verdict),
     /// A link to a section.
     Link {
+        /// Its words.
         text: String,
+        /// The section's.
         anchor: String,
     },
 }
 
 impl Table {
     /// A table of words.
-    fn of_words<const N: usize>(head: [&str; N], rows: Vec<Vec<Cell>>) -> Self {
+    pub fn of_words<const N: usize>(head: [&str; N], rows: Vec<Vec<Cell>>) -> Self {
         Self { head: head.map(str::to_owned).into(), rows, stacks: true }
     }
 
@@ -133,6 +159,19 @@ impl Block {
 }
 
 impl Page {
+    /// A page that `program` makes of results that come from `origins`, which are told below its title and at its end; `quick` says which
+    /// version of the experiments it shows, if it is one.
+    pub fn new(
+        title: String,
+        mut sections: Vec<Section>,
+        program: Program,
+        origins: &[Origin],
+        quick: Option<bool>,
+    ) -> Self {
+        sections.push(made::section(program, origins, quick));
+        Self { title, byline: made::byline(program, origins), sections }
+    }
+
     /// The page as HTML: one file that needs nothing else.
     pub fn html(&self) -> String {
         html::page(self)

@@ -1,46 +1,75 @@
 //! What becomes of claims when settings change.
 
 use super::{Block, Cell, Shown, Table};
-use crate::reproduction::Varied;
-use crate::verdict::{Comparison, Finding, Verdict};
+use crate::verdict::{Comparison, Finding, Part, Verdict};
 
-/// A sentence without a change: its verdict, and what was compared.
-type Base<'a> = (Verdict, &'a [Comparison]);
+/// A sentence of a claim, and how it came out.
+#[derive(Clone, Copy, Debug)]
+pub struct Sentence<'a> {
+    /// What is claimed.
+    pub text: &'a str,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// Why, in words.
+    pub because: &'a str,
+    /// What was compared; nothing if it was not tested on a sweep.
+    pub comparisons: &'a [Comparison],
+}
 
-/// What variations change; `base` is what a source says of a sentence without a change.
-pub(super) fn blocks<'a>(variations: &[Varied], base: impl Fn(&str, &str) -> Option<Base<'a>>) -> Vec<Block> {
-    if variations.is_empty() {
+impl<'a> From<&'a Part> for Sentence<'a> {
+    fn from(part: &'a Part) -> Self {
+        Self { text: &part.text, verdict: part.verdict, because: &part.because, comparisons: &part.comparisons }
+    }
+}
+
+/// A claim under a changed setting.
+#[derive(Clone, Debug)]
+pub struct Change<'a> {
+    /// What the change is called.
+    pub name: &'a str,
+    /// What it sets.
+    pub settings: &'a str,
+    /// The verdict under it.
+    pub verdict: Verdict,
+    /// The anchor of the section about what is changed, if there is one.
+    pub section: Option<&'a str>,
+    /// The claim's sentences under it, each with what came out without it, if it was tested then.
+    pub sentences: Vec<(Sentence<'a>, Option<Sentence<'a>>)>,
+}
+
+/// What becomes of claims when settings change: the verdicts, and the sentences that come out otherwise.
+pub fn sensitivity(changes: &[Change<'_>]) -> Vec<Block> {
+    if changes.is_empty() {
         return Vec::new();
     }
     let text = "Sensitivity: the same tests with a setting changed. Told are the sentences whose verdict is another than above, or that are tested \
                 here alone, and the comparisons that turn round: certainly one way above, certainly the other way here.";
     let mut blocks = vec![Block::Text(text.to_owned())];
     let mut details = Vec::new();
-    for varied in variations {
-        let mut changes = Vec::new();
-        for of in &varied.evidence {
-            let before = base(&varied.source, of.text());
-            if before.is_none_or(|(verdict, _)| verdict != of.verdict()) {
-                changes.push(format!("{}: {}", of.text(), of.verdict()));
+    for Change { name, settings, verdict, section, sentences } in changes {
+        let mut changed = Vec::new();
+        for (now, before) in sentences {
+            if before.is_none_or(|before| before.verdict != now.verdict) {
+                changed.push(format!("{}: {}", now.text, now.verdict));
             }
-            changes.extend(before.into_iter().flat_map(|(_, comparisons)| reversals(comparisons, of.comparisons())));
+            changed.extend(before.iter().flat_map(|before| reversals(before.comparisons, now.comparisons)));
             details.push(vec![
-                Cell::Text(varied.variation.clone()),
-                Cell::Text(of.text().to_owned()),
-                Cell::Verdict(of.verdict()),
-                Cell::Text(of.because().replace('\n', "; ")),
+                Cell::Text((*name).to_owned()),
+                Cell::Text(now.text.to_owned()),
+                Cell::Verdict(now.verdict),
+                Cell::Text(now.because.replace('\n', "; ")),
             ]);
         }
-        let because = if changes.is_empty() {
+        let because = if changed.is_empty() {
             "No verdict changes, and no comparison turns round.".to_owned()
         } else {
-            changes.join("\n")
+            changed.join("\n")
         };
         blocks.push(Block::Verdict {
-            verdict: varied.verdict,
-            text: format!("{}: {}", varied.variation, varied.settings),
+            verdict: *verdict,
+            text: format!("{name}: {settings}"),
             because,
-            source: varied.swept.then(|| varied.source.clone()),
+            source: section.map(str::to_owned),
         });
     }
     let table = Table::of_words(["variation", "sentence", "verdict", "why"], details);

@@ -8,10 +8,8 @@ use clap::Args;
 use super::output::Files;
 use super::results::{Places, failure};
 use crate::failure::Failure;
-use crate::lab::{
-    Experiment, Override, Reported, experiments_page, origins, shell_line, shown_path, stored_sweep, stored_variations,
-    write_file,
-};
+use crate::lab::report::{Reported, experiments_page, shell_line, shown_path};
+use crate::lab::{Experiment, Override, origins, stored_sweep, stored_variations, write_file};
 use crate::program;
 
 /// Make a page of experiments from the store: plots, tables, verdicts, files. Runs nothing.
@@ -66,8 +64,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             let message = format!("two of the experiments are called `{name}`: their plots would be, too");
             return Err(Failure::BadInput(message));
         }
-        let variations = stored_variations(&name, &experiment, &store).map_err(failure)?;
-        experiments.push(Reported { name, command, experiment, findings, variations });
+        let variations = stored_variations(&experiment, &store).map_err(failure)?;
+        let unsafe_worms = experiment.unsafe_worms().map_err(Failure::diagnostic)?;
+        experiments.push(Reported { name, command, experiment, findings, variations, unsafe_worms });
     }
     let origins = origins(experiments.iter().map(|reported| &reported.experiment), &store).map_err(failure)?;
     let page = experiments_page(&experiments, &origins, program::THIS).map_err(Failure::failed)?;

@@ -11,7 +11,9 @@ use super::output::Files;
 use super::results::{AGAIN, failure, make_folder, threads, unusable, watched};
 use super::{Format, warn_of_idle_option, write_json};
 use crate::failure::Failure;
-use crate::lab::{Choice, PAPERS, Page, Selection, Verdict, check_file, reproduction_page, write_file};
+use crate::lab::report::Page;
+use crate::lab::{Verdict, check_file, write_file};
+use crate::papers::{Choice, ReproducedClaim, Selection, SelectionError, papers, reproduction_page};
 use crate::program;
 
 /// Reproduce what five papers report: every claim with its verdict, the figures behind it, and a page that shows them.
@@ -54,72 +56,27 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let choice = Choice::named(&arguments.names).map_err(Failure::bad_input)?;
     if arguments.list {
-        for (option, given) in [
-            ("--quick", arguments.quick),
-            ("--strict", arguments.strict),
-            ("--jobs", arguments.jobs.is_some()),
-            ("--markdown", arguments.markdown.is_some()),
-            ("--store", arguments.store.is_some()),
-        ] {
-            warn_of_idle_option(option, given, "`--list` runs nothing");
-        }
+        arguments.warn_of_idle();
         return list(&choice, arguments.format, out);
     }
-    let experiments = arguments.out.join("experiments");
+    let pages = Pages::new(arguments, &choice);
     let store = arguments.store.clone().unwrap_or_else(|| arguments.out.join("store.db"));
-    let report = report_name(&choice, &arguments.names);
-    let [html, markdown] = [".html", ".md"].map(|ending| arguments.out.join(format!("{report}{ending}")));
-    Files::default()
-        .writes("the report", Some(&html))
-        .writes("the report", Some(&markdown))
-        .writes("--markdown", arguments.markdown.as_deref())
-        .writes("--store", Some(&store))
-        .check()?;
-    make_folder(&experiments)?;
-    for path in [&html, &markdown] {
-        check_file(path).map_err(Failure::failed)?;
-    }
-    if let Some(path) = &arguments.markdown {
-        if path.extension().is_none() {
-            let message = format!("`--markdown {0}`: expected a file such as `{0}.md`", path.display());
-            return Err(Failure::BadInput(message));
-        }
-        make_folder(path.parent().unwrap_or(Path::new("")))?;
-        check_file(path).map_err(Failure::failed)?;
-    }
-    let selection = Selection::new(choice, arguments.quick, &experiments).map_err(failure)?;
+    let experiments = arguments.out.join("experiments");
+    pages.check(&store, &experiments)?;
+    let selection = Selection::new(choice, arguments.quick, &experiments).map_err(unselected)?;
     let mut store = program::store(&store).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let reproduction =
         watched(&mut store, AGAIN, |store, progress| selection.run(jobs, store, progress)).map_err(failure)?;
 
     let page = reproduction_page(&reproduction, &arguments.out, program::THIS).map_err(Failure::failed)?;
-    let write = |path: &Path, text: &str| write_file(path, text.as_bytes()).map_err(Failure::failed);
-    write(&html, &page.html())?;
-    write(&markdown, &page.markdown(""))?;
-    for (name, svg) in page.plots() {
-        write(&arguments.out.join(name), svg)?;
-    }
-    if let Some(path) = &arguments.markdown {
-        write_markdown(&page, path)?;
-    }
+    pages.write(&page, &arguments.out)?;
     match arguments.format {
         Format::Json => write_json(out, &reproduction.claims)?,
         Format::Text => {
-            for claim in &reproduction.claims {
-                writeln!(out, "{:<20}{}", claim.claim.id, claim.verdict)?;
-                if !claim.left_out.is_empty() {
-                    writeln!(out, "  not looked at: {}", claim.left_out.join(", "))?;
-                }
-                for evidence in claim.evidence.iter().filter(|evidence| evidence.verdict() != Verdict::Reproduced) {
-                    writeln!(out, "  {}: {} ({})", evidence.text(), evidence.verdict(), evidence.source())?;
-                    for line in evidence.because().lines() {
-                        writeln!(out, "    {line}")?;
-                    }
-                }
-            }
-            let also = arguments.markdown.as_ref().map_or_else(String::new, |path| format!(", {}", path.display()));
-            writeln!(out, "Wrote {}{also}.", html.display())?;
+            write_claims(&reproduction.claims, out)?;
+            let also = pages.copy.map_or_else(String::new, |path| format!(", {}", path.display()));
+            writeln!(out, "Wrote {}{also}.", pages.html.display())?;
         }
     }
     out.flush()?;
@@ -128,6 +85,103 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         let claims = reproduction.claims.len();
         let (claim, are) = (if claims == 1 { "claim" } else { "claims" }, if failed == 1 { "is" } else { "are" });
         return Err(Failure::Failed(format!("{failed} of {claims} {claim} {are} not reproduced")));
+    }
+    Ok(())
+}
+
+impl Arguments {
+    /// Warns of options that make no difference to a list.
+    fn warn_of_idle(&self) {
+        for (option, given) in [
+            ("--quick", self.quick),
+            ("--strict", self.strict),
+            ("--jobs", self.jobs.is_some()),
+            ("--markdown", self.markdown.is_some()),
+            ("--store", self.store.is_some()),
+        ] {
+            warn_of_idle_option(option, given, "`--list` runs nothing");
+        }
+    }
+}
+
+/// The files of the page.
+struct Pages<'a> {
+    html: PathBuf,
+    markdown: PathBuf,
+    /// That of `--markdown`.
+    copy: Option<&'a Path>,
+}
+
+impl<'a> Pages<'a> {
+    fn new(arguments: &'a Arguments, choice: &Choice) -> Self {
+        let report = report_name(choice, &arguments.names);
+        let [html, markdown] = [".html", ".md"].map(|ending| arguments.out.join(format!("{report}{ending}")));
+        Self { html, markdown, copy: arguments.markdown.as_deref() }
+    }
+
+    /// Makes the folders, that of the experiments too, and finds out whether the files can be written.
+    fn check(&self, store: &Path, experiments: &Path) -> Result<(), Failure> {
+        Files::default()
+            .writes("the report", Some(&self.html))
+            .writes("the report", Some(&self.markdown))
+            .writes("--markdown", self.copy)
+            .writes("--store", Some(store))
+            .check()?;
+        make_folder(experiments)?;
+        for path in [&self.html, &self.markdown] {
+            check_file(path).map_err(Failure::failed)?;
+        }
+        if let Some(path) = self.copy {
+            if path.extension().is_none() {
+                let message = format!("`--markdown {0}`: expected a file such as `{0}.md`", path.display());
+                return Err(Failure::BadInput(message));
+            }
+            make_folder(path.parent().unwrap_or(Path::new("")))?;
+            check_file(path).map_err(Failure::failed)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the page, with its plots in `folder`.
+    fn write(&self, page: &Page, folder: &Path) -> Result<(), Failure> {
+        let write = |path: &Path, text: &str| write_file(path, text.as_bytes()).map_err(Failure::failed);
+        write(&self.html, &page.html())?;
+        write(&self.markdown, &page.markdown(""))?;
+        for (name, svg) in page.plots() {
+            write(&folder.join(name), svg)?;
+        }
+        self.copy.map_or(Ok(()), |path| write_markdown(page, path))
+    }
+}
+
+/// What it comes to that experiments cannot be run that were chosen.
+fn unselected(error: SelectionError) -> Failure {
+    match error {
+        SelectionError::Changed { .. } => {
+            Failure::BadInput(format!("{error}: choose another folder with `--out`, or take it away"))
+        }
+        SelectionError::Experiment(diagnostic) => Failure::diagnostic(*diagnostic),
+        other => Failure::failed(other),
+    }
+}
+
+/// The verdicts, and of what does not hold, why.
+fn write_claims(claims: &[ReproducedClaim], out: &mut dyn Write) -> Result<(), Failure> {
+    for claim in claims {
+        writeln!(out, "{:<20}{}", claim.claim.id, claim.verdict)?;
+        if !claim.left_out.is_empty() {
+            writeln!(out, "  not looked at: {}", claim.left_out.join(", "))?;
+        }
+        for evidence in &claim.evidence {
+            let sentence = evidence.sentence();
+            if sentence.verdict == Verdict::Reproduced {
+                continue;
+            }
+            writeln!(out, "  {}: {} ({})", sentence.text, sentence.verdict, evidence.source())?;
+            for line in sentence.because.lines() {
+                writeln!(out, "    {line}")?;
+            }
+        }
     }
     Ok(())
 }
@@ -162,7 +216,7 @@ fn list(choice: &Choice, format: Format, out: &mut dyn Write) -> Result<(), Fail
             .map(|claim| {
                 serde_json::json!({
                     "claim": claim.id, "paper": claim.paper, "exhibit": claim.exhibit, "statement": claim.statement,
-                    "measured_by": Choice::sources(claim.id),
+                    "measured_by": claim.sources(),
                 })
             })
             .collect();
@@ -174,11 +228,11 @@ fn list(choice: &Choice, format: Format, out: &mut dyn Write) -> Result<(), Fail
             "{:<20}paper {} ({}), {}",
             claim.id,
             claim.paper,
-            PAPERS[claim.paper - 1].subject,
+            papers()[claim.paper - 1].subject,
             claim.exhibit
         )?;
         writeln!(out, "  {}", claim.statement)?;
-        writeln!(out, "  measured by {}", Choice::sources(claim.id).join(", "))?;
+        writeln!(out, "  measured by {}", claim.sources().join(", "))?;
     }
     Ok(())
 }

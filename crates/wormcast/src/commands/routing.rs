@@ -4,34 +4,31 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueHint};
+use serde::Serialize;
 
 use super::output::{Files, summary, write_to};
 use super::plan::batch::plan_all;
 use super::{Format, network, one_of, topology_help, warn_of_idle_seed, write_json};
-use crate::failure::Failure;
-use crate::multicast::{Algorithm, Itinerary, Options, add_plan, algorithm_by_name, algorithm_names};
-use crate::network::{ChannelId, HeatMapSvg, MAX_PORTS, Network, input_name, require_memory};
-use crate::routing::{
-    Branching, ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
-    routing_by_name, witness_of_relation, witness_of_tables,
+use crate::analysis::{
+    AnalysisError, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
 };
-use crate::simulation::{Buffer, Reservation, Sendable};
+use crate::failure::Failure;
+use crate::multicast::{Options, algorithm_by_name, algorithm_names};
+use crate::network::{HeatMapSvg, MAX_PORTS, Network, input_name};
+use crate::routing::{
+    Branching, ChannelNumbering, ForwardingTables, ROUTINGS, RoutingOptions, read_tables, routing_by_name,
+};
+use crate::simulation::{Buffer, Reservation};
 use crate::work;
-use export::{Form, export_routing};
-use idle::{Worms, check_options, check_unicasts};
-use reachable::{Question, by_tables, fixed, reach, unicasts};
-use replication::{Replicating, buffer, given_branching, replicated, reservation};
-use report::{Analysis, Subject, Tables};
+use export::{Exported, Form, export_routing};
+use idle::{Worms, buffer, check_options, check_unicasts, reservation};
 
 mod export;
 mod idle;
-mod reachable;
-mod replication;
-mod report;
 mod text;
 
-/// How many pairs are named for each dependency of a cycle.
-const EXAMPLES: usize = 3;
+/// How many of a list people are shown.
+const SHOWN: usize = 12;
 
 /// Analyse a routing, forwarding tables, or every worm that a multicast algorithm may send.
 ///
@@ -118,32 +115,62 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// A proof that worms cannot deadlock which take only such steps from channel to channel, checked.
-fn proof(network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool) -> Option<ChannelNumbering> {
-    let proof = ChannelNumbering::find(network, &may_follow).ok()?;
-    proof.check(network, &may_follow).is_ok().then_some(proof)
+/// What an analysis is to know.
+fn settings(arguments: &Arguments) -> Settings {
+    Settings {
+        consumption_ports: arguments.consumption_ports,
+        virtual_channels: arguments.virtual_channels,
+        buffer: arguments.buffer,
+        replication: arguments.replication,
+        reservation: arguments.reservation,
+        reachable: arguments.reachable,
+        listed_turns: (arguments.format == Format::Text).then_some(SHOWN),
+    }
 }
 
-fn is_safe(network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool) -> bool {
-    proof(network, may_follow).is_some()
+/// Why there is no analysis, with the options that are to blame. `sender`: who sends the worms.
+fn refusal(error: &AnalysisError, sender: &str) -> Failure {
+    Failure::BadInput(match error {
+        AnalysisError::NotReplicatedBySwitches(name) => format!(
+            "switches do not replicate the worms of `{name}`: leave `--replication` out; it is for `bit-string` and \
+             `multiport`"
+        ),
+        AnalysisError::ReplicatedBySwitches(name) => format!(
+            "switches replicate the worms of `{name}`: expected `--replication asynchronous`, `synchronous` or \
+             `synchronous-together`, and neither `--buffer` nor `--reservation`"
+        ),
+        AnalysisError::Given => "the worms of given multicasts are not replicated by buffered switches: expected \
+             `--replication lockstep` or `independent`"
+            .to_owned(),
+        AnalysisError::TreesOnVirtualChannels(_) => {
+            format!("{sender} sends trees, which move on one virtual channel only: leave `--virtual-channels` out")
+        }
+        AnalysisError::TooFewConsumptionPorts { bound, .. } => {
+            format!("{error}; set `--consumption-ports {bound}` or more")
+        }
+        AnalysisError::Undelivered => "`--reachable` needs tables by which every message arrives".to_owned(),
+        AnalysisError::NotCovered(why) => format!("`--reachable` has no answer here: {why}"),
+        other => other.to_string(),
+    })
 }
 
-/// The same for dependencies, if all of them are of unicasts: stops and trees need more than a numbering.
-fn unicast_proof(network: &Network, dependencies: &Dependencies<'_>) -> Option<ChannelNumbering> {
-    let unicasts = dependencies.are_of_unicasts();
-    unicasts.then(|| proof(network, |held, next| dependencies.contains(held, next))).flatten()
+/// What the command prints: the report, and the tables that were written.
+#[derive(Serialize)]
+struct Printed {
+    #[serde(flatten)]
+    report: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exported: Option<Exported>,
 }
 
-/// The analysis, and the proof if it is one of unicasts.
-type Answer = (Analysis, Option<ChannelNumbering>);
-
-/// Consumption channels of every node: what is asked for, what the algorithm is defined with, or 4.
-fn consumption_ports(arguments: &Arguments, algorithm: Option<&dyn Algorithm>) -> u32 {
-    let own = || algorithm.and_then(Algorithm::ports).map_or(4, |ports| ports.consumption);
-    arguments.consumption_ports.unwrap_or_else(own)
+impl Printed {
+    fn new(report: Report) -> Self {
+        report.missing.iter().for_each(|missing| work::lacks(missing));
+        Self { report, exported: None }
+    }
 }
 
-fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Result<Answer, Failure> {
+fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Result<Printed, Failure> {
     let options = Options {
         routing: arguments.routing.clone(),
         root: arguments.root.clone(),
@@ -151,81 +178,50 @@ fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Re
         ..Options::default()
     };
     let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-    let consumption_ports = consumption_ports(arguments, Some(algorithm.as_ref()));
-    let (dependencies, deadlock) = replicated(arguments, network, algorithm.as_ref(), consumption_ports)?;
     let sender = format!("`{name}`");
-    let worms = Worms::of(algorithm.as_ref(), network, &sender, dependencies.are_of_unicasts());
-    check_options(arguments, network, &worms)?;
+    let report =
+        of_algorithm(network, algorithm.as_ref(), &settings(arguments)).map_err(|error| refusal(&error, &sender))?;
+    check_options(arguments, network, &Worms::new(&report, &sender, algorithm.branching()));
     warn_of_idle_seed(arguments.seed, network, Some(name), arguments.routing.as_deref());
-    let subject = Subject { network, algorithm: Some(name), relation: algorithm.routing(), consumption_ports };
-    let proof = unicast_proof(network, &dependencies);
-    let analysis = Analysis::of_relation(&subject, deadlock.as_deref(), None, arguments.format == Format::Json);
-    let replication = arguments.replication.or_else(|| algorithm.switches().map(|_| Replicating::Asynchronous));
-    let question =
-        Question { messages: None, algorithm: Some(algorithm.as_ref()), consumption_ports, safe: deadlock.is_none() };
-    let reachability = reach(arguments, network, algorithm.routing(), question)?;
-    Ok((Analysis { replication, reachability, ..analysis }, proof))
+    Ok(Printed::new(report))
 }
 
-/// Multicasts of a file, by line, each as what its worms add to the dependencies.
-struct Multicasts<'n> {
-    all: Vec<(u64, Dependencies<'n>)>,
-    /// The same as messages, if `--reachable` asks for them and their worms have no choice of ways.
-    messages: Option<Vec<Sendable>>,
+/// Why there is no analysis of given multicasts: for their sake, or for another.
+enum Refused {
+    Multicasts(Failure),
+    Analysis(AnalysisError),
 }
 
-impl<'n> Multicasts<'n> {
-    /// Adds those that were asked for to the dependencies of the unicasts.
-    fn add(
-        arguments: &Arguments,
-        network: &'n Network,
-        dependencies: &mut Dependencies<'n>,
-    ) -> Result<Option<Self>, Failure> {
-        let Some(file) = &arguments.multicasts else { return Ok(None) };
-        let branching = given_branching(arguments, network)?;
-        let mut trees = false;
-        let mut all = Vec::new();
-        let mut messages = Some(Vec::new());
-        dependencies.add_worms(|worms| {
-            plan_all(file, &arguments.topology, |line, algorithm, multicast, plan| {
-                add_plan(worms, network, algorithm.routing(), plan, branching).map_err(Failure::bad_input)?;
-                let mut own = Dependencies::new(network);
-                own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), plan, branching))
-                    .map_err(Failure::bad_input)?;
-                trees |= plan.worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
-                all.push((line, own));
-                let message = fixed(network, algorithm.routing(), plan);
-                match (&mut messages, message) {
-                    (Some(messages), Some(plan)) => messages.push(Sendable { multicast: multicast.clone(), plan }),
-                    _ => messages = None,
-                }
-                Ok(())
-            })
-        })?;
-        let sender = format!("`{}`", input_name(file));
-        let worms = Worms { sender: &sender, trees, unicasts: false, branching: Branching::LOCKSTEP };
-        check_options(arguments, network, &worms)?;
-        Ok(Some(Self { all, messages }))
+impl From<AnalysisError> for Refused {
+    fn from(error: AnalysisError) -> Self {
+        Self::Analysis(error)
     }
+}
 
-    /// Adds them to the unicasts that may be sent. `None` if the worms of some choose their ways.
-    fn beside(multicasts: Option<&Self>, unicasts: Option<Vec<Sendable>>) -> Option<Vec<Sendable>> {
-        let mut all = unicasts?;
-        if let Some(multicasts) = multicasts {
-            all.extend(multicasts.messages.as_ref()?.iter().cloned());
-        }
-        Some(all)
-    }
-
-    fn count(&self) -> usize {
-        self.all.len()
-    }
-
-    /// The lines of those that may hold one channel while they wait for the other.
-    fn that_wait(&self, (held, requested): (ChannelId, ChannelId)) -> Vec<u64> {
-        let mine = |(_, own): &&(u64, Dependencies<'_>)| own.contains(held, requested);
-        self.all.iter().filter(mine).map(|&(line, _)| line).collect()
-    }
+/// The analysis of unicasts, and of multicasts beside them if some were given.
+fn analyse_unicasts(arguments: &Arguments, network: &Network, unicasts: Unicasts<'_>) -> Result<Printed, Failure> {
+    let settings = settings(arguments);
+    let Some(file) = &arguments.multicasts else {
+        check_unicasts(arguments)?;
+        let report = match unicasts {
+            Unicasts::Routing(relation) => of_routing(network, relation, &settings),
+            Unicasts::Tables(name, tables) => of_tables(network, name, tables, &settings),
+        };
+        return Ok(Printed::new(report.map_err(|error| refusal(&error, ""))?));
+    };
+    let sender = format!("`{}`", input_name(file));
+    let report = of_multicasts(network, unicasts, &settings, |adding| {
+        plan_all(file, &arguments.topology, |line, algorithm, multicast, plan| {
+            adding.add(line, algorithm.routing(), multicast, plan).map_err(Failure::bad_input)
+        })
+        .map_err(Refused::Multicasts)
+    });
+    let report = report.map_err(|refused| match refused {
+        Refused::Multicasts(failure) => failure,
+        Refused::Analysis(error) => refusal(&error, &sender),
+    })?;
+    check_options(arguments, network, &Worms::new(&report, &sender, Branching::LOCKSTEP));
+    Ok(Printed::new(report))
 }
 
 fn analyse_routing(
@@ -233,46 +229,18 @@ fn analyse_routing(
     network: &Network,
     name: &str,
     out: &mut dyn Write,
-) -> Result<Answer, Failure> {
+) -> Result<Printed, Failure> {
     let options = RoutingOptions { seed: arguments.seed.unwrap_or_default(), root: arguments.root.clone() };
     let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
     let relation = relation.as_ref();
     warn_of_idle_seed(arguments.seed, network, None, Some(name));
-    check_unicasts(arguments)?;
-    // All permitted turns together say more than the routes that are taken, and sooner.
-    let turns = relation.turn_routing().filter(|_| arguments.multicasts.is_none()).map(TurnRouting::turns);
-    let mut numbering =
-        turns.and_then(|turns| proof(network, |held, requested| turns.permits(network, held, requested)));
-    let (mut deadlock, mut multicasts) = (None, None);
-    if numbering.is_none() {
-        // Routes to everyone are followed.
-        let needed = relation.tables_memory(network, network.routers());
-        require_memory(format_args!("`{name}` on {} keeps tables and", network.name()), needed, |_| None)
-            .map_err(Failure::bad_input)?;
-        let mut dependencies = Dependencies::of_relation(network, relation);
-        multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
-        let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels.unwrap_or(1));
-        deadlock = dependencies.deadlock(consumption_ports(arguments, None));
-        numbering = unicast_proof(network, &dependencies);
-    }
-    let subject = Subject { network, algorithm: None, relation, consumption_ports: consumption_ports(arguments, None) };
-    let witness = |dependency| witness_of_relation(network, relation, dependency, EXAMPLES);
-    let all = arguments.format == Format::Json;
-    let mut analysis = Analysis::of_relation(&subject, deadlock.as_deref(), Some(&witness), all);
-    analysis.replication = arguments.replication;
-    analysis.add_multicasts(deadlock.as_deref(), multicasts.as_ref());
-    if arguments.reachable.is_some() {
-        let messages = Multicasts::beside(multicasts.as_ref(), Some(unicasts(network)));
-        let (consumption_ports, safe) = (subject.consumption_ports, deadlock.is_none());
-        let question = Question { messages, algorithm: None, consumption_ports, safe };
-        analysis.reachability = reach(arguments, network, relation, question)?;
-    }
+    let mut printed = analyse_unicasts(arguments, network, Unicasts::Routing(relation))?;
     if let Some(file) = &arguments.export {
         let place = (file.as_str(), arguments.export_form);
         let exported = || export_routing(network, relation, place, arguments.allow_detours, out);
-        analysis.exported = work::part("the tables of `--export`", exported).transpose()?;
+        printed.exported = work::part("the tables of `--export`", exported).transpose()?;
     }
-    Ok((analysis, numbering))
+    Ok(printed)
 }
 
 fn analyse_forwarding(
@@ -280,41 +248,28 @@ fn analyse_forwarding(
     network: &Network,
     file: &str,
     out: &mut dyn Write,
-) -> Result<Answer, Failure> {
+) -> Result<Printed, Failure> {
     let tables = read_tables(network, file).map_err(Failure::bad_input)?;
     warn_of_idle_seed(arguments.seed, network, None, None);
-    check_unicasts(arguments)?;
+    warn_of_missing_routers(network, &tables, file);
+    let mut printed = analyse_unicasts(arguments, network, Unicasts::Tables(file, &tables))?;
+    if let Some(file) = &arguments.export {
+        let exported = || export::write(network, &tables, (file, arguments.export_form), out);
+        printed.exported = work::part("the tables of `--export`", exported).transpose()?;
+    }
+    Ok(printed)
+}
+
+/// Warns of routers that tables say nothing of.
+fn warn_of_missing_routers(network: &Network, tables: &ForwardingTables, file: &str) {
+    const NAMED: usize = 3;
     let without: Vec<String> = tables.without_entries().map(|router| network.router_label(router)).collect();
     if !without.is_empty() {
         let (file, count) = (input_name(file), without.len());
-        let shown = without.iter().take(EXAMPLES).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = if count > EXAMPLES { format!(" and {} more", count - EXAMPLES) } else { String::new() };
+        let shown = without.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
         Failure::warn(&format!("`{file}` has no entries of {shown}{more}: is it truncated?"));
     }
-    let report = analyse_tables(network, &tables);
-    let mut dependencies = Dependencies::of_tables(network, &tables);
-    let multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
-    let dependencies = dependencies.with_virtual_channels(arguments.virtual_channels.unwrap_or(1));
-    let deadlock = dependencies.deadlock(consumption_ports(arguments, None));
-    let numbering = unicast_proof(network, &dependencies);
-    let subject =
-        Subject { network, algorithm: None, relation: &tables, consumption_ports: consumption_ports(arguments, None) };
-    let witness = |dependency| witness_of_tables(network, &tables, dependency, EXAMPLES);
-    let described = Tables::new(network, file, &tables, &report);
-    let mut analysis = Analysis::of_tables(&subject, deadlock.as_deref(), &witness, &report, described);
-    analysis.replication = arguments.replication;
-    analysis.add_multicasts(deadlock.as_deref(), multicasts.as_ref());
-    if arguments.reachable.is_some() {
-        let messages = Multicasts::beside(multicasts.as_ref(), by_tables(network, &tables));
-        let (consumption_ports, safe) = (subject.consumption_ports, deadlock.is_none());
-        let question = Question { messages, algorithm: None, consumption_ports, safe };
-        analysis.reachability = reach(arguments, network, &tables, question)?;
-    }
-    if let Some(file) = &arguments.export {
-        let exported = || export::write(network, &tables, (file, arguments.export_form), out);
-        analysis.exported = work::part("the tables of `--export`", exported).transpose()?;
-    }
-    Ok((analysis, numbering))
 }
 
 /// Writes a proof as CSV, a channel a line.
@@ -340,7 +295,7 @@ const LOADS: &str = "the files of `--links` and `--heat-map`";
 fn write_loads(
     arguments: &Arguments,
     network: &Network,
-    analysis: &Analysis,
+    analysis: &Report,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     if arguments.links.is_none() && arguments.heat_map.is_none() {
@@ -385,7 +340,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .reads("--multicasts", arguments.multicasts.as_deref())
         .check()?;
     let network = network(&arguments.topology)?;
-    let (analysis, numbering) = match (&arguments.tables, &arguments.algorithm) {
+    let printed = match (&arguments.tables, &arguments.algorithm) {
         (Some(file), _) => analyse_forwarding(arguments, &network, file, out)?,
         (None, Some(name)) => analyse_algorithm(arguments, &network, name)?,
         // Usage requires one of the three.
@@ -393,19 +348,28 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     };
     let mut summary = summary(data_on_output, out);
     match arguments.format {
-        Format::Text => text::write_text(&mut summary, &analysis)?,
-        Format::Json => write_json(&mut summary, &analysis)?,
+        Format::Text => text::write_text(&mut summary, &printed)?,
+        Format::Json => write_json(&mut summary, &printed)?,
     }
     drop(summary);
-    work::part(LOADS, || write_loads(arguments, &network, &analysis, out)).transpose()?;
-    if let (Some(file), Some(reachability)) = (&arguments.witness, &analysis.reachability) {
-        reachability.write_witness(file, out)?;
+    let report = &printed.report;
+    work::part(LOADS, || write_loads(arguments, &network, report, out)).transpose()?;
+    if let (Some(file), Some(reached)) = (&arguments.witness, &report.reachability) {
+        match &reached.trace {
+            Some(trace) => write_to(file, trace.as_bytes(), out)?,
+            None => {
+                let verdict = reached.verdict;
+                return Err(Failure::failed(format!(
+                    "`{file}` was not written: no messages are known that deadlock ({verdict})"
+                )));
+            }
+        }
     }
-    match (&arguments.numbering, numbering) {
+    match (&arguments.numbering, &report.numbering) {
         (None, _) => Ok(()),
-        (Some(file), Some(numbering)) => write_numbering(&network, &numbering, file, out),
+        (Some(file), Some(numbering)) => write_numbering(&network, numbering, file, out),
         (Some(file), None) => {
-            let why = if analysis.deadlock_free {
+            let why = if report.deadlock_free {
                 "worms here deliver on their way or branch, and that they cannot deadlock takes more than a numbering"
             } else {
                 "a numbering proves that unicasts cannot deadlock, and there is none here"

@@ -1,22 +1,20 @@
 //! `wormcast simulate`: one run.
 
-use std::fmt::Write as _;
 use std::io::Write;
 use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use serde_json::{Value as Json, json};
 
 use super::experiment::{ExperimentArguments, warn_of_idle};
 use super::output::summary;
+use super::safety::warn_of_deadlock;
 use super::{Format, write_figure, write_json};
+use crate::analysis::deadlock_of_scenario;
 use crate::failure::Failure;
-use crate::lab::PointSpec;
 use crate::network::{ChannelId, input_name};
-use crate::program;
-use crate::routing::{Resource, synchronous_deadlock};
+use crate::routing::Resource;
 use crate::simulation::{Cycle, Distribution, RunResult, Scenario, SimulationError};
 use at_end::{AtEnd, BusyLink};
 use outputs::{check_outputs, observed, window};
@@ -114,22 +112,11 @@ impl StaticCheck {
         if network.routers().saturating_mul(network.channels()) > Self::LIMIT {
             return None;
         }
-        let config = scenario.engine_config();
         let link = |resource: &Resource| match *resource {
             Resource::Channel(channel) => Some(channel),
             Resource::Consumption(_) => None,
         };
-        let algorithm = scenario.algorithm();
-        let found = match algorithm.switches() {
-            Some(switches) if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) => {
-                synchronous_deadlock(network, switches, false).map(|held| held.to_vec())
-            }
-            _ => {
-                let dependencies = algorithm.dependencies_with(network, config.branching());
-                let dependencies = dependencies.with_virtual_channels(config.virtual_channels);
-                dependencies.deadlock(config.ports.consumption)
-            }
-        };
+        let found = deadlock_of_scenario(scenario);
         let cycle: Option<Vec<ChannelId>> = found.map(|cycle| cycle.iter().filter_map(link).collect());
         let ends = |&channel: &ChannelId| [network.from(channel).raw(), network.to(channel).raw()];
         Some(Self {
@@ -138,37 +125,6 @@ impl StaticCheck {
             cycle_names: cycle.map(|cycle| cycle.into_iter().map(|channel| network.link_label(channel)).collect()),
         })
     }
-}
-
-/// Says that there may be a deadlock, and which command explains it.
-fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
-    if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
-        return Failure::warn(&format!(
-            "the static analysis finds that worms of `{0}` can deadlock here: see `{2} routing --topology {1} --algorithm {0} --replication synchronous`",
-            spec.algorithm,
-            spec.topology,
-            program::name()
-        ));
-    }
-    let config = scenario.engine_config();
-    let mut options = spec.routing.as_ref().map_or_else(String::new, |name| format!(" --routing {name}"));
-    if config.virtual_channels > 1 {
-        let _ = write!(options, " --virtual-channels {}", config.virtual_channels);
-    }
-    if config.branching() != scenario.algorithm().branching() {
-        let buffer = if config.branching().whole_worms { "message".to_owned() } else { config.buffer.to_string() };
-        let spelled = |value: Json| value.as_str().unwrap_or_default().to_owned();
-        let (replication, reservation) = (json!(config.replication), json!(config.reservation));
-        let _ = write!(options, " --buffer {buffer} --replication {}", spelled(replication));
-        let _ = write!(options, " --reservation {}", spelled(reservation));
-    }
-    Failure::warn(&format!(
-        "the static analysis finds that worms of `{0}` can deadlock here: see `{3} routing --topology {1} --algorithm {0} --consumption-ports {2}{options}`",
-        spec.algorithm,
-        spec.topology,
-        config.ports.consumption,
-        program::name()
-    ));
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {

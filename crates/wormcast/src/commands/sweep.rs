@@ -11,6 +11,7 @@ use clap::Args;
 use super::experiment::{ExperimentArguments, warn_of_idle};
 use super::output::Files;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
+use super::safety::warn_of_unsafe_points;
 use crate::failure::Failure;
 use crate::lab::{
     Estimate, Experiment, Findings, Outcome, PlotError, Point, PointSummary, Quantity, RefinedSweep, Refinement,
@@ -114,6 +115,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     warn_of_idle(&experiment, &points, |index| made[index].idle_settings())?;
     let warnings: BTreeSet<&str> = made.iter().filter_map(|job| job.trace_warning()).collect();
     warnings.into_iter().for_each(Failure::warn);
+    warn_of_unsafe_points(&points, &made);
     drop(made);
     let places = &arguments.places;
     arguments.rows.check_places(&arguments.experiment, places, &experiment, &points)?;

@@ -1,6 +1,7 @@
-//! The documents: commands print what is shown, links lead somewhere, and the code map is complete.
+//! The documents: commands print what is shown, links lead somewhere, crates stand on their floors, and the code map is complete.
 #![cfg(unix)]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -124,12 +125,41 @@ fn links_lead_somewhere() {
     }
 }
 
+/// The floors that the tree of crates shows, by the names of their folders.
+fn floors(text: &str) -> BTreeMap<&str, u32> {
+    let tree = text.lines().filter_map(|line| line.trim_start().split_once("/ "));
+    tree.filter_map(|(name, rest)| {
+        let number = rest.trim_start().strip_prefix("floor ")?.split(' ').next()?;
+        Some((name, number.parse().expect("a number")))
+    })
+    .collect()
+}
+
+/// Every crate stands on a floor, and uses only those below it.
+#[test]
+fn crates_use_the_floors_below() {
+    let root = root();
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("text");
+    let floors = floors(&text);
+    let crates: BTreeSet<String> = fs::read_dir(root.join("crates"))
+        .expect("crates")
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"))
+        .collect();
+    assert!(crates.iter().eq(floors.keys()), "{crates:?} have the floors {floors:?}");
+    for (name, floor) in &floors {
+        let manifest = fs::read_to_string(root.join("crates").join(name).join("Cargo.toml")).expect("a manifest");
+        for used in manifest.lines().filter_map(|line| line.strip_prefix("wormcast-")?.split(['.', ' ']).next()) {
+            assert!(floors[used] < *floor, "{name} on floor {floor} uses {used} on floor {}", floors[used]);
+        }
+    }
+}
+
 /// Every module of the crates is in the code map, by its name; algorithms, of which there are many, all together.
 #[test]
 fn the_code_map_is_complete() {
     let root = root();
     let text = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("text");
-    for name in ["network", "routing", "multicast", "simulation", "lab"] {
+    for name in floors(&text).into_keys() {
         for module in fs::read_dir(root.join("crates").join(name).join("src")).expect("a crate") {
             let path = module.expect("an entry").path();
             let module = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");

@@ -445,4 +445,29 @@ fn percentiles_have_intervals_of_their_own_and_none_with_few_runs() {
     let said = of(3, "latency.p99");
     let shown = said.split("latency.p99 ").nth(1).unwrap().split(" µs").next().unwrap();
     assert!(shown.parse::<f64>().is_ok(), "{said}");
+
+fn series_whose_worms_can_deadlock_are_named() {
+    let folder = small();
+    let light = ["--set", "sweep.\"traffic.arrivals.rate\"=[0.02, 0.04]", "--set", "stop.max_replications=4"];
+    let [safe, one] = ["switching.consumption_ports=4", "switching.consumption_ports=1"];
+    let sweep = |ports: &str| folder.run(&[&["sweep", "small.toml", "--set", ports][..], &light].concat());
+    assert!(!sweep(safe).stderr.contains("can deadlock"));
+    let warned = sweep(one);
+    for algorithm in ["dual-path", "column-path"] {
+        let warning = format!(
+            "warning: the static analysis finds that worms of `{algorithm}` can deadlock here: see `wormcast routing --topology \
+             mesh:4x4 --algorithm {algorithm} --consumption-ports 1`\n"
+        );
+        // Once, not at each load.
+        assert_eq!(warned.stderr.matches(&warning).count(), 1, "{warned:?}");
+    }
+    let reported = folder.run(&[&["report", "small.toml", "--set", one][..], &light].concat()).success();
+    let page =
+        reported.split_whitespace().find(|word| word.ends_with(".md.")).unwrap().trim_end_matches('.').to_owned();
+    let page = String::from_utf8(folder.bytes(&page)).unwrap();
+    assert_eq!(
+        page.matches("can deadlock, whatever this sweep shows: with 1 consumption channel a node").count(),
+        2,
+        "{page}"
+    );
 }

@@ -3,15 +3,15 @@
 use std::io::Write;
 
 use clap::ValueEnum;
+use serde::Serialize;
 
-use super::is_safe;
-use super::report::{Exported, router};
+use crate::analysis::router_text as router;
 use crate::commands::output::write_to;
 use crate::failure::Failure;
 use crate::network::{ChannelId, Network, TopologyError};
 use crate::routing::{
-    Arrival, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation, TablesError, TablesText,
-    analyse_tables, choose_tables,
+    Arrival, ChannelNumbering, Conflict, Dependencies, ForwardingTables, NetworkLfts, NoTables, RoutingRelation,
+    TablesError, TablesText, analyse_tables, choose_tables,
 };
 
 /// The form of exported tables.
@@ -22,6 +22,17 @@ pub(super) enum Form {
     Opensm,
     /// Lines of text, with names.
     Text,
+}
+
+/// Tables that were written.
+#[derive(Serialize)]
+pub(super) struct Exported {
+    pub(super) file: String,
+    pub(super) entries: usize,
+    /// Routers to which some ways are longer than the routing's.
+    pub(super) detours: Vec<u32>,
+    /// Between nodes at different routers.
+    pub(super) average_distance: Option<f64>,
 }
 
 /// Writes tables for a routing, if there are any and they are safe.
@@ -36,7 +47,9 @@ pub(super) fn export_routing(
     let chosen = choose_tables(network, relation, detours)
         .map_err(|error| Failure::bad_input(inexpressible(network, relation, &error, detours)))?;
     let dependencies = Dependencies::of_tables(network, &chosen.tables);
-    if !is_safe(network, |held, next| dependencies.contains(held, next)) {
+    let may_follow = |held, next| dependencies.contains(held, next);
+    let proof = ChannelNumbering::find(network, may_follow);
+    if !proof.is_ok_and(|proof| proof.check(network, may_follow).is_ok()) {
         let network = network.name();
         return Err(Failure::bad_input(format!(
             "`{name}` on `{network}` can deadlock, so no tables are written; `up-down` and `turn-prohibition` cannot"

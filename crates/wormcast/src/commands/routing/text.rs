@@ -4,10 +4,13 @@ use std::io::Write;
 
 use super::super::output::is_output;
 use super::super::{write_figure, yes_or_no};
-use super::report::{Analysis, ClosedBy, Exported, Held, Load, LoadedChannel, SHOWN, Tables};
+use super::export::Exported;
+use super::{Printed, SHOWN};
+use crate::analysis::{ClosedBy, Load, LoadedChannel, Reached, Report, Sent, TablesFound};
 use crate::failure::Failure;
 
-pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
+pub(super) fn write_text(out: &mut dyn Write, printed: &Printed) -> Result<(), Failure> {
+    let Printed { report: analysis, exported } = printed;
     let what = match &analysis.algorithm {
         Some(algorithm) => format!("{algorithm}, routed by {}", analysis.routing),
         None => analysis.routing.clone(),
@@ -17,7 +20,7 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
         write_figure(out, "deadlock-free", "no")?;
         writeln!(out, "  A cycle, in which each may be held by a worm that waits for the next:")?;
         for (place, resource) in resources.iter().enumerate() {
-            write!(out, "    {}", describe(resource))?;
+            write!(out, "    {}", resource)?;
             if let Some(closed_by) = &analysis.closed_by {
                 write!(out, ": {}", worms(&closed_by[place]))?;
             }
@@ -27,7 +30,7 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
         write_figure(out, "deadlock-free", "yes")?;
     }
     if let Some(reachability) = &analysis.reachability {
-        reachability.write_text(out)?;
+        write_reachability(out, reachability)?;
     }
     if let Some(replication) = analysis.replication {
         write_figure(out, "replication", replication.text())?;
@@ -66,7 +69,7 @@ pub(super) fn write_text(out: &mut dyn Write, analysis: &Analysis) -> Result<(),
         write_tables(out, tables)?;
     }
     write_turns(out, analysis)?;
-    if let Some(Exported { file, entries, detours, average_distance }) = &analysis.exported {
+    if let Some(Exported { file, entries, detours, average_distance }) = exported {
         let place = if is_output(file) { "standard output" } else { file };
         write_figure(out, "tables", format_args!("{entries} entries in {place}"))?;
         if let Some(average) = average_distance {
@@ -87,23 +90,32 @@ fn write_most_loaded(out: &mut dyn Write, most_loaded: &[LoadedChannel]) -> Resu
     }
     let width = most_loaded.first().map_or(0, |first| format!("{:.2}", first.load).len());
     for LoadedChannel { channel, load } in most_loaded {
-        writeln!(out, "    {load:>width$.2}  {}", describe(channel))?;
+        writeln!(out, "    {load:>width$.2}  {}", channel)?;
     }
     Ok(())
 }
 
-pub(super) fn plural(count: u64, what: &str) -> String {
+fn plural(count: u64, what: &str) -> String {
     if count == 1 { what.to_owned() } else { format!("{what}s") }
 }
 
-/// A channel as people write it: `S1[3] -> S2[4]` with names and ports.
-fn describe(held: &Held) -> String {
-    match held {
-        Held::Channel { names: Some(_), label, .. } => label.clone(),
-        Held::Channel { label, .. } => format!("channel {label}"),
-        Held::Consumption { name: Some(_), label, .. } => format!("consumption channels of {label}"),
-        Held::Consumption { label, .. } => format!("consumption channels of node {label}"),
+/// Whether a deadlock can be reached, and messages that reach it.
+fn write_reachability(out: &mut dyn Write, reached: &Reached) -> Result<(), Failure> {
+    write_figure(out, "deadlock", reached.verdict)?;
+    if let Some(reason) = &reached.reason {
+        write_figure(out, "", reason)?;
     }
+    let Some(witness) = &reached.witness else { return Ok(()) };
+    writeln!(out, "  Messages that deadlock, with {}:", reached.settings.text())?;
+    for Sent { cycle, source, length, destinations } in witness.iter().take(SHOWN) {
+        let destinations: Vec<String> = destinations.iter().map(ToString::to_string).collect();
+        let flits = plural(u64::from(*length), "flit");
+        writeln!(out, "    cycle {cycle}: {length} {flits} from {source} to {}", destinations.join(";"))?;
+    }
+    if witness.len() > SHOWN {
+        writeln!(out, "    and {} more, which --witness writes", witness.len() - SHOWN)?;
+    }
+    Ok(())
 }
 
 /// The worms that close a dependency.
@@ -124,7 +136,7 @@ fn worms(closed_by: &ClosedBy) -> String {
 }
 
 /// What is known of tables.
-fn write_tables(out: &mut dyn Write, tables: &Tables) -> Result<(), Failure> {
+fn write_tables(out: &mut dyn Write, tables: &TablesFound) -> Result<(), Failure> {
     write_figure(out, "entries", tables.entries)?;
     write_figure(out, "undelivered", format_args!("{} of {} pairs", tables.undelivered_pairs, tables.pairs))?;
     write_figure(out, "forwarding loops", tables.loop_count)?;
@@ -151,7 +163,7 @@ fn write_tables(out: &mut dyn Write, tables: &Tables) -> Result<(), Failure> {
         writeln!(out, "  Loops:")?;
         for ring in tables.loops.iter().take(SHOWN) {
             let name = ring.name.clone().unwrap_or_else(|| format!("node {}", ring.destination));
-            let channels: Vec<String> = ring.channels.iter().map(describe).collect();
+            let channels: Vec<String> = ring.channels.iter().map(ToString::to_string).collect();
             writeln!(out, "    to {name}: {}", channels.join(", "))?;
         }
         more(out, tables.loop_count)?;
@@ -170,7 +182,7 @@ fn write_tables(out: &mut dyn Write, tables: &Tables) -> Result<(), Failure> {
 }
 
 /// What is known of a turn set; nothing for other routings.
-fn write_turns(out: &mut dyn Write, analysis: &Analysis) -> Result<(), Failure> {
+fn write_turns(out: &mut dyn Write, analysis: &Report) -> Result<(), Failure> {
     let (Some(turns), Some(prohibited), Some(fraction)) = (analysis.turns, &analysis.prohibited, analysis.fraction)
     else {
         return Ok(());

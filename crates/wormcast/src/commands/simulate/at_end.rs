@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::super::most_loaded;
 use super::super::output::write_to;
 use super::Arguments;
+use crate::analysis::most_loaded;
 use crate::failure::Failure;
 use crate::network::{ChannelSpace, HeatMapSvg, Network};
 use crate::simulation::{Observer, RunEnd, Scenario, WaitLog, WaitsDot, WaitsSvg};

@@ -1,64 +1,67 @@
 //! Whether the deadlock that the check calls possible can be reached, and messages that reach it.
 
-use std::io::Write;
-
 use serde::Serialize;
+use wormcast_multicast::{Algorithm, Branch, Itinerary, Multicast, Plan, Tree, Worm};
+use wormcast_network::watch::step_every;
+use wormcast_network::{Network, NodeId};
+use wormcast_routing::{ForwardingTables, Output, RoutingRelation, Target};
+use wormcast_simulation::{
+    EngineConfig, Reachability, Sendable, Timing, Undecided, Verdict, Witness, Wormhole, search_deadlock,
+};
 
-use super::super::output::write_to;
-use super::super::write_figure;
-use super::Arguments;
-use super::replication::switching;
-use super::text::plural;
-use crate::failure::Failure;
-use crate::multicast::{Algorithm, Branch, Itinerary, Multicast, Plan, Tree, Worm};
-use crate::network::watch::step_every;
-use crate::network::{Network, NodeId};
-use crate::routing::{ForwardingTables, Output, RoutingRelation, Target};
-use crate::simulation::{EngineConfig, Reachability, Sendable, Timing, Undecided, Verdict, Wormhole, search_deadlock};
-use crate::work;
-
-/// Messages of a witness that people are shown.
-const SHOWN: usize = 12;
+use crate::error::AnalysisError;
+use crate::replication::Settings;
 
 /// The answer to whether a deadlock can be reached.
-#[derive(Serialize)]
-pub(super) struct Reached {
-    verdict: &'static str,
+#[derive(Clone, Debug, Serialize)]
+pub struct Reached {
+    /// `reachable`, `not reachable` or `not decided`.
+    pub verdict: &'static str,
     /// Messages that deadlock, in the order of their cycles.
-    witness: Option<Vec<Sent>>,
+    pub witness: Option<Vec<Sent>>,
     /// What else a run of the witness needs.
-    settings: Settings,
-    /// Steps that were spent, and that might have been.
-    spent: u64,
-    budget: u64,
+    pub settings: RunSettings,
+    /// Steps that were spent.
+    pub spent: u64,
+    /// Steps that might have been spent.
+    pub budget: u64,
     /// Why there is no answer, and what it would take.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// The witness as a trace.
+    pub reason: Option<String>,
+    /// The witness as a trace that experiments read.
     #[serde(skip)]
-    trace: Option<String>,
+    pub trace: Option<String>,
 }
 
 /// A message of a witness.
-#[derive(Serialize)]
-struct Sent {
-    cycle: u64,
-    source: u32,
-    length: u32,
-    destinations: Vec<u32>,
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Sent {
+    /// The cycle in which it is generated.
+    pub cycle: u64,
+    /// The node that sends it.
+    pub source: u32,
+    /// Its data flits.
+    pub length: u32,
+    /// Who gets it.
+    pub destinations: Vec<u32>,
 }
 
-/// The settings of a witness's run that experiment files name so.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-struct Settings {
-    buffer: u32,
-    injection_ports: u32,
-    consumption_ports: u32,
-    startup: u32,
-    routing_delay: u32,
+/// The settings of a witness's run, by the names that experiment files have for them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct RunSettings {
+    /// Flits that the buffer of a channel holds.
+    pub buffer: u32,
+    /// Injection channels of a node.
+    pub injection_ports: u32,
+    /// Consumption channels of a node.
+    pub consumption_ports: u32,
+    /// The startup of a worm, in cycles.
+    pub startup: u32,
+    /// The routing delay of a header, in cycles.
+    pub routing_delay: u32,
 }
 
-impl Settings {
+impl RunSettings {
     fn new(config: &EngineConfig) -> Self {
         Self {
             buffer: config.buffer,
@@ -71,18 +74,18 @@ impl Settings {
 }
 
 /// What the search is about, beside the network and the relation.
-pub(super) struct Question<'a> {
+pub(crate) struct Question<'a> {
     /// The messages that may be sent.
-    pub(super) messages: Option<Vec<Sendable>>,
+    pub(crate) messages: Option<Vec<Sendable>>,
     /// The algorithm, if worms are those of one.
-    pub(super) algorithm: Option<&'a dyn Algorithm>,
-    pub(super) consumption_ports: u32,
+    pub(crate) algorithm: Option<&'a dyn Algorithm>,
+    pub(crate) consumption_ports: u32,
     /// Whether the check has found that there is no deadlock.
-    pub(super) safe: bool,
+    pub(crate) safe: bool,
 }
 
 /// Every node's message to each other node.
-pub(super) fn unicasts(network: &Network) -> Vec<Sendable> {
+pub(crate) fn unicasts(network: &Network) -> Vec<Sendable> {
     let pairs = network.node_ids().flat_map(|from| network.node_ids().map(move |to| (from, to)));
     let unicast = |(from, to): (NodeId, NodeId)| Sendable {
         multicast: Multicast::new(from, &[to]),
@@ -92,7 +95,7 @@ pub(super) fn unicasts(network: &Network) -> Vec<Sendable> {
 }
 
 /// Every node's message to each address of each other node, as tables route it. `None` if one does not arrive.
-pub(super) fn by_tables(network: &Network, tables: &ForwardingTables) -> Option<Vec<Sendable>> {
+pub(crate) fn by_tables(network: &Network, tables: &ForwardingTables) -> Option<Vec<Sendable>> {
     let mut messages = Vec::new();
     for (place, destination) in tables.destinations().iter().enumerate() {
         let Target::Node(to) = destination.target else { continue };
@@ -129,7 +132,7 @@ fn chain(from: NodeId, mut branches: Vec<Branch>, to: NodeId) -> Sendable {
 }
 
 /// A plan's paths by the channels that another relation gives, as the engine routes all by one; `None` if that leaves a choice.
-pub(super) fn fixed(network: &Network, relation: &dyn RoutingRelation, plan: &Plan) -> Option<Plan> {
+pub(crate) fn fixed(network: &Network, relation: &dyn RoutingRelation, plan: &Plan) -> Option<Plan> {
     let fix = |worm: &Worm| -> Option<Worm> {
         let Itinerary::Path(path) = &worm.itinerary else { return Some(worm.clone()) };
         let (mut at, mut arrived) = (network.entry_of(worm.from), None);
@@ -203,75 +206,69 @@ fn parts(worm: &Worm) -> usize {
     }
 }
 
-/// Searches, if that was asked for.
-pub(super) fn reach(
-    arguments: &Arguments,
+/// Searches, with a budget of so many steps.
+pub(crate) fn reach(
+    settings: &Settings,
+    budget: u64,
     network: &Network,
     relation: &dyn RoutingRelation,
     question: Question<'_>,
-) -> Result<Option<Reached>, Failure> {
-    let Some(budget) = arguments.reachable else { return Ok(None) };
+) -> Result<Reached, AnalysisError> {
     let Question { messages, algorithm, consumption_ports, safe } = question;
-    let config = config(arguments, network, algorithm, consumption_ports);
+    let config = config(settings, network, algorithm, consumption_ports);
     let answer = |verdict, spent, reason| Reached {
         verdict,
         witness: None,
-        settings: Settings::new(&config),
+        settings: RunSettings::new(&config),
         spent,
         budget,
         reason,
         trace: None,
     };
     if safe {
-        return Ok(Some(answer("not reachable", 0, None)));
+        return Ok(answer("not reachable", 0, None));
     }
-    let reached = work::part("whether the deadlock can be reached", || {
-        let mut left = budget;
-        let messages = match (messages, algorithm) {
-            (Some(messages), _) => messages,
-            (None, Some(algorithm)) => match multicasts(network, algorithm, &mut left) {
-                Ok(messages) => messages,
-                Err(reason) => return Ok(answer("not decided", budget - left, Some(reason))),
-            },
-            (None, None) => {
-                return Err(Failure::BadInput("`--reachable` needs tables by which every message arrives".to_owned()));
-            }
-        };
-        let mut search = |config: &EngineConfig| {
-            let found = search_deadlock(network, relation, config, &messages, left)
-                .map_err(|error| Failure::BadInput(format!("`--reachable` has no answer here: {error}")))?;
-            left -= found.spent;
-            Ok::<_, Failure>(Reachability { spent: budget - left, budget, ..found })
-        };
-        let mut settings = config;
-        let mut found = search(&config)?;
-        if found.verdict == Verdict::NotDecided(Undecided::NoSchedule) {
-            // Worms of one node that start without delay meet in more ways.
-            let more = search(&EngineConfig { startup: 0, ..config })?;
-            // What is left of the budget may not be enough to say more than the first search.
-            if matches!(more.verdict, Verdict::NotDecided(Undecided::Ways | Undecided::Sets { .. })) {
-                found.spent = more.spent;
-            } else {
-                (found, settings.startup) = (more, 0);
-            }
+    let mut left = budget;
+    let messages = match (messages, algorithm) {
+        (Some(messages), _) => messages,
+        (None, Some(algorithm)) => match multicasts(network, algorithm, &mut left) {
+            Ok(messages) => messages,
+            Err(reason) => return Ok(answer("not decided", budget - left, Some(reason))),
+        },
+        (None, None) => return Err(AnalysisError::Undelivered),
+    };
+    let mut search = |config: &EngineConfig| {
+        let found = search_deadlock(network, relation, config, &messages, left)?;
+        left -= found.spent;
+        Ok::<_, AnalysisError>(Reachability { spent: budget - left, budget, ..found })
+    };
+    let mut run = config;
+    let mut found = search(&config)?;
+    if found.verdict == Verdict::NotDecided(Undecided::NoSchedule) {
+        // Worms of one node that start without delay meet in more ways.
+        let more = search(&EngineConfig { startup: 0, ..config })?;
+        // What is left of the budget may not be enough to say more than the first search.
+        if matches!(more.verdict, Verdict::NotDecided(Undecided::Ways | Undecided::Sets { .. })) {
+            found.spent = more.spent;
+        } else {
+            (found, run.startup) = (more, 0);
         }
-        Ok(Reached::new(&found, Settings::new(&settings)))
-    });
-    reached.transpose()
+    }
+    Ok(Reached::new(&found, RunSettings::new(&run)))
 }
 
 fn config(
-    arguments: &Arguments,
+    settings: &Settings,
     network: &Network,
     algorithm: Option<&dyn Algorithm>,
     consumption_ports: u32,
 ) -> EngineConfig {
     let own = algorithm.and_then(Algorithm::ports);
     let switching = Wormhole {
-        virtual_channels: arguments.virtual_channels.unwrap_or(1),
+        virtual_channels: settings.virtual_channels(),
         injection_ports: own.map(|ports| ports.injection),
         consumption_ports: Some(consumption_ports),
-        ..switching(arguments)
+        ..settings.switching()
     };
     let switching = match algorithm {
         Some(algorithm) => switching.for_branching(algorithm.branching()),
@@ -281,7 +278,7 @@ fn config(
 }
 
 impl Reached {
-    fn new(found: &Reachability, settings: Settings) -> Self {
+    fn new(found: &Reachability, settings: RunSettings) -> Self {
         let (verdict, reason) = match found.verdict {
             Verdict::Reachable(_) => ("reachable", None),
             Verdict::NotReachable => ("not reachable", None),
@@ -291,7 +288,7 @@ impl Reached {
             Verdict::Reachable(witness) => Some(witness),
             _ => None,
         };
-        let sent = |witness: &crate::simulation::Witness| {
+        let sent = |witness: &Witness| {
             let messages = witness.messages.iter().map(|message| Sent {
                 cycle: message.at,
                 source: message.source.raw(),
@@ -310,39 +307,11 @@ impl Reached {
             trace: witness.map(|witness| format!("# {}\n{witness}", settings.text())),
         }
     }
-
-    /// Writes the messages that deadlock, if there are any.
-    pub(super) fn write_witness(&self, file: &str, out: &mut dyn Write) -> Result<(), Failure> {
-        match &self.trace {
-            Some(trace) => write_to(file, trace.as_bytes(), out),
-            None => Err(Failure::failed(format!(
-                "`{file}` was not written: no messages are known that deadlock ({})",
-                self.verdict
-            ))),
-        }
-    }
-
-    pub(super) fn write_text(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        write_figure(out, "deadlock", self.verdict)?;
-        if let Some(reason) = &self.reason {
-            write_figure(out, "", reason)?;
-        }
-        let Some(witness) = &self.witness else { return Ok(()) };
-        writeln!(out, "  Messages that deadlock, with {}:", self.settings.text())?;
-        for Sent { cycle, source, length, destinations } in witness.iter().take(SHOWN) {
-            let destinations: Vec<String> = destinations.iter().map(ToString::to_string).collect();
-            let flits = plural(u64::from(*length), "flit");
-            writeln!(out, "    cycle {cycle}: {length} {flits} from {source} to {}", destinations.join(";"))?;
-        }
-        if witness.len() > SHOWN {
-            writeln!(out, "    and {} more, which --witness writes", witness.len() - SHOWN)?;
-        }
-        Ok(())
-    }
 }
 
-impl Settings {
-    fn text(&self) -> String {
+impl RunSettings {
+    /// As people read them.
+    pub fn text(&self) -> String {
         let Self { buffer, injection_ports, consumption_ports, startup, routing_delay } = self;
         format!(
             "startup {startup}, routing_delay {routing_delay}, buffer {buffer}, injection_ports {injection_ports}, \

@@ -4,12 +4,11 @@ use std::num::NonZeroUsize;
 
 use serde::Serialize;
 
-use super::checks::ALTERNATIVES;
-use super::{Evidence, Exhibit, Inner, ReproducedClaim, ReproductionObserver};
-use crate::experiment::Experiment;
-use crate::run::{RunError, run_sweep, stored_sweep};
-use crate::store::Store;
-use crate::verdict::{ClaimVerdict, Verdict};
+use wormcast_lab::report::Change;
+use wormcast_lab::{ClaimVerdict, Experiment, RunError, Store, Verdict, run_sweep};
+
+use crate::evidence::Evidence;
+use crate::reproduction::{Exhibit, Inner, ReproducedClaim, ReproductionObserver};
 
 /// What a variation of an experiment, or another reading of a check, says of a claim.
 #[derive(Clone, Debug, Serialize)]
@@ -24,9 +23,6 @@ pub struct Varied {
     pub verdict: Verdict,
     /// Why.
     pub evidence: Vec<Evidence>,
-    /// Whether it is a variation of an experiment.
-    #[serde(skip)]
-    pub swept: bool,
 }
 
 impl Varied {
@@ -39,29 +35,33 @@ impl Varied {
             settings: experiment.variation_settings(variation),
             verdict: verdict.verdict,
             evidence: evidence.map(|part| Evidence::Sweep { experiment: source.to_owned(), part }).collect(),
-            swept: true,
         }
     }
-}
 
-/// What a store has of the variations of an experiment, whose name is `source`, and says of its claims.
-///
-/// # Errors
-/// If the store fails.
-pub fn stored_variations(source: &str, experiment: &Experiment, store: &Store) -> Result<Vec<Varied>, RunError> {
-    let mut varied = Vec::new();
-    for name in experiment.variations() {
-        let found = stored_sweep(&experiment.variation(&name)?, store)?;
-        if found.summaries.iter().any(|summary| summary.replications > 0) {
-            varied.extend(found.verdicts.into_iter().map(|verdict| Varied::of(source, experiment, &name, verdict)));
+    /// Whether it is a variation of an experiment.
+    pub(crate) fn is_swept(&self) -> bool {
+        self.evidence.iter().any(|evidence| matches!(evidence, Evidence::Sweep { .. }))
+    }
+
+    /// What it changes in the evidence for a claim.
+    pub(crate) fn change<'a>(&'a self, before: &'a [Evidence]) -> Change<'a> {
+        let sentences = self.evidence.iter().map(Evidence::sentence).map(|now| {
+            let of_source = before.iter().filter(|evidence| evidence.source() == self.source);
+            (now, of_source.map(Evidence::sentence).find(|before| before.text == now.text))
+        });
+        Change {
+            name: &self.variation,
+            settings: &self.settings,
+            verdict: self.verdict,
+            section: self.is_swept().then_some(&self.source),
+            sentences: sentences.collect(),
         }
     }
-    Ok(varied)
 }
 
 /// Runs the variations of experiments that do not reproduce one of the claims, and adds what they say; `done` parts of the
 /// reproduction are done before.
-pub(super) fn add(
+pub(crate) fn add(
     claims: &mut [ReproducedClaim],
     exhibits: &[Exhibit],
     mut done: usize,
@@ -70,16 +70,14 @@ pub(super) fn add(
     observer: &mut dyn ReproductionObserver,
 ) -> Result<(), RunError> {
     for claim in claims.iter_mut().filter(|claim| claim.verdict == Verdict::NotReproduced) {
-        let checks = ALTERNATIVES.iter().filter(|check| check.claim == claim.claim.id);
-        claim.sensitivity.extend(checks.map(|check| {
+        claim.sensitivity.extend(claim.claim.alternatives.iter().map(|check| {
             let checked = check.run(false);
             Varied {
-                source: check.name.to_owned(),
+                source: check.name.clone(),
                 variation: "another algorithm".to_owned(),
-                settings: check.text.to_owned(),
+                settings: check.text.clone(),
                 verdict: checked.verdict,
                 evidence: vec![Evidence::Check(checked)],
-                swept: false,
             }
         }));
     }
@@ -89,7 +87,7 @@ pub(super) fn add(
         verdicts.any(|verdict| verdict.claim == claim && verdict.verdict == Verdict::NotReproduced)
     };
     let failing: Vec<&Exhibit> =
-        exhibits.iter().filter(|exhibit| claims.iter().any(|claim| fails(exhibit, claim.claim.id))).collect();
+        exhibits.iter().filter(|exhibit| claims.iter().any(|claim| fails(exhibit, &claim.claim.id))).collect();
     let parts = done + failing.iter().map(|exhibit| exhibit.experiment.variations().len()).sum::<usize>();
     for exhibit in failing {
         for variation in exhibit.experiment.variations() {
@@ -99,7 +97,7 @@ pub(super) fn add(
             let mut inner = Inner { observer, done, parts, name: &name };
             for verdict in run_sweep(&varied, jobs, store, false, &mut inner)?.verdicts {
                 let claim = claims.iter_mut().find(|claim| claim.claim.id == verdict.claim);
-                if let Some(claim) = claim.filter(|claim| fails(exhibit, claim.claim.id)) {
+                if let Some(claim) = claim.filter(|claim| fails(exhibit, &claim.claim.id)) {
                     claim.sensitivity.push(Varied::of(exhibit.name, &exhibit.experiment, &variation, verdict));
                 }
             }

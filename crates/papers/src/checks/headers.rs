@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
+use wormcast_lab::Verdict;
 use wormcast_multicast::{Algorithm, Options, TreeEncoding, algorithm_by_name};
 use wormcast_network::NodeId;
 use wormcast_routing::{TreeOptions, tree_construction_by_name};
@@ -14,7 +15,6 @@ use wormcast_simulation::{
 };
 
 use super::{Answer, network};
-use crate::verdict::Verdict;
 
 /// In runs in which routers decode headers hop by hop, and nothing else tells a worm where to go.
 pub(super) fn deliver(quick: bool) -> Answer {

@@ -1,0 +1,268 @@
+//! What can be analysed.
+
+use wormcast_multicast::{Algorithm, worm_kinds};
+use wormcast_network::{ChannelId, Network, require_memory};
+use wormcast_routing::{
+    ChannelNumbering, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting, analyse_tables,
+    synchronous_deadlock, witness_of_relation, witness_of_tables,
+};
+use wormcast_simulation::Scenario;
+
+use crate::error::AnalysisError;
+use crate::multicasts::{Adding, Multicasts};
+use crate::reachability::{Question, by_tables, reach, unicasts};
+use crate::replication::{Replicating, Settings, replicated};
+use crate::report::{Load, Report, WormsAnalysed};
+use crate::tables::TablesFound;
+
+/// How many pairs are named for each dependency of a cycle.
+const EXAMPLES: usize = 3;
+
+/// What a report lacks if the search was stopped.
+const REACHABILITY: &str = "whether the deadlock can be reached";
+
+/// What routes unicasts.
+#[derive(Clone, Copy)]
+pub enum Unicasts<'a> {
+    /// A routing relation: worms from every node to every other.
+    Routing(&'a dyn RoutingRelation),
+    /// Forwarding tables, with what the report calls them by, such as the name of their file: worms from every node to every address of
+    /// every other.
+    Tables(&'a str, &'a ForwardingTables),
+}
+
+impl<'a> Unicasts<'a> {
+    fn relation(self) -> &'a dyn RoutingRelation {
+        match self {
+            Self::Routing(relation) => relation,
+            Self::Tables(_, tables) => tables,
+        }
+    }
+
+    fn dependencies(self, network: &Network) -> Result<Dependencies<'_>, AnalysisError> {
+        match self {
+            Self::Routing(relation) => {
+                // Routes to everyone are followed.
+                let needed = relation.tables_memory(network, network.routers());
+                let what = format_args!("`{}` on {} keeps tables and", relation.name(), network.name());
+                require_memory(what, needed, |_| None)?;
+                Ok(Dependencies::of_relation(network, relation))
+            }
+            Self::Tables(_, tables) => Ok(Dependencies::of_tables(network, tables)),
+        }
+    }
+
+    /// All messages of unicasts; `None` if one does not arrive.
+    fn messages(self, network: &Network) -> Option<Vec<wormcast_simulation::Sendable>> {
+        match self {
+            Self::Routing(_) => Some(unicasts(network)),
+            Self::Tables(_, tables) => by_tables(network, tables),
+        }
+    }
+}
+
+/// Whether the unicasts of a routing can deadlock, how far it leads and how it loads links.
+///
+/// O(channels x degree) for routings over permitted turns that cannot deadlock, else with the time that following all routes takes;
+/// O(routers x channels) for distances and loads.
+///
+/// # Errors
+/// If the tables of the routing do not fit in memory, or if it is asked whether a deadlock can be reached of worms that the search
+/// does not know of.
+pub fn of_routing(
+    network: &Network,
+    relation: &dyn RoutingRelation,
+    settings: &Settings,
+) -> Result<Report, AnalysisError> {
+    // All permitted turns together say more than the routes that are taken, and sooner.
+    let turns = relation.turn_routing().map(TurnRouting::turns);
+    let numbering = turns.and_then(|turns| proof(network, |held, requested| turns.permits(network, held, requested)));
+    match numbering {
+        Some(numbering) => {
+            let found = Found { cycle: None, numbering: Some(numbering), multicasts: None };
+            report(network, Unicasts::Routing(relation), settings, found)
+        }
+        None => of_unicasts(network, Unicasts::Routing(relation), settings),
+    }
+}
+
+/// Whether unicasts by forwarding tables can deadlock, where they do not arrive, and how they load links. `name` is what the report calls
+/// the tables by, such as the name of their file.
+///
+/// # Errors
+/// If it is asked whether a deadlock can be reached and messages do not arrive, or worms are such that the search does not know of them.
+pub fn of_tables(
+    network: &Network,
+    name: &str,
+    tables: &ForwardingTables,
+    settings: &Settings,
+) -> Result<Report, AnalysisError> {
+    of_unicasts(network, Unicasts::Tables(name, tables), settings)
+}
+
+fn of_unicasts(network: &Network, unicasts: Unicasts<'_>, settings: &Settings) -> Result<Report, AnalysisError> {
+    let dependencies = unicasts.dependencies(network)?;
+    let found = Found::new(network, dependencies, settings, None);
+    report(network, unicasts, settings, found)
+}
+
+/// Whether unicasts and the given multicasts together can deadlock: those that `give` hands on. Where the settings say nothing else,
+/// trees are replicated in lockstep.
+///
+/// ```
+/// use wormcast_analysis::{AnalysisError, Settings, Unicasts, of_multicasts};
+/// use wormcast_multicast::{Multicast, Options, algorithm_by_name};
+/// use wormcast_network::{NodeId, TopologySpec};
+///
+/// // Two trees on a line, from its inner routers to both ends: each holds what the other's second branch needs.
+/// let line = "mesh:4".parse::<TopologySpec>()?.build()?;
+/// let trees = algorithm_by_name("tree-one", &line, &Options::default())?;
+/// let report = of_multicasts(&line, Unicasts::Routing(trees.routing()), &Settings::default(), |adding| {
+///     for source in [1, 2] {
+///         let multicast = Multicast::new(NodeId::new(source), &[NodeId::new(0), NodeId::new(3)]);
+///         adding.add(u64::from(source), trees.routing(), &multicast, &trees.plan(&line, &multicast))?;
+///     }
+///     Ok::<(), AnalysisError>(())
+/// })?;
+/// assert!(!report.deadlock_free && report.multicasts == Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`of_routing`] and [`of_tables`]; if switches choose the ways of given worms; or what `give` fails with.
+pub fn of_multicasts<'n, E: From<AnalysisError>>(
+    network: &'n Network,
+    unicasts: Unicasts<'_>,
+    settings: &Settings,
+    give: impl FnOnce(&mut Adding<'_, '_, 'n>) -> Result<(), E>,
+) -> Result<Report, E> {
+    let branching = settings.given_branching(network)?;
+    let mut dependencies = unicasts.dependencies(network)?;
+    let multicasts = Multicasts::beside(network, branching, &mut dependencies, give)?;
+    if multicasts.has_trees() && settings.virtual_channels() > 1 {
+        return Err(AnalysisError::TreesOnVirtualChannels("a given multicast".to_owned()).into());
+    }
+    let found = Found::new(network, dependencies, settings, Some(multicasts));
+    Ok(report(network, unicasts, settings, found)?)
+}
+
+/// Whether the worms that an algorithm may send can deadlock: all of them, to whatever destinations. Also, how far its routing leads and
+/// how it loads links.
+///
+/// # Errors
+/// If the settings are not for worms of this kind, if there are fewer consumption channels than worms are bound to, or if it is asked
+/// whether a deadlock can be reached of worms that the search does not know of.
+pub fn of_algorithm(
+    network: &Network,
+    algorithm: &dyn Algorithm,
+    settings: &Settings,
+) -> Result<Report, AnalysisError> {
+    let consumption_ports = settings.consumption_ports(Some(algorithm));
+    let trees = worm_kinds(algorithm, network).trees;
+    if trees && settings.virtual_channels() > 1 {
+        return Err(AnalysisError::TreesOnVirtualChannels(format!("`{}`", algorithm.name())));
+    }
+    let (dependencies, cycle) = replicated(settings, network, algorithm, consumption_ports)?;
+    let relation = algorithm.routing();
+    let mut report = Report::new(network, relation.name(), consumption_ports, cycle.as_deref());
+    report.algorithm = Some(algorithm.name().to_owned());
+    report.numbering = unicast_proof(network, &dependencies);
+    report.worms = WormsAnalysed { only_unicasts: dependencies.are_of_unicasts(), trees };
+    drop(dependencies);
+    report.add_routing(network, relation, settings.listed_turns);
+    report.replication = settings.replication.or_else(|| algorithm.switches().map(|_| Replicating::Asynchronous));
+    if let Some(budget) = settings.reachable {
+        let question =
+            Question { messages: None, algorithm: Some(algorithm), consumption_ports, safe: report.deadlock_free };
+        let reached = report.part(REACHABILITY, || reach(settings, budget, network, relation, question));
+        report.reachability = reached.transpose()?;
+    }
+    Ok(report)
+}
+
+/// Whether the worms of a scenario can deadlock with its switches: a shortest cycle found of what they hold while they wait for the next.
+/// No more than that, and so sooner than [`of_algorithm`].
+pub fn deadlock_of_scenario(scenario: &Scenario) -> Option<Vec<Resource>> {
+    let (network, algorithm, config) = (scenario.network(), scenario.algorithm(), scenario.engine_config());
+    match algorithm.switches() {
+        Some(switches) if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) => {
+            synchronous_deadlock(network, switches, false).map(|held| held.to_vec())
+        }
+        _ => {
+            let dependencies = algorithm.dependencies_with(network, config.branching());
+            dependencies.with_virtual_channels(config.virtual_channels).deadlock(config.ports.consumption)
+        }
+    }
+}
+
+/// What the check of unicasts, and of multicasts beside them, has found.
+struct Found<'n> {
+    cycle: Option<Vec<Resource>>,
+    numbering: Option<ChannelNumbering>,
+    multicasts: Option<Multicasts<'n>>,
+}
+
+impl<'n> Found<'n> {
+    fn new(
+        network: &'n Network,
+        dependencies: Dependencies<'n>,
+        settings: &Settings,
+        multicasts: Option<Multicasts<'n>>,
+    ) -> Self {
+        let dependencies = dependencies.with_virtual_channels(settings.virtual_channels());
+        let cycle = dependencies.deadlock(settings.consumption_ports(None));
+        Self { cycle, numbering: unicast_proof(network, &dependencies), multicasts }
+    }
+}
+
+/// The report on unicasts, and on multicasts beside them.
+fn report(
+    network: &Network,
+    unicasts: Unicasts<'_>,
+    settings: &Settings,
+    found: Found<'_>,
+) -> Result<Report, AnalysisError> {
+    let Found { cycle, numbering, multicasts } = found;
+    let (relation, consumption_ports) = (unicasts.relation(), settings.consumption_ports(None));
+    let (cycle, multicasts) = (cycle.as_deref(), multicasts.as_ref());
+    let mut report = Report::new(network, relation.name(), consumption_ports, cycle);
+    report.numbering = numbering;
+    report.replication = settings.replication;
+    let trees = multicasts.is_some_and(Multicasts::has_trees);
+    report.worms = WormsAnalysed { only_unicasts: multicasts.is_none(), trees };
+    match unicasts {
+        Unicasts::Routing(relation) => {
+            report.add_routing(network, relation, settings.listed_turns);
+            let find = |step| witness_of_relation(network, relation, step, EXAMPLES);
+            report.add_witnesses(network, cycle, &find, multicasts);
+        }
+        Unicasts::Tables(name, tables) => {
+            let led = analyse_tables(network, tables);
+            report.add_survey(led.survey);
+            report.link_load = Some(Load::new(network, led.load.clone()));
+            report.tables = Some(TablesFound::new(network, name, tables, &led));
+            let find = |step| witness_of_tables(network, tables, step, EXAMPLES);
+            report.add_witnesses(network, cycle, &find, multicasts);
+        }
+    }
+    if let Some(budget) = settings.reachable {
+        let messages = unicasts.messages(network);
+        let messages = multicasts.map_or(messages.clone(), |multicasts| multicasts.with(messages));
+        let question = Question { messages, algorithm: None, consumption_ports, safe: report.deadlock_free };
+        let reached = report.part(REACHABILITY, || reach(settings, budget, network, relation, question));
+        report.reachability = reached.transpose()?;
+    }
+    Ok(report)
+}
+
+/// A proof that worms cannot deadlock which take only such steps from channel to channel, checked.
+fn proof(network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool) -> Option<ChannelNumbering> {
+    let proof = ChannelNumbering::find(network, &may_follow).ok()?;
+    proof.check(network, &may_follow).is_ok().then_some(proof)
+}
+
+/// The same for dependencies, if all of them are of unicasts: stops and trees need more than a numbering.
+fn unicast_proof(network: &Network, dependencies: &Dependencies<'_>) -> Option<ChannelNumbering> {
+    let unicasts = dependencies.are_of_unicasts();
+    unicasts.then(|| proof(network, |held, next| dependencies.contains(held, next))).flatten()
+}

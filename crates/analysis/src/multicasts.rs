@@ -1,0 +1,89 @@
+//! Given multicasts beside unicasts: what their worms add to the dependencies.
+
+use wormcast_multicast::{Itinerary, Multicast, Plan, add_plan};
+use wormcast_network::{ChannelId, Network};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation, Worms};
+use wormcast_simulation::Sendable;
+
+use crate::error::AnalysisError;
+use crate::reachability::fixed;
+
+/// Given multicasts.
+pub(crate) struct Multicasts<'n> {
+    network: &'n Network,
+    branching: Branching,
+    /// By their lines, each as what its worms add to the dependencies.
+    all: Vec<(u64, Dependencies<'n>)>,
+    /// The same as messages, if the worms of none have a choice of ways.
+    messages: Option<Vec<Sendable>>,
+    trees: bool,
+}
+
+/// Takes the worms of given multicasts while their dependencies are added to those of the unicasts.
+pub struct Adding<'a, 'w, 'n> {
+    multicasts: &'a mut Multicasts<'n>,
+    worms: &'a mut Worms<'w, 'n>,
+}
+
+impl Adding<'_, '_, '_> {
+    /// Adds a multicast that is sent as this plan, whose paths this relation routes. `line` is what the report calls it by.
+    ///
+    /// # Errors
+    /// If switches choose the ways of its worms.
+    pub fn add(
+        &mut self,
+        line: u64,
+        routing: &dyn RoutingRelation,
+        multicast: &Multicast,
+        plan: &Plan,
+    ) -> Result<(), AnalysisError> {
+        let Multicasts { network, branching, all, messages, trees } = &mut *self.multicasts;
+        let (network, branching) = (*network, *branching);
+        add_plan(self.worms, network, routing, plan, branching)?;
+        let mut own = Dependencies::new(network);
+        own.add_worms(|worms| add_plan(worms, network, routing, plan, branching))?;
+        *trees |= plan.worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
+        all.push((line, own));
+        match (&mut *messages, fixed(network, routing, plan)) {
+            (Some(messages), Some(plan)) => messages.push(Sendable { multicast: multicast.clone(), plan }),
+            _ => *messages = None,
+        }
+        Ok(())
+    }
+}
+
+impl<'n> Multicasts<'n> {
+    /// Adds multicasts to the dependencies of the unicasts: those that `give` hands on.
+    pub(crate) fn beside<E: From<AnalysisError>>(
+        network: &'n Network,
+        branching: Branching,
+        dependencies: &mut Dependencies<'n>,
+        give: impl FnOnce(&mut Adding<'_, '_, 'n>) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut multicasts = Self { network, branching, all: Vec::new(), messages: Some(Vec::new()), trees: false };
+        dependencies.add_worms(|worms| give(&mut Adding { multicasts: &mut multicasts, worms }))?;
+        Ok(multicasts)
+    }
+
+    /// The messages with those of the unicasts that may be sent beside them; `None` if the worms of some choose their ways.
+    pub(crate) fn with(&self, unicasts: Option<Vec<Sendable>>) -> Option<Vec<Sendable>> {
+        let mut all = unicasts?;
+        all.extend(self.messages.as_ref()?.iter().cloned());
+        Some(all)
+    }
+
+    /// Whether the worms of some are trees.
+    pub(crate) fn has_trees(&self) -> bool {
+        self.trees
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The lines of those that may hold one channel while they wait for the other.
+    pub(crate) fn that_wait(&self, (held, requested): (ChannelId, ChannelId)) -> Vec<u64> {
+        let mine = |(_, own): &&(u64, Dependencies<'_>)| own.contains(held, requested);
+        self.all.iter().filter(mine).map(|&(line, _)| line).collect()
+    }
+}

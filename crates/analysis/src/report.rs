@@ -1,0 +1,408 @@
+//! What an analysis finds, as data.
+
+use std::fmt;
+
+use serde::Serialize;
+use wormcast_network::watch::attempt;
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_routing::{
+    ChannelNumbering, LinkLoad, Resource, RoutingRelation, Survey, TurnRouting, TurnSet, Witness, link_load, survey,
+};
+
+use crate::multicasts::Multicasts;
+use crate::reachability::Reached;
+use crate::replication::Replicating;
+use crate::tables::TablesFound;
+
+/// What an analysis has found. What is about turn sets is `None` for routings that are none, what is about tables for routings without.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// The network.
+    pub topology: String,
+    /// The algorithm whose worms were analysed, if it is not unicasts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<String>,
+    /// The routing.
+    pub routing: String,
+    /// How worms are replicated, if switches do it or it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replication: Option<Replicating>,
+    /// Consumption channels of every node.
+    pub consumption_ports: u32,
+    /// Whether worms cannot deadlock, whatever is sent.
+    pub deadlock_free: bool,
+    /// The links of a shortest cycle of dependencies found, as routers.
+    pub cycle: Option<Vec<[u32; 2]>>,
+    /// The same cycle with the consumption channels on it: each item may be held by a worm that waits for the next.
+    pub resources: Option<Vec<Held>>,
+    /// For each item, the unicasts that may hold it while they wait for the next, if that is what worms are.
+    pub closed_by: Option<Vec<ClosedBy>>,
+    /// Whether every pair of routers with nodes has a route.
+    pub connected: Option<bool>,
+    /// Turns of the network, for a routing over permitted turns.
+    pub turns: Option<u64>,
+    /// Its prohibited turns, as the routers that they lead through, or as many as were to be listed.
+    pub prohibited: Option<Vec<[u32; 3]>>,
+    /// How many there are.
+    #[serde(skip)]
+    pub all_prohibited: u64,
+    /// The first of them as people write them.
+    #[serde(skip)]
+    pub prohibited_names: Vec<String>,
+    /// The share of turns that are prohibited.
+    pub fraction: Option<f64>,
+    /// Whether every prohibited turn is needed; `None` also where there are too many to tell.
+    pub irreducible: Option<bool>,
+    /// Whether that is not known because the analysis was stopped.
+    #[serde(skip)]
+    pub irreducible_interrupted: bool,
+    /// The mean length of shortest permitted routes between routers with nodes, in hops.
+    pub average_distance: Option<f64>,
+    /// The same between nodes at different routers.
+    pub node_distance: Option<f64>,
+    /// The longest of these routes, in hops.
+    pub diameter: Option<u32>,
+    /// How many pairs of nodes use each channel.
+    pub link_load: Option<Load>,
+    /// Whether that is not known because the analysis was stopped, and not because a worm may cross a channel again.
+    #[serde(skip)]
+    pub load_interrupted: bool,
+    /// How many multicasts there are beside the unicasts, if any were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multicasts: Option<usize>,
+    /// Where forwarding tables lead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tables: Option<TablesFound>,
+    /// Whether a deadlock can be reached, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reachability: Option<Reached>,
+    /// The proof that worms cannot deadlock, where all of them are unicasts: a number for each channel that rises along every way.
+    #[serde(skip)]
+    pub numbering: Option<ChannelNumbering>,
+    /// Which worms were analysed.
+    #[serde(skip)]
+    pub worms: WormsAnalysed,
+    /// What the report lacks because the analysis was stopped, in words.
+    #[serde(skip)]
+    pub missing: Vec<&'static str>,
+}
+
+/// Which worms an analysis was about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WormsAnalysed {
+    /// Whether all are unicasts.
+    pub only_unicasts: bool,
+    /// Whether some are trees that wormhole switches replicate.
+    pub trees: bool,
+}
+
+/// The load of channels under uniform traffic, in ordered pairs of nodes whose worms cross a channel.
+#[derive(Debug, Serialize)]
+pub struct Load {
+    /// The mean over channels.
+    pub mean: f64,
+    /// The largest.
+    pub max: f64,
+    /// The channels with the most, the first of them first; empty if all have as much.
+    pub most_loaded: Vec<LoadedChannel>,
+    /// The load of each channel.
+    #[serde(skip)]
+    pub by_channel: Box<[f64]>,
+}
+
+/// A channel and its load.
+#[derive(Debug, Serialize)]
+pub struct LoadedChannel {
+    /// The channel.
+    #[serde(flatten)]
+    pub channel: Held,
+    /// The ordered pairs of nodes whose worms cross it.
+    pub load: f64,
+}
+
+impl Load {
+    pub(crate) fn new(network: &Network, load: LinkLoad) -> Self {
+        let LinkLoad { mean, max, by_channel } = load;
+        let loaded = |channel: ChannelId| LoadedChannel {
+            channel: Held::new(network, Resource::Channel(channel)),
+            load: by_channel[channel.index()],
+        };
+        let most_loaded = most_loaded(&by_channel).into_iter().map(loaded).collect();
+        Self { mean, max, most_loaded, by_channel }
+    }
+}
+
+/// A part of a cycle of dependencies, with names and port numbers where the network has them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Held {
+    /// A channel between routers.
+    Channel {
+        /// The routers that it leads from and to.
+        channel: [u32; 2],
+        /// Their names.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        names: Option<[String; 2]>,
+        /// Their ports.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ports: Option<[u32; 2]>,
+        /// The channel as people write it.
+        #[serde(skip)]
+        label: String,
+    },
+    /// The consumption channels of a node.
+    Consumption {
+        /// The node.
+        consumption: u32,
+        /// Its name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The node as people write it.
+        #[serde(skip)]
+        label: String,
+    },
+}
+
+/// As people write it: `S1[3] -> S2[4]` with names and ports.
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Channel { names: Some(_), label, .. } => f.write_str(label),
+            Self::Channel { label, .. } => write!(f, "channel {label}"),
+            Self::Consumption { name: Some(_), label, .. } => write!(f, "consumption channels of {label}"),
+            Self::Consumption { label, .. } => write!(f, "consumption channels of node {label}"),
+        }
+    }
+}
+
+impl Held {
+    /// What this is on the network.
+    pub fn new(network: &Network, resource: Resource) -> Self {
+        match resource {
+            Resource::Channel(channel) => {
+                let ends = [network.from(channel), network.to(channel)];
+                let names = ends.map(|router| network.router_name(router).map(str::to_owned));
+                let ports = [channel, network.reverse(channel)].map(|end| network.port_of(end));
+                let label = network.link_label(channel);
+                Self::Channel { channel: ends.map(RouterId::raw), names: both(names), ports: both(ports), label }
+            }
+            Resource::Consumption(node) => {
+                let name = network.node_name(node).map(str::to_owned);
+                Self::Consumption { consumption: node.raw(), name, label: network.node_label(node) }
+            }
+        }
+    }
+
+    fn link(&self) -> Option<[u32; 2]> {
+        match *self {
+            Self::Channel { channel, .. } => Some(channel),
+            Self::Consumption { .. } => None,
+        }
+    }
+}
+
+pub(crate) fn both<T>([one, other]: [Option<T>; 2]) -> Option<[T; 2]> {
+    Some([one?, other?])
+}
+
+/// Unicasts that hold one item of a cycle while they wait for the next.
+#[derive(Debug, Serialize)]
+pub struct ClosedBy {
+    /// How many pairs of source and destination there are, if they have been counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<u64>,
+    /// Some of them.
+    pub examples: Vec<[u32; 2]>,
+    /// Their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<[String; 2]>,
+    /// The same as people write them.
+    #[serde(skip)]
+    pub labels: Vec<[String; 2]>,
+    /// Given multicasts that do so as well, by their lines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub multicasts: Vec<u64>,
+}
+
+impl ClosedBy {
+    fn new(network: &Network, witness: &Witness) -> Self {
+        let names = |&(source, destination): &(NodeId, NodeId)| {
+            both([source, destination].map(|node| network.node_name(node).map(str::to_owned)))
+        };
+        Self {
+            pairs: witness.pairs,
+            examples: witness.examples.iter().map(|&(from, to)| [from.raw(), to.raw()]).collect(),
+            names: witness.examples.iter().filter_map(names).collect(),
+            labels: witness
+                .examples
+                .iter()
+                .map(|&(from, to)| [from, to].map(|node| network.node_label(node)))
+                .collect(),
+            multicasts: Vec::new(),
+        }
+    }
+}
+
+/// Who holds one channel and waits for another.
+pub(crate) type FindWitness<'a> = dyn Fn((ChannelId, ChannelId)) -> Witness + 'a;
+
+/// The channels of a cycle without consumption channels.
+fn channels_only(cycle: &[Resource]) -> Option<Vec<ChannelId>> {
+    let channel = |resource: &Resource| match *resource {
+        Resource::Channel(channel) => Some(channel),
+        Resource::Consumption(_) => None,
+    };
+    cycle.iter().map(channel).collect()
+}
+
+/// How many prohibited turns are named for people, if not all are listed.
+const NAMED: usize = 12;
+
+/// How many channels a list of the most loaded has.
+const MOST_LOADED: usize = 10;
+
+/// The channels with the most load, the first of them first; none if all have as much.
+pub fn most_loaded(loads: &[f64]) -> Vec<ChannelId> {
+    let uneven = loads.iter().any(|load| load.total_cmp(&loads[0]).is_ne());
+    let mut channels: Vec<u32> = (0..loads.len() as u32).filter(|_| uneven).collect();
+    channels.sort_by(|&a, &b| loads[b as usize].total_cmp(&loads[a as usize]).then(a.cmp(&b)));
+    channels.into_iter().take(MOST_LOADED).filter(|&at| loads[at as usize] > 0.0).map(ChannelId::new).collect()
+}
+
+impl Report {
+    /// Does a part that the rest can do without; `None` if it was stopped. `missing` is what the report then lacks.
+    pub(crate) fn part<T>(&mut self, missing: &'static str, work: impl FnOnce() -> T) -> Option<T> {
+        attempt(work).map_err(|_| self.missing.push(missing)).ok()
+    }
+
+    /// That worms cannot deadlock, or the cycle by which they can.
+    pub(crate) fn new(network: &Network, routing: &str, consumption_ports: u32, deadlock: Option<&[Resource]>) -> Self {
+        let held = |cycle: &[Resource]| cycle.iter().map(|&resource| Held::new(network, resource)).collect::<Vec<_>>();
+        let resources = deadlock.map(held);
+        Self {
+            topology: network.name().to_owned(),
+            algorithm: None,
+            routing: routing.to_owned(),
+            replication: None,
+            consumption_ports,
+            deadlock_free: resources.is_none(),
+            cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
+            resources,
+            closed_by: None,
+            connected: None,
+            turns: None,
+            prohibited: None,
+            all_prohibited: 0,
+            prohibited_names: Vec::new(),
+            fraction: None,
+            irreducible: None,
+            irreducible_interrupted: false,
+            average_distance: None,
+            node_distance: None,
+            diameter: None,
+            link_load: None,
+            load_interrupted: false,
+            multicasts: None,
+            tables: None,
+            reachability: None,
+            numbering: None,
+            worms: WormsAnalysed::default(),
+            missing: Vec::new(),
+        }
+    }
+
+    /// Adds how far the routing leads, how it loads links, and its turns, of which at most so many are listed.
+    pub(crate) fn add_routing(&mut self, network: &Network, relation: &dyn RoutingRelation, listed: Option<usize>) {
+        let measured =
+            self.part("whether all are connected, distances and link loads", || match relation.turn_routing() {
+                Some(routing) => {
+                    let (survey, load) = routing.survey(network);
+                    (survey, Some(load))
+                }
+                None => (survey(network, relation), link_load(network, relation)),
+            });
+        self.load_interrupted = measured.is_none();
+        if let Some((survey, load)) = measured {
+            self.add_survey(survey);
+            self.link_load = load.map(|load| Load::new(network, load));
+        }
+        let Some(turns) = relation.turn_routing().map(TurnRouting::turns) else { return };
+        let irreducible = self.part("whether all prohibited turns are needed", || irreducible(network, turns));
+        self.irreducible_interrupted = irreducible.is_none();
+        self.irreducible = irreducible.flatten();
+        self.turns = Some(turns.turns());
+        self.prohibited = Some(prohibited(network, turns, listed.unwrap_or(usize::MAX)));
+        self.prohibited_names = prohibited_names(network, turns);
+        self.all_prohibited = turns.prohibited_turns();
+        self.fraction = Some(turns.fraction());
+    }
+
+    pub(crate) fn add_survey(&mut self, survey: Survey) {
+        let Survey { connected, average_distance, node_distance, diameter } = survey;
+        self.connected = Some(connected);
+        (self.average_distance, self.node_distance, self.diameter) = (average_distance, node_distance, diameter);
+    }
+
+    /// Says which unicasts close a cycle of channels, and which of the given multicasts.
+    pub(crate) fn add_witnesses(
+        &mut self,
+        network: &Network,
+        cycle: Option<&[Resource]>,
+        find: &FindWitness<'_>,
+        multicasts: Option<&Multicasts<'_>>,
+    ) {
+        self.multicasts = multicasts.map(Multicasts::count);
+        let Some(channels) = cycle.and_then(channels_only) else { return };
+        let steps = || channels.iter().copied().zip(channels.iter().copied().cycle().skip(1));
+        let closed_by = || steps().map(|step| ClosedBy::new(network, &find(step))).collect::<Vec<_>>();
+        self.closed_by = self.part("who closes the cycle", closed_by);
+        if let (Some(closed_by), Some(multicasts)) = (&mut self.closed_by, multicasts) {
+            for (closed_by, step) in closed_by.iter_mut().zip(steps()) {
+                closed_by.multicasts = multicasts.that_wait(step);
+            }
+        }
+    }
+}
+
+/// Whether every prohibited turn is needed; not for networks so large and dense that the answer would take minutes.
+fn irreducible(network: &Network, turns: &TurnSet) -> Option<bool> {
+    const STEPS: u64 = 20_000_000_000;
+    let steps = (2 * turns.turns()).saturating_mul(network.channels().div_ceil(512) as u64);
+    if steps > STEPS {
+        return None;
+    }
+    turns.irreducible(network)
+}
+
+/// The prohibited turns as the routers that they lead through, sorted by the one in the middle: the first `limit` of them.
+fn prohibited(network: &Network, turns: &TurnSet, limit: usize) -> Vec<[u32; 3]> {
+    let mut prohibited: Vec<[u32; 3]> = Vec::new();
+    for (one, other) in turns.prohibited(network) {
+        let (a, b, c) = (network.to(one).raw(), network.from(one).raw(), network.to(other).raw());
+        // They come router by router.
+        if prohibited.len() >= limit && prohibited.last().is_some_and(|last| last[1] != b) {
+            break;
+        }
+        prohibited.push([a.min(c), b, a.max(c)]);
+    }
+    prohibited.sort_unstable_by_key(|&[a, b, c]| [b, a, c]);
+    prohibited.truncate(limit);
+    prohibited
+}
+
+/// The first prohibited turns for people, as `S1 - S2[3,5] - S4` where ports have numbers: between ports 3 and 5 of S2. Where they have
+/// none, the order of `prohibited`.
+fn prohibited_names(network: &Network, turns: &TurnSet) -> Vec<String> {
+    let name = |router: RouterId| network.router_label(router);
+    if network.router_name(RouterId::new(0)).is_none() {
+        let turn = |[a, b, c]: [u32; 3]| [a, b, c].map(|router| name(RouterId::new(router))).join(" - ");
+        return prohibited(network, turns, NAMED).into_iter().map(turn).collect();
+    }
+    let turn = |(one, other): (ChannelId, ChannelId)| {
+        let ports = both([one, other].map(|channel| network.port_of(channel)));
+        let ports = ports.map_or_else(String::new, |[one, other]| format!("[{one},{other}]"));
+        format!("{} - {}{ports} - {}", name(network.to(one)), name(network.from(one)), name(network.to(other)))
+    };
+    turns.prohibited(network).take(NAMED).map(turn).collect()
+}

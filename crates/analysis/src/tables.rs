@@ -1,0 +1,122 @@
+//! Where forwarding tables lead, as data.
+
+use serde::Serialize;
+use wormcast_network::{Network, NodeId, RouterId};
+use wormcast_routing::{Fault, ForwardingTables, Resource, TablesReport};
+
+use crate::report::{Held, both};
+
+/// What tables do with messages from every node to every address of every other.
+#[derive(Debug, Serialize)]
+pub struct TablesFound {
+    /// The file that they are of.
+    pub file: String,
+    /// How many entries there are.
+    pub entries: usize,
+    /// Entries for addresses that the file does not identify.
+    pub unidentified: usize,
+    /// Ordered pairs of different nodes.
+    pub pairs: u64,
+    /// Pairs of which messages do not arrive.
+    pub undelivered_pairs: u64,
+    /// The first of them.
+    pub undelivered: Vec<Undelivered>,
+    /// How many loops there are.
+    pub loop_count: u64,
+    /// The first of them.
+    pub loops: Vec<ForwardingLoop>,
+    /// Entries that routers lack for nodes.
+    pub missing_count: u64,
+    /// The first of them: router and node.
+    pub missing: Vec<[u32; 2]>,
+    /// Their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_names: Vec<[String; 2]>,
+}
+
+/// A message that does not arrive.
+#[derive(Debug, Serialize)]
+pub struct Undelivered {
+    /// Where it comes from.
+    pub source: u32,
+    /// Where it does not arrive, or whom the loop is about.
+    pub destination: u32,
+    /// The names of both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names: Option<[String; 2]>,
+    /// The address that it is sent to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<u16>,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// Routers that send what is for a destination round in a circle.
+#[derive(Debug, Serialize)]
+pub struct ForwardingLoop {
+    /// Where it does not arrive, or whom the loop is about.
+    pub destination: u32,
+    /// The destination's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The address that it is sent to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<u16>,
+    /// The channels of the loop.
+    pub channels: Vec<Held>,
+}
+
+impl TablesFound {
+    pub(crate) fn new(network: &Network, file: &str, tables: &ForwardingTables, report: &TablesReport) -> Self {
+        let node_name = |node: NodeId| network.node_name(node).map(str::to_owned);
+        let undelivered = report.undelivered.iter().map(|lost| Undelivered {
+            source: lost.source.raw(),
+            destination: lost.destination.raw(),
+            names: both([lost.source, lost.destination].map(node_name)),
+            address: lost.address,
+            reason: reason(network, lost.fault),
+        });
+        let loops = report.loops.iter().map(|ring| ForwardingLoop {
+            destination: ring.destination.raw(),
+            name: node_name(ring.destination),
+            address: ring.address,
+            channels: ring.channels.iter().map(|&channel| Held::new(network, Resource::Channel(channel))).collect(),
+        });
+        let names = |&(router, node): &(RouterId, NodeId)| {
+            both([network.router_name(router).map(str::to_owned), node_name(node)])
+        };
+        Self {
+            file: file.to_owned(),
+            entries: tables.entries(),
+            unidentified: tables.unidentified(),
+            pairs: report.pairs,
+            undelivered_pairs: report.undelivered_pairs,
+            undelivered: undelivered.collect(),
+            loop_count: report.loop_count,
+            loops: loops.collect(),
+            missing_count: report.missing_count,
+            missing: report.missing.iter().map(|&(router, node)| [router.raw(), node.raw()]).collect(),
+            missing_names: report.missing.iter().filter_map(names).collect(),
+        }
+    }
+}
+
+/// A router as messages call it: its name, or its number.
+pub fn router_text(network: &Network, router: RouterId) -> String {
+    network.router_name(router).map_or_else(|| format!("router {router}"), |name| format!("`{name}`"))
+}
+
+fn reason(network: &Network, fault: Fault) -> String {
+    match fault {
+        Fault::Missing(at) => format!("{} has no entry", router_text(network, at)),
+        Fault::Loop(at) => format!("runs in a loop through {}", router_text(network, at)),
+        Fault::Nowhere(at, port) => {
+            format!("{} sends it to port {port}, where nothing is attached", router_text(network, at))
+        }
+        Fault::Wrong(node) => {
+            let name = network.node_name(node).map_or_else(|| node.to_string(), |name| format!("`{name}`"));
+            format!("comes to node {name} instead")
+        }
+        Fault::Own(at) => format!("{} takes it for its own", router_text(network, at)),
+    }
+}

@@ -1,0 +1,210 @@
+//! The papers, reproduced: every claim with its verdict and the evidence for it.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use thiserror::Error;
+use wormcast_lab::{
+    DamagedRow, Diagnostic, Experiment, Findings, Observer, Origin, OutputError, RunError, Status, Store, Verdict,
+    origins, run_sweep, write_file,
+};
+
+use crate::catalogue::PaperClaim;
+use crate::checks::Check;
+use crate::choice::Choice;
+use crate::evidence::{Checked, Evidence};
+use crate::files::{Shipped, experiments, read_by_experiments};
+use crate::sensitivity::{self, Varied};
+
+/// What is to be reproduced: some of the papers' claims, and what measures them.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    choice: Choice,
+    /// The experiments with their files' names without ending.
+    experiments: Vec<(&'static str, Experiment)>,
+    quick: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Reproduction {
+    /// The claims, in the papers' order.
+    pub claims: Vec<ReproducedClaim>,
+    /// The experiments that they rest on, in the same order.
+    pub exhibits: Vec<Exhibit>,
+    /// Where the experiments' results come from.
+    pub origins: Vec<Origin>,
+    /// Whether the experiments' quick versions were run.
+    pub quick: bool,
+}
+
+/// A claim with its verdict.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReproducedClaim {
+    /// The claim.
+    #[serde(rename = "claim", serialize_with = "id")]
+    pub claim: &'static PaperClaim,
+    /// The verdict: the worst of its evidence.
+    pub verdict: Verdict,
+    /// Why.
+    pub evidence: Vec<Evidence>,
+    /// The checks and experiments that speak about the claim, too, and were not asked for: the verdict knows nothing of them.
+    pub left_out: Vec<&'static str>,
+    /// What variations of the experiments come to, if the claim is not reproduced.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sensitivity: Vec<Varied>,
+}
+
+/// An experiment and what its sweep has found.
+#[derive(Clone, Debug)]
+pub struct Exhibit {
+    /// The name of its file, without ending.
+    pub name: &'static str,
+    /// The experiment.
+    pub experiment: Experiment,
+    /// What was found, with the verdicts of the claims that were asked for only.
+    pub findings: Findings,
+}
+
+/// Who watches a reproduction.
+pub trait ReproductionObserver {
+    /// Called when a part begins, and with each replication of a sweep: `done` of `parts` parts are done, and this one is called `name`.
+    fn update(&mut self, done: usize, parts: usize, name: &str, status: Option<&Status<'_>>);
+
+    /// Called for each row of the store that was damaged, as [`Observer::damaged`].
+    fn damaged(&mut self, _row: &DamagedRow) {}
+}
+
+/// Watches nothing.
+impl ReproductionObserver for () {
+    fn update(&mut self, _: usize, _: usize, _: &str, _: Option<&Status<'_>>) {}
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn id<S: serde::Serializer>(claim: &&'static PaperClaim, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&claim.id)
+}
+
+/// Why experiments cannot be run that were chosen.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SelectionError {
+    /// The file of an experiment is there, and not as the program carries it.
+    #[error("{}: it is not as the program made it, and is left alone", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// An experiment makes no sense.
+    #[error(transparent)]
+    Experiment(#[from] Box<Diagnostic>),
+}
+
+impl Selection {
+    /// What was chosen. Writes the experiments to a folder, with the files that they read: anybody can run them again.
+    ///
+    /// # Errors
+    /// If the folder cannot be written, or one of the files is there and differs.
+    pub fn new(choice: Choice, quick: bool, folder: &Path) -> Result<Self, SelectionError> {
+        let measuring: Vec<&Shipped> = experiments().filter(|file| choice.includes(file.stem())).collect();
+        // What they read lies beside them.
+        let read = |file: &&Shipped| measuring.iter().any(|experiment| experiment.text.contains(file.name));
+        for file in read_by_experiments().filter(read).chain(measuring.iter().copied()) {
+            let path = folder.join(file.name);
+            match std::fs::read(&path) {
+                Ok(there) if there == file.text.as_bytes() => {}
+                Ok(_) => return Err(SelectionError::Changed { path }),
+                Err(_) => write_file(&path, file.text.as_bytes())?,
+            }
+        }
+        let mut experiments = Vec::new();
+        for file in measuring {
+            let experiment = Experiment::read(&folder.join(file.name), &[]).map_err(Box::new)?;
+            experiments.push((file.stem(), if quick { experiment.quick().map_err(Box::new)? } else { experiment }));
+        }
+        Ok(Self { choice, experiments, quick })
+    }
+
+    /// The checks that were chosen, with the claims that they are about.
+    fn checks(&self) -> impl Iterator<Item = (&'static PaperClaim, &'static Check)> {
+        let of_claims =
+            self.choice.claims().iter().flat_map(|&claim| claim.checks.iter().map(move |check| (claim, check)));
+        of_claims.filter(|(_, check)| self.choice.includes(&check.name))
+    }
+
+    /// Runs whatever the store has not: checks first, then the experiments in the papers' order, then the variations of those that do not
+    /// reproduce a claim, in their quick versions; a quick reproduction has none.
+    ///
+    /// # Errors
+    /// If a replication fails, or the store does. What was computed is in the store.
+    pub fn run(
+        &self,
+        jobs: NonZeroUsize,
+        store: &mut Store,
+        observer: &mut dyn ReproductionObserver,
+    ) -> Result<Reproduction, RunError> {
+        let checks = self.checks().count();
+        let parts = checks + self.experiments.len();
+        let mut checked = Vec::new();
+        for (done, (claim, check)) in self.checks().enumerate() {
+            observer.update(done, parts, &check.name, None);
+            checked.push((claim.id.as_str(), check.run(self.quick)));
+        }
+        let mut exhibits = Vec::new();
+        for (position, (name, experiment)) in self.experiments.iter().enumerate() {
+            let done = checks + position;
+            observer.update(done, parts, name, None);
+            let mut inner = Inner { observer, done, parts, name };
+            let mut findings = run_sweep(experiment, jobs, store, false, &mut inner)?;
+            findings.verdicts.retain(|verdict| self.choice.claims().iter().any(|claim| claim.id == verdict.claim));
+            exhibits.push(Exhibit { name, experiment: experiment.clone(), findings });
+        }
+        let judged = |claim: &&'static PaperClaim| judged(claim, &checked, &exhibits, self.choice.left_out(claim));
+        let mut claims: Vec<ReproducedClaim> = self.choice.claims().iter().map(judged).collect();
+        if !self.quick {
+            sensitivity::add(&mut claims, &exhibits, parts, jobs, store, observer)?;
+        }
+        let origins = origins(self.experiments.iter().map(|(_, experiment)| experiment), store)?;
+        Ok(Reproduction { claims, exhibits, origins, quick: self.quick })
+    }
+}
+
+/// All that speaks about a claim.
+fn judged(
+    claim: &'static PaperClaim,
+    checked: &[(&str, Checked)],
+    exhibits: &[Exhibit],
+    left_out: Vec<&'static str>,
+) -> ReproducedClaim {
+    let checks = checked.iter().filter(|(id, _)| *id == claim.id).map(|(_, checked)| Evidence::Check(checked.clone()));
+    let sweeps = exhibits.iter().flat_map(|exhibit| {
+        let verdicts = exhibit.findings.verdicts.iter().filter(|verdict| verdict.claim == claim.id);
+        let parts = verdicts.flat_map(|verdict| &verdict.evidence);
+        parts.map(|part| Evidence::Sweep { experiment: exhibit.name.to_owned(), part: part.clone() })
+    });
+    let evidence: Vec<Evidence> = checks.chain(sweeps).collect();
+    let verdict = evidence.iter().map(|evidence| evidence.sentence().verdict).max().unwrap_or(Verdict::Inconclusive);
+    ReproducedClaim { claim, verdict, evidence, left_out, sensitivity: Vec::new() }
+}
+
+/// Tells the observer of the whole about one sweep.
+pub(crate) struct Inner<'a> {
+    pub(crate) observer: &'a mut dyn ReproductionObserver,
+    pub(crate) done: usize,
+    pub(crate) parts: usize,
+    pub(crate) name: &'a str,
+}
+
+impl Observer for Inner<'_> {
+    fn update(&mut self, status: &Status<'_>) {
+        self.observer.update(self.done, self.parts, self.name, Some(status));
+    }
+
+    fn damaged(&mut self, row: &DamagedRow) {
+        self.observer.damaged(row);
+    }
+}
