@@ -85,12 +85,12 @@ impl Settings {
         if self.replication.is_some() && switching.replication.is_none() {
             return Err(AnalysisError::Given);
         }
-        Ok(branching(switching, Branching::LOCKSTEP, network))
+        Ok(branching(&switching, Branching::LOCKSTEP, network))
     }
 }
 
 /// How trees branch in these switches, which are otherwise as they are meant to be for them.
-fn branching(switching: Wormhole, meant: Branching, network: &Network) -> Branching {
+fn branching(switching: &Wormhole, meant: Branching, network: &Network) -> Branching {
     EngineConfig::new(&switching.for_branching(meant), &Timing::default(), network).branching()
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn replicated<'n>(
     if switches.is_some() && (tree.is_some() || buffer.is_some() || reservation.is_some()) {
         return Err(AnalysisError::ReplicatedBySwitches(name()));
     }
-    let dependencies = algorithm.dependencies_with(network, branching(switching, algorithm.branching(), network));
+    let dependencies = algorithm.dependencies_with(network, branching(&switching, algorithm.branching(), network));
     let dependencies = dependencies.with_virtual_channels(settings.virtual_channels());
     let bound = dependencies.bound_channels();
     if consumption_ports < bound {

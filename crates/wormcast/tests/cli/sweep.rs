@@ -445,7 +445,9 @@ fn percentiles_have_intervals_of_their_own_and_none_with_few_runs() {
     let said = of(3, "latency.p99");
     let shown = said.split("latency.p99 ").nth(1).unwrap().split(" µs").next().unwrap();
     assert!(shown.parse::<f64>().is_ok(), "{said}");
+}
 
+#[test]
 fn series_whose_worms_can_deadlock_are_named() {
     let folder = small();
     let light = ["--set", "sweep.\"traffic.arrivals.rate\"=[0.02, 0.04]", "--set", "stop.max_replications=4"];

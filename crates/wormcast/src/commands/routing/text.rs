@@ -20,7 +20,7 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed) -> Result<(), F
         write_figure(out, "deadlock-free", "no")?;
         writeln!(out, "  A cycle, in which each may be held by a worm that waits for the next:")?;
         for (place, resource) in resources.iter().enumerate() {
-            write!(out, "    {}", resource)?;
+            write!(out, "    {resource}")?;
             if let Some(closed_by) = &analysis.closed_by {
                 write!(out, ": {}", worms(&closed_by[place]))?;
             }
@@ -90,7 +90,7 @@ fn write_most_loaded(out: &mut dyn Write, most_loaded: &[LoadedChannel]) -> Resu
     }
     let width = most_loaded.first().map_or(0, |first| format!("{:.2}", first.load).len());
     for LoadedChannel { channel, load } in most_loaded {
-        writeln!(out, "    {load:>width$.2}  {}", channel)?;
+        writeln!(out, "    {load:>width$.2}  {channel}")?;
     }
     Ok(())
 }
