@@ -232,8 +232,8 @@ fn check_all(
     let node = |index: &prop::sample::Index| NodeId::new(index.index(network.nodes()) as u32);
     let destinations: Vec<NodeId> = destinations.iter().map(node).collect();
     let multicast = Multicast::new(node(&source), &destinations);
-    let quick = ALGORITHMS.iter().filter(|name| !SLOW_TO_MAKE.contains(name));
-    for &name in quick.filter(|&&name| name != "separate" || network.shape().mesh().is_some()) {
+    let quick = ALGORITHMS.iter().map(|algorithm| algorithm.name).filter(|name| !SLOW_TO_MAKE.contains(name));
+    for name in quick.filter(|&name| name != "separate" || network.shape().mesh().is_some()) {
         let algorithm = algorithm_by_name(name, network, &Options::default());
         prop_assert_eq!(algorithm.is_ok(), defined(name), "{}", name);
         let Ok(algorithm) = algorithm else { continue };

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueHint};
 
+use super::choice::Choice;
 use super::output::{Files, summary, write_to};
 use super::plan::batch::plan_all;
-use super::{Format, network, one_of, topology_help, warn_of_idle_seed, write_json};
+use super::{Format, network, topology_help, write_json};
 use crate::failure::Failure;
-use crate::multicast::{Algorithm, Itinerary, Options, add_plan, algorithm_by_name, algorithm_names};
+use crate::multicast::{Algorithm, Descriptor, FaultRequest, Itinerary, add_plan};
 use crate::network::{ChannelId, HeatMapSvg, MAX_PORTS, Network, input_name, require_memory};
 use crate::routing::{
-    Branching, ChannelNumbering, Dependencies, ROUTINGS, RoutingOptions, TurnRouting, analyse_tables, read_tables,
-    routing_by_name, witness_of_relation, witness_of_tables,
+    Branching, ChannelNumbering, Dependencies, RoutingDescriptor, RoutingOptions, TurnRouting, analyse_tables,
+    read_tables, witness_of_relation, witness_of_tables,
 };
 use crate::simulation::{Buffer, Reservation, Sendable};
 use crate::work;
@@ -38,20 +39,16 @@ const EXAMPLES: usize = 3;
 /// The answer to whether there can be a deadlock is not a failure: the exit code is 0 either way.
 #[derive(Args)]
 #[command(
-    group = ArgGroup::new("what").required(true).multiple(true),
+    group = ArgGroup::new("what").required(true).multiple(true).args(["routing", "algorithm", "tables"]),
     after_help = "Example:\n  wormcast routing --topology mesh:8x8 --algorithm dual-path --consumption-ports 2"
 )]
 pub(crate) struct Arguments {
     #[arg(long, value_name = "SPEC", help = topology_help())]
     topology: String,
-    /// The routing.
-    #[arg(long, value_name = "NAME", value_parser = one_of(&ROUTINGS), group = "what")]
-    routing: Option<String>,
-    /// A multicast algorithm, whose multidestination worms are checked; `--routing` then is the routing that it shall use.
-    #[arg(long, value_name = "NAME", value_parser = one_of(&algorithm_names()), group = "what")]
-    algorithm: Option<String>,
+    #[command(flatten)]
+    choice: Choice,
     /// Forwarding tables: what `OpenSM` dumps, or what `--export` wrote.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what", conflicts_with_all = ["routing", "algorithm"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["routing", "algorithm", "root"])]
     tables: Option<String>,
     /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are
     /// replicated in lockstep, unless other options say so.
@@ -107,12 +104,6 @@ pub(crate) struct Arguments {
     /// Write messages that deadlock, as a trace that `simulate` reads; `-`: to standard output.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "reachable")]
     witness: Option<String>,
-    /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
-    #[arg(long, value_name = "ROOT", conflicts_with = "tables")]
-    root: Option<String>,
-    /// The seed of routings and algorithms that make random choices. Default: 0.
-    #[arg(long)]
-    seed: Option<u64>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -143,20 +134,20 @@ fn consumption_ports(arguments: &Arguments, algorithm: Option<&dyn Algorithm>) -
     arguments.consumption_ports.unwrap_or_else(own)
 }
 
-fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Result<Answer, Failure> {
-    let options = Options {
-        routing: arguments.routing.clone(),
-        root: arguments.root.clone(),
-        seed: arguments.seed.unwrap_or_default(),
-        ..Options::default()
-    };
-    let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
+fn analyse_algorithm(
+    arguments: &Arguments,
+    network: &Network,
+    descriptor: &'static Descriptor,
+) -> Result<Answer, Failure> {
+    let name = descriptor.name;
+    let request = arguments.choice.request(descriptor, FaultRequest::default());
+    let algorithm = request.make(network).map_err(Failure::bad_input)?;
     let consumption_ports = consumption_ports(arguments, Some(algorithm.as_ref()));
     let (dependencies, deadlock) = replicated(arguments, network, algorithm.as_ref(), consumption_ports)?;
     let sender = format!("`{name}`");
     let worms = Worms::of(algorithm.as_ref(), network, &sender, dependencies.are_of_unicasts());
     check_options(arguments, network, &worms)?;
-    warn_of_idle_seed(arguments.seed, network, Some(name), arguments.routing.as_deref());
+    arguments.choice.warn_of_idle_seed(network);
     let subject = Subject { network, algorithm: Some(name), relation: algorithm.routing(), consumption_ports };
     let proof = unicast_proof(network, &dependencies);
     let analysis = Analysis::of_relation(&subject, deadlock.as_deref(), None, arguments.format == Format::Json);
@@ -231,13 +222,15 @@ impl<'n> Multicasts<'n> {
 fn analyse_routing(
     arguments: &Arguments,
     network: &Network,
-    name: &str,
+    routing: &RoutingDescriptor,
     out: &mut dyn Write,
 ) -> Result<Answer, Failure> {
-    let options = RoutingOptions { seed: arguments.seed.unwrap_or_default(), root: arguments.root.clone() };
-    let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
+    let Choice { seed, root, .. } = &arguments.choice;
+    let root = routing.root(network, root.as_deref()).map_err(Failure::bad_input)?;
+    let options = RoutingOptions { seed: seed.unwrap_or_default(), root };
+    let relation = routing.make(network, &options).map_err(Failure::bad_input)?;
     let relation = relation.as_ref();
-    warn_of_idle_seed(arguments.seed, network, None, Some(name));
+    arguments.choice.warn_of_idle_seed(network);
     check_unicasts(arguments)?;
     // All permitted turns together say more than the routes that are taken, and sooner.
     let turns = relation.turn_routing().filter(|_| arguments.multicasts.is_none()).map(TurnRouting::turns);
@@ -247,7 +240,7 @@ fn analyse_routing(
     if numbering.is_none() {
         // Routes to everyone are followed.
         let needed = relation.tables_memory(network, network.routers());
-        require_memory(format_args!("`{name}` on {} keeps tables and", network.name()), needed, |_| None)
+        require_memory(format_args!("`{}` on {} keeps tables and", routing.name, network.name()), needed, |_| None)
             .map_err(Failure::bad_input)?;
         let mut dependencies = Dependencies::of_relation(network, relation);
         multicasts = Multicasts::add(arguments, network, &mut dependencies)?;
@@ -282,7 +275,7 @@ fn analyse_forwarding(
     out: &mut dyn Write,
 ) -> Result<Answer, Failure> {
     let tables = read_tables(network, file).map_err(Failure::bad_input)?;
-    warn_of_idle_seed(arguments.seed, network, None, None);
+    arguments.choice.warn_of_idle_seed(network);
     check_unicasts(arguments)?;
     let without: Vec<String> = tables.without_entries().map(|router| network.router_label(router)).collect();
     if !without.is_empty() {
@@ -385,11 +378,15 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .reads("--multicasts", arguments.multicasts.as_deref())
         .check()?;
     let network = network(&arguments.topology)?;
-    let (analysis, numbering) = match (&arguments.tables, &arguments.algorithm) {
+    let (analysis, numbering) = match (&arguments.tables, &arguments.choice) {
         (Some(file), _) => analyse_forwarding(arguments, &network, file, out)?,
-        (None, Some(name)) => analyse_algorithm(arguments, &network, name)?,
+        (None, Choice { algorithm: Some(algorithm), .. }) => analyse_algorithm(arguments, &network, algorithm)?,
+        (None, Choice { routing: Some(routing), .. }) => analyse_routing(arguments, &network, routing, out)?,
         // Usage requires one of the three.
-        (None, None) => analyse_routing(arguments, &network, arguments.routing.as_deref().unwrap_or_default(), out)?,
+        (None, _) => {
+            let message = "expected `--routing NAME`, `--algorithm NAME` or `--tables FILE`";
+            return Err(Failure::BadInput(message.to_owned()));
+        }
     };
     let mut summary = summary(data_on_output, out);
     match arguments.format {
