@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use thiserror::Error;
 use wormcast_network::{Network, NodeId, Ports, quoted};
 use wormcast_routing::{
-    Branching, Dependencies, MultidestinationRouting, ROUTINGS, Root, RoutingDescriptor, RoutingError, RoutingOptions,
-    RoutingRelation, TURN_PROHIBITION, TreeError, TreesError, UnknownName, Unsupported,
+    Branching, Dependencies, MultidestinationRouting, ROUTINGS, RoutingError, RoutingRelation, TURN_PROHIBITION,
+    TreeError, TreesError, UnknownName, Unsupported,
 };
 
 use crate::covering_matrix::CoveringMatrix;
-use crate::faults::{FaultError, Faults};
+use crate::faults::FaultError;
 use crate::plan::{Itinerary, Plan};
 use crate::registry::algorithms;
 
@@ -195,34 +195,6 @@ pub fn worm_kinds(algorithm: &dyn Algorithm, network: &Network) -> WormKinds {
         kinds.triggered |= worms.iter().any(|worm| worm.after.is_some());
     }
     kinds
-}
-
-/// What an algorithm may be told on a network. What a user says, in text, is a [`Request`](crate::Request).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Options {
-    /// The routing to use, for algorithms that leave a choice.
-    pub routing: Option<&'static RoutingDescriptor>,
-    /// The root of the routing, if that has one; `None`: the smallest id.
-    pub root: Option<Root>,
-    /// The seed of an algorithm that makes random choices.
-    pub seed: u64,
-    /// Links that have failed, for algorithms that can do without them.
-    pub faults: Faults,
-}
-
-impl Options {
-    /// Those that choose a routing by its name, and nothing else.
-    ///
-    /// # Errors
-    /// If there is no routing of that name, naming the nearest.
-    pub fn routed_by(routing: &str) -> Result<Self, UnknownName> {
-        Ok(Self { routing: Some(RoutingDescriptor::named(routing)?), ..Self::default() })
-    }
-
-    /// The options of the routing.
-    pub(crate) fn of_routing(&self) -> RoutingOptions {
-        RoutingOptions { seed: self.seed, root: self.root }
-    }
 }
 
 /// Why there is no such algorithm on a network.

@@ -7,8 +7,9 @@ use wormcast_routing::{
 };
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::descriptor::{Descriptor, Family, Routed, Sends};
+use crate::descriptor::Descriptor;
 use crate::encoded::Encoded;
+use crate::family::{Family, Routed, Sends};
 use crate::plan::{Plan, Worm};
 use crate::switches::{Switches, of_kind};
 

@@ -7,7 +7,8 @@ use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, WormRule};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::containment::sites;
-use crate::descriptor::{Descriptor, Family, Sends};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::{Plan, Worm};
 
 /// [`ColumnPath`].

@@ -7,8 +7,9 @@ use proptest::test_runner::TestCaseResult;
 use wormcast_network::{ChannelId, Direction, Network, NodeId, RouterId, TopologySpec};
 use wormcast_routing::{RoutingRelation, WormRule, hamiltonian_label};
 
-use crate::algorithm::{Algorithm, Multicast, Options};
+use crate::algorithm::{Algorithm, Multicast};
 use crate::column_path::ColumnRule;
+use crate::descriptor::Options;
 use crate::dual_path::LabelRule;
 use crate::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Itinerary, Path, Tree, Worm};

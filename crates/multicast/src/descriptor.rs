@@ -1,11 +1,14 @@
-//! What is known of a multicast algorithm before it is made for a network.
+//! What is known of multicast algorithms before they are made for a network, what they may be told, and what is made of that.
 
 use std::hash::{Hash, Hasher};
 
-use wormcast_network::{Network, Shape};
-use wormcast_routing::{RoutingDescriptor, RoutingError, Unsupported, require_square_torus, require_torus};
+use thiserror::Error;
+use wormcast_network::Network;
+use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Options};
+use crate::algorithm::{Algorithm, AlgorithmError};
+use crate::family::{Family, Routed, Sends};
+use crate::faults::{FaultError, FaultInformation, Faults};
 use crate::watched::Watched;
 
 /// Makes an algorithm for a network, or says why there is none.
@@ -202,143 +205,184 @@ impl Hash for Descriptor {
     }
 }
 
-/// The networks that an algorithm is for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Family {
-    /// Meshes of any dimension.
-    Mesh,
-    /// Meshes of two dimensions.
-    Mesh2d,
-    /// Hypercubes.
-    Hypercube,
-    /// Tori of two dimensions.
-    Torus,
-    /// Tori of two dimensions of equal size.
-    SquareTorus,
-    /// Multistage networks, of any kind.
-    Multistage,
-    /// Bidirectional multistage networks.
-    BidirectionalMultistage,
-    /// Every connected network.
-    Connected,
-    /// What its routing is defined on, or whatever else decides.
-    Any,
+/// What an algorithm may be told on a network. What a user says, in text, is a [`Request`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// The routing to use, for algorithms that leave a choice.
+    pub routing: Option<&'static RoutingDescriptor>,
+    /// The root of the routing, if that has one; `None`: the smallest id.
+    pub root: Option<Root>,
+    /// The seed of an algorithm that makes random choices.
+    pub seed: u64,
+    /// Links that have failed, for algorithms that can do without them.
+    pub faults: Faults,
 }
 
-impl Family {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Mesh,
-        Self::Mesh2d,
-        Self::Hypercube,
-        Self::Torus,
-        Self::SquareTorus,
-        Self::Multistage,
-        Self::BidirectionalMultistage,
-        Self::Connected,
-        Self::Any,
-    ];
-
-    /// What a network of this family is called, without an article.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mesh => "mesh",
-            Self::Mesh2d => "2-D mesh",
-            Self::Hypercube => "hypercube",
-            Self::Torus => "2-D torus",
-            Self::SquareTorus => "square torus",
-            Self::Multistage => "multistage network",
-            Self::BidirectionalMultistage => "bidirectional multistage network",
-            Self::Connected => "connected network",
-            Self::Any => "any network",
-        }
-    }
-
-    /// Checks that a network is of this family, as far as its shape says so: whether it is connected is not looked at.
+impl Options {
+    /// Those that choose a routing by its name, and nothing else.
     ///
     /// # Errors
-    /// If it is not; the message names `algorithm`, what it needs, and what the network is.
-    pub fn check(self, algorithm: &str, network: &Network) -> Result<(), Unsupported> {
-        let shape = network.shape();
-        let fits = match self {
-            Self::Mesh => shape.mesh().is_some(),
-            Self::Mesh2d => shape.mesh().is_some_and(|grid| grid.dimensions() == 2),
-            Self::Hypercube => matches!(shape, Shape::Hypercube(_)),
-            Self::Torus => return require_torus(algorithm, network),
-            Self::SquareTorus => return require_square_torus(algorithm, network),
-            Self::Multistage => shape.stages().is_some(),
-            Self::BidirectionalMultistage => shape.bmin().is_some(),
-            Self::Connected | Self::Any => true,
+    /// If there is no routing of that name, naming the nearest.
+    pub fn routed_by(routing: &str) -> Result<Self, UnknownName> {
+        Ok(Self { routing: Some(RoutingDescriptor::named(routing)?), ..Self::default() })
+    }
+
+    /// The options of the routing.
+    pub(crate) fn of_routing(&self) -> RoutingOptions {
+        RoutingOptions { seed: self.seed, root: self.root }
+    }
+}
+
+/// What a user asks for, with the names looked up: an algorithm, and what it is told. It is good for any network; what its texts name there
+/// is found when the algorithm is [made](Self::make).
+///
+/// ```
+/// use wormcast_multicast::{Part, Request};
+/// use wormcast_network::TopologySpec;
+///
+/// let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
+/// let request = Request { root: Some("2,1".to_owned()), ..Request::new("separate", Some("up-down"))? };
+/// assert_eq!(request.make(&torus)?.routing().name(), "up-down");
+/// let refused = Request { routing: None, ..request }.make(&torus).err().unwrap();
+/// assert_eq!((refused.part, refused.part.key()), (Part::Root, "root"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Request {
+    /// The algorithm.
+    pub algorithm: &'static Descriptor,
+    /// The routing that it shall use; `None`: its own.
+    pub routing: Option<&'static RoutingDescriptor>,
+    /// The root of that routing, as [`Root::parse`] reads it; `None`: the smallest id.
+    pub root: Option<String>,
+    /// The seed of all random choices, 0 by default.
+    pub seed: u64,
+    /// Links that have failed.
+    pub faults: FaultRequest,
+}
+
+/// Links that shall have failed.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct FaultRequest {
+    /// The links, as [`Faults::fail`] reads them.
+    pub links: Vec<String>,
+    /// So many further links, drawn with the seed.
+    pub random: u32,
+    /// Who knows of them.
+    pub information: FaultInformation,
+}
+
+impl FaultRequest {
+    /// The links on a network.
+    fn on(&self, network: &Network, seed: u64) -> Result<Faults, FaultError> {
+        let mut faults = Faults { links: Vec::new(), information: self.information };
+        self.links.iter().try_for_each(|link| faults.fail(network, link))?;
+        faults.fail_at_random(network, self.random as usize, seed)?;
+        Ok(faults)
+    }
+}
+
+/// What of a request an error is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The algorithm.
+    Algorithm,
+    /// The routing.
+    Routing,
+    /// The root.
+    Root,
+    /// That links have failed.
+    Faults,
+    /// The links that are named.
+    FailedLinks,
+    /// The number of those that are drawn.
+    RandomFaults,
+}
+
+impl Part {
+    /// The setting of an experiment file.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Algorithm => "algorithm",
+            Self::Routing => "routing",
+            Self::Root => "root",
+            Self::Faults => "faults",
+            Self::FailedLinks => "faults.links",
+            Self::RandomFaults => "faults.random",
+        }
+    }
+}
+
+/// Why a request comes to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{error}")]
+pub struct Refused {
+    /// What of it is to blame.
+    pub part: Part,
+    /// The problem.
+    pub error: Box<AlgorithmError>,
+}
+
+impl Refused {
+    fn new(part: Part, error: impl Into<AlgorithmError>) -> Self {
+        Self { part, error: Box::new(error.into()) }
+    }
+}
+
+impl Request {
+    /// An algorithm and its routing by their names, and nothing else.
+    ///
+    /// # Errors
+    /// If there is none of that name, naming the nearest.
+    pub fn new(algorithm: &str, routing: Option<&str>) -> Result<Self, Refused> {
+        let algorithm = Descriptor::named(algorithm).map_err(|unknown| Refused::new(Part::Algorithm, unknown))?;
+        let routing = routing.map(RoutingDescriptor::named).transpose();
+        let routing = routing.map_err(|unknown| Refused::new(Part::Routing, unknown))?;
+        Ok(Self { algorithm, routing, root: None, seed: 0, faults: FaultRequest::default() })
+    }
+
+    /// The algorithm, made for a network.
+    ///
+    /// # Errors
+    /// If it takes something else, or is not defined there. An error that there is not without the routing is the routing's, one that there
+    /// is not without faults is theirs.
+    pub fn make(&self, network: &Network) -> Result<Box<dyn Algorithm>, Refused> {
+        self.resolve(network).map_err(|error| Refused::new(self.to_blame(network, &error), error))
+    }
+
+    fn resolve(&self, network: &Network) -> Result<Box<dyn Algorithm>, AlgorithmError> {
+        let faults = self.faults.on(network, self.seed)?;
+        let root = self.root.as_deref();
+        let routing = self.algorithm.check(network, self.routing, root.is_some(), !faults.links.is_empty())?;
+        let root = match (routing, root) {
+            (Some(routing), root) => routing.root(network, root)?,
+            (None, Some(text)) => Some(Root::parse(network, text).map_err(RoutingError::from)?),
+            (None, None) => None,
         };
-        if fits {
-            return Ok(());
-        }
-        let example =
-            if matches!(self, Self::Multistage | Self::BidirectionalMultistage) { ", such as `bmin:4x3`" } else { "" };
-        let error = Unsupported::new(algorithm, &format!("a {}{example}", self.name()), network);
-        Err(match (self, shape) {
-            (Self::Mesh, Shape::Hypercube(grid)) => {
-                let extents = vec!["2"; grid.dimensions()].join("x");
-                error.with_hint(&format!("the mesh `mesh:{extents}` has the same links"))
-            }
-            (Self::Hypercube, Shape::Mesh(grid)) if grid.extents().iter().all(|&extent| extent == 2) => {
-                error.with_hint(&format!("`hypercube:{}` has the same links", grid.dimensions()))
-            }
-            _ => error,
-        })
+        self.algorithm.checked(network, &Options { routing: self.routing, root, seed: self.seed, faults })
     }
-}
 
-/// Which routing leads the worms of an algorithm.
-#[derive(Clone, Copy, Debug)]
-pub enum Routed {
-    /// This one.
-    By(&'static RoutingDescriptor),
-    /// Any over permitted turns; this one, if none is asked for.
-    OverTurns(&'static RoutingDescriptor),
-    /// One of these; the one of the network's kind, if none is asked for.
-    OneOf(&'static [&'static RoutingDescriptor], fn(&Network) -> &'static RoutingDescriptor),
-    /// Any; the one of the network's kind, if none is asked for.
-    Any(fn(&Network) -> &'static RoutingDescriptor),
-    /// What the algorithm makes of what is asked for.
-    Itself,
-}
-
-impl Routed {
-    /// The routing that is used on a network if none is asked for; `None` if that is not known.
-    pub fn default_on(self, network: &Network) -> Option<&'static RoutingDescriptor> {
-        match self {
-            Self::By(routing) | Self::OverTurns(routing) => Some(routing),
-            Self::OneOf(_, default) | Self::Any(default) => Some(default(network)),
-            Self::Itself => None,
-        }
-    }
-}
-
-/// What an algorithm sends.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Sends {
-    /// Worms to one destination each, which need nothing of routers.
-    Unicasts,
-    /// Worms that deliver on their way, which takes consumption channels.
-    Paths,
-    /// Worms that branch where their sender says, which takes switches that copy flits.
-    Trees,
-    /// Worms whose headers encode destinations: buffered switches route and replicate them.
-    Encoded,
-}
-
-impl Sends {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Unicasts, Self::Paths, Self::Trees, Self::Encoded];
-
-    /// What its worms are called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unicasts => "unicasts",
-            Self::Paths => "path worms",
-            Self::Trees => "tree worms",
-            Self::Encoded => "worms that switches replicate",
+    fn to_blame(&self, network: &Network, error: &AlgorithmError) -> Part {
+        match error {
+            AlgorithmError::FixedRouting { .. } => Part::Routing,
+            AlgorithmError::Root(_) => Part::Root,
+            AlgorithmError::Fault(FaultError::TooMany { .. }) => Part::RandomFaults,
+            AlgorithmError::Fault(_) => Part::FailedLinks,
+            AlgorithmError::NeedsAllLinks { .. } | AlgorithmError::NoWholeTree { .. } => Part::Faults,
+            _ => {
+                // What would do without one of the others is not to blame itself.
+                let does = |request: Self| request.resolve(network).is_ok();
+                let none = FaultRequest::default();
+                if self.routing.is_some() && does(Self { routing: None, root: None, ..self.clone() }) {
+                    Part::Routing
+                } else if self.faults == none || !does(Self { faults: none, ..self.clone() }) {
+                    Part::Algorithm
+                } else if self.faults.random > 0 {
+                    Part::RandomFaults
+                } else {
+                    Part::Faults
+                }
+            }
         }
     }
 }

@@ -5,8 +5,9 @@ use wormcast_routing::{
     Dependencies, EdgeDisjointTrees, RoutingRelation, SpanningTree, TREE_ROUTING, TreeError, TreeRouting, Unsupported,
 };
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
-use crate::descriptor::{Descriptor, MakeAlgorithm, Sends};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, MakeAlgorithm, Options};
+use crate::family::Sends;
 use crate::faults::{FaultInformation, Faults};
 use crate::plan::{Itinerary, Path, Plan, Worm};
 use crate::tree_header::TreeEncoding;

@@ -6,9 +6,9 @@ use wormcast_routing::{
     combined_distance,
 };
 
-use crate::algorithm::Options;
-use crate::descriptor::{Descriptor, Family};
+use crate::descriptor::{Descriptor, Options};
 use crate::dstm::{Dstm, over_trees};
+use crate::family::Family;
 
 /// How many random orders of links the best and the average pair are chosen from, as in paper 5, section 5.3.
 const ORDERS: usize = 500;

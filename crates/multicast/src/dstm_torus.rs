@@ -2,8 +2,9 @@
 
 use wormcast_routing::{DSTM_1_TREES, DSTM_2_TREES, TreeOptions};
 
-use crate::descriptor::{Descriptor, Family};
+use crate::descriptor::Descriptor;
 use crate::dstm::{Dstm, over_trees};
+use crate::family::Family;
 
 /// DSTM on the best balanced pair of paper 5 (section 5.1, DSTM-1), in any 2-D torus.
 ///

@@ -4,7 +4,8 @@ use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, WormRule, hamiltonian_label};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::descriptor::{Descriptor, Family, Sends};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::{Plan, Worm};
 
 /// [`DualPath`].

@@ -4,8 +4,9 @@ use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, hamiltonian_label};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::descriptor::{Descriptor, Family, Sends};
+use crate::descriptor::Descriptor;
 use crate::dual_path::{LabelRule, high_and_low};
+use crate::family::{Family, Sends};
 use crate::plan::{Itinerary, Path, Plan, Worm};
 
 /// [`MultiPath`].

@@ -121,7 +121,7 @@ fn doing(network: &Network, held: ChannelId, next: Resource) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm::Options;
+    use crate::descriptor::Options;
     use crate::registry::algorithm_by_name;
     use wormcast_network::{NodeId, TopologySpec};
     use wormcast_routing::{ECube, RoutingRelation, WormRule};

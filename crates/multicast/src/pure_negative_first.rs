@@ -6,7 +6,8 @@ use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelat
 use crate::algorithm::{Algorithm, Multicast};
 use crate::chains::ChainCover;
 use crate::containment::{Site, column_greedy, nodes, row_greedy, sites};
-use crate::descriptor::{Descriptor, Family, Sends};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Plan, Worm};
 

@@ -6,8 +6,8 @@ use thiserror::Error;
 use wormcast_network::Network;
 use wormcast_routing::UnknownName;
 
-use crate::algorithm::{Algorithm, AlgorithmError, Options};
-use crate::descriptor::Descriptor;
+use crate::algorithm::{Algorithm, AlgorithmError};
+use crate::descriptor::{Descriptor, Options};
 use crate::{
     bit_string, column_path, combine, dstm_tarjan, dstm_torus, dual_path, maxport, minimal_negative_first,
     minimal_negative_first_optimal, multi_path, multiport, pure_negative_first, schl, separate, spam, tree_infinity,
@@ -128,7 +128,8 @@ mod tests {
 
     use super::*;
     use crate::algorithm::Multicast;
-    use crate::descriptor::{MakeAlgorithm, Routed, Sends};
+    use crate::descriptor::MakeAlgorithm;
+    use crate::family::{Routed, Sends};
     use crate::plan::Itinerary;
 
     #[test]

@@ -7,7 +7,8 @@ use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, WormRule};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::containment::{Site, sites};
-use crate::descriptor::{Descriptor, Family, Sends};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::{Itinerary, Plan, Worm};
 use crate::u_mesh::mesh_multicast;
 

@@ -3,8 +3,9 @@
 use wormcast_network::Network;
 use wormcast_routing::{Dependencies, E_CUBE, RoutingDescriptor, RoutingError, RoutingRelation, UP_DOWN};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
-use crate::descriptor::{Descriptor, Routed, Sends};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, Options};
+use crate::family::{Routed, Sends};
 use crate::plan::{Plan, Worm};
 use crate::switches::of_stages;
 

@@ -3,8 +3,9 @@
 use wormcast_network::{Network, Ports};
 use wormcast_routing::{Dependencies, RoutingRelation, SPAM_ROUTING, SpamRouting};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
-use crate::descriptor::{Descriptor, Family, Sends};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, Options};
+use crate::family::{Family, Sends};
 use crate::faults::FaultInformation;
 use crate::plan::Plan;
 use crate::tree_plan::{require_bits, tree_worm, unicast};

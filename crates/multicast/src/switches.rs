@@ -6,7 +6,8 @@ use wormcast_routing::{
     RoutingRelation, TURNAROUND, Turnaround, UP_DOWN,
 };
 
-use crate::algorithm::{AlgorithmError, Options};
+use crate::algorithm::AlgorithmError;
+use crate::descriptor::Options;
 
 /// A routing for worms that switches replicate.
 pub(crate) enum Switches {

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
-use crate::descriptor::{Descriptor, Family, Routed, Sends};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, Options};
+use crate::family::{Family, Routed, Sends};
 use crate::plan::{Branch, Plan};
 use crate::turn_trees::{TurnTrees, Wanted};
 use crate::{tree_one, tree_zero};

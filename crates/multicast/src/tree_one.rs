@@ -3,9 +3,10 @@
 use wormcast_network::{ChannelId, Network};
 use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::covering_matrix::CoveringMatrix;
-use crate::descriptor::{Descriptor, Family, Routed, Sends};
+use crate::descriptor::{Descriptor, Options};
+use crate::family::{Family, Routed, Sends};
 use crate::plan::{Branch, Plan};
 use crate::turn_trees::{TurnTrees, Wanted};
 

@@ -3,8 +3,9 @@
 use wormcast_network::{Network, RouterId};
 use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
-use crate::descriptor::{Descriptor, Family, Routed, Sends};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, Options};
+use crate::family::{Family, Routed, Sends};
 use crate::ids::IdMap;
 use crate::plan::{Branch, Plan};
 use crate::turn_trees::{TurnTrees, Wanted};

@@ -5,8 +5,8 @@ use wormcast_routing::{
     Branching, Dependencies, RoutingRelation, TURN_PROHIBITION, TurnRouting, Unsupported, nearest_channels,
 };
 
-use crate::algorithm::{AlgorithmError, Multicast, Options};
-use crate::descriptor::Descriptor;
+use crate::algorithm::{AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, Options};
 use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
 
 /// The routing whose turns trees may take.

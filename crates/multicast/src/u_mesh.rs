@@ -4,7 +4,8 @@ use wormcast_network::{Grid, Network, NodeId};
 use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::descriptor::{Descriptor, Family, Sends};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::{Plan, Worm};
 use crate::unicast_tree::{Share, unicast_tree};
 

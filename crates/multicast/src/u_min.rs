@@ -4,7 +4,8 @@ use wormcast_network::{Network, NodeId, Stages};
 use wormcast_routing::{Choice, Dependencies, RoutingRelation, TURNAROUND_DETERMINISTIC, Turnaround};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::descriptor::{Descriptor, Family, Sends};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::{Itinerary, Path, Plan, Worm};
 use crate::unicast_tree::{Share, unicast_tree};
 

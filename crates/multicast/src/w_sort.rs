@@ -5,7 +5,8 @@ use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::cube_chain::{chain_multicast, highdim, relative_chain};
-use crate::descriptor::{Descriptor, Family, Sends};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::Plan;
 use crate::weighted_sort::weighted_sort;
 

@@ -159,8 +159,8 @@ mod tests {
     use wormcast_routing::{ECube, append_route};
 
     use super::*;
-    use crate::algorithm::{AlgorithmError, Options};
-    use crate::descriptor::Descriptor;
+    use crate::algorithm::AlgorithmError;
+    use crate::descriptor::{Descriptor, Options};
     use crate::plan::Worm;
     use crate::registry::{algorithm_by_name, register};
 

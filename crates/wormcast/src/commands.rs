@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
@@ -123,11 +122,6 @@ enum Format {
     Text,
     /// For programs: one line.
     Json,
-}
-
-/// An argument that is one of these names: help lists them, shells complete them, and a mistake gets the nearest.
-fn one_of(names: &[&'static str]) -> PossibleValuesParser {
-    PossibleValuesParser::new(names)
 }
 
 /// The help of an argument that is a topology.

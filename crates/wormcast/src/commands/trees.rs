@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::choice::construction;
-use super::{network, one_of, topology_help, warn_of_idle_option, write_figure, write_json, yes_or_no};
+use super::{network, topology_help, warn_of_idle_option, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
 use crate::multicast::{Faults, trees_svg};
 use crate::network::{ChannelId, Network, RouterId, parse_node};
@@ -37,7 +38,7 @@ pub(crate) struct Arguments {
     method: Option<TorusMethod>,
     /// Where roots are: `none` at the starting nodes, `root` where the trees are balanced best without moving links, `branch` at the
     /// starting nodes, with half of a single branch moved to its other side.
-    #[arg(long, value_name = "NAME", value_parser = one_of(&BALANCES))]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(BALANCES))]
     balance: Option<String>,
     #[arg(
         long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..),
