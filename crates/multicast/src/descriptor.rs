@@ -277,7 +277,9 @@ impl FaultRequest {
     fn on(&self, network: &Network, seed: u64) -> Result<Faults, FaultError> {
         let mut faults = Faults { links: Vec::new(), information: self.information };
         self.links.iter().try_for_each(|link| faults.fail(network, link))?;
-        faults.fail_at_random(network, self.random as usize, seed)?;
+        if self.random > 0 {
+            faults.fail_at_random(network, self.random as usize, seed)?;
+        }
         Ok(faults)
     }
 }
