@@ -44,7 +44,7 @@ impl Separate {
     /// With the routing of the options, or that of the network's kind.
     ///
     /// # Errors
-    /// If the routing is unknown or not defined on the network.
+    /// If the routing is not defined on the network, or has no root and one is given.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
         let routing = options.routing.unwrap_or_else(|| of_kind(network)).make(network, &options.of_routing());
         let routing = routing.map_err(|error| match error {

@@ -69,7 +69,7 @@ impl TreeInfinity {
     /// With the routing of the options, or turn prohibition. O(turns).
     ///
     /// # Errors
-    /// If the routing is unknown or not one over permitted turns, or the network is not connected.
+    /// If the routing is not defined on the network or not one over permitted turns, or the network is not connected.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
         let trees = TurnTrees::new(&TREE_INFINITY, network, options)?;
         let turns = trees.turns().turns();

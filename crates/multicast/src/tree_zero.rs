@@ -49,7 +49,7 @@ impl TreeZero {
     /// With the routing of the options, or turn prohibition.
     ///
     /// # Errors
-    /// If the routing is unknown or not one over permitted turns, or the network is not connected.
+    /// If the routing is not defined on the network or not one over permitted turns, or the network is not connected.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
         Ok(Self { trees: TurnTrees::new(&TREE_ZERO, network, options)? })
     }
