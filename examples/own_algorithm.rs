@@ -11,27 +11,22 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use wormcast::multicast::{
-    Algorithm, AlgorithmError, Multicast, Options, OwnAlgorithm, Plan, Worm, own_routing, require_mesh,
-};
+use wormcast::multicast::{Algorithm, Descriptor, Family, Multicast, Plan, Worm};
 use wormcast::network::{ChannelId, Network, NodeId};
-use wormcast::routing::{Dependencies, ECube, RoutingRelation, WormRule};
+use wormcast::routing::{Dependencies, E_CUBE, ECube, RoutingRelation, WormRule};
 
 /// The comb, for a mesh of two dimensions.
 struct Comb;
 
-impl Comb {
-    /// What [`OwnAlgorithm`] asks for: the algorithm for a network, or why there is none.
-    fn make(network: &Network, options: &Options) -> Result<Box<dyn Algorithm>, AlgorithmError> {
-        require_mesh("comb", network, Some(2))?;
-        own_routing("comb", "e-cube", options)?;
-        Ok(Box::new(Self))
-    }
-}
+/// What users are told of it, what it needs, and how it is made for a network.
+const COMB: Descriptor = Descriptor::new("comb", 1, |_, _| Ok(Box::new(Comb)))
+    .about("along the row, delivering on the way, then along one column")
+    .on(Family::Mesh2d)
+    .routed_by(&E_CUBE);
 
 impl Algorithm for Comb {
     fn name(&self) -> &'static str {
-        "comb"
+        COMB.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
@@ -94,7 +89,7 @@ impl WormRule for ECubeStops {
 }
 
 fn main() -> ExitCode {
-    wormcast::command::run_with([OwnAlgorithm::new("comb", 1, Comb::make)])
+    wormcast::command::run_with([COMB])
 }
 
 #[cfg(test)]

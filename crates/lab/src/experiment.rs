@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::DeValue;
-use wormcast_multicast::own_revision;
+use wormcast_multicast::{DUAL_PATH, Descriptor};
 use wormcast_network::{STANDARD_INPUT, TopologySpec, input_name, is_standard_input, read_input};
-use wormcast_routing::routing_has_root;
+use wormcast_routing::RoutingDescriptor;
 use wormcast_simulation::{Mode, Switching};
 
 use self::measured::MayHave;
@@ -415,7 +415,7 @@ impl Experiment {
         let topology = file.topology.ok_or_else(|| missing("topology", "mesh:16x16"))?;
         let mut files = BTreeMap::new();
         let resolved = self.topology(choice, &topology)?;
-        let algorithm = file.algorithm.ok_or_else(|| missing("algorithm", "dual-path"))?;
+        let algorithm = file.algorithm.ok_or_else(|| missing("algorithm", DUAL_PATH.name))?;
         let network_file = if let TopologySpec::File(path) = &resolved { Some(PathBuf::from(path)) } else { None };
         let trace = file.traffic.trace.as_ref().map(|trace| self.beside(trace));
         for (key, path, what) in [("topology", network_file, "the network"), ("traffic.trace", trace, "the trace")] {
@@ -444,12 +444,16 @@ impl Experiment {
                 resolved.to_string()
             },
             // In mode `trees` the name is that of a construction.
-            algorithm_revision: if file.run.mode == Some(Mode::Trees) { None } else { own_revision(&algorithm) },
+            algorithm_revision: match Descriptor::named(&algorithm) {
+                Ok(own) if own.is_own() && file.run.mode != Some(Mode::Trees) => Some(own.revision),
+                _ => None,
+            },
             algorithm,
             // Where routings are swept, the root is that of those that have one.
             root: file.root.filter(|_| {
                 let swept = self.axes.iter().any(|axis| axis.key == "routing");
-                !swept || file.routing.as_deref().is_none_or(routing_has_root)
+                let has_root = |name| RoutingDescriptor::named(name).is_ok_and(|routing| routing.root);
+                !swept || file.routing.as_deref().is_none_or(has_root)
             }),
             routing: file.routing,
             seed: file.seed,

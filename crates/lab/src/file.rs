@@ -6,10 +6,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Serialize};
+use wormcast_multicast::FaultRequest;
 use wormcast_simulation::{EngineChoice, Run, Switching, Timing, Traffic};
 
 use crate::claim::Claim;
 use crate::quantity::Quantities;
+use crate::schema::{algorithm, routing};
 
 /// An experiment: one configuration, or a sweep over several.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -27,9 +29,11 @@ pub(crate) struct ExperimentFile {
     pub(crate) topology: Option<String>,
     /// The multicast algorithm, such as `dual-path`; in mode `trees` a construction of trees, such as `dstm-1`.
     #[serde(default)]
+    #[schemars(schema_with = "algorithm")]
     pub(crate) algorithm: Option<String>,
     /// The routing, for algorithms that leave a choice.
     #[serde(default)]
+    #[schemars(schema_with = "routing")]
     pub(crate) routing: Option<String>,
     /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name. Default `smallest-id`.
     #[serde(default, deserialize_with = "root")]
@@ -107,6 +111,15 @@ impl FaultSettings {
     /// Whether nothing has failed.
     pub fn is_empty(&self) -> bool {
         is_default(self)
+    }
+
+    /// The same for an algorithm.
+    pub(crate) fn request(&self) -> FaultRequest {
+        let information = match self.information {
+            FaultInformation::Global => wormcast_multicast::FaultInformation::Global,
+            FaultInformation::Local => wormcast_multicast::FaultInformation::Local,
+        };
+        FaultRequest { links: self.links.clone(), random: self.random, information }
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
+use wormcast_multicast::{Refused, Request};
 use wormcast_simulation::{Run, Switching, Timing, Traffic};
 
 use crate::file::{Engine, FaultSettings};
@@ -17,7 +18,7 @@ pub struct PointSpec {
     pub topology: String,
     /// The multicast algorithm.
     pub algorithm: String,
-    /// The [revision](wormcast_multicast::OwnAlgorithm::new) of an algorithm that is not part of the workbench; `None` for those
+    /// The [revision](wormcast_multicast::Descriptor::new) of an algorithm that is not part of the workbench; `None` for those
     /// that are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm_revision: Option<u32>,
@@ -48,6 +49,15 @@ pub struct PointSpec {
 }
 
 impl PointSpec {
+    /// What it asks for, with the names looked up.
+    ///
+    /// # Errors
+    /// If there is no algorithm or no routing of that name.
+    pub fn request(&self) -> Result<Request, Refused> {
+        let request = Request::new(&self.algorithm, self.routing.as_deref())?;
+        Ok(Request { root: self.root.clone(), seed: self.seed, faults: self.faults.request(), ..request })
+    }
+
     /// The description's SHA-256 as 64 hexadecimal digits: the point's name in stores and tables. It is that of the description as
     /// JSON without spaces and with keys in order.
     pub fn config_hash(&self) -> String {

@@ -1,19 +1,18 @@
 //! Scenarios from points: networks and algorithms made once and shared.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_multicast::{Algorithm, AlgorithmError, FaultError, Faults, Options, algorithm_by_name};
+use wormcast_multicast::{Algorithm, Made};
 use wormcast_network::{Network, TopologySpec};
-use wormcast_routing::TreeError;
+use wormcast_routing::{TreeDescriptor, TreeError};
 use wormcast_simulation::{
     EngineChoice, IdleSetting, Mode, RunResult, Scenario, SimulationError, Traffic, Warmup, simulate,
 };
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
-use crate::file::{Engine, FaultInformation};
+use crate::file::Engine;
 use crate::point::Point;
 use crate::tree_runs::TreeRuns;
 
@@ -68,7 +67,7 @@ pub struct Job(Work);
 
 enum Work {
     /// To simulate, or to plan.
-    Simulate(Scenario),
+    Simulate(Box<Scenario>),
     /// To build trees.
     Trees(TreeRuns),
 }
@@ -127,18 +126,14 @@ pub enum JobError {
 struct Workshop {
     /// The seed of graphs that have none; 0 where it does not matter yet.
     seed: Option<u64>,
-    networks: HashMap<String, Arc<Network>>,
-    algorithms: HashMap<AlgorithmKey, Arc<dyn Algorithm>>,
+    made: Made,
 }
-
-/// Topology, algorithm, routing with its root, seed and failed links as text.
-type AlgorithmKey = (String, String, (Option<String>, Option<String>), u64, String);
 
 impl Workshop {
     fn job(&mut self, experiment: &Experiment, point: &Point) -> Result<Job, Diagnostic> {
         let spec = &point.spec;
         if spec.run.mode != Some(Mode::Trees) {
-            return self.scenario(experiment, point).map(|scenario| Job(Work::Simulate(scenario)));
+            return self.scenario(experiment, point).map(|scenario| Job(Work::Simulate(Box::new(scenario))));
         }
         let error = |key: &str, problem: String| Err(experiment.error_at(&point.choice, key, problem));
         let ignored = [
@@ -163,7 +158,8 @@ impl Workshop {
             );
         }
         let fault = (spec.faults.random == 1).then_some(spec.faults.information);
-        match TreeRuns::new(network, &spec.algorithm, sets, fault) {
+        let construction = TreeDescriptor::named(&spec.algorithm).map_err(TreeError::from);
+        match construction.and_then(|construction| TreeRuns::new(network, construction, sets, fault)) {
             Ok(runs) => Ok(Job(Work::Trees(runs))),
             Err(problem) => error("algorithm", problem.to_string()),
         }
@@ -190,76 +186,24 @@ impl Workshop {
     }
 
     fn network(&mut self, experiment: &Experiment, point: &Point) -> Result<Arc<Network>, Diagnostic> {
-        let text = &point.spec.topology;
-        if let Some(network) = self.networks.get(text) {
-            return Ok(Arc::clone(network));
-        }
-        let spec = match drawn_with(text, self.seed.unwrap_or(0)) {
-            Some(drawn) => drawn,
-            None => experiment.topology(&point.choice, text)?,
-        };
-        let network =
-            spec.build().map_err(|problem| experiment.error_at(&point.choice, "topology", problem.to_string()))?;
-        let network = Arc::new(network);
-        self.networks.insert(text.clone(), Arc::clone(&network));
-        Ok(network)
+        let (text, seed) = (&point.spec.topology, self.seed.unwrap_or(0));
+        self.made.network(text, || {
+            let spec = match drawn_with(text, seed) {
+                Some(drawn) => drawn,
+                None => experiment.topology(&point.choice, text)?,
+            };
+            spec.build().map_err(|problem| experiment.error_at(&point.choice, "topology", problem.to_string()))
+        })
     }
 
     fn algorithm(
         &mut self,
         experiment: &Experiment,
         point: &Point,
-        network: &Network,
+        network: &Arc<Network>,
     ) -> Result<Arc<dyn Algorithm>, Diagnostic> {
-        let spec = &point.spec;
-        let key = (
-            spec.topology.clone(),
-            spec.algorithm.clone(),
-            (spec.routing.clone(), spec.root.clone()),
-            spec.seed,
-            format!("{:?}", spec.faults),
-        );
-        if let Some(algorithm) = self.algorithms.get(&key) {
-            return Ok(Arc::clone(algorithm));
-        }
-        let mut faults = Faults {
-            links: Vec::new(),
-            information: match spec.faults.information {
-                FaultInformation::Global => wormcast_multicast::FaultInformation::Global,
-                FaultInformation::Local => wormcast_multicast::FaultInformation::Local,
-            },
-        };
-        for link in &spec.faults.links {
-            let wrong = |problem: FaultError| experiment.error_at(&point.choice, "faults.links", problem.to_string());
-            faults.fail(network, link).map_err(wrong)?;
-        }
-        faults
-            .fail_at_random(network, spec.faults.random as usize, spec.seed)
-            .map_err(|problem| experiment.error_at(&point.choice, "faults.random", problem.to_string()))?;
-        let options = Options { routing: spec.routing.clone(), root: spec.root.clone(), seed: spec.seed, faults };
-        let made = algorithm_by_name(&spec.algorithm, network, &options).map_err(|problem| {
-            let setting = match &problem {
-                AlgorithmError::Unknown(unknown) if unknown.kind == "routing" => "routing",
-                AlgorithmError::FixedRouting { .. } => "routing",
-                AlgorithmError::Root(_) => "root",
-                AlgorithmError::NeedsAllLinks { .. } | AlgorithmError::NoWholeTree { .. } => "faults",
-                // What would do without one of the others is not to blame itself.
-                _ => {
-                    let does = |options: &Options| algorithm_by_name(&spec.algorithm, network, options).is_ok();
-                    if options.routing.is_some() && does(&Options { routing: None, root: None, ..options.clone() }) {
-                        "routing"
-                    } else if !spec.faults.is_empty() && does(&Options { faults: Faults::default(), ..options.clone() })
-                    {
-                        if spec.faults.random > 0 { "faults.random" } else { "faults" }
-                    } else {
-                        "algorithm"
-                    }
-                }
-            };
-            experiment.error_at(&point.choice, setting, problem.to_string())
-        })?;
-        let algorithm: Arc<dyn Algorithm> = Arc::from(made);
-        self.algorithms.insert(key, Arc::clone(&algorithm));
-        Ok(algorithm)
+        let made =
+            point.spec.request().and_then(|request| self.made.algorithm(&point.spec.topology, network, &request));
+        made.map_err(|refused| experiment.error_at(&point.choice, refused.part.key(), refused.to_string()))
     }
 }

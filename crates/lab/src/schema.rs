@@ -1,6 +1,9 @@
 //! The JSON Schema of experiment files.
 
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value as Json, json};
+use wormcast_multicast::algorithms;
+use wormcast_routing::{ROUTINGS, TREE_CONSTRUCTIONS, TreeDescriptor};
 
 use crate::file::ExperimentFile;
 
@@ -12,6 +15,31 @@ const PARTIAL: &str = "Partial";
 const VERSION: &str = "Version";
 /// The tables of settings that are laid over the others.
 const VERSIONS: [&str; 2] = ["quick", "variation"];
+
+/// Names, each with what it stands for.
+fn named<'a>(names: impl IntoIterator<Item = (&'a str, String)>) -> Schema {
+    let each = names.into_iter().map(|(name, summary)| json!({ "const": name, "description": summary }));
+    json_schema!({ "anyOf": each.collect::<Vec<Json>>() })
+}
+
+/// The algorithms, and the constructions of trees.
+pub(crate) fn algorithm(_: &mut SchemaGenerator) -> Schema {
+    let mut all: Vec<(&str, String)> =
+        algorithms().into_iter().map(|algorithm| (algorithm.name, algorithm.summary.to_owned())).collect();
+    for TreeDescriptor { name, summary, .. } in TREE_CONSTRUCTIONS.iter().copied() {
+        let in_mode_trees = format!("in mode `trees`: {summary}");
+        match all.iter_mut().find(|(other, _)| other == name) {
+            Some((_, both)) => *both = format!("{both}; {in_mode_trees}"),
+            None => all.push((name, in_mode_trees)),
+        }
+    }
+    named(all)
+}
+
+/// The routings.
+pub(crate) fn routing(_: &mut SchemaGenerator) -> Schema {
+    named(ROUTINGS.iter().map(|routing| (routing.name, routing.summary.to_owned())))
+}
 
 /// The JSON Schema of experiment files.
 ///

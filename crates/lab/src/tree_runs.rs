@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{
-    SpanningTree, TorusMethod, TreeError, TreeOptions, combined_distance, local_fault_distance,
-    tree_construction_by_name,
+    SpanningTree, TorusMethod, TreeChoice, TreeDescriptor, TreeError, TreeOptions, combined_distance,
+    local_fault_distance,
 };
 use wormcast_simulation::{Messages, RunResult, TreeFigures};
 
@@ -16,7 +16,7 @@ use crate::seed::replication_seed;
 /// Sets of trees of a network, checked and ready.
 pub(crate) struct TreeRuns {
     network: Arc<Network>,
-    construction: String,
+    construction: &'static TreeDescriptor,
     sets: u32,
     /// Who knows of a link that has failed, drawn anew for each set; `None`: none has.
     fault: Option<FaultInformation>,
@@ -25,20 +25,20 @@ pub(crate) struct TreeRuns {
 impl TreeRuns {
     /// So many sets of trees by this construction.
     ///
-    /// `dstm` takes starting nodes and methods at random, `dstm-tarjan` orders of the links; nothing about the others is random,
-    /// and one set is enough.
+    /// Where starting nodes and methods are open, they are drawn, and some constructions draw orders of the links; nothing about the others
+    /// is random, and one set is enough.
     ///
     /// # Errors
-    /// If there is no such construction, or it is not defined on the network.
+    /// If the construction is not defined on the network.
     pub(crate) fn new(
         network: Arc<Network>,
-        construction: &str,
+        construction: &'static TreeDescriptor,
         sets: u32,
         fault: Option<FaultInformation>,
     ) -> Result<Self, TreeError> {
-        let random = ["dstm", "dstm-tarjan"].contains(&construction) || fault.is_some();
+        let random = construction.has(TreeChoice::Method) || construction.draws || fault.is_some();
         let sets = if random { sets.max(1) } else { 1 };
-        let runs = Self { network, construction: construction.to_owned(), sets, fault };
+        let runs = Self { network, construction, sets, fault };
         // What fails for one set fails for all.
         runs.build(0)?;
         Ok(runs)
@@ -46,14 +46,14 @@ impl TreeRuns {
 
     fn build(&self, seed: u64) -> Result<Vec<SpanningTree>, TreeError> {
         let mut options = TreeOptions { seed, ..TreeOptions::default() };
-        if self.construction == "dstm" {
+        if self.construction.has(TreeChoice::Method) {
             let routers = self.network.routers() as u64;
             let router = |salt| RouterId::new((replication_seed(seed, salt) % routers) as u32);
             options.first = Some(router(0));
             options.second = Some(router(1));
             options.method = TorusMethod::all().nth((replication_seed(seed, 2) % 16) as usize);
         }
-        tree_construction_by_name(&self.construction, &self.network, &options)
+        Ok(self.construction.build(&self.network, &options)?.trees)
     }
 
     /// Builds the sets, each from its own seed, and measures them: a function of the seed alone.
@@ -121,13 +121,15 @@ mod tests {
 
     fn runs(spec: &str, construction: &str, sets: u32) -> Result<TreeRuns, TreeError> {
         let network = Arc::new(spec.parse::<TopologySpec>().unwrap().build().unwrap());
-        TreeRuns::new(network, construction, sets, None)
+        TreeRuns::new(network, TreeDescriptor::named(construction)?, sets, None)
     }
 
     #[test]
     fn a_failed_link_makes_ways_longer() {
         let network = || Arc::new("torus:5x5".parse::<TopologySpec>().unwrap().build().unwrap());
-        let figures = |fault| TreeRuns::new(network(), "dstm-1", 50, fault).unwrap().run(1).unwrap().trees.unwrap();
+        let figures = |fault| {
+            TreeRuns::new(network(), &wormcast_routing::DSTM_1_TREES, 50, fault).unwrap().run(1).unwrap().trees.unwrap()
+        };
         let [whole, global, local] = [None, Some(FaultInformation::Global), Some(FaultInformation::Local)].map(figures);
         assert!(whole.average_distance < global.average_distance && global.average_distance < local.average_distance);
         assert!(whole.diameter <= global.diameter && global.diameter <= global.largest_diameter);

@@ -3,15 +3,16 @@
 use std::collections::HashSet;
 
 use thiserror::Error;
-use wormcast_network::{Network, NodeId, Ports};
+use wormcast_network::{Network, NodeId, Ports, quoted};
 use wormcast_routing::{
-    Branching, Dependencies, MultidestinationRouting, Root, RoutingError, RoutingOptions, RoutingRelation, TreeError,
-    TreesError, UnknownName, Unsupported,
+    Branching, Dependencies, MultidestinationRouting, ROUTINGS, RoutingError, RoutingRelation, TURN_PROHIBITION,
+    TreeError, TreesError, UnknownName, Unsupported,
 };
 
 use crate::covering_matrix::CoveringMatrix;
-use crate::faults::Faults;
+use crate::faults::FaultError;
 use crate::plan::{Itinerary, Plan};
+use crate::registry::algorithms;
 
 /// One message to many: a source and its destinations.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -196,26 +197,6 @@ pub fn worm_kinds(algorithm: &dyn Algorithm, network: &Network) -> WormKinds {
     kinds
 }
 
-/// What an algorithm may be told.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Options {
-    /// The routing to use, for algorithms that leave a choice.
-    pub routing: Option<String>,
-    /// The root of the routing, if that is up*/down*; `None`: the smallest id.
-    pub root: Option<String>,
-    /// The seed of an algorithm that makes random choices.
-    pub seed: u64,
-    /// Links that have failed, for algorithms that can do without them.
-    pub faults: Faults,
-}
-
-impl Options {
-    /// The options of the routing.
-    pub(crate) fn of_routing(&self) -> RoutingOptions {
-        RoutingOptions { seed: self.seed, root: self.root.clone() }
-    }
-}
-
 /// Why there is no such algorithm on a network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -234,7 +215,7 @@ pub enum AlgorithmError {
         /// Its routing.
         own: &'static str,
         /// What was asked for.
-        given: String,
+        given: &'static str,
     },
     /// The routing's root is none, or it has no root.
     #[error(transparent)]
@@ -243,7 +224,7 @@ pub enum AlgorithmError {
     #[error(transparent)]
     Trees(Box<TreesError>),
     /// The algorithm does not know how to do without links that have failed.
-    #[error("`{algorithm}` needs all links; those on spanning trees, `spam` and `dstm-…`, can do without some")]
+    #[error("`{algorithm}` needs all links; {} can do without some", with_faults())]
     NeedsAllLinks {
         /// The algorithm.
         algorithm: &'static str,
@@ -279,15 +260,28 @@ pub enum AlgorithmError {
     #[error(transparent)]
     Construction(Box<TreeError>),
     /// The algorithm needs permitted turns, which the routing is not made of.
-    #[error(
-        "`{algorithm}` needs a routing over permitted turns, such as `turn-prohibition` or `up-down`; `{given}` is none"
-    )]
+    #[error("`{algorithm}` needs a routing over permitted turns, such as {}; `{given}` is none", over_turns())]
     NeedsTurns {
         /// The algorithm.
         algorithm: &'static str,
         /// What was asked for.
-        given: String,
+        given: &'static str,
     },
+    /// There are no such links to fail.
+    #[error(transparent)]
+    Fault(#[from] FaultError),
+}
+
+/// The algorithms that can do without some links.
+fn with_faults() -> String {
+    quoted(algorithms().into_iter().filter(|algorithm| algorithm.faults).map(|algorithm| algorithm.name))
+}
+
+/// Two routings over permitted turns, first the one that algorithms take unless they are told otherwise.
+fn over_turns() -> String {
+    let others = ROUTINGS.iter().filter(|routing| routing.over_turns && **routing != &TURN_PROHIBITION);
+    let two = [TURN_PROHIBITION.name].into_iter().chain(others.map(|routing| routing.name)).take(2);
+    two.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
 }
 
 impl From<TreeError> for AlgorithmError {
@@ -312,55 +306,4 @@ impl From<RoutingError> for AlgorithmError {
             root => Self::Root(Box::new(root)),
         }
     }
-}
-
-/// Checks that a routing, if one was asked for, is the algorithm's own, and that no root was, unless the routing has one.
-///
-/// # Errors
-/// If another routing is asked for, or a root.
-pub fn own_routing(algorithm: &'static str, own: &'static str, options: &Options) -> Result<(), AlgorithmError> {
-    match &options.routing {
-        Some(given) if given != own => {
-            wormcast_routing::check_routing_name(given)?;
-            Err(AlgorithmError::FixedRouting { algorithm, own, given: given.clone() })
-        }
-        _ if own != "spam" => no_root(own, options),
-        _ => Ok(()),
-    }
-}
-
-/// Checks that no root was asked for, as this routing has none.
-pub(crate) fn no_root(routing: &str, options: &Options) -> Result<(), AlgorithmError> {
-    match options.root {
-        Some(_) => Err(AlgorithmError::Root(Box::new(RoutingError::NoRoot(routing.to_owned())))),
-        None => Ok(()),
-    }
-}
-
-/// The root that was asked for, or the default.
-pub(crate) fn root(network: &Network, options: &Options) -> Result<Root, AlgorithmError> {
-    match &options.root {
-        Some(text) => Root::parse(network, text).map_err(|error| AlgorithmError::Root(Box::new(error.into()))),
-        None => Ok(Root::default()),
-    }
-}
-
-/// Checks that the network is a mesh, of exactly `dimensions` dimensions if that is given.
-///
-/// # Errors
-/// If it is not; the message names `name`, what it needs, and what the network is.
-pub fn require_mesh(name: &'static str, network: &Network, dimensions: Option<usize>) -> Result<(), Unsupported> {
-    let fits = |grid: &wormcast_network::Grid| dimensions.is_none_or(|d| grid.dimensions() == d);
-    if network.shape().mesh().is_some_and(fits) {
-        return Ok(());
-    }
-    let needs = dimensions.map_or_else(|| "a mesh".to_owned(), |d| format!("a {d}-D mesh"));
-    let error = Unsupported::new(name, &needs, network);
-    Err(match network.shape() {
-        wormcast_network::Shape::Hypercube(grid) if dimensions.is_none() => {
-            let extents = vec!["2"; grid.dimensions()].join("x");
-            error.with_hint(&format!("the mesh `mesh:{extents}` has the same links"))
-        }
-        _ => error,
-    })
 }

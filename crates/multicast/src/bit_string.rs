@@ -1,12 +1,27 @@
 //! Multicast by one worm with a bit-string header.
 
 use wormcast_network::Network;
-use wormcast_routing::{Dependencies, MultidestinationRouting, RoutingRelation};
+use wormcast_routing::{
+    DESTINATION_TAG, Dependencies, MultidestinationRouting, RoutingRelation, TURNAROUND, TURNAROUND_DETERMINISTIC,
+    UP_DOWN,
+};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+use crate::algorithm::{Algorithm, Multicast};
+use crate::descriptor::Descriptor;
 use crate::encoded::Encoded;
+use crate::family::{Family, Routed, Sends};
 use crate::plan::{Plan, Worm};
-use crate::switches::Switches;
+use crate::switches::{Switches, of_kind};
+
+/// [`BitString`].
+pub const BIT_STRING: Descriptor = Descriptor::built_in(
+    "bit-string",
+    "one worm whose header has a bit for each node",
+    Sends::Encoded,
+    |network, options| Ok(Box::new(BitString { switches: Switches::new(network, options)? })),
+)
+.on(Family::Connected)
+.routed(Routed::OneOf(&[&TURNAROUND, &TURNAROUND_DETERMINISTIC, &DESTINATION_TAG, &UP_DOWN], of_kind));
 
 /// Bit-string encoding: one worm to all destinations, whose header has a bit for each node; switches replicate it.
 ///
@@ -32,19 +47,9 @@ pub struct BitString {
     switches: Switches,
 }
 
-impl BitString {
-    /// With the routing of the options, or that of the network's kind.
-    ///
-    /// # Errors
-    /// If the routing is unknown, does not route worms to several nodes, or is not defined on the network.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        Ok(Self { switches: Switches::new("bit-string", network, options)? })
-    }
-}
-
 impl Algorithm for BitString {
     fn name(&self) -> &'static str {
-        "bit-string"
+        BIT_STRING.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

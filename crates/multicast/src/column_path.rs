@@ -3,11 +3,23 @@
 use std::collections::BTreeMap;
 
 use wormcast_network::{ChannelId, Network, NodeId};
-use wormcast_routing::{Dependencies, ECube, RoutingRelation, WormRule};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, WormRule};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
+use crate::algorithm::{Algorithm, Multicast};
 use crate::containment::sites;
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::{Plan, Worm};
+
+/// [`ColumnPath`].
+pub const COLUMN_PATH: Descriptor = Descriptor::built_in(
+    "column-path",
+    "at most two worms a column: along the row, then up or down the column",
+    Sends::Paths,
+    |_, _| Ok(Box::new(ColumnPath)),
+)
+.on(Family::Mesh2d)
+.routed_by(&E_CUBE);
 
 /// Column-path multicast: for each column with destinations, at most one worm up and one down, all on e-cube paths.
 ///
@@ -31,18 +43,6 @@ use crate::plan::{Plan, Worm};
 /// ```
 pub struct ColumnPath;
 
-impl ColumnPath {
-    /// For a 2-D mesh.
-    ///
-    /// # Errors
-    /// If the network is no 2-D mesh, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_mesh("column-path", network, Some(2))?;
-        own_routing("column-path", "e-cube", options)?;
-        Ok(Self)
-    }
-}
-
 /// E-cube paths that stop only in their last column.
 pub(crate) struct ColumnRule;
 
@@ -61,7 +61,7 @@ impl WormRule for ColumnRule {
 
 impl Algorithm for ColumnPath {
     fn name(&self) -> &'static str {
-        "column-path"
+        COLUMN_PATH.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -1,11 +1,23 @@
 //! The Combine algorithm.
 
 use wormcast_network::Network;
-use wormcast_routing::{Dependencies, ECube, RoutingRelation};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
-use crate::cube_chain::{center, chain_multicast, highdim, relative_chain, require_hypercube};
+use crate::algorithm::{Algorithm, Multicast};
+use crate::cube_chain::{center, chain_multicast, highdim, relative_chain};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::Plan;
+
+/// [`Combine`].
+pub const COMBINE: Descriptor = Descriptor::built_in(
+    "combine",
+    "Maxport, unless one node would have to serve most destinations; then U-cube",
+    Sends::Unicasts,
+    |_, _| Ok(Box::new(Combine)),
+)
+.on(Family::Hypercube)
+.routed_by(&E_CUBE);
 
 /// Combine: Maxport, unless that would leave the receiver with more than half of the chain; then U-cube.
 ///
@@ -34,21 +46,9 @@ use crate::plan::Plan;
 /// ```
 pub struct Combine;
 
-impl Combine {
-    /// For a hypercube.
-    ///
-    /// # Errors
-    /// If the network is no hypercube, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_hypercube("combine", network)?;
-        own_routing("combine", "e-cube", options)?;
-        Ok(Self)
-    }
-}
-
 impl Algorithm for Combine {
     fn name(&self) -> &'static str {
-        "combine"
+        COMBINE.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -7,8 +7,9 @@ use proptest::test_runner::TestCaseResult;
 use wormcast_network::{ChannelId, Direction, Network, NodeId, RouterId, TopologySpec};
 use wormcast_routing::{RoutingRelation, WormRule, hamiltonian_label};
 
-use crate::algorithm::{Algorithm, Multicast, Options};
+use crate::algorithm::{Algorithm, Multicast};
 use crate::column_path::ColumnRule;
+use crate::descriptor::Options;
 use crate::dual_path::LabelRule;
 use crate::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Itinerary, Path, Tree, Worm};
@@ -232,8 +233,8 @@ fn check_all(
     let node = |index: &prop::sample::Index| NodeId::new(index.index(network.nodes()) as u32);
     let destinations: Vec<NodeId> = destinations.iter().map(node).collect();
     let multicast = Multicast::new(node(&source), &destinations);
-    let quick = ALGORITHMS.iter().filter(|name| !SLOW_TO_MAKE.contains(name));
-    for &name in quick.filter(|&&name| name != "separate" || network.shape().mesh().is_some()) {
+    let quick = ALGORITHMS.iter().map(|algorithm| algorithm.name).filter(|name| !SLOW_TO_MAKE.contains(name));
+    for name in quick.filter(|&name| name != "separate" || network.shape().mesh().is_some()) {
         let algorithm = algorithm_by_name(name, network, &Options::default());
         prop_assert_eq!(algorithm.is_ok(), defined(name), "{}", name);
         let Ok(algorithm) = algorithm else { continue };

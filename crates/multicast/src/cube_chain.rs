@@ -1,26 +1,10 @@
 //! Chains of hypercube addresses relative to the source, and multicasts along them.
 
-use wormcast_network::{Network, NodeId, Shape};
-use wormcast_routing::Unsupported;
+use wormcast_network::NodeId;
 
 use crate::algorithm::Multicast;
 use crate::plan::Plan;
 use crate::unicast_tree::{Share, unicast_tree};
-
-/// Checks that the network is a hypercube.
-///
-/// # Errors
-/// If it is not; the message names `name` and what the network is.
-pub fn require_hypercube(name: &'static str, network: &Network) -> Result<(), Unsupported> {
-    let error = || Unsupported::new(name, "a hypercube", network);
-    match network.shape() {
-        Shape::Hypercube(_) => Ok(()),
-        Shape::Mesh(grid) if grid.extents().iter().all(|&extent| extent == 2) => {
-            Err(error().with_hint(&format!("`hypercube:{}` has the same links", grid.dimensions())))
-        }
-        _ => Err(error()),
-    }
-}
 
 /// The source-relative dimension-ordered chain (paper 2, section 4.1): the addresses of source and destinations, exclusive-or
 /// the source's, in increasing order. The source comes first, as 0.

@@ -1,13 +1,22 @@
 //! Disjoint spanning-tree multicast, for any set of edge-disjoint spanning trees.
 
 use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId};
-use wormcast_routing::{Dependencies, RoutingRelation, SpanningTree, TreeError, TreeRouting, Unsupported};
+use wormcast_routing::{
+    Dependencies, EdgeDisjointTrees, RoutingRelation, SpanningTree, TREE_ROUTING, TreeError, TreeRouting, Unsupported,
+};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, MakeAlgorithm, Options};
+use crate::family::Sends;
 use crate::faults::{FaultInformation, Faults};
 use crate::plan::{Itinerary, Path, Plan, Worm};
 use crate::tree_header::TreeEncoding;
 use crate::tree_plan::{require_bits, tree_worm, unicast};
+
+/// What is known of each kind of [`Dstm`], which differ in their trees.
+pub(crate) const fn over_trees(name: &'static str, summary: &'static str, make: MakeAlgorithm) -> Descriptor {
+    Descriptor::built_in(name, summary, Sends::Trees, make).routed_by(&TREE_ROUTING).drawing().with_faults()
+}
 
 /// The DSTM algorithm: each multicast is one worm on one of several edge-disjoint spanning trees.
 ///
@@ -40,7 +49,7 @@ impl Dstm {
     /// On these trees of a network.
     ///
     /// # Errors
-    /// If a routing other than `tree` is asked for, the trees share a link or all have failed ones, or a router has more than 128
+    /// If the trees share a link or all have failed ones, or a router has more than 128
     /// links or nodes.
     pub fn new(
         name: &'static str,
@@ -48,7 +57,6 @@ impl Dstm {
         trees: Vec<SpanningTree>,
         options: &Options,
     ) -> Result<Self, AlgorithmError> {
-        own_routing(name, "tree", options)?;
         require_bits(name, network)?;
         let faults = &options.faults;
         let has_failed = |tree: &SpanningTree| faults.links.iter().any(|&link| tree.contains(network, link));
@@ -77,15 +85,16 @@ impl Dstm {
         name: &'static str,
         network: &Network,
         options: &Options,
-        construct: impl Fn(Vec<ChannelId>) -> Result<Vec<SpanningTree>, TreeError>,
-    ) -> Result<Self, AlgorithmError> {
-        let trees = construct(Vec::new())?;
-        match Self::new(name, network, trees, options) {
+        construct: impl Fn(Vec<ChannelId>) -> Result<EdgeDisjointTrees, TreeError>,
+    ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
+        let trees = construct(Vec::new())?.trees;
+        let made = match Self::new(name, network, trees, options) {
             Err(AlgorithmError::NoWholeTree { .. }) if options.faults.information == FaultInformation::Global => {
-                Self::new(name, network, construct(options.faults.links.clone())?, options)
+                Self::new(name, network, construct(options.faults.links.clone())?.trees, options)
             }
             made => made,
-        }
+        };
+        Ok(Box::new(made?))
     }
 
     /// The trees.

@@ -1,15 +1,12 @@
 //! DSTM on the two edge-disjoint spanning trees that a torus has by construction.
 
-use wormcast_network::Network;
-use wormcast_routing::{TreeOptions, tree_construction_by_name};
+use wormcast_routing::{DSTM_1_TREES, DSTM_2_TREES, TreeOptions};
 
-use crate::algorithm::{AlgorithmError, Options};
-use crate::dstm::Dstm;
+use crate::descriptor::Descriptor;
+use crate::dstm::{Dstm, over_trees};
+use crate::family::Family;
 
 /// DSTM on the best balanced pair of paper 5 (section 5.1, DSTM-1), in any 2-D torus.
-///
-/// # Errors
-/// If the network is no 2-D torus, or another routing is asked for.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
@@ -23,20 +20,22 @@ use crate::dstm::Dstm;
 /// assert!(plan.worms[0].consumption_class.is_some_and(|class| class < 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub(crate) fn dstm_1(network: &Network, options: &Options) -> Result<Dstm, AlgorithmError> {
-    of("dstm-1", network, options)
-}
+pub const DSTM_1: Descriptor =
+    over_trees("dstm-1", "one worm on one of two spanning trees, the best balanced pair", |network, options| {
+        Dstm::by_construction(DSTM_1.name, network, options, |failed| {
+            DSTM_1_TREES.build(network, &TreeOptions { failed, ..TreeOptions::default() })
+        })
+    })
+    .on(Family::Torus);
 
 /// DSTM on the pair with the shortest ways of paper 5 (section 5.1, DSTM-2).
-///
-/// # Errors
-/// As [`dstm_1`].
-pub(crate) fn dstm_2(network: &Network, options: &Options) -> Result<Dstm, AlgorithmError> {
-    of("dstm-2", network, options)
-}
-
-fn of(name: &'static str, network: &Network, options: &Options) -> Result<Dstm, AlgorithmError> {
-    Dstm::by_construction(name, network, options, |failed| {
-        tree_construction_by_name(name, network, &TreeOptions { failed, ..TreeOptions::default() })
-    })
-}
+pub const DSTM_2: Descriptor = over_trees(
+    "dstm-2",
+    "one worm on one of two spanning trees, the pair with the shortest ways",
+    |network, options| {
+        Dstm::by_construction(DSTM_2.name, network, options, |failed| {
+            DSTM_2_TREES.build(network, &TreeOptions { failed, ..TreeOptions::default() })
+        })
+    },
+)
+.on(Family::Torus);

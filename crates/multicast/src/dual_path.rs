@@ -1,10 +1,22 @@
 //! Dual-path multicast.
 
 use wormcast_network::{ChannelId, Network, NodeId};
-use wormcast_routing::{Dependencies, Hamiltonian, RoutingRelation, WormRule, hamiltonian_label};
+use wormcast_routing::{Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, WormRule, hamiltonian_label};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
+use crate::algorithm::{Algorithm, Multicast};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::{Plan, Worm};
+
+/// [`DualPath`].
+pub const DUAL_PATH: Descriptor = Descriptor::built_in(
+    "dual-path",
+    "at most two worms: one along rising Hamiltonian labels, one along falling ones",
+    Sends::Paths,
+    |_, _| Ok(Box::new(DualPath)),
+)
+.on(Family::Mesh)
+.routed_by(&HAMILTONIAN);
 
 /// Dual-path multicast: one worm through the destinations with labels above the source's, one through those below.
 ///
@@ -27,18 +39,6 @@ use crate::plan::{Plan, Worm};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DualPath;
-
-impl DualPath {
-    /// For a mesh of any dimension.
-    ///
-    /// # Errors
-    /// If the network is no mesh, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_mesh("dual-path", network, None)?;
-        own_routing("dual-path", "hamiltonian", options)?;
-        Ok(Self)
-    }
-}
 
 /// The destinations above and below the source, each in the order in which a worm visits them.
 pub(crate) fn high_and_low(network: &Network, multicast: &Multicast) -> (Vec<NodeId>, Vec<NodeId>) {
@@ -70,7 +70,7 @@ impl WormRule for LabelRule {
 
 impl Algorithm for DualPath {
     fn name(&self) -> &'static str {
-        "dual-path"
+        DUAL_PATH.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -14,7 +14,7 @@ pub struct Faults {
 }
 
 /// Who knows which links have failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum FaultInformation {
     /// Every node: worms go by ways that are whole.
     #[default]

@@ -1,11 +1,23 @@
 //! The Maxport algorithm.
 
 use wormcast_network::Network;
-use wormcast_routing::{Dependencies, ECube, RoutingRelation};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
-use crate::cube_chain::{chain_multicast, highdim, relative_chain, require_hypercube};
+use crate::algorithm::{Algorithm, Multicast};
+use crate::cube_chain::{chain_multicast, highdim, relative_chain};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::Plan;
+
+/// [`Maxport`].
+pub const MAXPORT: Descriptor = Descriptor::built_in(
+    "maxport",
+    "nodes forward by halves of subcubes, along each dimension at most once",
+    Sends::Unicasts,
+    |_, _| Ok(Box::new(Maxport)),
+)
+.on(Family::Hypercube)
+.routed_by(&E_CUBE);
 
 /// Maxport: the holder of a chain sends to the first node of the other half of its subcube, which serves that half, and goes on
 /// with its own half.
@@ -35,21 +47,9 @@ use crate::plan::Plan;
 /// ```
 pub struct Maxport;
 
-impl Maxport {
-    /// For a hypercube.
-    ///
-    /// # Errors
-    /// If the network is no hypercube, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_hypercube("maxport", network)?;
-        own_routing("maxport", "e-cube", options)?;
-        Ok(Self)
-    }
-}
-
 impl Algorithm for Maxport {
     fn name(&self) -> &'static str {
-        "maxport"
+        MAXPORT.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -3,13 +3,25 @@
 use std::collections::BTreeMap;
 
 use wormcast_network::{Grid, Network, NodeId};
-use wormcast_routing::{Dependencies, NegativeFirst, RoutingRelation};
+use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
+use crate::algorithm::{Algorithm, Multicast};
 use crate::chains::ChainCover;
 use crate::containment::{Site, column_greedy, nodes, reversed, sites};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Plan, Worm};
+
+/// [`MinimalNegativeFirst`].
+pub const MINIMAL_NEGATIVE_FIRST: Descriptor = Descriptor::built_in(
+    "minimal-negative-first",
+    "negative-first path worms on shortest paths, few of them",
+    Sends::Paths,
+    |_, _| Ok(Box::new(MinimalNegativeFirst)),
+)
+.on(Family::Mesh)
+.routed_by(&NEGATIVE_FIRST);
 
 /// Minimal negative-first multicast as printed: negative-first worms that reach every destination on a shortest path.
 ///
@@ -41,21 +53,9 @@ use crate::plan::{Plan, Worm};
 /// ```
 pub struct MinimalNegativeFirst;
 
-impl MinimalNegativeFirst {
-    /// For a mesh of any dimension.
-    ///
-    /// # Errors
-    /// If the network is no mesh, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_mesh("minimal-negative-first", network, None)?;
-        own_routing("minimal-negative-first", "negative-first", options)?;
-        Ok(Self)
-    }
-}
-
 impl Algorithm for MinimalNegativeFirst {
     fn name(&self) -> &'static str {
-        "minimal-negative-first"
+        MINIMAL_NEGATIVE_FIRST.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

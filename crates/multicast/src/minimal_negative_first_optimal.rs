@@ -1,13 +1,25 @@
 //! Minimal negative-first multicast with the fewest worms.
 
 use wormcast_network::{Grid, Network, NodeId};
-use wormcast_routing::{Dependencies, NegativeFirst, RoutingRelation};
+use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
+use crate::algorithm::{Algorithm, Multicast};
 use crate::chains::ChainCover;
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::minimal_negative_first::Quadrants;
 use crate::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Plan, Worm};
+
+/// [`MinimalNegativeFirstOptimal`].
+pub const MINIMAL_NEGATIVE_FIRST_OPTIMAL: Descriptor = Descriptor::built_in(
+    "minimal-negative-first-optimal",
+    "the fewest negative-first path worms on shortest paths",
+    Sends::Paths,
+    |_, _| Ok(Box::new(MinimalNegativeFirstOptimal)),
+)
+.on(Family::Mesh)
+.routed_by(&NEGATIVE_FIRST);
 
 /// Minimal negative-first multicast that meets paper 1's Definition 2: the fewest negative-first worms that reach every
 /// destination on a shortest path.
@@ -38,21 +50,9 @@ use crate::plan::{Plan, Worm};
 /// ```
 pub struct MinimalNegativeFirstOptimal;
 
-impl MinimalNegativeFirstOptimal {
-    /// For a mesh of any dimension.
-    ///
-    /// # Errors
-    /// If the network is no mesh, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_mesh("minimal-negative-first-optimal", network, None)?;
-        own_routing("minimal-negative-first-optimal", "negative-first", options)?;
-        Ok(Self)
-    }
-}
-
 impl Algorithm for MinimalNegativeFirstOptimal {
     fn name(&self) -> &'static str {
-        "minimal-negative-first-optimal"
+        MINIMAL_NEGATIVE_FIRST_OPTIMAL.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

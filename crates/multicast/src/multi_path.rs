@@ -1,11 +1,23 @@
 //! Multi-path multicast.
 
 use wormcast_network::{ChannelId, Network, NodeId};
-use wormcast_routing::{Dependencies, Hamiltonian, RoutingRelation, hamiltonian_label};
+use wormcast_routing::{Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, hamiltonian_label};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
+use crate::algorithm::{Algorithm, Multicast};
+use crate::descriptor::Descriptor;
 use crate::dual_path::{LabelRule, high_and_low};
+use crate::family::{Family, Sends};
 use crate::plan::{Itinerary, Path, Plan, Worm};
+
+/// [`MultiPath`].
+pub const MULTI_PATH: Descriptor = Descriptor::built_in(
+    "multi-path",
+    "dual-path with each half split between the source's neighbours: at most four worms",
+    Sends::Paths,
+    |_, _| Ok(Box::new(MultiPath)),
+)
+.on(Family::Mesh2d)
+.routed_by(&HAMILTONIAN);
 
 /// Multi-path multicast: dual-path, with each half split between the source's neighbours; at most four worms.
 ///
@@ -31,18 +43,6 @@ use crate::plan::{Itinerary, Path, Plan, Worm};
 /// ```
 pub struct MultiPath;
 
-impl MultiPath {
-    /// For a 2-D mesh.
-    ///
-    /// # Errors
-    /// If the network is no 2-D mesh, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_mesh("multi-path", network, Some(2))?;
-        own_routing("multi-path", "hamiltonian", options)?;
-        Ok(Self)
-    }
-}
-
 /// Splits one half by the source's neighbours in it: those on the row neighbour's side of the source's column, and the rest.
 fn split(network: &Network, source: NodeId, half: Vec<NodeId>, high: bool) -> Vec<(Option<ChannelId>, Vec<NodeId>)> {
     let grid = network.shape().mesh().expect("made for a mesh");
@@ -65,7 +65,7 @@ fn split(network: &Network, source: NodeId, half: Vec<NodeId>, high: bool) -> Ve
 
 impl Algorithm for MultiPath {
     fn name(&self) -> &'static str {
-        "multi-path"
+        MULTI_PATH.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -1,13 +1,28 @@
 //! Multicast by worms with multiport headers.
 
 use wormcast_network::{Network, NodeId, Stages};
-use wormcast_routing::{Dependencies, MultidestinationRouting, RoutingRelation, Unsupported};
+use wormcast_routing::{
+    DESTINATION_TAG, Dependencies, MultidestinationRouting, RoutingRelation, TURNAROUND, TURNAROUND_DETERMINISTIC,
+};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+use crate::algorithm::{Algorithm, Multicast};
+use crate::descriptor::Descriptor;
 use crate::digit_products::divide;
 use crate::encoded::Encoded;
+use crate::family::{Family, Routed, Sends};
 use crate::plan::{Plan, Worm};
-use crate::switches::Switches;
+use crate::switches::{Switches, of_kind};
+
+/// [`Multiport`].
+pub const MULTIPORT: Descriptor = Descriptor::built_in(
+    "multiport",
+    "worms whose headers have a mask of ports for each stage, in phases",
+    Sends::Encoded,
+    |network, options| Ok(Box::new(Multiport { switches: Switches::new(network, options)? })),
+)
+.on(Family::Multistage)
+// Masks of ports say nothing of ways that go by strings.
+.routed(Routed::OneOf(&[&TURNAROUND, &TURNAROUND_DETERMINISTIC, &DESTINATION_TAG], of_kind));
 
 /// Multiport encoding: worms whose headers have a mask of ports for each stage, so that each goes to a product of sets of digits; as many
 /// worms as it takes, in phases in which every node that has the message sends one.
@@ -36,25 +51,6 @@ use crate::switches::Switches;
 /// ```
 pub struct Multiport {
     switches: Switches,
-}
-
-impl Multiport {
-    /// With the routing of the options, or that of the network's kind.
-    ///
-    /// # Errors
-    /// If the network has no stages, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        if network.shape().stages().is_none() {
-            return Err(Unsupported::new("multiport", "a multistage network, such as `bmin:4x3`", network).into());
-        }
-        let switches = Switches::new("multiport", network, options)?;
-        if let Switches::Strings(routing) = &switches {
-            // Masks of ports say nothing of ways that go by strings.
-            let given = routing.name().to_owned();
-            return Err(AlgorithmError::FixedRouting { algorithm: "multiport", own: "turnaround", given });
-        }
-        Ok(Self { switches })
-    }
 }
 
 /// A node that has the message, and the worm by which it got it.
@@ -86,7 +82,7 @@ fn phases(stages: &Stages, has_up: bool, source: NodeId, products: &[Vec<NodeId>
 
 impl Algorithm for Multiport {
     fn name(&self) -> &'static str {
-        "multiport"
+        MULTIPORT.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

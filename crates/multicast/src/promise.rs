@@ -121,7 +121,7 @@ fn doing(network: &Network, held: ChannelId, next: Resource) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm::Options;
+    use crate::descriptor::Options;
     use crate::registry::algorithm_by_name;
     use wormcast_network::{NodeId, TopologySpec};
     use wormcast_routing::{ECube, RoutingRelation, WormRule};
@@ -180,7 +180,7 @@ mod tests {
     fn the_workbenchs_algorithms_keep_their_promises() {
         for (topology, nodes) in [("mesh:5x4", 20), ("hypercube:4", 16), ("torus:4x4", 16), ("bmin:4x2", 16)] {
             let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
-            for name in crate::registry::ALGORITHMS {
+            for name in crate::registry::ALGORITHMS.iter().map(|algorithm| algorithm.name) {
                 let Ok(algorithm) = algorithm_by_name(name, &network, &Options::default()) else { continue };
                 for source in [0, nodes / 2, nodes - 1].map(NodeId::new) {
                     let destinations = [1, 3, 6, 10, 11, 14].map(NodeId::new);

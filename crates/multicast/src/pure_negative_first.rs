@@ -1,13 +1,23 @@
 //! Pure negative-first multicast.
 
 use wormcast_network::{Grid, Network, NodeId};
-use wormcast_routing::{Dependencies, NegativeFirst, RoutingRelation};
+use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
+use crate::algorithm::{Algorithm, Multicast};
 use crate::chains::ChainCover;
 use crate::containment::{Site, column_greedy, nodes, row_greedy, sites};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Plan, Worm};
+
+/// [`PureNegativeFirst`].
+pub const PURE_NEGATIVE_FIRST: Descriptor =
+    Descriptor::built_in("pure-negative-first", "the fewest negative-first path worms", Sends::Paths, |_, _| {
+        Ok(Box::new(PureNegativeFirst))
+    })
+    .on(Family::Mesh)
+    .routed_by(&NEGATIVE_FIRST);
 
 /// Pure negative-first multicast: the fewest worms that negative-first paths allow, however long.
 ///
@@ -37,21 +47,9 @@ use crate::plan::{Plan, Worm};
 /// ```
 pub struct PureNegativeFirst;
 
-impl PureNegativeFirst {
-    /// For a mesh of any dimension.
-    ///
-    /// # Errors
-    /// If the network is no mesh, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_mesh("pure-negative-first", network, None)?;
-        own_routing("pure-negative-first", "negative-first", options)?;
-        Ok(Self)
-    }
-}
-
 impl Algorithm for PureNegativeFirst {
     fn name(&self) -> &'static str {
-        "pure-negative-first"
+        PURE_NEGATIVE_FIRST.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -6,111 +6,43 @@ use thiserror::Error;
 use wormcast_network::Network;
 use wormcast_routing::UnknownName;
 
-use crate::algorithm::{Algorithm, AlgorithmError, Options};
-use crate::bit_string::BitString;
-use crate::column_path::ColumnPath;
-use crate::combine::Combine;
-use crate::dstm_tarjan;
-use crate::dstm_torus;
-use crate::dual_path::DualPath;
-use crate::maxport::Maxport;
-use crate::minimal_negative_first::MinimalNegativeFirst;
-use crate::minimal_negative_first_optimal::MinimalNegativeFirstOptimal;
-use crate::multi_path::MultiPath;
-use crate::multiport::Multiport;
-use crate::pure_negative_first::PureNegativeFirst;
-use crate::schl::Schl;
-use crate::separate::Separate;
-use crate::spam::Spam;
-use crate::tree_infinity::TreeInfinity;
-use crate::tree_one::TreeOne;
-use crate::tree_zero::TreeZero;
-use crate::u_cube::UCube;
-use crate::u_mesh::UMesh;
-use crate::u_min::UMin;
-use crate::w_sort::WSort;
-use crate::watched::Watched;
+use crate::algorithm::{Algorithm, AlgorithmError};
+use crate::descriptor::{Descriptor, Options};
+use crate::{
+    bit_string, column_path, combine, dstm_tarjan, dstm_torus, dual_path, maxport, minimal_negative_first,
+    minimal_negative_first_optimal, multi_path, multiport, pure_negative_first, schl, separate, spam, tree_infinity,
+    tree_one, tree_zero, u_cube, u_mesh, u_min, w_sort,
+};
 
-/// Makes an algorithm for a network, or says why there is none.
-pub type MakeAlgorithm = fn(&Network, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
-
-macro_rules! registry {
-    (@make $algorithm:ident) => { $algorithm::new };
-    (@make $module:ident $maker:ident) => { $module::$maker };
-    ($($name:literal => $algorithm:ident $(:: $maker:ident)?),* $(,)?) => {
-        /// The names that [`algorithm_by_name`] knows in every program; [`algorithm_names`] has those that this one adds, too.
-        pub const ALGORITHMS: &[&str] = &[$($name),*];
-
-        const MAKERS: &[MakeAlgorithm] =
-            &[$(|network, options| Ok(Box::new(registry!(@make $algorithm $($maker)?)(network, options)?))),*];
-    };
-}
-
-// One line an algorithm.
-registry! {
-    "separate" => Separate,
-    "pure-negative-first" => PureNegativeFirst,
-    "minimal-negative-first" => MinimalNegativeFirst,
-    "minimal-negative-first-optimal" => MinimalNegativeFirstOptimal,
-    "dual-path" => DualPath,
-    "multi-path" => MultiPath,
-    "column-path" => ColumnPath,
-    "schl" => Schl,
-    "u-mesh" => UMesh,
-    "u-cube" => UCube,
-    "maxport" => Maxport,
-    "combine" => Combine,
-    "w-sort" => WSort,
-    "tree-zero" => TreeZero,
-    "tree-one" => TreeOne,
-    "tree-infinity" => TreeInfinity,
-    "spam" => Spam,
-    "dstm-1" => dstm_torus::dstm_1,
-    "dstm-2" => dstm_torus::dstm_2,
-    "dstm-tarjan" => dstm_tarjan::tarjan,
-    "dstm-tarjan-best" => dstm_tarjan::best,
-    "dstm-tarjan-average" => dstm_tarjan::average,
-    "dstm-tarjan-path" => dstm_tarjan::path,
-    "bit-string" => BitString,
-    "multiport" => Multiport,
-    "u-min" => UMin,
-}
-
-/// Whether the algorithm of this name makes random choices, which [`Options::seed`] decides; of one that a program adds, that is not known,
-/// and it may.
-pub fn algorithm_has_seed(name: &str) -> bool {
-    name.starts_with("dstm-") || own_revision(name).is_some()
-}
-
-/// What the names of algorithms begin with that can do without some links.
-const WITH_FAULTS: [&str; 2] = ["spam", "dstm-"];
-
-/// An algorithm that is not part of the workbench, under the name by which users of a program ask for it.
-#[derive(Clone, Copy, Debug)]
-pub struct OwnAlgorithm {
-    name: &'static str,
-    revision: u32,
-    make: MakeAlgorithm,
-    with_faults: bool,
-}
-
-impl OwnAlgorithm {
-    /// The algorithm that `make` makes.
-    ///
-    /// The name is that of [`Algorithm::name`]: lower-case letters, digits and hyphens. The `revision` becomes part of the
-    /// description under which results are stored: raise it with every change of plans, routing (what a relation's
-    /// `candidates` are), rules, switches or ports, or stored results of the old code will be taken for those of the new. `--fresh`
-    /// of the commands forgets those of a sweep.
-    pub const fn new(name: &'static str, revision: u32, make: MakeAlgorithm) -> Self {
-        Self { name, revision, make, with_faults: false }
-    }
-
-    /// The same, of an algorithm that heeds [`Options::faults`]. Without this, it is refused where links have failed.
-    #[must_use]
-    pub const fn with_faults(self) -> Self {
-        Self { with_faults: true, ..self }
-    }
-}
+/// Every algorithm of the workbench, one line each; [`algorithms`] has those that this program adds, too.
+pub const ALGORITHMS: &[&Descriptor] = &[
+    &separate::SEPARATE,
+    &pure_negative_first::PURE_NEGATIVE_FIRST,
+    &minimal_negative_first::MINIMAL_NEGATIVE_FIRST,
+    &minimal_negative_first_optimal::MINIMAL_NEGATIVE_FIRST_OPTIMAL,
+    &dual_path::DUAL_PATH,
+    &multi_path::MULTI_PATH,
+    &column_path::COLUMN_PATH,
+    &schl::SCHL,
+    &u_mesh::U_MESH,
+    &u_cube::U_CUBE,
+    &maxport::MAXPORT,
+    &combine::COMBINE,
+    &w_sort::W_SORT,
+    &tree_zero::TREE_ZERO,
+    &tree_one::TREE_ONE,
+    &tree_infinity::TREE_INFINITY,
+    &spam::SPAM,
+    &dstm_torus::DSTM_1,
+    &dstm_torus::DSTM_2,
+    &dstm_tarjan::DSTM_TARJAN,
+    &dstm_tarjan::DSTM_TARJAN_BEST,
+    &dstm_tarjan::DSTM_TARJAN_AVERAGE,
+    &dstm_tarjan::DSTM_TARJAN_PATH,
+    &bit_string::BIT_STRING,
+    &multiport::MULTIPORT,
+    &u_min::U_MIN,
+];
 
 /// Why an algorithm cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -125,92 +57,122 @@ pub enum RegistrationError {
 }
 
 /// What [`register`] was given, in that order. It only grows, so that what a name means never changes in a process.
-static OWN: RwLock<Vec<OwnAlgorithm>> = RwLock::new(Vec::new());
+static OWN: RwLock<Vec<&'static Descriptor>> = RwLock::new(Vec::new());
 
-fn own() -> Vec<OwnAlgorithm> {
+fn own() -> Vec<&'static Descriptor> {
     // The vector is whole whatever a thread that held it panicked of.
     OWN.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Makes an algorithm known to [`algorithm_by_name`] in this process, and so to experiments and the command line.
+/// Makes an algorithm known by its name in this process, and so to experiments and the command line.
 ///
 /// For the whole process, and before anything asks for the algorithm: what a name means is not to depend on who asks.
 ///
 /// # Errors
 /// If the name is taken, or is none.
-pub fn register(algorithm: OwnAlgorithm) -> Result<(), RegistrationError> {
+pub fn register(algorithm: Descriptor) -> Result<(), RegistrationError> {
     let name = algorithm.name;
     let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(letters) {
         return Err(RegistrationError::Name(name));
     }
     let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
-    if ALGORITHMS.contains(&name) || own.iter().any(|known| known.name == name) {
+    if ALGORITHMS.iter().chain(own.iter()).any(|known| known.name == name) {
         return Err(RegistrationError::Taken(name));
     }
-    own.push(algorithm);
+    // For as long as the process, as its name.
+    own.push(Box::leak(Box::new(algorithm)));
     Ok(())
 }
 
-/// The names that [`algorithm_by_name`] knows in this process: [`ALGORITHMS`], then what was [registered](register).
-pub fn algorithm_names() -> Vec<&'static str> {
-    ALGORITHMS.iter().copied().chain(own().iter().map(|algorithm| algorithm.name)).collect()
+/// The algorithms that have a name in this process: [`ALGORITHMS`], then what was [registered](register).
+pub fn algorithms() -> Vec<&'static Descriptor> {
+    [ALGORITHMS, &own()].concat()
 }
 
-/// The revision of a [registered](register) algorithm; `None` for those of the workbench, and for unknown names.
-pub fn own_revision(name: &str) -> Option<u32> {
-    own().iter().find(|algorithm| algorithm.name == name).map(|algorithm| algorithm.revision)
+impl Descriptor {
+    /// The algorithm of this name, of the workbench or [registered](register).
+    ///
+    /// # Errors
+    /// If there is none, naming the nearest.
+    pub fn named(name: &str) -> Result<&'static Self, UnknownName> {
+        let find = |known: &[&'static Self]| known.iter().copied().find(|algorithm| algorithm.name == name);
+        find(ALGORITHMS).or_else(|| find(&own())).ok_or_else(|| {
+            let expected = algorithms().iter().map(|algorithm| algorithm.name).collect();
+            UnknownName { kind: "algorithm", given: name.to_owned(), expected }
+        })
+    }
 }
 
-/// The algorithm of this name, made for `network`.
+/// Whether an algorithm is one that a program [adds](register).
+pub fn is_own(algorithm: &dyn Algorithm) -> bool {
+    Descriptor::named(algorithm.name()).is_ok_and(Descriptor::is_own)
+}
+
+/// The algorithm of this name, made for `network`: [`Descriptor::named`] and [`make`](Descriptor::make) in one.
 ///
 /// # Errors
-/// If there is none of that name, or it is not defined for the network or with the routing asked for. If it is one that was
-/// [registered](register): if its relation gives channels that do not leave the router in question, as far as that is found out
-/// here, on networks that are not too large; a route that gets there later has [no way](wormcast_routing::NoRoute).
+/// If there is none of that name, naming the nearest, or it cannot be made.
 pub fn algorithm_by_name(
     name: &str,
     network: &Network,
     options: &Options,
 ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
-    let (algorithm, make, with_faults, is_own) = if let Some(place) = ALGORITHMS.iter().position(|&known| known == name)
-    {
-        (ALGORITHMS[place], MAKERS[place], WITH_FAULTS.iter().any(|prefix| name.starts_with(prefix)), false)
-    } else if let Some(own) = own().into_iter().find(|own| own.name == name) {
-        (own.name, own.make, own.with_faults, true)
-    } else {
-        return Err(UnknownName { kind: "algorithm", given: name.to_owned(), expected: algorithm_names() }.into());
-    };
-    if !options.faults.links.is_empty() && !with_faults {
-        return Err(AlgorithmError::NeedsAllLinks { algorithm });
-    }
-    let made = make(network, options)?;
-    if made.name() != algorithm {
-        return Err(AlgorithmError::Misnamed { registered: algorithm, own: made.name() });
-    }
-    if !is_own {
-        return Ok(made);
-    }
-    let watched = Watched::new(made);
-    if let Some(problem) = watched.try_all(network) {
-        return Err(AlgorithmError::Routing { algorithm, problem: problem.to_owned() });
-    }
-    Ok(Box::new(watched))
+    Descriptor::named(name)?.make(network, options)
 }
 
 #[cfg(test)]
 mod tests {
+    use wormcast_network::{NodeId, TopologySpec};
+    use wormcast_routing::{ROUTINGS, RoutingDescriptor};
+
     use super::*;
-    use wormcast_network::TopologySpec;
+    use crate::algorithm::Multicast;
+    use crate::descriptor::MakeAlgorithm;
+    use crate::family::{Routed, Sends};
+    use crate::plan::Itinerary;
 
     #[test]
-    fn every_listed_algorithm_exists_under_its_own_name() {
+    fn every_algorithm_is_as_it_is_described() {
         let build = |spec: &str| spec.parse::<TopologySpec>().unwrap().build().unwrap();
         let networks = ["mesh:4x4", "hypercube:4", "bmin:4x2", "torus:4x4"].map(build);
-        for name in ALGORITHMS {
-            let mut made =
-                networks.iter().filter_map(|network| algorithm_by_name(name, network, &Options::default()).ok());
-            assert_eq!(made.next().unwrap().name(), *name);
+        for descriptor in ALGORITHMS {
+            let made = |network: &Network, options: &Options| descriptor.make(network, options).ok();
+            let default = Options::default();
+            let (network, algorithm) = networks.iter().find_map(|n| Some((n, made(n, &default)?))).unwrap();
+            let name = descriptor.name;
+            assert_eq!(algorithm.name(), name);
+            assert_eq!((descriptor.revision, descriptor.is_own(), descriptor.summary.is_empty()), (0, false, false));
+            assert_eq!(descriptor.routed.default_on(network).unwrap().name, algorithm.routing().name());
+            // What it sends.
+            let multicast = Multicast::new(NodeId::new(0), &[1, 2, 6, 7, 9, 13, 14].map(NodeId::new));
+            let worms = algorithm.plan(network, &multicast).worms;
+            let sent = worms.iter().map(|worm| match &worm.itinerary {
+                Itinerary::Path(path) if path.stops.len() == 1 => Sends::Unicasts,
+                Itinerary::Path(_) => Sends::Paths,
+                Itinerary::Tree(_) => Sends::Trees,
+                Itinerary::Encoded(_) => Sends::Encoded,
+            });
+            assert_eq!(sent.max_by_key(|&sent| sent as u8), descriptor.sends, "{name}");
+            // What it takes.
+            let seeded =
+                |seed| made(network, &Options { seed, ..Options::default() }).unwrap().plan(network, &multicast);
+            let draws = (1..9).any(|seed| seeded(seed) != seeded(0));
+            assert!(descriptor.draws || !draws, "{name}");
+
+            let mut failed = Options::default();
+            failed.faults.fail(network, "0-1").or_else(|_| failed.faults.fail(network, "0-4")).unwrap();
+            assert_eq!(made(network, &failed).is_some(), descriptor.faults, "{name}");
+            for routing in ROUTINGS {
+                let refused = Options { routing: Some(routing), ..Options::default() };
+                let fits = match descriptor.routed {
+                    Routed::By(own) => own == *routing,
+                    Routed::OverTurns(_) => routing.over_turns,
+                    Routed::OneOf(known, _) => known.contains(routing),
+                    Routed::Any(_) | Routed::Itself => true,
+                };
+                assert!(fits || made(network, &refused).is_none(), "{name} by {}", routing.name);
+            }
         }
     }
 
@@ -241,13 +203,14 @@ mod tests {
     fn registered_algorithms_have_names_of_their_own() {
         let ring = "ring:4".parse::<TopologySpec>().unwrap().build().unwrap();
         let ask = |name: &str, options: &Options| algorithm_by_name(name, &ring, options);
-        let new = |name, make| OwnAlgorithm::new(name, 7, make);
+        let new = |name, make| Descriptor::new(name, 7, make);
         let make: MakeAlgorithm = |_, _| Ok(Box::new(Renamed::<0>));
         assert!(ask("registered", &Options::default()).is_err());
         register(new("registered", make)).unwrap();
         assert_eq!(ask("registered", &Options::default()).unwrap().name(), "registered");
-        assert_eq!([own_revision("registered"), own_revision("separate"), own_revision("x")], [Some(7), None, None]);
-        assert!(algorithm_names().starts_with(ALGORITHMS) && algorithm_names().contains(&"registered"));
+        let found = Descriptor::named("registered").unwrap();
+        assert_eq!((found.revision, found.is_own()), (7, true));
+        assert!(algorithms().starts_with(ALGORITHMS) && algorithms().contains(&found));
         let nearest = ask("registred", &Options::default()).err().unwrap().to_string();
         assert!(nearest.ends_with("did you mean `registered`?"), "{nearest}");
 
@@ -274,8 +237,8 @@ mod tests {
     fn errors_are_clear() {
         let message = |name: &str, topology: &str, routing: Option<&str>| {
             let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
-            let options = Options { routing: routing.map(str::to_owned), ..Options::default() };
-            algorithm_by_name(name, &network, &options).err().unwrap().to_string()
+            let routing = routing.map(|routing| RoutingDescriptor::named(routing).unwrap());
+            algorithm_by_name(name, &network, &Options { routing, ..Options::default() }).err().unwrap().to_string()
         };
         assert!(message("dualpath", "mesh:4x4", None).ends_with("did you mean `dual-path`?"));
         assert_eq!(
@@ -322,6 +285,5 @@ mod tests {
             "`turnaround` needs a bidirectional multistage network, but `mesh:4x4` is a 2-D mesh; `bmin:KxL` is one, and \
              `up-down` does the same on other networks"
         );
-        assert!(message("separate", "mesh:4x4", Some("negativefirst")).ends_with("did you mean `negative-first`?"));
     }
 }

@@ -3,12 +3,22 @@
 use std::collections::{BTreeMap, HashMap};
 
 use wormcast_network::{ChannelId, Network, NodeId};
-use wormcast_routing::{Dependencies, ECube, RoutingRelation, WormRule};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, WormRule};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
+use crate::algorithm::{Algorithm, Multicast};
 use crate::containment::{Site, sites};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::{Itinerary, Plan, Worm};
 use crate::u_mesh::mesh_multicast;
+
+/// [`Schl`].
+pub const SCHL: Descriptor =
+    Descriptor::built_in("schl", "leaders of columns and rows forward along them", Sends::Paths, |_, _| {
+        Ok(Box::new(Schl))
+    })
+    .on(Family::Mesh2d)
+    .routed_by(&E_CUBE);
 
 /// SCHL: each column's destinations above the source's row, and those below it, have a leader, the one nearest to that row;
 /// leaders forward along columns, and one leader of a row forwards to the others of that row.
@@ -48,18 +58,6 @@ use crate::u_mesh::mesh_multicast;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Schl;
-
-impl Schl {
-    /// For a 2-D mesh.
-    ///
-    /// # Errors
-    /// If the network is no 2-D mesh, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_mesh("schl", network, Some(2))?;
-        own_routing("schl", "e-cube", options)?;
-        Ok(Self)
-    }
-}
 
 /// E-cube paths that stop on the way only where they go straight on.
 pub(crate) struct StraightStops;
@@ -135,7 +133,7 @@ fn along_row(worms: &mut Vec<Worm>, from: Site, after: Option<u32>, others: &[Si
 
 impl Algorithm for Schl {
     fn name(&self) -> &'static str {
-        "schl"
+        SCHL.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

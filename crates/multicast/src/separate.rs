@@ -1,10 +1,25 @@
 //! Separate addressing: one unicast for each destination.
 
-use wormcast_network::{Network, Shape};
-use wormcast_routing::{Dependencies, RoutingError, RoutingRelation, routing_by_name};
+use wormcast_network::Network;
+use wormcast_routing::{Dependencies, E_CUBE, RoutingDescriptor, RoutingError, RoutingRelation, UP_DOWN};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, Options};
+use crate::family::{Routed, Sends};
 use crate::plan::{Plan, Worm};
+use crate::switches::of_stages;
+
+/// [`Separate`].
+pub const SEPARATE: Descriptor =
+    Descriptor::built_in("separate", "a unicast for each destination", Sends::Unicasts, |network, options| {
+        Ok(Box::new(Separate::new(network, options)?))
+    })
+    .routed(Routed::Any(of_kind));
+
+/// The routing of the network's kind.
+fn of_kind(network: &Network) -> &'static RoutingDescriptor {
+    of_stages(network).unwrap_or(&E_CUBE)
+}
 
 /// Separate addressing: the source sends one unicast to each destination, in the order given.
 ///
@@ -29,18 +44,14 @@ impl Separate {
     /// With the routing of the options, or that of the network's kind.
     ///
     /// # Errors
-    /// If the routing is unknown or not defined on the network.
+    /// If the routing is not defined on the network, or has no root and one is given.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        let name = options.routing.as_deref().unwrap_or(match network.shape() {
-            Shape::Bmin(_) => "turnaround",
-            Shape::Butterfly(_) | Shape::Omega(_) => "destination-tag",
-            _ => "e-cube",
-        });
-        let routing = routing_by_name(name, network, &options.of_routing());
+        let routing = options.routing.unwrap_or_else(|| of_kind(network)).make(network, &options.of_routing());
         let routing = routing.map_err(|error| match error {
             RoutingError::Unsupported(problem) if options.routing.is_none() => {
-                let hint = "`up-down` is for any network: `--routing up-down`, or `routing = \"up-down\"` in a file";
-                RoutingError::Unsupported(problem.with_hint(hint))
+                let any = UP_DOWN.name;
+                let hint = format!("`{any}` is for any network: `--routing {any}`, or `routing = \"{any}\"` in a file");
+                RoutingError::Unsupported(problem.with_hint(&hint))
             }
             other => other,
         })?;
@@ -50,7 +61,7 @@ impl Separate {
 
 impl Algorithm for Separate {
     fn name(&self) -> &'static str {
-        "separate"
+        SEPARATE.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -1,12 +1,25 @@
 //! SPAM: single phase adaptive multicast on one spanning tree with cross links.
 
 use wormcast_network::{Network, Ports};
-use wormcast_routing::{Dependencies, RoutingRelation, SpamRouting};
+use wormcast_routing::{Dependencies, RoutingRelation, SPAM_ROUTING, SpamRouting};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, root};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, Options};
+use crate::family::{Family, Sends};
 use crate::faults::FaultInformation;
 use crate::plan::Plan;
 use crate::tree_plan::{require_bits, tree_worm, unicast};
+
+/// [`Spam`].
+pub const SPAM: Descriptor = Descriptor::built_in(
+    "spam",
+    "up, across and down to the lowest common ancestor, then down one spanning tree",
+    Sends::Trees,
+    |network, options| Ok(Box::new(Spam::new(network, options)?)),
+)
+.on(Family::Connected)
+.routed_by(&SPAM_ROUTING)
+.with_faults();
 
 /// Single phase adaptive multicast (SPAM): one spanning tree, and the links beside it as shortcuts.
 ///
@@ -39,21 +52,20 @@ impl Spam {
     /// With its own routing.
     ///
     /// # Errors
-    /// If another routing is asked for, or the network is not connected or has a router with more than 128 links or nodes.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        own_routing("spam", "spam", options)?;
+    /// If the network is not connected or has a router with more than 128 links or nodes, or failed links leave nothing whole.
+    fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
         let faults = &options.faults;
         if faults.information == FaultInformation::Local && !faults.links.is_empty() {
-            return Err(AlgorithmError::NoWholeTree { algorithm: "spam", trees: 1 });
+            return Err(AlgorithmError::NoWholeTree { algorithm: SPAM.name, trees: 1 });
         }
-        require_bits("spam", network)?;
-        Ok(Self { routing: SpamRouting::without(network, root(network, options)?, &options.faults.links)? })
+        require_bits(SPAM.name, network)?;
+        Ok(Self { routing: SpamRouting::without(network, options.root.unwrap_or_default(), &options.faults.links)? })
     }
 }
 
 impl Algorithm for Spam {
     fn name(&self) -> &'static str {
-        "spam"
+        SPAM.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -2,11 +2,12 @@
 
 use wormcast_network::{Network, Shape};
 use wormcast_routing::{
-    Choice, DestinationTag, MultidestinationRouting, ReachabilityRouting, RoutingRelation, Turnaround,
-    check_routing_name,
+    Choice, DESTINATION_TAG, DestinationTag, MultidestinationRouting, ReachabilityRouting, RoutingDescriptor,
+    RoutingRelation, TURNAROUND, Turnaround, UP_DOWN,
 };
 
-use crate::algorithm::{AlgorithmError, Options, no_root, root};
+use crate::algorithm::AlgorithmError;
+use crate::descriptor::Options;
 
 /// A routing for worms that switches replicate.
 pub(crate) enum Switches {
@@ -15,34 +16,36 @@ pub(crate) enum Switches {
     Tag(DestinationTag),
 }
 
+/// The routing of a multistage network of this kind; `None` for other networks.
+pub(crate) fn of_stages(network: &Network) -> Option<&'static RoutingDescriptor> {
+    match network.shape() {
+        Shape::Bmin(_) => Some(&TURNAROUND),
+        Shape::Butterfly(_) | Shape::Omega(_) => Some(&DESTINATION_TAG),
+        _ => None,
+    }
+}
+
+/// The routing for replicated worms in a network of this kind.
+pub(crate) fn of_kind(network: &Network) -> &'static RoutingDescriptor {
+    of_stages(network).unwrap_or(&UP_DOWN)
+}
+
 impl Switches {
     /// The one that is asked for, or that of the network's kind.
-    pub(crate) fn new(algorithm: &'static str, network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        let own = match network.shape() {
-            Shape::Bmin(_) => "turnaround",
-            Shape::Butterfly(_) | Shape::Omega(_) => "destination-tag",
-            _ => "up-down",
-        };
-        let given = options.routing.as_deref().unwrap_or(own);
-        check_routing_name(given)?;
-        let turnaround = |choice| {
-            let routing = Turnaround::new(choice);
-            routing.supports(network)?;
-            Ok(Self::Turnaround(routing))
-        };
-        if given != "up-down" {
-            no_root(given, options)?;
+    pub(crate) fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+        let routing = options.routing.unwrap_or_else(|| of_kind(network));
+        if *routing == UP_DOWN {
+            let strings = ReachabilityRouting::new(network, options.root.unwrap_or_default())?;
+            return Ok(Self::Strings(Box::new(strings)));
         }
-        match given {
-            "turnaround" => turnaround(Choice::Adaptive),
-            "turnaround-deterministic" => turnaround(Choice::First),
-            "destination-tag" => {
-                DestinationTag.supports(network)?;
-                Ok(Self::Tag(DestinationTag))
-            }
-            "up-down" => Ok(Self::Strings(Box::new(ReachabilityRouting::new(network, root(network, options)?)?))),
-            _ => Err(AlgorithmError::FixedRouting { algorithm, own, given: given.to_owned() }),
+        if *routing == DESTINATION_TAG {
+            DestinationTag.supports(network)?;
+            return Ok(Self::Tag(DestinationTag));
         }
+        let choice = if *routing == TURNAROUND { Choice::Adaptive } else { Choice::First };
+        let turnaround = Turnaround::new(choice);
+        turnaround.supports(network)?;
+        Ok(Self::Turnaround(turnaround))
     }
 
     pub(crate) fn relation(&self) -> &dyn RoutingRelation {

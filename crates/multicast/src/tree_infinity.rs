@@ -3,12 +3,24 @@
 use std::collections::VecDeque;
 
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, Options};
+use crate::family::{Family, Routed, Sends};
 use crate::plan::{Branch, Plan};
 use crate::turn_trees::{TurnTrees, Wanted};
 use crate::{tree_one, tree_zero};
+
+/// [`TreeInfinity`].
+pub const TREE_INFINITY: Descriptor = Descriptor::built_in(
+    "tree-infinity",
+    "one tree: the fewest channels that permitted turns allow",
+    Sends::Trees,
+    |network, options| Ok(Box::new(TreeInfinity::new(network, options)?)),
+)
+.on(Family::Connected)
+.routed(Routed::OverTurns(&TURN_PROHIBITION));
 
 /// More than any tree has; three of them can be added.
 const NONE: u32 = u32::MAX / 4;
@@ -57,9 +69,9 @@ impl TreeInfinity {
     /// With the routing of the options, or turn prohibition. O(turns).
     ///
     /// # Errors
-    /// If the routing is unknown or not one over permitted turns, or the network is not connected.
+    /// If the routing is not defined on the network or not one over permitted turns, or the network is not connected.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        let trees = TurnTrees::new("tree-infinity", network, options)?;
+        let trees = TurnTrees::new(&TREE_INFINITY, network, options)?;
         let turns = trees.turns().turns();
         let channels = || network.channel_ids();
         let (mut first, mut next) = (vec![0], Vec::new());
@@ -271,7 +283,7 @@ fn proper_parts(set: usize) -> impl Iterator<Item = usize> {
 
 impl Algorithm for TreeInfinity {
     fn name(&self) -> &'static str {
-        "tree-infinity"
+        TREE_INFINITY.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -1,12 +1,24 @@
 //! The One algorithm: as few next routers as possible, hop by hop.
 
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::covering_matrix::CoveringMatrix;
+use crate::descriptor::{Descriptor, Options};
+use crate::family::{Family, Routed, Sends};
 use crate::plan::{Branch, Plan};
 use crate::turn_trees::{TurnTrees, Wanted};
+
+/// [`TreeOne`].
+pub const TREE_ONE: Descriptor = Descriptor::built_in(
+    "tree-one",
+    "one tree: at each router as few next routers as cover the destinations",
+    Sends::Trees,
+    |network, options| Ok(Box::new(TreeOne::new(network, options)?)),
+)
+.on(Family::Connected)
+.routed(Routed::OverTurns(&TURN_PROHIBITION));
 
 /// The most channels among which a smallest cover is searched for; of more, it is chosen greedily.
 const EXACT_COVER: usize = 16;
@@ -41,9 +53,9 @@ impl TreeOne {
     /// With the routing of the options, or turn prohibition.
     ///
     /// # Errors
-    /// If the routing is unknown or not one over permitted turns, or the network is not connected.
+    /// If the routing is not defined on the network or not one over permitted turns, or the network is not connected.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        Ok(Self { trees: TurnTrees::new("tree-one", network, options)? })
+        Ok(Self { trees: TurnTrees::new(&TREE_ONE, network, options)? })
     }
 }
 
@@ -222,7 +234,7 @@ fn without_dead_ends(branches: &[Branch]) -> Vec<Branch> {
 
 impl Algorithm for TreeOne {
     fn name(&self) -> &'static str {
-        "tree-one"
+        TREE_ONE.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -1,12 +1,24 @@
 //! The Zero algorithm: unicast paths put together.
 
 use wormcast_network::{Network, RouterId};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, Options};
+use crate::family::{Family, Routed, Sends};
 use crate::ids::IdMap;
 use crate::plan::{Branch, Plan};
 use crate::turn_trees::{TurnTrees, Wanted};
+
+/// [`TreeZero`].
+pub const TREE_ZERO: Descriptor = Descriptor::built_in(
+    "tree-zero",
+    "one tree: the union of the shortest permitted paths",
+    Sends::Trees,
+    |network, options| Ok(Box::new(TreeZero::new(network, options)?)),
+)
+.on(Family::Connected)
+.routed(Routed::OverTurns(&TURN_PROHIBITION));
 
 /// The Zero algorithm: a tree worm along the union of the unicast shortest permitted paths.
 ///
@@ -37,9 +49,9 @@ impl TreeZero {
     /// With the routing of the options, or turn prohibition.
     ///
     /// # Errors
-    /// If the routing is unknown or not one over permitted turns, or the network is not connected.
+    /// If the routing is not defined on the network or not one over permitted turns, or the network is not connected.
     pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        Ok(Self { trees: TurnTrees::new("tree-zero", network, options)? })
+        Ok(Self { trees: TurnTrees::new(&TREE_ZERO, network, options)? })
     }
 }
 
@@ -89,7 +101,7 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
 
 impl Algorithm for TreeZero {
     fn name(&self) -> &'static str {
-        "tree-zero"
+        TREE_ZERO.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

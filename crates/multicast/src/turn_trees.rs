@@ -2,10 +2,11 @@
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{
-    Branching, Dependencies, RoutingRelation, TurnRouting, Unsupported, nearest_channels, routing_by_name,
+    Branching, Dependencies, RoutingRelation, TURN_PROHIBITION, TurnRouting, Unsupported, nearest_channels,
 };
 
-use crate::algorithm::{AlgorithmError, Multicast, Options};
+use crate::algorithm::{AlgorithmError, Multicast};
+use crate::descriptor::{Descriptor, Options};
 use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
 
 /// The routing whose turns trees may take.
@@ -25,14 +26,14 @@ pub(crate) struct Wanted<'a> {
 
 impl TurnTrees {
     /// With the routing of the options, or turn prohibition.
-    pub(crate) fn new(algorithm: &'static str, network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        let name = options.routing.as_deref().unwrap_or("turn-prohibition");
-        let routing = routing_by_name(name, network, &options.of_routing())?;
-        if routing.turn_routing().is_none() {
-            return Err(AlgorithmError::NeedsTurns { algorithm, given: name.to_owned() });
+    pub(crate) fn new(algorithm: &Descriptor, network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+        let routing = options.routing.unwrap_or(&TURN_PROHIBITION);
+        let relation = routing.make(network, &options.of_routing())?;
+        if !routing.over_turns {
+            return Err(AlgorithmError::NeedsTurns { algorithm: algorithm.name, given: routing.name });
         }
-        require_connected(algorithm, network)?;
-        Ok(Self { routing })
+        require_connected(algorithm.name, network)?;
+        Ok(Self { routing: relation })
     }
 
     pub(crate) fn routing(&self) -> &dyn RoutingRelation {
@@ -117,7 +118,7 @@ impl Wanted<'_> {
 }
 
 /// Where every node reaches every other: permitted turns do not keep them apart, but the network may.
-fn require_connected(algorithm: &'static str, network: &Network) -> Result<(), Unsupported> {
+fn require_connected(algorithm: &str, network: &Network) -> Result<(), Unsupported> {
     let mut routers = network.router_ids().filter(|&r| network.nodes_of(r).len() > 0);
     let Some(start) = routers.next() else { return Ok(()) };
     let mut reached = vec![false; network.routers()];

@@ -1,11 +1,23 @@
 //! The U-cube algorithm.
 
 use wormcast_network::Network;
-use wormcast_routing::{Dependencies, ECube, RoutingRelation};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
-use crate::cube_chain::{center, chain_multicast, relative_chain, require_hypercube};
+use crate::algorithm::{Algorithm, Multicast};
+use crate::cube_chain::{center, chain_multicast, relative_chain};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::Plan;
+
+/// [`UCube`].
+pub const U_CUBE: Descriptor = Descriptor::built_in(
+    "u-cube",
+    "nodes forward by halves of a chain; the fewest steps on one port",
+    Sends::Unicasts,
+    |_, _| Ok(Box::new(UCube)),
+)
+.on(Family::Hypercube)
+.routed_by(&E_CUBE);
 
 /// U-cube: the holder of a chain sends to its middle node, which serves the upper half, and goes on with the lower half.
 ///
@@ -35,21 +47,9 @@ use crate::plan::Plan;
 /// ```
 pub struct UCube;
 
-impl UCube {
-    /// For a hypercube.
-    ///
-    /// # Errors
-    /// If the network is no hypercube, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_hypercube("u-cube", network)?;
-        own_routing("u-cube", "e-cube", options)?;
-        Ok(Self)
-    }
-}
-
 impl Algorithm for UCube {
     fn name(&self) -> &'static str {
-        "u-cube"
+        U_CUBE.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

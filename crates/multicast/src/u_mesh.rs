@@ -1,11 +1,23 @@
 //! The U-mesh algorithm.
 
 use wormcast_network::{Grid, Network, NodeId};
-use wormcast_routing::{Dependencies, ECube, RoutingRelation};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing, require_mesh};
+use crate::algorithm::{Algorithm, Multicast};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::{Plan, Worm};
 use crate::unicast_tree::{Share, unicast_tree};
+
+/// [`UMesh`].
+pub const U_MESH: Descriptor = Descriptor::built_in(
+    "u-mesh",
+    "nodes forward by halves of a chain; the fewest steps on one port",
+    Sends::Unicasts,
+    |_, _| Ok(Box::new(UMesh)),
+)
+.on(Family::Mesh)
+.routed_by(&E_CUBE);
 
 /// U-mesh: source and destinations in the order in which e-cube resolves dimensions; the holder of a part of that chain sends to
 /// the node nearest to itself in the half that it is not in, which serves that half.
@@ -36,18 +48,6 @@ use crate::unicast_tree::{Share, unicast_tree};
 /// ```
 pub struct UMesh;
 
-impl UMesh {
-    /// For a mesh of any dimension.
-    ///
-    /// # Errors
-    /// If the network is no mesh, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_mesh("u-mesh", network, None)?;
-        own_routing("u-mesh", "e-cube", options)?;
-        Ok(Self)
-    }
-}
-
 /// The unicasts by which `source` gives a message to `others`, which are all different from it and from each other.
 pub(crate) fn mesh_multicast(grid: &Grid, source: NodeId, others: &[NodeId]) -> Vec<Worm> {
     // Coordinates as digits, the one that e-cube resolves first as the most significant.
@@ -77,7 +77,7 @@ fn hand_over(Share { left, holder, right }: Share) -> Share {
 
 impl Algorithm for UMesh {
     fn name(&self) -> &'static str {
-        "u-mesh"
+        U_MESH.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -1,11 +1,23 @@
 //! The U-Min algorithm.
 
 use wormcast_network::{Network, NodeId, Stages};
-use wormcast_routing::{Choice, Dependencies, RoutingRelation, Turnaround, Unsupported};
+use wormcast_routing::{Choice, Dependencies, RoutingRelation, TURNAROUND_DETERMINISTIC, Turnaround};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
+use crate::algorithm::{Algorithm, Multicast};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::{Itinerary, Path, Plan, Worm};
 use crate::unicast_tree::{Share, unicast_tree};
+
+/// [`UMin`].
+pub const U_MIN: Descriptor = Descriptor::built_in(
+    "u-min",
+    "nodes forward by halves of the nodes in their order, straight up and down",
+    Sends::Unicasts,
+    |_, _| Ok(Box::new(UMin { routing: Turnaround::new(Choice::First) })),
+)
+.on(Family::BidirectionalMultistage)
+.routed_by(&TURNAROUND_DETERMINISTIC);
 
 /// U-Min: source and destinations in the order of their addresses; the holder of a part of that chain sends to the node nearest to itself
 /// in the half that it is not in, which serves that half.
@@ -37,23 +49,6 @@ pub struct UMin {
     routing: Turnaround,
 }
 
-impl UMin {
-    /// For a bidirectional multistage network.
-    ///
-    /// # Errors
-    /// If the network is none, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        let routing = Turnaround::new(Choice::First);
-        if network.shape().bmin().is_none() {
-            return Err(
-                Unsupported::new("u-min", "a bidirectional multistage network, such as `bmin:4x3`", network).into()
-            );
-        }
-        own_routing("u-min", routing.name(), options)?;
-        Ok(Self { routing })
-    }
-}
-
 /// What the holder of a part of a chain gives away: the half that it is not in.
 fn hand_over(Share { left, holder, right }: Share) -> Share {
     let last_of_lower = usize::midpoint(left, right);
@@ -76,7 +71,7 @@ fn straight(network: &Network, stages: &Stages, worm: Worm) -> Worm {
 
 impl Algorithm for UMin {
     fn name(&self) -> &'static str {
-        "u-min"
+        U_MIN.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -1,12 +1,24 @@
 //! The W-sort algorithm.
 
 use wormcast_network::Network;
-use wormcast_routing::{Dependencies, ECube, RoutingRelation};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
 
-use crate::algorithm::{Algorithm, AlgorithmError, Multicast, Options, own_routing};
-use crate::cube_chain::{chain_multicast, highdim, relative_chain, require_hypercube};
+use crate::algorithm::{Algorithm, Multicast};
+use crate::cube_chain::{chain_multicast, highdim, relative_chain};
+use crate::descriptor::Descriptor;
+use crate::family::{Family, Sends};
 use crate::plan::Plan;
 use crate::weighted_sort::weighted_sort;
+
+/// [`WSort`].
+pub const W_SORT: Descriptor = Descriptor::built_in(
+    "w-sort",
+    "Maxport along a chain in which the more crowded half of a subcube comes first",
+    Sends::Unicasts,
+    |_, _| Ok(Box::new(WSort)),
+)
+.on(Family::Hypercube)
+.routed_by(&E_CUBE);
 
 /// W-sort: Maxport along a weighted chain, in which the half of a subcube with more destinations comes first.
 ///
@@ -33,21 +45,9 @@ use crate::weighted_sort::weighted_sort;
 /// ```
 pub struct WSort;
 
-impl WSort {
-    /// For a hypercube.
-    ///
-    /// # Errors
-    /// If the network is no hypercube, or another routing is asked for.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
-        require_hypercube("w-sort", network)?;
-        own_routing("w-sort", "e-cube", options)?;
-        Ok(Self)
-    }
-}
-
 impl Algorithm for WSort {
     fn name(&self) -> &'static str {
-        "w-sort"
+        W_SORT.name
     }
 
     fn routing(&self) -> &dyn RoutingRelation {

@@ -159,9 +159,10 @@ mod tests {
     use wormcast_routing::{ECube, append_route};
 
     use super::*;
-    use crate::algorithm::{AlgorithmError, Options};
+    use crate::algorithm::AlgorithmError;
+    use crate::descriptor::{Descriptor, Options};
     use crate::plan::Worm;
-    use crate::registry::{OwnAlgorithm, algorithm_by_name, register};
+    use crate::registry::{algorithm_by_name, register};
 
     /// E-cube, but for what it gives at one router of a mesh.
     struct Astray {
@@ -220,7 +221,7 @@ mod tests {
             let gives = if options.seed == 0 { 0 } else { network.channels() as u32 };
             Ok(Box::new(Astray { at: 5, gives }))
         };
-        register(OwnAlgorithm::new("astray", 1, make)).unwrap();
+        register(Descriptor::new("astray", 1, make)).unwrap();
         let build = |spec: &str| spec.parse::<TopologySpec>().unwrap().build().unwrap();
         let mesh = build("mesh:4x4");
         let said = |seed| {

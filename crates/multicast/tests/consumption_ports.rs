@@ -15,7 +15,7 @@ fn fewest(algorithm: &str, topology: &str) -> Option<u32> {
 
 #[test]
 fn as_documented() {
-    for &algorithm in ALGORITHMS {
+    for algorithm in ALGORITHMS.iter().map(|algorithm| algorithm.name) {
         let (in_2d, in_3d) = match algorithm {
             "separate" | "u-mesh" | "bit-string" => (1, Some(1)),
             "u-cube" | "maxport" | "combine" | "w-sort" => {

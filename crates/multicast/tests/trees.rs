@@ -16,7 +16,7 @@ const NAMES: [&str; 3] = ["tree-zero", "tree-one", "tree-infinity"];
 const ROUTINGS: [&str; 2] = ["turn-prohibition", "up-down"];
 
 fn make(name: &str, network: &Network, routing: &str) -> Box<dyn Algorithm> {
-    algorithm_by_name(name, network, &Options { routing: Some(routing.to_owned()), ..Options::default() }).unwrap()
+    algorithm_by_name(name, network, &Options::routed_by(routing).unwrap()).unwrap()
 }
 
 fn turns(algorithm: &dyn Algorithm) -> &TurnSet {

@@ -83,7 +83,7 @@ pub use measure::{Degrees, Distances};
 pub use memory::{
     Bytes, MEMORY_VARIABLE, MemoryError, MemoryLimits, OutOfMemory, available_memory, require_memory, resident_memory,
 };
-pub use nearest::{did_you_mean, expected_name, nearest, short_list};
+pub use nearest::{did_you_mean, expected_name, nearest, quoted, short_list};
 pub use network::{AdapterPort, Coordinates, Network, csv_field};
 pub use node_list::{is_all_nodes, parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};

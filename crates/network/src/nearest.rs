@@ -33,6 +33,16 @@ pub fn short_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     format!("{}, and {} more", names[..FIRST].join(", "), names.len() - FIRST)
 }
 
+/// Names in quotes, as a sentence lists them: `` `a`, `b` and `c` ``.
+pub fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    match names.pop() {
+        Some(last) if names.is_empty() => last,
+        Some(last) => format!("{} and {last}", names.join(", ")),
+        None => String::new(),
+    }
+}
+
 /// What was expected in the place of a name that there is not, as the end of a message: `; did you mean …?`, or, if no name is near,
 /// `: expected one of …` with a [short list](short_list).
 pub fn expected_name<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
@@ -58,6 +68,7 @@ mod tests {
         assert_eq!(nearest(&"m".repeat(65), [&*"m".repeat(64)]), None);
         assert_eq!(did_you_mean("msh", names), "; did you mean `mesh`?");
         assert_eq!(did_you_mean("", names), "");
+        assert_eq!([quoted(["a"]), quoted(["a", "b", "c"])], ["`a`", "`a`, `b` and `c`"]);
     }
 
     #[test]

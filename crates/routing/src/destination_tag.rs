@@ -3,7 +3,16 @@
 use wormcast_network::{ChannelId, Network, RouterId, Shape};
 
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
+use crate::registry::{RoutingDescriptor, stateless};
 use crate::relation::{RoutingRelation, Unsupported};
+
+/// [`DestinationTag`].
+pub const DESTINATION_TAG: RoutingDescriptor = RoutingDescriptor::new(
+    "destination-tag",
+    "one channel: by the digits of the destination",
+    "a unidirectional multistage network, such as `omega:4x3`",
+    |network, _| stateless(DestinationTag, network),
+);
 
 /// Destination-tag routing: at stage s by the port of digit L - 1 - s of the destination.
 ///
@@ -45,15 +54,13 @@ fn ahead(network: &Network, at: RouterId) -> Option<(u32, u32)> {
 
 impl RoutingRelation for DestinationTag {
     fn name(&self) -> &'static str {
-        "destination-tag"
+        DESTINATION_TAG.name
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
         match network.shape() {
             Shape::Butterfly(_) | Shape::Omega(_) => Ok(()),
-            _ => {
-                Err(Unsupported::new(self.name(), "a unidirectional multistage network, such as `omega:4x3`", network))
-            }
+            _ => Err(DESTINATION_TAG.unsupported(network)),
         }
     }
 

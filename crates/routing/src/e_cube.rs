@@ -2,7 +2,16 @@
 
 use wormcast_network::{ChannelId, Direction, Network, RouterId, Shape};
 
+use crate::registry::{RoutingDescriptor, stateless};
 use crate::relation::{RoutingRelation, Unsupported};
+
+/// [`ECube`].
+pub const E_CUBE: RoutingDescriptor = RoutingDescriptor::new(
+    "e-cube",
+    "one channel: one dimension after the other",
+    "a mesh, a torus or a hypercube",
+    |network, _| stateless(ECube, network),
+);
 
 /// E-cube routing: one dimension after the other, always along a shortest path.
 ///
@@ -28,14 +37,14 @@ pub struct ECube;
 
 impl RoutingRelation for ECube {
     fn name(&self) -> &'static str {
-        "e-cube"
+        E_CUBE.name
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
         match network.shape().grid() {
             Some(_) => Ok(()),
             None => {
-                let problem = Unsupported::new(self.name(), "a mesh, a torus or a hypercube", network);
+                let problem = E_CUBE.unsupported(network);
                 Err(match network.shape() {
                     Shape::Bmin(_) => problem.with_hint("`turnaround` is for such networks"),
                     Shape::Butterfly(_) | Shape::Omega(_) => {

@@ -2,7 +2,16 @@
 
 use wormcast_network::{ChannelId, Grid, Network, RouterId};
 
+use crate::registry::{RoutingDescriptor, stateless};
 use crate::relation::{RoutingRelation, Unsupported};
+
+/// [`Hamiltonian`].
+pub const HAMILTONIAN: RoutingDescriptor = RoutingDescriptor::new(
+    "hamiltonian",
+    "one channel: along labels that rise, or fall, all the way",
+    "a mesh",
+    |network, _| stateless(Hamiltonian, network),
+);
 
 /// The position of a router on the boustrophedon Hamiltonian path of a mesh, from 0.
 ///
@@ -43,13 +52,13 @@ pub struct Hamiltonian;
 
 impl RoutingRelation for Hamiltonian {
     fn name(&self) -> &'static str {
-        "hamiltonian"
+        HAMILTONIAN.name
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
         match network.shape().mesh() {
             Some(_) => Ok(()),
-            None => Err(Unsupported::new(self.name(), "a mesh", network)),
+            None => Err(HAMILTONIAN.unsupported(network)),
         }
     }
 

@@ -38,6 +38,7 @@ mod replication;
 mod spam_routing;
 mod spanning_tree;
 mod survey;
+mod tarjan_trees;
 mod torus_trees;
 mod tree_distance;
 mod tree_error;
@@ -52,8 +53,8 @@ mod up_down;
 mod witness;
 
 pub use dependency::{Branching, Dependencies, Resource, WormRule, Worms};
-pub use destination_tag::DestinationTag;
-pub use e_cube::ECube;
+pub use destination_tag::{DESTINATION_TAG, DestinationTag};
+pub use e_cube::{E_CUBE, ECube};
 pub use edge_disjoint::{EdgeDisjointTrees, Partition, edge_disjoint_trees, repair_trees, working_links};
 pub use fault_distance::local_fault_distance;
 pub use forwarding_tables::{
@@ -61,29 +62,30 @@ pub use forwarding_tables::{
     NoTables, Output, TablesError, TablesReport, TablesText, Target, Undelivered, analyse_tables, choose_tables,
     parse_lfts, parse_tables, read_tables, witness_of_tables,
 };
-pub use hamiltonian::{Hamiltonian, hamiltonian_label};
+pub use hamiltonian::{HAMILTONIAN, Hamiltonian, hamiltonian_label};
 pub use link_load::{LinkLoad, link_load};
 pub use multidestination::{Branches, Decision, MultidestinationRouting, Step, node_set};
-pub use negative_first::NegativeFirst;
+pub use negative_first::{NEGATIVE_FIRST, NegativeFirst};
 pub use numbering::{ChannelNumbering, NotAProof};
 pub use reachability::ReachabilityRouting;
-pub use registry::{
-    ROUTINGS, RoutingError, RoutingOptions, UnknownName, check_routing_name, routing_by_name, routing_has_root,
-    routing_has_seed,
-};
+pub use registry::{ROUTINGS, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, routing_by_name};
 pub use relation::{NoRoute, RoutingRelation, Unsupported, append_route, nearest_channels};
 pub use replication::synchronous_deadlock;
-pub use spam_routing::SpamRouting;
+pub use spam_routing::{SPAM_ROUTING, SpamRouting};
 pub use spanning_tree::{NotSpanning, SpanningTree};
 pub use survey::{Survey, survey};
-pub use torus_trees::{BALANCES, Balance, InvalidMethod, Sweep, TorusMethod, TorusTrees};
+pub use tarjan_trees::{HAMILTON_TREES, TARJAN_TREES, require_square_torus};
+pub use torus_trees::{
+    BALANCES, Balance, DSTM_1_TREES, DSTM_2_TREES, DSTM_TREES, InvalidMethod, Sweep, TorusMethod, TorusTrees,
+    require_torus,
+};
 pub use tree_distance::{CombinedDistance, combined_distance};
 pub use tree_error::TreeError;
-pub use tree_registry::{TREE_CONSTRUCTIONS, TreeOptions, build_trees, tree_construction_by_name};
-pub use tree_routing::{TreeRouting, TreesError};
-pub use turn_prohibition::turn_prohibition;
+pub use tree_registry::{TREE_CONSTRUCTIONS, TreeChoice, TreeDescriptor, TreeOptions, tree_construction_by_name};
+pub use tree_routing::{TREE_ROUTING, TreeRouting, TreesError};
+pub use turn_prohibition::{TURN_PROHIBITION, TURN_PROHIBITION_DETERMINISTIC, turn_prohibition};
 pub use turn_routing::{Choice, TurnRouting};
 pub use turn_set::TurnSet;
-pub use turnaround::Turnaround;
-pub use up_down::{InvalidRoot, Root, up_down};
+pub use turnaround::{TURNAROUND, TURNAROUND_DETERMINISTIC, Turnaround};
+pub use up_down::{InvalidRoot, Root, UP_DOWN, UP_DOWN_DETERMINISTIC, up_down};
 pub use witness::{Witness, witness_of_relation};

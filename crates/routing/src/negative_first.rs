@@ -2,7 +2,16 @@
 
 use wormcast_network::{ChannelId, Direction, Network, RouterId};
 
+use crate::registry::{RoutingDescriptor, stateless};
 use crate::relation::{RoutingRelation, Unsupported};
+
+/// [`NegativeFirst`].
+pub const NEGATIVE_FIRST: RoutingDescriptor = RoutingDescriptor::new(
+    "negative-first",
+    "all productive negative directions, then all positive ones",
+    "a mesh or a hypercube",
+    |network, _| stateless(NegativeFirst, network),
+);
 
 /// Minimal adaptive negative-first routing: all productive moves in negative directions come before any positive one.
 ///
@@ -28,13 +37,13 @@ pub struct NegativeFirst;
 
 impl RoutingRelation for NegativeFirst {
     fn name(&self) -> &'static str {
-        "negative-first"
+        NEGATIVE_FIRST.name
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
         match network.shape().grid() {
             Some(_) if !network.shape().wraps() => Ok(()),
-            _ => Err(Unsupported::new(self.name(), "a mesh or a hypercube", network)),
+            _ => Err(NEGATIVE_FIRST.unsupported(network)),
         }
     }
 

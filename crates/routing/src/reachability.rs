@@ -7,7 +7,7 @@ use wormcast_network::{ChannelId, Network, RouterId};
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::turn_routing::{Choice, TurnRouting};
-use crate::up_down::{Root, up_down};
+use crate::up_down::{Root, UP_DOWN, up_down};
 
 /// The most memory that reachability strings may take, in bytes.
 const MOST_BYTES: usize = 1 << 31;
@@ -71,14 +71,14 @@ impl ReachabilityRouting {
             }
         }
         if (down as usize + network.routers()).saturating_mul(words).saturating_mul(8) > MOST_BYTES {
-            return Err(Unsupported::new("up-down", "at most 2 GiB of reachability strings", network)
+            return Err(Unsupported::new(UP_DOWN.name, "at most 2 GiB of reachability strings", network)
                 .with_hint(&format!("it has {} nodes and {down} channels down", network.nodes())));
         }
         let is_up = |channel: &ChannelId| start[channel.index()] == u32::MAX;
         let order = order(network, is_up);
         let tops = order.iter().filter(|&&router| !network.outputs(router).any(|c| is_up(&c))).count();
         if tops != 1 {
-            return Err(Unsupported::new("up-down", "a connected network for worms to several nodes", network));
+            return Err(Unsupported::new(UP_DOWN.name, "a connected network for worms to several nodes", network));
         }
         let mut strings = vec![0u64; down as usize * words];
         let mut below = vec![0u64; network.routers() * words];
@@ -108,7 +108,7 @@ impl ReachabilityRouting {
                 hops[router.index()] = u32::MAX;
             }
         }
-        let unicast = TurnRouting::new("up-down", network, turns, Choice::Adaptive);
+        let unicast = TurnRouting::new(UP_DOWN.name, network, turns, Choice::Adaptive);
         Ok(Self {
             unicast,
             words,

@@ -1,46 +1,167 @@
-//! Routing relations by name.
+//! Routing relations: what is known of each before it is made for a network, and all of them by name.
+
+use std::hash::{Hash, Hasher};
 
 use thiserror::Error;
-use wormcast_network::{Network, expected_name};
+use wormcast_network::{Network, expected_name, quoted};
 
-use crate::destination_tag::DestinationTag;
-use crate::e_cube::ECube;
-use crate::hamiltonian::Hamiltonian;
-use crate::negative_first::NegativeFirst;
 use crate::relation::{RoutingRelation, Unsupported};
-use crate::spam_routing::SpamRouting;
 use crate::tree_error::TreeError;
-use crate::tree_registry::{TreeOptions, tree_construction_by_name};
-use crate::tree_routing::{TreeRouting, TreesError};
-use crate::turn_prohibition::turn_prohibition;
-use crate::turn_routing::{Choice, TurnRouting};
-use crate::turn_set::TurnSet;
-use crate::turnaround::Turnaround;
-use crate::up_down::{InvalidRoot, Root, require_ways_back, up_down};
+use crate::tree_routing::TreesError;
+use crate::up_down::{InvalidRoot, Root};
+use crate::{
+    destination_tag, e_cube, hamiltonian, negative_first, spam_routing, tree_routing, turn_prohibition, turnaround,
+    up_down,
+};
 
-/// The names that [`routing_by_name`] knows.
-pub const ROUTINGS: [&str; 12] = [
-    "e-cube",
-    "negative-first",
-    "hamiltonian",
-    "turnaround",
-    "turnaround-deterministic",
-    "destination-tag",
-    "up-down",
-    "turn-prohibition",
-    "up-down-deterministic",
-    "turn-prohibition-deterministic",
-    "spam",
-    "tree",
+/// Every routing, one line each.
+pub const ROUTINGS: &[&RoutingDescriptor] = &[
+    &e_cube::E_CUBE,
+    &negative_first::NEGATIVE_FIRST,
+    &hamiltonian::HAMILTONIAN,
+    &turnaround::TURNAROUND,
+    &turnaround::TURNAROUND_DETERMINISTIC,
+    &destination_tag::DESTINATION_TAG,
+    &up_down::UP_DOWN,
+    &turn_prohibition::TURN_PROHIBITION,
+    &up_down::UP_DOWN_DETERMINISTIC,
+    &turn_prohibition::TURN_PROHIBITION_DETERMINISTIC,
+    &spam_routing::SPAM_ROUTING,
+    &tree_routing::TREE_ROUTING,
 ];
 
+/// Makes a relation for a network, or says why there is none.
+type MakeRouting = fn(&Network, &RoutingOptions) -> Result<Box<dyn RoutingRelation>, RoutingError>;
+
+/// What is known of a routing before it is made for a network. Each stands in the routing's own file; [`ROUTINGS`] has them all.
+///
+/// ```
+/// use wormcast_routing::{ROUTINGS, RoutingDescriptor, RoutingOptions};
+///
+/// let with_root: Vec<&str> = ROUTINGS.iter().filter(|routing| routing.root).map(|routing| routing.name).collect();
+/// assert_eq!(with_root, ["up-down", "up-down-deterministic", "spam"]);
+/// let ring = "ring:5".parse::<wormcast_network::TopologySpec>()?.build()?;
+/// let up_down = RoutingDescriptor::named("up-down")?.make(&ring, &RoutingOptions::default())?;
+/// assert_eq!(up_down.name(), "up-down");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RoutingDescriptor {
+    /// The name under which users ask for it: that of [`RoutingRelation::name`].
+    pub name: &'static str,
+    /// Which channels a header may take, in a line.
+    pub summary: &'static str,
+    /// The networks that it is defined on, as its error messages say it.
+    pub needs: &'static str,
+    /// Whether it has a root, which [`RoutingOptions::root`] chooses.
+    pub root: bool,
+    /// Whether it is one over permitted turns: whether its relation has a [`turn_routing`](RoutingRelation::turn_routing).
+    pub over_turns: bool,
+    draws: fn(&Network) -> bool,
+    make: MakeRouting,
+}
+
+impl RoutingDescriptor {
+    /// A routing without a root and random choices.
+    pub(crate) const fn new(name: &'static str, summary: &'static str, needs: &'static str, make: MakeRouting) -> Self {
+        Self { name, summary, needs, root: false, over_turns: false, draws: |_| false, make }
+    }
+
+    /// The same, of one with a root.
+    pub(crate) const fn with_root(self) -> Self {
+        Self { root: true, ..self }
+    }
+
+    /// The same, of one over permitted turns.
+    pub(crate) const fn over_turns(self) -> Self {
+        Self { over_turns: true, ..self }
+    }
+
+    /// The same, of one that makes random choices on these networks.
+    pub(crate) const fn drawing_on(self, draws: fn(&Network) -> bool) -> Self {
+        Self { draws, ..self }
+    }
+
+    /// The routing of this name.
+    ///
+    /// # Errors
+    /// If there is none, naming the nearest.
+    pub fn named(name: &str) -> Result<&'static Self, UnknownName> {
+        ROUTINGS.iter().copied().find(|routing| routing.name == name).ok_or_else(|| {
+            let expected = ROUTINGS.iter().map(|routing| routing.name).collect();
+            UnknownName { kind: "routing", given: name.to_owned(), expected }
+        })
+    }
+
+    /// Whether it makes random choices on a network, which [`RoutingOptions::seed`] decides.
+    pub fn draws_on(&self, network: &Network) -> bool {
+        (self.draws)(network)
+    }
+
+    /// The root that a user gives, as [`Root::parse`] reads it.
+    ///
+    /// # Errors
+    /// If one is given and the routing has none, or it is none of the network's.
+    pub fn root(&self, network: &Network, given: Option<&str>) -> Result<Option<Root>, RoutingError> {
+        match given {
+            Some(_) if !self.root => Err(RoutingError::NoRoot(self.name)),
+            Some(text) => Ok(Some(Root::parse(network, text)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The relation, made for `network`.
+    ///
+    /// Those that need nothing but the network's shape keep nothing; the others search it, in O(channels) or a little more, and keep
+    /// tables ([`TurnRouting`](crate::TurnRouting)).
+    ///
+    /// # Errors
+    /// If it is not defined on the network, or a root is given and it has none.
+    pub fn make(&self, network: &Network, options: &RoutingOptions) -> Result<Box<dyn RoutingRelation>, RoutingError> {
+        if options.root.is_some() && !self.root {
+            return Err(RoutingError::NoRoot(self.name));
+        }
+        (self.make)(network, options)
+    }
+
+    /// The error that a network is not one of those that it [needs](Self::needs).
+    pub(crate) fn unsupported(&self, network: &Network) -> Unsupported {
+        Unsupported::new(self.name, self.needs, network)
+    }
+}
+
+/// Names are unique.
+impl PartialEq for RoutingDescriptor {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for RoutingDescriptor {}
+
+impl Hash for RoutingDescriptor {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+/// A relation that keeps nothing, on a network that it supports.
+pub(crate) fn stateless(
+    relation: impl RoutingRelation + 'static,
+    network: &Network,
+) -> Result<Box<dyn RoutingRelation>, RoutingError> {
+    relation.supports(network)?;
+    Ok(Box::new(relation))
+}
+
 /// What a routing may be told.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RoutingOptions {
-    /// The seed of a routing that makes random choices: [`routing_has_seed`].
+    /// The seed of a routing that [makes random choices](RoutingDescriptor::draws_on).
     pub seed: u64,
-    /// The root of up*/down*, as [`Root::parse`] reads it; `None`: the smallest id.
-    pub root: Option<String>,
+    /// The root of a routing that [has one](RoutingDescriptor::root); `None`: the smallest id.
+    pub root: Option<Root>,
 }
 
 /// Why there is no such routing on a network.
@@ -56,14 +177,19 @@ pub enum RoutingError {
     #[error(transparent)]
     InvalidRoot(#[from] InvalidRoot),
     /// A root for a routing without a tree.
-    #[error("`{0}` has no root; `up-down` and `spam` have one")]
-    NoRoot(String),
+    #[error("{}", no_root(.0))]
+    NoRoot(&'static str),
     /// The network has no spanning trees to route on.
     #[error(transparent)]
     Construction(Box<TreeError>),
     /// The network's spanning trees cannot be routed on together.
     #[error(transparent)]
     Trees(Box<TreesError>),
+}
+
+fn no_root(name: &str) -> String {
+    let with_root = ROUTINGS.iter().filter(|routing| routing.root).map(|routing| routing.name);
+    format!("`{name}` has no root; {} have one", quoted(with_root))
 }
 
 impl From<TreeError> for RoutingError {
@@ -90,41 +216,7 @@ pub struct UnknownName {
     pub expected: Vec<&'static str>,
 }
 
-/// Whether there is a routing of this name, on some network.
-///
-/// # Errors
-/// If there is none, naming the nearest.
-pub fn check_routing_name(name: &str) -> Result<(), UnknownName> {
-    if ROUTINGS.contains(&name) {
-        return Ok(());
-    }
-    Err(unknown(name))
-}
-
-/// Whether the routing of this name has a root, which [`RoutingOptions::root`] names.
-pub fn routing_has_root(name: &str) -> bool {
-    matches!(name, "up-down" | "up-down-deterministic" | "spam")
-}
-
-/// Whether the routing of this name makes random choices on a network, which [`RoutingOptions::seed`] decides: `tree`, where the trees are
-/// not known beforehand.
-pub fn routing_has_seed(name: &str, network: &Network) -> bool {
-    name == "tree" && !has_known_trees(network)
-}
-
-/// Whether the network is a 2-D torus, whose edge-disjoint spanning trees are known.
-fn has_known_trees(network: &Network) -> bool {
-    network.shape().wraps() && network.shape().grid().is_some_and(|grid| grid.dimensions() == 2)
-}
-
-fn unknown(name: &str) -> UnknownName {
-    UnknownName { kind: "routing", given: name.to_owned(), expected: ROUTINGS.to_vec() }
-}
-
-/// The routing relation of this name, made for `network`.
-///
-/// Those that need nothing but the network's shape keep nothing; the others search it, in O(channels) or a little more, and keep
-/// tables ([`TurnRouting`]).
+/// The routing relation of this name, made for `network`: [`RoutingDescriptor::named`] and [`make`](RoutingDescriptor::make) in one.
 ///
 /// # Errors
 /// If there is none of that name, naming the nearest, or it is not defined on the network.
@@ -133,48 +225,7 @@ pub fn routing_by_name(
     network: &Network,
     options: &RoutingOptions,
 ) -> Result<Box<dyn RoutingRelation>, RoutingError> {
-    let stateless = |relation: Box<dyn RoutingRelation>| {
-        relation.supports(network)?;
-        Ok(relation)
-    };
-    let prohibition = |name| {
-        require_ways_back(name, network)?;
-        Ok::<_, Unsupported>(turn_prohibition(network))
-    };
-    let over_turns = |name, turns, choice| -> Result<Box<dyn RoutingRelation>, RoutingError> {
-        Ok(Box::new(TurnRouting::new(name, network, turns, choice)))
-    };
-    if options.root.is_some() && !routing_has_root(name) {
-        check_routing_name(name)?;
-        return Err(RoutingError::NoRoot(name.to_owned()));
-    }
-    let root = || options.root.as_deref().map_or(Ok(Root::default()), |text| Root::parse(network, text));
-    let up_down = || -> Result<TurnSet, RoutingError> { Ok(up_down(network, root()?)?) };
-    match name {
-        "e-cube" => stateless(Box::new(ECube)),
-        "negative-first" => stateless(Box::new(NegativeFirst)),
-        "hamiltonian" => stateless(Box::new(Hamiltonian)),
-        "turnaround" => stateless(Box::new(Turnaround::new(Choice::Adaptive))),
-        "turnaround-deterministic" => stateless(Box::new(Turnaround::new(Choice::First))),
-        "destination-tag" => stateless(Box::new(DestinationTag)),
-        "up-down" => over_turns("up-down", up_down()?, Choice::Adaptive),
-        "turn-prohibition" => over_turns("turn-prohibition", prohibition(name)?, Choice::Adaptive),
-        "up-down-deterministic" => over_turns("up-down-deterministic", up_down()?, Choice::First),
-        "turn-prohibition-deterministic" => {
-            over_turns("turn-prohibition-deterministic", prohibition(name)?, Choice::First)
-        }
-        "spam" => Ok(Box::new(SpamRouting::new(network, root()?)?)),
-        "tree" => Ok(Box::new(trees(network, options)?)),
-        _ => Err(unknown(name).into()),
-    }
-}
-
-/// Tree routing on the edge-disjoint spanning trees that the network is known to have: those of DSTM-1 in a 2-D torus.
-fn trees(network: &Network, options: &RoutingOptions) -> Result<TreeRouting, RoutingError> {
-    let name = if has_known_trees(network) { "dstm-1" } else { "dstm-tarjan" };
-    let trees =
-        tree_construction_by_name(name, network, &TreeOptions { seed: options.seed, ..TreeOptions::default() })?;
-    Ok(TreeRouting::new(network, trees)?)
+    RoutingDescriptor::named(name)?.make(network, options)
 }
 
 #[cfg(test)]
@@ -188,14 +239,24 @@ mod tests {
     }
 
     #[test]
-    fn every_listed_routing_exists_under_its_own_name() {
-        for name in ROUTINGS {
-            let network = match name {
-                "turnaround" | "turnaround-deterministic" => "bmin:3x3",
-                "destination-tag" => "omega:3x3",
-                _ => "mesh:3x3",
-            };
-            assert_eq!(by_name(name, network).unwrap().name(), name);
+    fn every_routing_is_as_it_is_described() {
+        let networks = ["mesh:3x3", "bmin:3x3", "omega:3x3"];
+        let networks = networks.map(|topology| topology.parse::<TopologySpec>().unwrap().build().unwrap());
+        for routing in ROUTINGS {
+            let made = |network| routing.make(network, &RoutingOptions::default());
+            let (network, relation) = networks.iter().find_map(|n| Some((n, made(n).ok()?))).unwrap();
+            assert_eq!(relation.name(), routing.name);
+            assert_eq!(relation.turn_routing().is_some(), routing.over_turns, "{}", routing.name);
+            let other_root = Some(Root::MaximumDegree);
+            let rooted = routing.make(network, &RoutingOptions { root: other_root, ..RoutingOptions::default() });
+            assert_eq!(rooted.is_ok(), routing.root, "{}", routing.name);
+            // What the error says on a network of another kind.
+            for network in &networks {
+                match made(network) {
+                    Ok(_) | Err(RoutingError::Construction(_)) => {}
+                    Err(problem) => assert!(problem.to_string().contains(routing.needs), "{problem}"),
+                }
+            }
         }
     }
 
@@ -220,19 +281,15 @@ mod tests {
              bidirectional multistage network"
         );
         let network = "torus:3x3".parse::<TopologySpec>().unwrap().build().unwrap();
-        let with_root = |name, root: &str| {
-            let options = RoutingOptions { root: Some(root.to_owned()), ..RoutingOptions::default() };
-            routing_by_name(name, &network, &options).map(drop)
-        };
-        assert_eq!(with_root("up-down", "8"), Ok(()));
-        assert_eq!(with_root("up-down", "2,2"), Ok(()));
+        let with_root = |name, root: &str| RoutingDescriptor::named(name).unwrap().root(&network, Some(root));
+        assert_eq!(with_root("up-down", "2,2"), with_root("up-down", "8"));
         assert_eq!(
             with_root("up-down", "9").unwrap_err().to_string(),
             "`9` is not a root in `torus:3x3`: expected `smallest-id`, `maximum-degree` or a router, 0 to 8"
         );
         assert_eq!(
             with_root("e-cube", "8").unwrap_err().to_string(),
-            "`e-cube` has no root; `up-down` and `spam` have one"
+            "`e-cube` has no root; `up-down`, `up-down-deterministic` and `spam` have one"
         );
     }
 

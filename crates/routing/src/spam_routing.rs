@@ -5,10 +5,20 @@ use std::sync::OnceLock;
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported, made_for, nearest_channels};
 use crate::spanning_tree::SpanningTree;
 use crate::tree_error::TreeError;
 use crate::up_down::Root;
+
+/// [`SpamRouting`].
+pub const SPAM_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
+    "spam",
+    "up, then down links beside one spanning tree, then down the tree; all channels on shortest such ways",
+    "a connected network",
+    |network, options| Ok(Box::new(SpamRouting::new(network, options.root.unwrap_or_default())?)),
+)
+.with_root();
 
 /// The routing of SPAM, single phase adaptive multicast, on any connected network.
 ///
@@ -139,7 +149,7 @@ fn breadth_first(
             .unwrap_or(RouterId::new(0)),
         Root::Router(router) => router,
     };
-    let fail = |needs: &str, hint: &str| Err(Unsupported::new("spam", needs, network).with_hint(hint));
+    let fail = |needs: &str, hint: &str| Err(Unsupported::new(SPAM_ROUTING.name, needs, network).with_hint(hint));
     if start.index() >= network.routers() {
         let last = network.routers().saturating_sub(1);
         return fail(&format!("router {start} as its root"), &format!("its routers are 0 to {last}"));
@@ -161,18 +171,18 @@ fn breadth_first(
         (apart, _) => {
             let apart =
                 apart.map_or_else(String::new, |apart| format!("no way leads from router {start} to router {apart}"));
-            fail("a connected network", &apart)
+            fail(SPAM_ROUTING.needs, &apart)
         }
     }
 }
 
 impl RoutingRelation for SpamRouting {
     fn name(&self) -> &'static str {
-        "spam"
+        SPAM_ROUTING.name
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        made_for("spam", &self.network, self.kinds.len() == network.channels(), network)
+        made_for(SPAM_ROUTING.name, &self.network, self.kinds.len() == network.channels(), network)
     }
 
     fn tables_memory(&self, network: &Network, targets: usize) -> u64 {

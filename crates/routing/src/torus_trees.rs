@@ -6,9 +6,41 @@ use std::str::FromStr;
 use thiserror::Error;
 use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId};
 
+use crate::edge_disjoint::EdgeDisjointTrees;
 use crate::relation::Unsupported;
 use crate::spanning_tree::SpanningTree;
+use crate::tarjan_trees::TARJAN_TREES;
 use crate::tree_error::TreeError;
+use crate::tree_registry::{TreeChoice, TreeDescriptor, TreeOptions, repaired};
+
+/// The two trees of DSTM-1 in a torus ([`TorusTrees::dstm_1`]).
+pub const DSTM_1_TREES: TreeDescriptor = TreeDescriptor {
+    name: "dstm-1",
+    summary: "two, with all links but two",
+    needs: NEEDS,
+    choices: &[TreeChoice::Branches, TreeChoice::BalancedStart],
+    draws: false,
+    around_faults: false,
+    make: |network, options| built(network, TorusTrees::dstm_1(network, options.first.unwrap_or_default())?, options),
+};
+
+/// The two trees of DSTM-2 in a torus ([`TorusTrees::dstm_2`]).
+pub const DSTM_2_TREES: TreeDescriptor = TreeDescriptor {
+    name: "dstm-2",
+    make: |network, options| built(network, TorusTrees::dstm_2(network, options.first.unwrap_or_default())?, options),
+    ..DSTM_1_TREES
+};
+
+/// Two trees of a torus with any starting nodes and directions, by default those of DSTM-1 ([`TorusTrees`]).
+pub const DSTM_TREES: TreeDescriptor = TreeDescriptor {
+    name: "dstm",
+    summary: "the same, with any starting nodes and directions",
+    choices: &[TreeChoice::Second, TreeChoice::Method, TreeChoice::Branches, TreeChoice::BalancedStart],
+    ..DSTM_1_TREES
+};
+
+/// What tori have to be like.
+const NEEDS: &str = "a torus of two dimensions, each of at least 2 routers";
 
 /// In which directions one of the two trees is grown: along its first ring, and along the rings that cross it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -152,7 +184,7 @@ impl TorusTrees {
     /// # Errors
     /// If the network is not a two-dimensional torus, or has no such router.
     pub fn dstm_1(network: &Network, first: RouterId) -> Result<Self, TreeError> {
-        let grid = torus("dstm-1", network, first)?;
+        let grid = torus(DSTM_1_TREES.name, network, first)?;
         let [columns, rows] = extents(grid);
         let second = shifted(grid, first, columns / 2, rows / 2);
         Ok(Self { first, second, method: TorusMethod::DSTM_1, balance: Balance::default() })
@@ -163,7 +195,7 @@ impl TorusTrees {
     /// # Errors
     /// If the network is not a two-dimensional torus, or has no such router.
     pub fn dstm_2(network: &Network, first: RouterId) -> Result<Self, TreeError> {
-        let grid = torus("dstm-2", network, first)?;
+        let grid = torus(DSTM_2_TREES.name, network, first)?;
         let [_, rows] = extents(grid);
         let second = shifted(grid, first, 0, rows / 4);
         Ok(Self { first, second, method: TorusMethod::DSTM_2, balance: Balance::default() })
@@ -194,9 +226,8 @@ impl TorusTrees {
     /// # Errors
     /// If the network is not a two-dimensional torus, or a starting node is none of its routers.
     pub fn build(&self, network: &Network) -> Result<[SpanningTree; 2], TreeError> {
-        const NAME: &str = "dstm";
-        let grid = torus(NAME, network, self.first)?;
-        torus(NAME, network, self.second)?;
+        let grid = torus(DSTM_TREES.name, network, self.first)?;
+        torus(DSTM_TREES.name, network, self.second)?;
         let [columns, rows] = extents(grid);
         let [row, column] = [grid.coordinate(self.first.index(), 1), grid.coordinate(self.second.index(), 0)];
         let at = |x, y| RouterId::new(grid.index(&[x, y]) as u32);
@@ -229,15 +260,23 @@ impl TorusTrees {
     }
 }
 
+/// Checks that a network is a torus of two dimensions, each of at least 2 routers.
+///
+/// # Errors
+/// If it is not; the message names `name`, what it needs, and what the network is.
+pub fn require_torus(name: &str, network: &Network) -> Result<(), Unsupported> {
+    torus(name, network, RouterId::default()).map(drop)
+}
+
 /// A two-dimensional torus that has such a router, or the reason why not.
-fn torus<'n>(name: &str, network: &'n Network, start: RouterId) -> Result<&'n Grid, TreeError> {
+fn torus<'n>(name: &str, network: &'n Network, start: RouterId) -> Result<&'n Grid, Unsupported> {
     let needs = |needs: &str, hint: &str| Unsupported::new(name, needs, network).with_hint(hint);
     let grid = network.shape().grid().filter(|grid| {
         network.shape().wraps() && grid.dimensions() == 2 && grid.extents().iter().all(|&extent| extent >= 2)
     });
-    let general = "`dstm-tarjan` finds trees of every network";
+    let general = format!("`{}` finds trees of every network", TARJAN_TREES.name);
     let grid = grid.ok_or_else(|| {
-        let error = needs("a torus of two dimensions, each of at least 2 routers", general);
+        let error = needs(NEEDS, &general);
         match network.shape().grid().filter(|_| network.shape().wraps()) {
             Some(grid) => {
                 let extents: Vec<String> = grid.extents().iter().map(ToString::to_string).collect();
@@ -248,11 +287,20 @@ fn torus<'n>(name: &str, network: &'n Network, start: RouterId) -> Result<&'n Gr
     })?;
     if start.index() >= grid.len() {
         let last = grid.len() - 1;
-        return Err(
-            needs(&format!("router {start} as a starting node"), &format!("its routers are 0 to {last}")).into()
-        );
+        return Err(needs(&format!("router {start} as a starting node"), &format!("its routers are 0 to {last}")));
     }
     Ok(grid)
+}
+
+/// The trees, with what options choose of them.
+fn built(network: &Network, trees: TorusTrees, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
+    let trees = TorusTrees {
+        second: options.second.unwrap_or(trees.second),
+        method: options.method.unwrap_or(trees.method),
+        balance: options.balance.unwrap_or_default(),
+        ..trees
+    };
+    repaired(network, trees.build(network)?.into(), options)
 }
 
 /// The columns and rows of a two-dimensional grid.

@@ -7,6 +7,7 @@ use crate::edge_disjoint::Partition;
 use crate::registry::UnknownName;
 use crate::relation::Unsupported;
 use crate::spanning_tree::NotSpanning;
+use crate::tree_registry::TreeChoice;
 
 /// Why a construction makes no trees of a network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -22,14 +23,12 @@ pub enum TreeError {
     #[error(transparent)]
     NotSpanning(#[from] NotSpanning),
     /// An option that the construction has no use for.
-    #[error("`{construction}` has no choice of {option}: {hint}")]
+    #[error("`{construction}` has no choice of {option}: {}", has(*.option))]
     Choice {
         /// The construction.
         construction: &'static str,
         /// What was chosen.
-        option: &'static str,
-        /// What has that choice.
-        hint: &'static str,
+        option: TreeChoice,
     },
     /// The network has fewer trees than asked for.
     #[error(
@@ -144,6 +143,11 @@ fn components(network: &Network, failed: &[ChannelId]) -> Vec<Vec<u32>> {
         components.push(component);
     }
     components
+}
+
+fn has(option: TreeChoice) -> String {
+    let owners = option.owners();
+    format!("{owners} {}", if owners.contains(" and ") { "have" } else { "has" })
 }
 
 fn plural(count: usize) -> &'static str {

@@ -1,128 +1,180 @@
-//! Constructions of edge-disjoint spanning trees, by name.
+//! Constructions of edge-disjoint spanning trees: what is known of each, what they may be told, and all of them by name.
 
-use wormcast_network::watch::{attempt, step, stop};
-use wormcast_network::{ChannelId, Network, RouterId};
+use std::fmt;
 
-use crate::edge_disjoint::{EdgeDisjointTrees, edge_disjoint_trees, repair_trees, working_links};
-use crate::link_orders::{RandomOrders, hamilton_order};
+use wormcast_network::{ChannelId, Network, RouterId, quoted};
+
+use crate::edge_disjoint::{EdgeDisjointTrees, repair_trees};
 use crate::registry::UnknownName;
 use crate::relation::Unsupported;
 use crate::spanning_tree::SpanningTree;
-use crate::torus_trees::{Balance, TorusMethod, TorusTrees};
-use crate::tree_distance::combined_distance;
+use crate::tarjan_trees;
+use crate::torus_trees::{self, Balance, TorusMethod};
 use crate::tree_error::TreeError;
 
-/// The names that [`tree_construction_by_name`] knows.
-pub const TREE_CONSTRUCTIONS: [&str; 5] = ["dstm-1", "dstm-2", "dstm", "dstm-tarjan", "dstm-tarjan-path"];
+/// Every construction of spanning trees, one line each.
+pub const TREE_CONSTRUCTIONS: &[&TreeDescriptor] = &[
+    &torus_trees::DSTM_1_TREES,
+    &torus_trees::DSTM_2_TREES,
+    &torus_trees::DSTM_TREES,
+    &tarjan_trees::TARJAN_TREES,
+    &tarjan_trees::HAMILTON_TREES,
+];
+
+/// What is known of a construction of spanning trees. Each stands in the construction's own file; [`TREE_CONSTRUCTIONS`] has them all.
+///
+/// ```
+/// use wormcast_routing::{TreeChoice, TreeDescriptor, TreeOptions};
+///
+/// let torus = "torus:5x5".parse::<wormcast_network::TopologySpec>()?.build()?;
+/// let construction = TreeDescriptor::named("dstm-tarjan")?;
+/// assert!(construction.draws && construction.has(TreeChoice::Trees));
+/// assert_eq!(construction.build(&torus, &TreeOptions { trees: Some(1), ..TreeOptions::default() })?.trees.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct TreeDescriptor {
+    /// The name under which users ask for it.
+    pub name: &'static str,
+    /// Which trees it makes, in a line.
+    pub summary: &'static str,
+    /// The networks that it is defined on, as its error messages say it.
+    pub needs: &'static str,
+    /// What it has a choice of, besides the starting node.
+    pub choices: &'static [TreeChoice],
+    /// Whether it makes random choices, which [`TreeOptions::seed`] decides.
+    pub draws: bool,
+    /// Whether it goes around failed links in any case. The trees of the others are repaired.
+    pub around_faults: bool,
+    pub(crate) make: fn(&Network, &TreeOptions) -> Result<EdgeDisjointTrees, TreeError>,
+}
+
+impl TreeDescriptor {
+    /// The construction of this name.
+    ///
+    /// # Errors
+    /// If there is none, naming the nearest.
+    pub fn named(name: &str) -> Result<&'static Self, UnknownName> {
+        TREE_CONSTRUCTIONS.iter().copied().find(|construction| construction.name == name).ok_or_else(|| {
+            let expected = TREE_CONSTRUCTIONS.iter().map(|construction| construction.name).collect();
+            UnknownName { kind: "tree construction", given: name.to_owned(), expected }
+        })
+    }
+
+    /// Whether it has a choice of something.
+    pub fn has(&self, choice: TreeChoice) -> bool {
+        self.choices.contains(&choice)
+    }
+
+    /// The trees, with the proof that there are no more, if one was found. Where links have failed, no tree uses them.
+    ///
+    /// # Errors
+    /// If the construction is not defined on the network or has no choice of something that is chosen; if there are fewer trees than asked
+    /// for, or the network is not connected.
+    pub fn build(&self, network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
+        if network.is_one_way() {
+            return Err(Unsupported::new(self.name, "links with channels both ways", network).into());
+        }
+        let refused = TreeChoice::ALL.into_iter().find(|&choice| choice.is_made(options) && !self.has(choice));
+        match refused {
+            Some(option) => Err(TreeError::Choice { construction: self.name, option }),
+            None => (self.make)(network, options),
+        }
+    }
+}
+
+/// What some constructions have a choice of, and others not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TreeChoice {
+    /// [`TreeOptions::second`].
+    Second,
+    /// [`TreeOptions::method`].
+    Method,
+    /// [`TreeOptions::trees`].
+    Trees,
+    /// [`TreeOptions::best_of`].
+    BestOf,
+    /// [`Balance::Branch`].
+    Branches,
+    /// [`Balance::Root`] with a starting node: where the root is the starting node, there is nothing to balance.
+    BalancedStart,
+}
+
+impl TreeChoice {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Second, Self::Method, Self::Trees, Self::BestOf, Self::Branches, Self::BalancedStart];
+
+    /// Whether options make this choice.
+    fn is_made(self, options: &TreeOptions) -> bool {
+        match self {
+            Self::Second => options.second.is_some(),
+            Self::Method => options.method.is_some(),
+            Self::Trees => options.trees.is_some(),
+            Self::BestOf => options.best_of.is_some(),
+            Self::Branches => options.balance == Some(Balance::Branch),
+            Self::BalancedStart => options.first.is_some() && options.balance == Some(Balance::Root),
+        }
+    }
+
+    /// The constructions that have this choice, in quotes: `` `dstm-1` and `dstm` ``.
+    pub fn owners(self) -> String {
+        quoted(TREE_CONSTRUCTIONS.iter().filter(|construction| construction.has(self)).map(|owner| owner.name))
+    }
+}
+
+impl fmt::Display for TreeChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Second => "the second starting node",
+            Self::Method => "the method",
+            Self::Trees => "the number of trees",
+            Self::BestOf => "the best of several",
+            Self::Branches => "moved branches",
+            Self::BalancedStart => "a balanced root beside the starting node",
+        })
+    }
+}
 
 /// What a construction may be told. What is `None` is as the construction has it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TreeOptions {
-    /// The seed of constructions that make random choices.
+    /// The seed of constructions that [make random choices](TreeDescriptor::draws).
     pub seed: u64,
     /// The starting node of the first tree of a torus, router 0 by default; for the others, the root of all trees.
     pub first: Option<RouterId>,
-    /// The starting node of the second tree of a torus. Default: that of DSTM-1. For `dstm`.
+    /// The starting node of the second tree of a torus. Default: that of DSTM-1.
     pub second: Option<RouterId>,
-    /// The directions in which trees of a torus are grown. Default: those of DSTM-1. For `dstm`.
+    /// The directions in which trees of a torus are grown. Default: those of DSTM-1.
     pub method: Option<TorusMethod>,
     /// Where roots are. Default: [`Balance::Root`]; a root that is given is [`Balance::None`].
     pub balance: Option<Balance>,
-    /// How many trees. Default: as many as there are. For `dstm-tarjan`.
+    /// How many trees. Default: as many as there are.
     pub trees: Option<usize>,
     /// Of how many random orders the best is taken: that with the smallest combined diameter, of several the smallest average
-    /// distance. Default 1. For `dstm-tarjan`.
+    /// distance. Default 1.
     pub best_of: Option<usize>,
     /// Links that have failed, each named by either of its channels: no tree uses them.
     pub failed: Vec<ChannelId>,
 }
 
-/// The edge-disjoint spanning trees of this construction:
-///
-/// - `dstm-1`, `dstm-2` and `dstm`: the two trees of a torus ([`TorusTrees`]). Where links have failed, they are
-///   repaired ([`repair_trees`]).
-/// - `dstm-tarjan`: as many trees as the network has ([`edge_disjoint_trees`]), its links in a random order. The root is the
-///   starting node, if one is given; otherwise each tree has its own, where it is [best
-///   balanced](SpanningTree::best_balanced_root).
-/// - `dstm-tarjan-path`: the same on a square torus in an order that makes two Hamilton paths; repaired, too.
+/// The edge-disjoint spanning trees of the construction of this name: [`TreeDescriptor::named`] and [`build`](TreeDescriptor::build) in
+/// one.
 ///
 /// # Errors
-/// If there is no construction of that name, naming the nearest; if it is not defined on the network or has no use for an option;
+/// If there is no construction of that name, naming the nearest; if it is not defined on the network or has no choice of what is chosen;
 /// if there are fewer trees than asked for, or the network is not connected.
 pub fn tree_construction_by_name(
     name: &str,
     network: &Network,
     options: &TreeOptions,
 ) -> Result<Vec<SpanningTree>, TreeError> {
-    Ok(build_trees(name, network, options)?.trees)
-}
-
-/// The same, with the proof that there are no more trees, if one was found.
-///
-/// # Errors
-/// As [`tree_construction_by_name`].
-pub fn build_trees(name: &str, network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
-    if network.is_one_way() && TREE_CONSTRUCTIONS.contains(&name) {
-        return Err(Unsupported::new(name, "links with channels both ways", network).into());
-    }
-    let first = options.first.unwrap_or_default();
-    match name {
-        "dstm-1" => {
-            refuse_torus_choices("dstm-1", options)?;
-            torus(network, TorusTrees::dstm_1(network, first)?, options)
-        }
-        "dstm-2" => {
-            refuse_torus_choices("dstm-2", options)?;
-            torus(network, TorusTrees::dstm_2(network, first)?, options)
-        }
-        "dstm" => {
-            refuse_random_choices("dstm", options)?;
-            torus(network, TorusTrees::dstm_1(network, first)?, options)
-        }
-        "dstm-tarjan" => tarjan(network, options),
-        "dstm-tarjan-path" => hamilton_paths(network, options),
-        _ => {
-            let expected = TREE_CONSTRUCTIONS.to_vec();
-            Err(UnknownName { kind: "tree construction", given: name.to_owned(), expected }.into())
-        }
-    }
-}
-
-fn refuse(construction: &'static str, option: &'static str, hint: &'static str, given: bool) -> Result<(), TreeError> {
-    if given { Err(TreeError::Choice { construction, option, hint }) } else { Ok(()) }
-}
-
-/// That nothing is chosen which only `dstm` has a choice of.
-fn refuse_torus_choices(name: &'static str, options: &TreeOptions) -> Result<(), TreeError> {
-    refuse(name, "the second starting node", "`dstm` has", options.second.is_some())?;
-    refuse(name, "the method", "`dstm` has", options.method.is_some())?;
-    refuse_random_choices(name, options)
-}
-
-/// That nothing is chosen which only `dstm-tarjan` has a choice of.
-fn refuse_random_choices(name: &'static str, options: &TreeOptions) -> Result<(), TreeError> {
-    refuse(name, "the number of trees", "`dstm-tarjan` has", options.trees.is_some())?;
-    refuse(name, "the best of several", "`dstm-tarjan` has", options.best_of.is_some())
-}
-
-/// That a root which is given shall not be balanced.
-fn refuse_given_root(name: &'static str, options: &TreeOptions) -> Result<(), TreeError> {
-    let both = options.first.is_some() && options.balance == Some(Balance::Root);
-    refuse(name, "a root that is balanced", "it is the starting node that is given", both)
-}
-
-fn torus(network: &Network, trees: TorusTrees, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
-    let trees = TorusTrees {
-        second: options.second.unwrap_or(trees.second),
-        method: options.method.unwrap_or(trees.method),
-        balance: options.balance.unwrap_or_default(),
-        ..trees
-    };
-    repaired(network, trees.build(network)?.into(), options)
+    Ok(TreeDescriptor::named(name)?.build(network, options)?.trees)
 }
 
 /// The trees, repaired if links have failed.
-fn repaired(
+pub(crate) fn repaired(
     network: &Network,
     trees: Vec<SpanningTree>,
     options: &TreeOptions,
@@ -137,7 +189,7 @@ fn repaired(
 }
 
 /// That there are as many trees as wanted.
-fn check_count(
+pub(crate) fn check_count(
     network: &Network,
     options: &TreeOptions,
     wanted: usize,
@@ -149,77 +201,4 @@ fn check_count(
         }
         _ => Ok(()),
     }
-}
-
-fn tarjan(network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
-    const NAME: &str = "dstm-tarjan";
-    refuse(NAME, "the second starting node", "`dstm` has", options.second.is_some())?;
-    refuse(NAME, "the method", "`dstm` has", options.method.is_some())?;
-    refuse(NAME, "moved branches", "its trees are of no particular form", options.balance == Some(Balance::Branch))?;
-    refuse_given_root(NAME, options)?;
-    let mut orders = RandomOrders::new(working_links(network, &options.failed), options.seed);
-    let mut best: Option<((u32, f64), EdgeDisjointTrees)> = None;
-    let attempts = options.best_of.unwrap_or(1).max(1);
-    for number in 0..attempts {
-        let mut found = || {
-            let found = edge_disjoint_trees(network, orders.next(), options.trees)?;
-            check_count(network, options, options.trees.unwrap_or(1), &found)?;
-            Ok::<_, TreeError>(found)
-        };
-        if attempts == 1 {
-            return rooted(network, found()?, options);
-        }
-        let tried = attempt(|| {
-            step("trying orders of links", "orders", number, attempts);
-            let found = found()?;
-            let distance = combined_distance(network, &found.trees, &[]);
-            Ok::<_, TreeError>((found, distance))
-        });
-        let (found, distance) = match tried {
-            Ok(tried) => tried?,
-            // The best of those that were tried.
-            Err(_) if best.is_some() => break,
-            Err(stopped) => stop(stopped),
-        };
-        // Spanning trees reach everyone.
-        let Some(distance) = distance else { continue };
-        let score = (distance.diameter, distance.average);
-        if best.as_ref().is_none_or(|(least, _)| score < *least) {
-            best = Some((score, found));
-        }
-    }
-    let found = best.map_or_else(|| EdgeDisjointTrees { trees: Vec::new(), limit: None }, |(_, found)| found);
-    rooted(network, found, options)
-}
-
-fn hamilton_paths(network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
-    const NAME: &str = "dstm-tarjan-path";
-    refuse_torus_choices(NAME, options)?;
-    refuse(NAME, "moved branches", "its trees are paths", options.balance == Some(Balance::Branch))?;
-    refuse_given_root(NAME, options)?;
-    let square = network.shape().grid().filter(|grid| {
-        network.shape().wraps() && matches!(grid.extents(), &[columns, rows] if columns == rows && columns >= 2)
-    });
-    let Some(grid) = square else {
-        return Err(Unsupported::new(NAME, "a torus of two dimensions of equal size, at least 2", network).into());
-    };
-    let found = edge_disjoint_trees(network, &hamilton_order(network, grid), Some(2))?;
-    let found = rooted(network, found, options)?;
-    repaired(network, found.trees, options)
-}
-
-/// The trees with their roots.
-fn rooted(
-    network: &Network,
-    mut found: EdgeDisjointTrees,
-    options: &TreeOptions,
-) -> Result<EdgeDisjointTrees, TreeError> {
-    for tree in &mut found.trees {
-        let root = match (options.first, options.balance) {
-            (None, Some(Balance::Root) | None) => tree.best_balanced_root(network),
-            (first, _) => first.unwrap_or_default(),
-        };
-        *tree = tree.rooted_at(network, root)?;
-    }
-    Ok(found)
 }

@@ -3,8 +3,30 @@
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported, made_for};
 use crate::spanning_tree::SpanningTree;
+use crate::tarjan_trees::TARJAN_TREES;
+use crate::torus_trees::DSTM_1_TREES;
+use crate::tree_registry::TreeOptions;
+
+/// [`TreeRouting`] on the edge-disjoint spanning trees that the network is known to have: those of DSTM-1 in a 2-D torus.
+pub const TREE_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
+    "tree",
+    "up and down one of several edge-disjoint spanning trees, in the source the one with the shortest way",
+    TARJAN_TREES.needs,
+    |network, options| {
+        let construction = if has_known_trees(network) { DSTM_1_TREES } else { TARJAN_TREES };
+        let options = TreeOptions { seed: options.seed, ..TreeOptions::default() };
+        Ok(Box::new(TreeRouting::new(network, construction.build(network, &options)?.trees)?))
+    },
+)
+.drawing_on(|network| !has_known_trees(network));
+
+/// Whether the network is a 2-D torus, whose edge-disjoint spanning trees are known.
+fn has_known_trees(network: &Network) -> bool {
+    network.shape().wraps() && network.shape().grid().is_some_and(|grid| grid.dimensions() == 2)
+}
 
 /// Up and down one of several edge-disjoint spanning trees.
 ///
@@ -166,11 +188,11 @@ impl SpanningTree {
 
 impl RoutingRelation for TreeRouting {
     fn name(&self) -> &'static str {
-        "tree"
+        TREE_ROUTING.name
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        made_for("tree", &self.network, self.tree_of.len() == network.channels(), network)
+        made_for(TREE_ROUTING.name, &self.network, self.tree_of.len() == network.channels(), network)
     }
 
     fn candidates(

@@ -6,7 +6,38 @@ use std::ops::Range;
 use wormcast_network::watch::step_every;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::registry::{RoutingDescriptor, RoutingError};
+use crate::relation::RoutingRelation;
+use crate::turn_routing::{Choice, TurnRouting};
 use crate::turn_set::{Label, TurnSet};
+use crate::up_down::{UP_DOWN, require_ways_back};
+
+/// [`turn_prohibition`]'s turns, by all channels on shortest permitted paths ([`TurnRouting`]).
+pub const TURN_PROHIBITION: RoutingDescriptor = RoutingDescriptor::new(
+    "turn-prohibition",
+    "all channels on shortest permitted paths",
+    UP_DOWN.needs,
+    |network, _| over_turns(&TURN_PROHIBITION, network, Choice::Adaptive),
+)
+.over_turns();
+
+/// The same turns, by the first of these channels.
+pub const TURN_PROHIBITION_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
+    "turn-prohibition-deterministic",
+    "one channel: the smallest on shortest permitted paths",
+    UP_DOWN.needs,
+    |network, _| over_turns(&TURN_PROHIBITION_DETERMINISTIC, network, Choice::First),
+)
+.over_turns();
+
+fn over_turns(
+    routing: &RoutingDescriptor,
+    network: &Network,
+    choice: Choice,
+) -> Result<Box<dyn RoutingRelation>, RoutingError> {
+    require_ways_back(routing, network)?;
+    Ok(Box::new(TurnRouting::new(routing.name, network, turn_prohibition(network), choice)))
+}
 
 /// The turns that turn prohibition prohibits, on any network.
 ///

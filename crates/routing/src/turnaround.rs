@@ -3,8 +3,25 @@
 use wormcast_network::{ChannelId, Network, RouterId, Stages};
 
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
+use crate::registry::{RoutingDescriptor, stateless};
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::turn_routing::Choice;
+
+/// [`Turnaround`] with all ways up.
+pub const TURNAROUND: RoutingDescriptor = RoutingDescriptor::new(
+    "turnaround",
+    "on the way up all right ports, on the way down one channel",
+    "a bidirectional multistage network",
+    |network, _| stateless(Turnaround::new(Choice::Adaptive), network),
+);
+
+/// [`Turnaround`] with the preferred way up only.
+pub const TURNAROUND_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
+    "turnaround-deterministic",
+    "one channel: on the way up the right port straight on",
+    TURNAROUND.needs,
+    |network, _| stateless(Turnaround::new(Choice::First), network),
+);
 
 /// Turnaround routing: up to the stage of the least common ancestors of source and destination, then down.
 ///
@@ -76,15 +93,15 @@ fn below(stages: &Stages, at: RouterId) -> (u32, u32) {
 impl RoutingRelation for Turnaround {
     fn name(&self) -> &'static str {
         match self.choice {
-            Choice::Adaptive => "turnaround",
-            Choice::First => "turnaround-deterministic",
+            Choice::Adaptive => TURNAROUND.name,
+            Choice::First => TURNAROUND_DETERMINISTIC.name,
         }
     }
 
     fn supports(&self, network: &Network) -> Result<(), Unsupported> {
         match network.shape().bmin() {
             Some(_) => Ok(()),
-            None => Err(Unsupported::new(self.name(), "a bidirectional multistage network", network)
+            None => Err(Unsupported::new(self.name(), TURNAROUND.needs, network)
                 .with_hint("`bmin:KxL` is one, and `up-down` does the same on other networks")),
         }
     }

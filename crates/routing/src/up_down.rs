@@ -4,8 +4,37 @@ use std::collections::VecDeque;
 
 use wormcast_network::{Network, RouterId, did_you_mean};
 
+use crate::destination_tag::DESTINATION_TAG;
+use crate::registry::RoutingDescriptor;
 use crate::relation::Unsupported;
+use crate::turn_routing::{Choice, TurnRouting};
 use crate::turn_set::{Label, TurnSet};
+
+/// [`up_down`]'s turns, by all channels on shortest permitted paths ([`TurnRouting`]).
+pub const UP_DOWN: RoutingDescriptor = RoutingDescriptor::new(
+    "up-down",
+    "all channels on shortest permitted paths",
+    "links with channels both ways",
+    |network, options| {
+        let turns = up_down(network, options.root.unwrap_or_default())?;
+        Ok(Box::new(TurnRouting::new(UP_DOWN.name, network, turns, Choice::Adaptive)))
+    },
+)
+.with_root()
+.over_turns();
+
+/// The same turns, by the first of these channels.
+pub const UP_DOWN_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
+    "up-down-deterministic",
+    "one channel: the smallest on shortest permitted paths",
+    UP_DOWN.needs,
+    |network, options| {
+        let turns = up_down(network, options.root.unwrap_or_default())?;
+        Ok(Box::new(TurnRouting::new(UP_DOWN_DETERMINISTIC.name, network, turns, Choice::First)))
+    },
+)
+.with_root()
+.over_turns();
 
 /// Which router up*/down* takes for the root of its tree.
 ///
@@ -116,10 +145,10 @@ pub fn up_down(network: &Network, root: Root) -> Result<TurnSet, Unsupported> {
         && router.index() >= routers
     {
         let last = routers.saturating_sub(1);
-        return Err(Unsupported::new("up-down", &format!("router {router} as its root"), network)
+        return Err(Unsupported::new(UP_DOWN.name, &format!("router {router} as its root"), network)
             .with_hint(&format!("its routers are 0 to {last}")));
     }
-    require_ways_back("up-down", network)?;
+    require_ways_back(&UP_DOWN, network)?;
     let level = levels(network, root);
     let rank = |r: RouterId| (level[r.index()], r);
     let mut labels = Vec::with_capacity(network.channels());
@@ -133,10 +162,9 @@ pub fn up_down(network: &Network, root: Root) -> Result<TurnSet, Unsupported> {
 }
 
 /// Turns are between links that worms take both ways.
-pub(crate) fn require_ways_back(name: &str, network: &Network) -> Result<(), Unsupported> {
+pub(crate) fn require_ways_back(routing: &RoutingDescriptor, network: &Network) -> Result<(), Unsupported> {
     if network.is_one_way() {
-        let error = Unsupported::new(name, "links with channels both ways", network);
-        return Err(error.with_hint("use `destination-tag`"));
+        return Err(routing.unsupported(network).with_hint(&format!("use `{}`", DESTINATION_TAG.name)));
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{
-    Balance, SpanningTree, TreeError, TreeOptions, build_trees, combined_distance, edge_disjoint_trees, repair_trees,
-    tree_construction_by_name, working_links,
+    Balance, HAMILTON_TREES, SpanningTree, TARJAN_TREES, TreeDescriptor, TreeError, TreeOptions, combined_distance,
+    edge_disjoint_trees, repair_trees, tree_construction_by_name, working_links,
 };
 
 use support::build;
@@ -86,7 +86,7 @@ proptest! {
         prop_assert_eq!(limit.members().concat().len(), network.routers());
 
         let options = TreeOptions { seed, trees: wanted, ..TreeOptions::default() };
-        match build_trees("dstm-tarjan", &network, &options) {
+        match TARJAN_TREES.build(&network, &options) {
             Ok(found) => {
                 check_trees(&network, &found.trees, &[]);
                 prop_assert_eq!(found.trees.len(), wanted.unwrap_or(most.trees.len()));
@@ -171,7 +171,7 @@ fn known_numbers_of_trees() {
     ];
     for (spec, trees) in known {
         let network = build(spec);
-        let found = build_trees("dstm-tarjan", &network, &TreeOptions { seed: 7, ..TreeOptions::default() }).unwrap();
+        let found = TARJAN_TREES.build(&network, &TreeOptions { seed: 7, ..TreeOptions::default() }).unwrap();
         check_trees(&network, &found.trees, &[]);
         assert_eq!(found.trees.len(), trees, "{spec}");
         assert_eq!(found.limit.unwrap().allows(&network, &[]), Some(trees), "{spec}");
@@ -293,18 +293,23 @@ fn faults_that_disconnect_are_reported() {
 #[test]
 fn options_that_mean_nothing_are_refused() {
     let network = build("torus:4x4");
-    let message = |name: &str, options: TreeOptions| build_trees(name, &network, &options).unwrap_err().to_string();
+    let message = |name: &str, options: TreeOptions| {
+        TreeDescriptor::named(name).unwrap().build(&network, &options).unwrap_err().to_string()
+    };
     let second = || TreeOptions { second: Some(RouterId::new(3)), ..TreeOptions::default() };
     assert_eq!(message("dstm-1", second()), "`dstm-1` has no choice of the second starting node: `dstm` has");
     assert_eq!(message("dstm-tarjan", second()), "`dstm-tarjan` has no choice of the second starting node: `dstm` has");
     let best = || TreeOptions { best_of: Some(3), ..TreeOptions::default() };
     assert_eq!(message("dstm", best()), "`dstm` has no choice of the best of several: `dstm-tarjan` has");
     let branch = || TreeOptions { balance: Some(Balance::Branch), ..TreeOptions::default() };
-    assert!(message("dstm-tarjan-path", branch()).ends_with("no choice of moved branches: its trees are paths"));
+    assert!(
+        message("dstm-tarjan-path", branch())
+            .ends_with("no choice of moved branches: `dstm-1`, `dstm-2` and `dstm` have")
+    );
     let both = || TreeOptions { first: Some(RouterId::new(3)), balance: Some(Balance::Root), ..TreeOptions::default() };
-    assert!(message("dstm-tarjan", both()).contains("no choice of a root that is balanced"));
+    assert!(message("dstm-tarjan", both()).contains("no choice of a balanced root beside the starting node"));
     let rectangle = build("torus:4x5");
-    let error = build_trees("dstm-tarjan-path", &rectangle, &TreeOptions::default()).unwrap_err();
+    let error = HAMILTON_TREES.build(&rectangle, &TreeOptions::default()).unwrap_err();
     assert!(
         error.to_string().starts_with("`dstm-tarjan-path` needs a torus of two dimensions of equal size"),
         "{error}"

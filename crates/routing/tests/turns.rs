@@ -233,7 +233,7 @@ proptest! {
     #[test]
     fn routes_are_the_shortest_permitted(graph in graph()) {
         let network = graph.network();
-        for name in ROUTINGS.iter().filter(|name| name.contains("up-down") || name.contains("turn-prohibition")) {
+        for name in ROUTINGS.iter().filter(|routing| routing.over_turns).map(|routing| routing.name) {
             let relation = routing_by_name(name, &network, &RoutingOptions::default()).unwrap();
             let routing = relation.turn_routing().unwrap();
             let turns = Turns::new(&graph, &network, routing.turns());

@@ -14,7 +14,7 @@ use wormcast_simulation::{
 
 fn scenario(switching: BufferedSwitch) -> Scenario {
     let network = Arc::new("bmin:4x3".parse::<TopologySpec>().unwrap().build().unwrap());
-    let options = Options { routing: Some("turnaround".to_owned()), ..Options::default() };
+    let options = Options::routed_by("turnaround").unwrap();
     let algorithm = algorithm_by_name("separate", &network, &options).unwrap();
     let traffic = Traffic {
         arrivals: Some(Arrivals {

@@ -1,6 +1,6 @@
 //! What a run checks of the plans that it is given.
 
-use wormcast_multicast::{Multicast, Plan, check_plan, own_revision};
+use wormcast_multicast::{Multicast, Plan, check_plan, is_own};
 use wormcast_network::NodeId;
 use wormcast_routing::Dependencies;
 
@@ -23,7 +23,7 @@ pub(crate) struct Promises<'a> {
 
 impl<'a> Promises<'a> {
     pub(crate) fn of(scenario: &Scenario) -> Self {
-        let is_own = own_revision(scenario.algorithm.name()).is_some();
+        let is_own = is_own(scenario.algorithm.as_ref());
         Self { left: if is_own { CHECKED } else { 0 }, told: None, delivered_by: Vec::new() }
     }
 

@@ -7,7 +7,7 @@ use clap::FromArgMatches;
 
 use crate::commands::{self, Cli};
 use crate::failure::Failure;
-use crate::multicast::{OwnAlgorithm, register};
+use crate::multicast::{Descriptor, register};
 use crate::usage;
 
 /// Does what the command line of this process says: what the program `wormcast` does.
@@ -18,21 +18,21 @@ pub fn run() -> ExitCode {
 }
 
 /// The same in a program that has algorithms of its own, which every subcommand then knows by their names: experiment files name
-/// them, help lists them, shells complete them. Their [revisions](OwnAlgorithm::new) become part of the names of stored results.
+/// them, help lists them, shells complete them. Their [revisions](Descriptor::new) become part of the names of stored results.
 /// Hints, help and the version have the name by which the program was called.
 ///
 /// ```no_run
 /// use std::process::ExitCode;
-/// use wormcast::multicast::{OwnAlgorithm, Separate};
+/// use wormcast::multicast::{Descriptor, Separate};
 ///
 /// fn main() -> ExitCode {
 ///     // In earnest, an algorithm of one's own, which calls itself `my-own`.
-///     wormcast::command::run_with([OwnAlgorithm::new("my-own", 1, |network, options| {
+///     wormcast::command::run_with([Descriptor::new("my-own", 1, |network, options| {
 ///         Ok(Box::new(Separate::new(network, options)?))
 ///     })])
 /// }
 /// ```
-pub fn run_with(algorithms: impl IntoIterator<Item = OwnAlgorithm>) -> ExitCode {
+pub fn run_with(algorithms: impl IntoIterator<Item = Descriptor>) -> ExitCode {
     for algorithm in algorithms {
         if let Err(problem) = register(algorithm) {
             return Failure::bad_input(problem).report();

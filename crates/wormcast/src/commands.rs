@@ -2,16 +2,14 @@
 
 use std::io::Write;
 
-use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
-use crate::multicast::algorithm_has_seed;
 use crate::network::{Network, TOPOLOGY_FORMS, TopologySpec};
 use crate::program;
-use crate::routing::routing_has_seed;
 use crate::work;
 
+mod choice;
 mod compare;
 mod completions;
 mod experiment;
@@ -127,11 +125,6 @@ enum Format {
     Json,
 }
 
-/// An argument that is one of these names: help lists them, shells complete them, and a mistake gets the nearest.
-fn one_of(names: &[&'static str]) -> PossibleValuesParser {
-    PossibleValuesParser::new(names)
-}
-
 /// The help of an argument that is a topology.
 fn topology_help() -> String {
     format!("The network: {TOPOLOGY_FORMS}; or `-`, a file on standard input")
@@ -159,16 +152,6 @@ fn write_figure(out: &mut dyn Write, name: &str, value: impl std::fmt::Display) 
 fn warn_of_idle_option(option: &str, given: bool, reason: &str) {
     if given {
         Failure::warn(&format!("`{option}` makes no difference: {reason}"));
-    }
-}
-
-/// Warns of a seed where nothing is drawn. `routing`: the one that was asked for; an algorithm may have its own.
-fn warn_of_idle_seed(seed: Option<u64>, network: &Network, algorithm: Option<&str>, routing: Option<&str>) {
-    let draws =
-        routing.is_some_and(|name| routing_has_seed(name, network)) || algorithm.is_some_and(algorithm_has_seed);
-    if !draws {
-        let name = algorithm.or(routing).map_or_else(|| "a table".to_owned(), |name| format!("`{name}`"));
-        warn_of_idle_option("--seed", seed.is_some(), &format!("{name} makes no random choices"));
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use wormcast_lab::{Diagnostic, Experiment, Override, PointSpec, schema};
-use wormcast_multicast::{MakeAlgorithm, OwnAlgorithm, Separate, register};
+use wormcast_multicast::{Descriptor, MakeAlgorithm, Separate, register};
 
 pub(crate) fn shipped() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -360,7 +360,7 @@ fn points_are_in_the_order_of_the_file_and_have_their_own_hashes() {
 #[test]
 fn the_revision_of_an_own_algorithm_is_part_of_its_points_and_of_no_others() {
     let separate: MakeAlgorithm = |network, options| Ok(Box::new(Separate::new(network, options)?));
-    register(OwnAlgorithm::new("lab-own", 3, separate)).unwrap();
+    register(Descriptor::new("lab-own", 3, separate)).unwrap();
     let spec = |algorithm: &str, mode: &str| {
         let set = [&format!("algorithm={algorithm}"), "run.messages=5", mode].map(|set| Override::set(set).unwrap());
         Experiment::built_in(&set).unwrap().point().unwrap().spec

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use wormcast_lab::Verdict;
-use wormcast_multicast::{Algorithm, Options, TreeEncoding, algorithm_by_name};
+use wormcast_multicast::{Algorithm, DSTM_1, DSTM_2, DSTM_TARJAN, Descriptor, Options, SPAM, TreeEncoding};
 use wormcast_network::NodeId;
-use wormcast_routing::{TreeOptions, tree_construction_by_name};
+use wormcast_routing::{DSTM_1_TREES, TreeOptions};
 use wormcast_simulation::{
     Arrivals, Count, EngineChoice, Header, Mode, MulticastTraffic, Process, Run, Scenario, Switching, Timing, Traffic,
     Wormhole, simulate,
@@ -21,15 +21,15 @@ pub(super) fn deliver(quick: bool) -> Answer {
     let messages = if quick { 500 } else { 5_000 };
     let (mut sent, mut problem) = (0, None);
     for (topology, algorithm) in
-        [("torus:8x8", "dstm-1"), ("torus:8x8", "dstm-2"), ("torus:7x9", "dstm-tarjan"), ("torus:8x8", "spam")]
+        [("torus:8x8", &DSTM_1), ("torus:8x8", &DSTM_2), ("torus:7x9", &DSTM_TARJAN), ("torus:8x8", &SPAM)]
     {
         match lost(topology, algorithm, messages) {
             Ok(None) => sent += messages,
             Ok(Some(lost)) => {
-                problem.get_or_insert(format!("{algorithm} in {topology}: {lost}"));
+                problem.get_or_insert(format!("{} in {topology}: {lost}", algorithm.name));
             }
             Err(error) => {
-                problem.get_or_insert(format!("{algorithm} in {topology}: {error}"));
+                problem.get_or_insert(format!("{} in {topology}: {error}", algorithm.name));
             }
         }
     }
@@ -41,10 +41,10 @@ pub(super) fn deliver(quick: bool) -> Answer {
 }
 
 /// What is not delivered as it should be in a run of an algorithm, if anything.
-fn lost(topology: &str, algorithm: &str, messages: u64) -> Result<Option<String>, Box<dyn Error>> {
+fn lost(topology: &str, algorithm: &Descriptor, messages: u64) -> Result<Option<String>, Box<dyn Error>> {
     let (network, seed) = (Arc::new(network(topology)), 1);
     let options = Options { seed, ..Options::default() };
-    let multicasts: Arc<dyn Algorithm> = Arc::from(algorithm_by_name(algorithm, &network, &options)?);
+    let multicasts: Arc<dyn Algorithm> = Arc::from(algorithm.make(&network, &options)?);
     let switching =
         Switching::from(Wormhole { header: Header::Tree, consumption_ports: Some(3), ..Wormhole::default() });
     let most = network.nodes() as u32 - 1;
@@ -83,8 +83,8 @@ pub(super) fn cost(quick: bool) -> Answer {
     let mut points = Vec::new();
     for &side in sides {
         let torus = network(&format!("torus:{side}x{side}"));
-        let Ok(trees) = tree_construction_by_name("dstm-1", &torus, &TreeOptions::default()) else { continue };
-        let Some(tree) = trees.first() else { continue };
+        let Ok(trees) = DSTM_1_TREES.build(&torus, &TreeOptions::default()) else { continue };
+        let Some(tree) = trees.trees.first() else { continue };
         let nodes = torus.nodes();
         for count in [nodes / 16, nodes] {
             // A walk by an odd step visits each node once.

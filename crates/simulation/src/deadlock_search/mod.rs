@@ -424,7 +424,7 @@ mod tests {
             let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
             let algorithm = ["separate", "tree-one", "dual-path"][kind];
             let routing = [Some("up-down-deterministic"), Some("up-down"), None][kind];
-            let options = Options { routing: routing.map(str::to_owned), ..Options::default() };
+            let options = routing.map_or_else(Options::default, |routing| Options::routed_by(routing).unwrap());
             let made = algorithm_by_name(algorithm, &network, &options).unwrap();
             let ways = Scattered { seed };
             let routing: &dyn RoutingRelation = if kind == 0 { &ways } else { made.routing() };

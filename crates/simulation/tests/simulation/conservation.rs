@@ -54,8 +54,9 @@ struct Case {
 
 impl Case {
     fn algorithm(&self, network: &Network, name: &str) -> Option<Arc<dyn Algorithm>> {
-        let routing = if name == "separate" { self.routing.map(str::to_owned) } else { None };
-        algorithm_by_name(name, network, &Options { routing, seed: 0, ..Options::default() }).ok().map(Arc::from)
+        let routing = self.routing.filter(|_| name == "separate");
+        let options = routing.map_or_else(Options::default, |routing| Options::routed_by(routing).unwrap());
+        algorithm_by_name(name, network, &options).ok().map(Arc::from)
     }
 
     /// The scenario with as few consumption channels as are safe, and some to spare.
@@ -89,7 +90,7 @@ fn safe_ports(network: &Network, algorithm: &dyn Algorithm, virtual_channels: u3
 fn of_paths() -> impl Iterator<Item = &'static str> {
     let trees =
         |name: &str| name.starts_with("tree-") || name.starts_with("dstm") || ["spam", "bit-string"].contains(&name);
-    ALGORITHMS.iter().copied().filter(move |name| !trees(name))
+    ALGORITHMS.iter().map(|algorithm| algorithm.name).filter(move |name| !trees(name))
 }
 
 fn meshes() -> impl Strategy<Value = String> {

@@ -214,7 +214,7 @@ fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelati
     let mut routing = by_name("e-cube").or_else(|_| by_name("up-down-deterministic")).unwrap();
     match case.scheme {
         Scheme::Algorithm(name) => {
-            let separate = Options { routing: Some(routing.name().to_owned()), seed: 0, ..Options::default() };
+            let separate = Options::routed_by(routing.name()).unwrap();
             let made = algorithm_by_name(name, network, &Options::default())
                 .or_else(|_| algorithm_by_name("separate", network, &separate))
                 .unwrap();

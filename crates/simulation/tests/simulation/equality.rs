@@ -289,11 +289,11 @@ fn case(
     drafts: &[Draft],
 ) -> Case {
     let network = build(topology);
-    let options = Options { routing: None, seed: 7, ..Options::default() };
+    let options = Options { seed: 7, ..Options::default() };
     let mut own = algorithm_by_name(algorithm, &network, &options).ok();
     if algorithm == "separate" || own.is_none() {
         let name = routing_on(&network, if routing == "minimal" { "e-cube" } else { routing }).name().to_owned();
-        let options = Options { routing: Some(name), seed: 7, ..Options::default() };
+        let options = Options { seed: 7, ..Options::routed_by(&name).unwrap() };
         own = algorithm_by_name("separate", &network, &options).ok();
     }
     let own = own.expect("`separate` exists everywhere");
@@ -412,7 +412,7 @@ fn cases(about: About) -> impl Strategy<Value = Case> {
     let trees = |name: &&str| on_spanning_trees(name) || name.starts_with("tree-") || *name == "bit-string";
     let algorithms: Vec<&str> = ALGORITHMS
         .iter()
-        .copied()
+        .map(|algorithm| algorithm.name)
         .filter(|name| if kind == Kind::SpanningTrees { known(name) } else { !trees(name) })
         .collect();
     (select(TOPOLOGIES), select(algorithms), select(&ROUTINGS[..]), config, spacing, drafts, (beginning, pause))

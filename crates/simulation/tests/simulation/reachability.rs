@@ -236,9 +236,9 @@ fn trees_on_irregular_networks_are_decided() {
         for seed in 0..cases(40) {
             let mut numbers = Numbers(seed * 104_729 + routers);
             let (network, _) = irregular(seed * 7919 + routers * 31 + chords, routers, chords, true);
-            let options = Options { routing: Some("up-down-deterministic".to_owned()), ..Options::default() };
+            let options = Options::routed_by("up-down-deterministic").unwrap();
             let made = algorithm_by_name("separate", &network, &options).unwrap();
-            let options = Options { routing: Some("up-down".to_owned()), ..Options::default() };
+            let options = Options::routed_by("up-down").unwrap();
             let branching = algorithm_by_name("tree-one", &network, &options).unwrap();
             let mut messages = unicasts(&network);
             let mut dependencies = Dependencies::of_relation(&network, made.routing());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wormcast_multicast::{Algorithm, Multicast, Options, OwnAlgorithm, Plan, algorithm_by_name, register};
+use wormcast_multicast::{Algorithm, Descriptor, Multicast, Options, Plan, algorithm_by_name, register};
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{Dependencies, ECube, NoRoute, RoutingRelation, Unsupported};
 use wormcast_simulation::{
@@ -157,8 +157,8 @@ impl Algorithm for Registered {
 /// What `plan` says of a single multicast, runs say of their first ones; of the workbench's algorithms only tests do.
 #[test]
 fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
-    register(OwnAlgorithm::new("told", 1, |_, _| Ok(Box::new(Registered("told"))))).unwrap();
-    register(OwnAlgorithm::new("untold", 1, |_, _| Ok(Box::new(Registered("untold"))))).unwrap();
+    register(Descriptor::new("told", 1, |_, _| Ok(Box::new(Registered("told"))))).unwrap();
+    register(Descriptor::new("untold", 1, |_, _| Ok(Box::new(Registered("untold"))))).unwrap();
     let run = |algorithm: Arc<dyn Algorithm>, mode: Mode| {
         let traffic = broadcasts();
         let run = Run { mode: Some(mode), ..Run::default() };

@@ -140,7 +140,7 @@ fn settings_name_the_selection() {
 #[test]
 fn draws_depend_on_the_seed_of_the_run() {
     let network = Arc::new(cables());
-    let options = Options { routing: Some("up-down".to_owned()), ..Options::default() };
+    let options = Options::routed_by("up-down").unwrap();
     let algorithm = Arc::from(algorithm_by_name("separate", &network, &options).unwrap());
     let use_of_cables = |selection: &str, engine, seed| {
         let switching: Switching = serde_json::from_str(&format!(r#"{{ "selection": "{selection}" }}"#)).unwrap();

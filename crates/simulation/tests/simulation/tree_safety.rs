@@ -18,7 +18,7 @@ use crate::support::build;
 const ALGORITHMS: [&str; 3] = ["tree-zero", "tree-one", "tree-infinity"];
 
 fn make(network: &Network, name: &str, routing: &str) -> Arc<dyn Algorithm> {
-    let options = Options { routing: Some(routing.to_owned()), ..Options::default() };
+    let options = Options::routed_by(routing).unwrap();
     Arc::from(algorithm_by_name(name, network, &options).unwrap())
 }
 

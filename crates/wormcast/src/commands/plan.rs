@@ -5,16 +5,15 @@ use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 
-use super::{network, one_of, topology_help, warn_of_idle_option, warn_of_idle_seed, write_json};
+use super::choice::Choice;
+use super::{network, topology_help, warn_of_idle_option, write_json};
 use crate::failure::Failure;
 use crate::multicast::{
-    Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, Faults, Multicast, Options, Plan,
-    PlanSummary, PortModel, algorithm_by_name, algorithm_names, check_promise, left_out, own_revision, plan_dot,
-    plan_svg,
+    Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, FaultRequest, Multicast, Plan, PlanSummary,
+    PortModel, check_promise, is_own, left_out, plan_dot, plan_svg,
 };
 use crate::network::watch::step;
 use crate::network::{Network, is_all_nodes, parse_node, parse_node_list};
-use crate::routing::ROUTINGS;
 use crate::work;
 use answer::Answer;
 
@@ -26,20 +25,14 @@ mod request;
 #[derive(Args)]
 #[command(
     override_usage = usage(),
+    mut_arg("algorithm", |algorithm| algorithm.required_unless_present("batch")),
     after_help = "Example:\n  wormcast plan --topology mesh:8x8 --algorithm dual-path --source 4,3 --destinations '1,4;7,2'"
 )]
 pub(crate) struct Arguments {
     #[arg(long, value_name = "SPEC", help = topology_help(), required_unless_present = "batch")]
     topology: Option<String>,
-    /// The multicast algorithm.
-    #[arg(long, value_name = "NAME", value_parser = one_of(&algorithm_names()), required_unless_present = "batch")]
-    algorithm: Option<String>,
-    /// The routing, for algorithms that leave a choice.
-    #[arg(long, value_name = "NAME", value_parser = one_of(&ROUTINGS))]
-    routing: Option<String>,
-    /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
-    #[arg(long, value_name = "ROOT")]
-    root: Option<String>,
+    #[command(flatten)]
+    choice: Choice,
     /// The sender: its number, or coordinates such as `4,3`.
     #[arg(long, value_name = "NODE", required_unless_present = "batch")]
     source: Option<String>,
@@ -49,10 +42,6 @@ pub(crate) struct Arguments {
     /// How many worms a node sends in one step.
     #[arg(long, value_enum, default_value_t)]
     ports: Ports,
-    /// The seed of algorithms that make random choices.
-    /// Default: 0.
-    #[arg(long)]
-    seed: Option<u64>,
     /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
@@ -137,20 +126,16 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     }
     // Usage requires these four.
     let given = |option: Option<String>| option.unwrap_or_default();
+    let Some(descriptor) = arguments.choice.algorithm else {
+        return Err(Failure::BadInput("expected `--algorithm NAME`, or `--batch FILE`".to_owned()));
+    };
     let network = network(&given(arguments.topology))?;
-    let mut faults = Faults::default();
-    if arguments.local_information {
-        faults.information = FaultInformation::Local;
-    }
-    for link in &arguments.failed_link {
-        faults.fail(&network, link).map_err(Failure::bad_input)?;
-    }
-    let seed = arguments.seed.unwrap_or_default();
-    let options = Options { routing: arguments.routing, root: arguments.root, seed, faults };
+    let information = if arguments.local_information { FaultInformation::Local } else { FaultInformation::Global };
+    let faults = FaultRequest { links: arguments.failed_link, random: 0, information };
     step("preparing the algorithm", "", 0, 0);
-    let name = given(arguments.algorithm);
-    let algorithm = algorithm_by_name(&name, &network, &options).map_err(Failure::bad_input)?;
-    warn_of_idle_seed(arguments.seed, &network, Some(&name), options.routing.as_deref());
+    let request = arguments.choice.request(descriptor, faults);
+    let algorithm = request.make(&network).map_err(Failure::bad_input)?;
+    arguments.choice.warn_of_idle_seed(&network);
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;
     let list = given(arguments.destinations);
     if list.trim().is_empty() {
@@ -169,7 +154,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let summary = plan.summary(&network, algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
     let exact = algorithm.exact(&network, &multicast);
     let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
-    let reason = format!("no header of `{name}` encodes destinations");
+    let reason = format!("no header of `{}` encodes destinations", descriptor.name);
     warn_of_idle_option("--flit-bits", unencoded && arguments.flit_bits.is_some(), &reason);
     let flit_bits = arguments.flit_bits.unwrap_or(FlitBits::default().0).get();
     let answer = Answer {
@@ -196,13 +181,13 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
 /// The plan of a multicast. Plans of the workbench's algorithms are tested; those of a program's own are held against what the
 /// algorithm promises.
 fn planned(algorithm: &dyn Algorithm, network: &Network, multicast: &Multicast) -> Result<Plan, Failure> {
-    let name = algorithm.name();
     step("planning", "worms", 0, 0);
-    if own_revision(name).is_none() {
+    if !is_own(algorithm) {
         return Ok(algorithm.plan(network, multicast));
     }
-    check_promise(algorithm, network, multicast)
-        .map_err(|broken| Failure::bad_input(format!("the plan of `{name}` is not as promised: {broken}")))
+    check_promise(algorithm, network, multicast).map_err(|broken| {
+        Failure::bad_input(format!("the plan of `{}` is not as promised: {broken}", algorithm.name()))
+    })
 }
 
 /// What the One algorithm had to choose from at a router: Table 1 of paper 3.
@@ -294,7 +279,7 @@ fn headers(summary: &PlanSummary) -> Vec<EncodedHeader> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::multicast::{OwnAlgorithm, Worm, register};
+    use crate::multicast::{Descriptor, Worm, register};
     use crate::network::TopologySpec;
     use crate::routing::{Dependencies, ECube, RoutingRelation};
 
@@ -324,7 +309,7 @@ mod tests {
 
     #[test]
     fn plans_of_own_algorithms_are_held_against_their_promises() {
-        register(OwnAlgorithm::new("broken", 1, |_, _| Ok(Box::new(Broken { forgets: true })))).unwrap();
+        register(Descriptor::new("broken", 1, |_, _| Ok(Box::new(Broken { forgets: true })))).unwrap();
         let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
         let said = |forgets: bool, destinations: &str| {
             let destinations = parse_node_list(&mesh, destinations).unwrap();

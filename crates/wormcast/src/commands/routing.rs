@@ -6,18 +6,17 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueHint};
 use serde::Serialize;
 
+use super::choice::Choice;
 use super::output::{Files, summary, write_to};
 use super::plan::batch::plan_all;
-use super::{Format, network, one_of, topology_help, warn_of_idle_seed, write_json};
+use super::{Format, network, topology_help, write_json};
 use crate::analysis::{
     AnalysisError, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
 };
 use crate::failure::Failure;
-use crate::multicast::{Options, algorithm_by_name, algorithm_names};
+use crate::multicast::{Descriptor, FaultRequest};
 use crate::network::{HeatMapSvg, MAX_PORTS, Network, input_name};
-use crate::routing::{
-    Branching, ChannelNumbering, ForwardingTables, ROUTINGS, RoutingOptions, read_tables, routing_by_name,
-};
+use crate::routing::{Branching, ChannelNumbering, ForwardingTables, RoutingDescriptor, RoutingOptions, read_tables};
 use crate::simulation::{Buffer, Reservation};
 use crate::work;
 use export::{Exported, Form, export_routing};
@@ -35,20 +34,16 @@ const SHOWN: usize = 12;
 /// The answer to whether there can be a deadlock is not a failure: the exit code is 0 either way.
 #[derive(Args)]
 #[command(
-    group = ArgGroup::new("what").required(true).multiple(true),
+    group = ArgGroup::new("what").required(true).multiple(true).args(["routing", "algorithm", "tables"]),
     after_help = "Example:\n  wormcast routing --topology mesh:8x8 --algorithm dual-path --consumption-ports 2"
 )]
 pub(crate) struct Arguments {
     #[arg(long, value_name = "SPEC", help = topology_help())]
     topology: String,
-    /// The routing.
-    #[arg(long, value_name = "NAME", value_parser = one_of(&ROUTINGS), group = "what")]
-    routing: Option<String>,
-    /// A multicast algorithm, whose multidestination worms are checked; `--routing` then is the routing that it shall use.
-    #[arg(long, value_name = "NAME", value_parser = one_of(&algorithm_names()), group = "what")]
-    algorithm: Option<String>,
+    #[command(flatten)]
+    choice: Choice,
     /// Forwarding tables: what `OpenSM` dumps, or what `--export` wrote.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what", conflicts_with_all = ["routing", "algorithm"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["routing", "algorithm", "root"])]
     tables: Option<String>,
     /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are
     /// replicated in lockstep, unless other options say so.
@@ -104,12 +99,6 @@ pub(crate) struct Arguments {
     /// Write messages that deadlock, as a trace that `simulate` reads; `-`: to standard output.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "reachable")]
     witness: Option<String>,
-    /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
-    #[arg(long, value_name = "ROOT", conflicts_with = "tables")]
-    root: Option<String>,
-    /// The seed of routings and algorithms that make random choices. Default: 0.
-    #[arg(long)]
-    seed: Option<u64>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -170,19 +159,18 @@ impl Printed {
     }
 }
 
-fn analyse_algorithm(arguments: &Arguments, network: &Network, name: &str) -> Result<Printed, Failure> {
-    let options = Options {
-        routing: arguments.routing.clone(),
-        root: arguments.root.clone(),
-        seed: arguments.seed.unwrap_or_default(),
-        ..Options::default()
-    };
-    let algorithm = algorithm_by_name(name, network, &options).map_err(Failure::bad_input)?;
-    let sender = format!("`{name}`");
+fn analyse_algorithm(
+    arguments: &Arguments,
+    network: &Network,
+    descriptor: &'static Descriptor,
+) -> Result<Printed, Failure> {
+    let sender = format!("`{}`", descriptor.name);
+    let request = arguments.choice.request(descriptor, FaultRequest::default());
+    let algorithm = request.make(network).map_err(Failure::bad_input)?;
     let report =
         of_algorithm(network, algorithm.as_ref(), &settings(arguments)).map_err(|error| refusal(&error, &sender))?;
     check_options(arguments, network, &Worms::new(&report, &sender, algorithm.branching()));
-    warn_of_idle_seed(arguments.seed, network, Some(name), arguments.routing.as_deref());
+    arguments.choice.warn_of_idle_seed(network);
     Ok(Printed::new(report))
 }
 
@@ -227,13 +215,15 @@ fn analyse_unicasts(arguments: &Arguments, network: &Network, unicasts: Unicasts
 fn analyse_routing(
     arguments: &Arguments,
     network: &Network,
-    name: &str,
+    routing: &RoutingDescriptor,
     out: &mut dyn Write,
 ) -> Result<Printed, Failure> {
-    let options = RoutingOptions { seed: arguments.seed.unwrap_or_default(), root: arguments.root.clone() };
-    let relation = routing_by_name(name, network, &options).map_err(Failure::bad_input)?;
+    let Choice { seed, root, .. } = &arguments.choice;
+    let root = routing.root(network, root.as_deref()).map_err(Failure::bad_input)?;
+    let options = RoutingOptions { seed: seed.unwrap_or_default(), root };
+    let relation = routing.make(network, &options).map_err(Failure::bad_input)?;
     let relation = relation.as_ref();
-    warn_of_idle_seed(arguments.seed, network, None, Some(name));
+    arguments.choice.warn_of_idle_seed(network);
     let mut printed = analyse_unicasts(arguments, network, Unicasts::Routing(relation))?;
     if let Some(file) = &arguments.export {
         let place = (file.as_str(), arguments.export_form);
@@ -250,7 +240,7 @@ fn analyse_forwarding(
     out: &mut dyn Write,
 ) -> Result<Printed, Failure> {
     let tables = read_tables(network, file).map_err(Failure::bad_input)?;
-    warn_of_idle_seed(arguments.seed, network, None, None);
+    arguments.choice.warn_of_idle_seed(network);
     warn_of_missing_routers(network, &tables, file);
     let mut printed = analyse_unicasts(arguments, network, Unicasts::Tables(file, &tables))?;
     if let Some(file) = &arguments.export {
@@ -340,11 +330,15 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .reads("--multicasts", arguments.multicasts.as_deref())
         .check()?;
     let network = network(&arguments.topology)?;
-    let printed = match (&arguments.tables, &arguments.algorithm) {
+    let printed = match (&arguments.tables, &arguments.choice) {
         (Some(file), _) => analyse_forwarding(arguments, &network, file, out)?,
-        (None, Some(name)) => analyse_algorithm(arguments, &network, name)?,
+        (None, Choice { algorithm: Some(algorithm), .. }) => analyse_algorithm(arguments, &network, algorithm)?,
+        (None, Choice { routing: Some(routing), .. }) => analyse_routing(arguments, &network, routing, out)?,
         // Usage requires one of the three.
-        (None, None) => analyse_routing(arguments, &network, arguments.routing.as_deref().unwrap_or_default(), out)?,
+        (None, _) => {
+            let message = "expected `--routing NAME`, `--algorithm NAME` or `--tables FILE`";
+            return Err(Failure::BadInput(message.to_owned()));
+        }
     };
     let mut summary = summary(data_on_output, out);
     match arguments.format {

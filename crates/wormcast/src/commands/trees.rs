@@ -2,16 +2,18 @@
 
 use std::io::Write;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::{network, one_of, topology_help, warn_of_idle_option, write_figure, write_json, yes_or_no};
+use super::choice::construction;
+use super::{network, topology_help, warn_of_idle_option, write_figure, write_json, yes_or_no};
 use crate::failure::Failure;
 use crate::multicast::{Faults, trees_svg};
 use crate::network::{ChannelId, Network, RouterId, parse_node};
 use crate::routing::{
-    BALANCES, Balance, CombinedDistance, EdgeDisjointTrees, Partition, SpanningTree, TREE_CONSTRUCTIONS, TorusMethod,
-    TreeOptions, build_trees, combined_distance, working_links,
+    BALANCES, Balance, CombinedDistance, EdgeDisjointTrees, Partition, SpanningTree, TorusMethod, TreeChoice,
+    TreeDescriptor, TreeOptions, combined_distance, working_links,
 };
 use crate::work;
 
@@ -21,41 +23,53 @@ use crate::work;
 pub(crate) struct Arguments {
     #[arg(long, value_name = "SPEC", help = topology_help())]
     topology: String,
-    /// How the trees are built: the two of a torus (`dstm` leaves everything open), or, with `dstm-tarjan`, as many as any network has.
-    #[arg(long, value_name = "NAME", value_parser = one_of(&TREE_CONSTRUCTIONS))]
-    construction: String,
+    /// How the trees are built.
+    #[arg(long, value_name = "NAME", value_parser = construction())]
+    construction: &'static TreeDescriptor,
     /// The starting node of the first tree of a torus; for the others, the root. Default of a torus: 0.
     #[arg(long, value_name = "NODE")]
     first: Option<String>,
-    /// The starting node of the second tree of a torus, for `dstm`.
-    #[arg(long, value_name = "NODE")]
+    #[arg(long, value_name = "NODE", help = for_those("The starting node of the second tree of a torus", TreeChoice::Second, ""))]
     second: Option<String>,
-    /// The directions in which trees of a torus are grown, for `dstm`: as `(+x,-y)(-y,+x)`.
-    #[arg(long, value_name = "METHOD", allow_hyphen_values = true)]
+    #[arg(
+        long, value_name = "METHOD", allow_hyphen_values = true,
+        help = for_those("The directions in which trees of a torus are grown", TreeChoice::Method, ": as `(+x,-y)(-y,+x)`")
+    )]
     method: Option<TorusMethod>,
     /// Where roots are: `none` at the starting nodes, `root` where the trees are balanced best without moving links, `branch` at the
     /// starting nodes, with half of a single branch moved to its other side.
-    #[arg(long, value_name = "NAME", value_parser = one_of(&BALANCES))]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(BALANCES))]
     balance: Option<String>,
-    /// How many trees, for `dstm-tarjan`. Default: as many as there are.
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..),
+        help = for_those("How many trees", TreeChoice::Trees, ". Default: as many as there are")
+    )]
     trees: Option<u32>,
-    /// Of how many random orders of the links the best is taken, for `dstm-tarjan`: the smallest combined diameter, then the smallest average
-    /// distance.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+        help = for_those(
+            "Of how many random orders of the links the best is taken", TreeChoice::BestOf,
+            ": the smallest combined diameter, then the smallest average distance"
+        )
+    )]
     best: Option<u32>,
-    /// The seed of `dstm-tarjan`'s orders of links. Default: 0.
+    /// The seed of random orders of links. Default: 0.
     #[arg(long)]
     seed: Option<u64>,
     /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again. Of parallel links, the first one.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
-    /// Build trees anew where links have failed, rather than say which are left. (`dstm-tarjan` goes around them in any case.)
+    /// Build trees anew where links have failed, rather than say which are left. Some constructions go around them in any case.
     #[arg(long, requires = "failed_link")]
     repair: bool,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Output,
+}
+
+/// The help of an option that some constructions have a choice of.
+fn for_those(what: &str, choice: TreeChoice, rest: &str) -> String {
+    format!("{what}, for {}{rest}", choice.owners())
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -193,12 +207,11 @@ fn find<'n>(arguments: &Arguments, network: &'n Network) -> Result<Found<'n>, Fa
         faults.fail(network, link).map_err(Failure::bad_input)?;
     }
     let failed = faults.links;
-    let construction = &arguments.construction;
-    let tarjan = construction == "dstm-tarjan";
-    let reason = format!("`{construction}` makes no random choices");
-    warn_of_idle_option("--seed", !tarjan && arguments.seed.is_some(), &reason);
-    let reason = "`dstm-tarjan` goes around failed links in any case";
-    warn_of_idle_option("--repair", tarjan && arguments.repair, reason);
+    let construction = arguments.construction;
+    let reason = format!("`{}` makes no random choices", construction.name);
+    warn_of_idle_option("--seed", !construction.draws && arguments.seed.is_some(), &reason);
+    let reason = format!("`{}` goes around failed links in any case", construction.name);
+    warn_of_idle_option("--repair", construction.around_faults && arguments.repair, &reason);
     let named = |node: &Option<String>| node.as_deref().map(|text| router(network, text)).transpose();
     let options = TreeOptions {
         seed: arguments.seed.unwrap_or_default(),
@@ -210,10 +223,10 @@ fn find<'n>(arguments: &Arguments, network: &'n Network) -> Result<Found<'n>, Fa
         best_of: arguments.best.map(|best| best as usize),
         failed: failed.clone(),
     };
-    let build = |options: &TreeOptions| build_trees(&arguments.construction, network, options);
+    let build = |options: &TreeOptions| construction.build(network, options);
     // Whatever is left of trees: routers that nothing joins are an error.
     let EdgeDisjointTrees { trees, limit } = match build(&options) {
-        Ok(rebuilt) if failed.is_empty() || arguments.repair || arguments.construction == "dstm-tarjan" => rebuilt,
+        Ok(rebuilt) if failed.is_empty() || arguments.repair || construction.around_faults => rebuilt,
         Ok(_) => build(&TreeOptions { failed: Vec::new(), ..options }).map_err(Failure::bad_input)?,
         Err(error) => return Err(Failure::bad_input(error)),
     };
@@ -295,12 +308,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let network = network(&arguments.topology)?;
     let found = find(arguments, &network)?;
     match arguments.format {
-        Output::Text => write_text(out, &arguments.construction, &found),
+        Output::Text => write_text(out, arguments.construction.name, &found),
         Output::Json => {
             let distance = found.distance().flatten();
             let answer = Answer {
                 topology: network.name(),
-                construction: &arguments.construction,
+                construction: arguments.construction.name,
                 trees: found.whole.iter().map(|tree| found.tree(tree)).collect(),
                 unused: found.unused().into_iter().map(|link| found.ends(link)).collect(),
                 combined_diameter: distance.map(|distance| distance.diameter),
@@ -313,7 +326,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             write_json(out, &answer)
         }
         Output::Svg => {
-            let title = format!("{} on {}", arguments.construction, network.name());
+            let title = format!("{} on {}", arguments.construction.name, network.name());
             let trees: Vec<SpanningTree> = found.whole.iter().chain(&found.cut).cloned().collect();
             Ok(out.write_all(trees_svg(&network, &title, &trees, &found.failed).as_bytes())?)
         }

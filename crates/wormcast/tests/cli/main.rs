@@ -8,6 +8,7 @@ mod files;
 mod folder;
 mod interruption;
 mod long;
+mod names;
 mod output;
 mod own_algorithm;
 mod pictures;

@@ -33,7 +33,7 @@ fn pictures_are_what_the_program_draws() {
         assert!(shown == drawn, "{file} is not what `wormcast {command}` draws; WORMCAST_DRAW=1 replaces it");
         listed.push(file);
     }
-    for name in ALGORITHMS.iter().filter(|name| !VARIANTS.contains(name)) {
+    for name in ALGORITHMS.iter().map(|algorithm| algorithm.name).filter(|name| !VARIANTS.contains(name)) {
         let file = format!("plan-{name}.svg");
         assert!(listed.contains(&file.as_str()), "docs/images/commands.txt has no picture of `{name}`");
         assert!(page.contains(&format!("](images/{file})")), "docs/algorithms.md does not show {file}");

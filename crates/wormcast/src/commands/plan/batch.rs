@@ -1,9 +1,8 @@
 //! Many plans: one JSON request a line, one JSON answer a line.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -13,7 +12,7 @@ use super::request::Request;
 use crate::commands::write_json;
 use crate::failure::Failure;
 use crate::lab::plain_words;
-use crate::multicast::{Algorithm, Multicast, Options, Plan, algorithm_by_name};
+use crate::multicast::{Algorithm, Made, Multicast, Plan};
 use crate::network::watch::ask;
 use crate::network::{
     BYTE_ORDER_MARK, MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text,
@@ -77,7 +76,7 @@ struct Refusal {
 }
 
 fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn Write) -> Result<Answered, Failure> {
-    let mut made = Made::default();
+    let mut made = nothing_made();
     let mut answered = Answered::default();
     let mut line = Vec::new();
     for number in 1.. {
@@ -134,7 +133,7 @@ pub(in super::super) fn plan_all(
             "{path}:1: there are no requests; expected one a line, as in `{EXAMPLE}`"
         )));
     }
-    let mut made = Made::default();
+    let mut made = nothing_made();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let place = |failure: Failure| match failure {
             Failure::BadInput(problem) => Failure::BadInput(format!("{path}:{number}: {problem}")),
@@ -146,7 +145,8 @@ pub(in super::super) fn plan_all(
                 format!("the multicast is on `{}`; expected `{topology}`, as for the routing", request.topology);
             return Err(place(Failure::BadInput(problem)));
         }
-        let (network, algorithm) = made.get(&request).map_err(place)?;
+        let (network, algorithm) = get(&mut made, &request).map_err(place)?;
+        let (network, algorithm) = (&*network, &*algorithm);
         let (multicast, left_out) = request.multicast(network).map_err(place)?;
         if let Some(left_out) = left_out {
             Failure::warn(&format!("{path}:{number}: {left_out}"));
@@ -159,7 +159,8 @@ pub(in super::super) fn plan_all(
 
 fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failure> {
     let request = parse(line)?;
-    let (network, algorithm) = made.get(&request)?;
+    let (network, algorithm) = get(made, &request)?;
+    let (network, algorithm) = (&*network, &*algorithm);
     let (multicast, left_out) = request.multicast(network)?;
     let plan = planned(algorithm, network, &multicast)?;
     let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
@@ -206,80 +207,19 @@ fn malformed(error: &serde_json::Error) -> Failure {
     Failure::BadInput(format!("{problem}{place}{names}{end}"))
 }
 
-/// Networks and algorithms made so far.
-#[derive(Default)]
-struct Made {
-    networks: HashMap<String, Rc<Network>>,
-    algorithms: Vec<Entry>,
-    /// Channels of all networks together: what their memory grows with.
-    channels: usize,
-    /// The entry that the last request used; most use the same one again.
-    last: usize,
-}
-
-struct Entry {
-    topology: String,
-    name: String,
-    options: Options,
-    network: Rc<Network>,
-    algorithm: Box<dyn Algorithm>,
-}
-
-impl Entry {
-    fn serves(&self, request: &Request) -> bool {
-        self.topology == request.topology
-            && self.name == request.algorithm
-            && self.options.seed == request.seed
-            && self.options.routing.as_deref() == request.routing.as_deref()
-            && self.options.root.as_deref() == request.root.as_deref()
-    }
-}
-
-impl Made {
+/// Networks and algorithms, of which many requests share a few.
+fn nothing_made() -> Made {
     /// Beyond these, everything is made anew.
     const MOST_ALGORITHMS: usize = 256;
     const MOST_CHANNELS: usize = 1 << 24;
+    Made::bounded(MOST_ALGORITHMS, MOST_CHANNELS)
+}
 
-    fn get(&mut self, request: &Request) -> Result<(&Network, &dyn Algorithm), Failure> {
-        if !self.algorithms.get(self.last).is_some_and(|entry| entry.serves(request)) {
-            self.last = match self.algorithms.iter().position(|entry| entry.serves(request)) {
-                Some(position) => position,
-                None => self.make(request)?,
-            };
-        }
-        let Entry { network, algorithm, .. } = &self.algorithms[self.last];
-        Ok((network, algorithm.as_ref()))
-    }
-
-    /// Makes what the request asks for; returns its position.
-    fn make(&mut self, request: &Request) -> Result<usize, Failure> {
-        if self.algorithms.len() >= Self::MOST_ALGORITHMS || self.channels > Self::MOST_CHANNELS {
-            *self = Self::default();
-        }
-        let network = if let Some(network) = self.networks.get(&*request.topology) {
-            Rc::clone(network)
-        } else {
-            let spec = request.topology.parse::<TopologySpec>();
-            let network = Rc::new(spec.and_then(|spec| spec.build()).map_err(Failure::bad_input)?);
-            self.channels += network.channels();
-            self.networks.insert(request.topology.clone().into_owned(), Rc::clone(&network));
-            network
-        };
-        let owned = |text: Option<&str>| text.map(str::to_owned);
-        let options = Options {
-            routing: owned(request.routing.as_deref()),
-            root: owned(request.root.as_deref()),
-            seed: request.seed,
-            ..Options::default()
-        };
-        let algorithm = algorithm_by_name(&request.algorithm, &network, &options).map_err(Failure::bad_input)?;
-        self.algorithms.push(Entry {
-            topology: request.topology.clone().into_owned(),
-            name: request.algorithm.clone().into_owned(),
-            options,
-            network,
-            algorithm,
-        });
-        Ok(self.algorithms.len() - 1)
-    }
+/// The network and the algorithm that a request is about.
+fn get(made: &mut Made, request: &Request) -> Result<(Arc<Network>, Arc<dyn Algorithm>), Failure> {
+    let build = || request.topology.parse::<TopologySpec>().and_then(|spec| spec.build());
+    let network = made.network(&request.topology, build).map_err(Failure::bad_input)?;
+    let wanted = request.wanted().map_err(Failure::bad_input)?;
+    let algorithm = made.algorithm(&request.topology, &network, &wanted).map_err(Failure::bad_input)?;
+    Ok((network, algorithm))
 }

@@ -7,7 +7,7 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::{FlitBits, Ports};
 use crate::failure::Failure;
-use crate::multicast::{Multicast, left_out};
+use crate::multicast::{self, Multicast, Refused, left_out};
 use crate::network::{Network, NodeError, NodeId, is_all_nodes, parse_node, parse_node_list};
 
 /// One line of a batch.
@@ -35,6 +35,12 @@ pub(super) struct Request<'a> {
 }
 
 impl Request<'_> {
+    /// The algorithm that is asked for, with the names looked up.
+    pub(super) fn wanted(&self) -> Result<multicast::Request, Refused> {
+        let wanted = multicast::Request::new(&self.algorithm, self.routing.as_deref())?;
+        Ok(multicast::Request { root: self.root.as_deref().map(str::to_owned), seed: self.seed, ..wanted })
+    }
+
     /// What is to be sent to whom, and which nodes of the list that leaves out.
     pub(super) fn multicast(&self, network: &Network) -> Result<(Multicast, Option<String>), Failure> {
         let source = self.source.resolve(network).map_err(Failure::bad_input)?;

@@ -1,0 +1,71 @@
+//! Which algorithm, by which routing, and what they are told: the arguments that `plan` and `routing` share.
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use super::warn_of_idle_option;
+use crate::multicast::{Descriptor, FaultRequest, Request, algorithms};
+use crate::network::Network;
+use crate::routing::{ROUTINGS, RoutingDescriptor, TREE_CONSTRUCTIONS, TreeDescriptor};
+
+/// An algorithm or a routing, or an algorithm with a routing, and what they are told.
+#[derive(Args)]
+pub(super) struct Choice {
+    /// The multicast algorithm.
+    #[arg(long, value_name = "NAME", value_parser = algorithm())]
+    pub(super) algorithm: Option<&'static Descriptor>,
+    /// The routing; with an algorithm, the one that it shall use, if it leaves a choice.
+    #[arg(long, value_name = "NAME", value_parser = routing())]
+    pub(super) routing: Option<&'static RoutingDescriptor>,
+    /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
+    #[arg(long, value_name = "ROOT")]
+    pub(super) root: Option<String>,
+    /// The seed of algorithms and routings that make random choices.
+    /// Default: 0.
+    #[arg(long)]
+    pub(super) seed: Option<u64>,
+}
+
+impl Choice {
+    /// What is asked of an algorithm.
+    pub(super) fn request(&self, algorithm: &'static Descriptor, faults: FaultRequest) -> Request {
+        let seed = self.seed.unwrap_or_default();
+        Request { algorithm, routing: self.routing, root: self.root.clone(), seed, faults }
+    }
+
+    /// Warns of a seed where nothing is drawn.
+    pub(super) fn warn_of_idle_seed(&self, network: &Network) {
+        let draws = match (self.algorithm, self.routing) {
+            (Some(algorithm), routing) => algorithm.draws_on(network, routing),
+            (None, routing) => routing.is_some_and(|routing| routing.draws_on(network)),
+        };
+        let name = self.algorithm.map(|algorithm| algorithm.name).or(self.routing.map(|routing| routing.name));
+        let name = name.map_or_else(|| "a table".to_owned(), |name| format!("`{name}`"));
+        warn_of_idle_option("--seed", !draws && self.seed.is_some(), &format!("{name} makes no random choices"));
+    }
+}
+
+/// An argument that is one of these names: help lists them with what they stand for, shells complete them, and a mistake gets the nearest.
+fn one_of(named: impl IntoIterator<Item = (&'static str, &'static str)>) -> PossibleValuesParser {
+    let value = |(name, summary): (&'static str, &'static str)| {
+        let value = PossibleValue::new(name);
+        if summary.is_empty() { value } else { value.help(summary) }
+    };
+    PossibleValuesParser::new(named.into_iter().map(value).collect::<Vec<_>>())
+}
+
+fn algorithm() -> impl TypedValueParser<Value = &'static Descriptor> {
+    let all = algorithms().into_iter().map(|algorithm| (algorithm.name, algorithm.summary));
+    one_of(all).try_map(|name| Descriptor::named(&name))
+}
+
+fn routing() -> impl TypedValueParser<Value = &'static RoutingDescriptor> {
+    let all = ROUTINGS.iter().map(|routing| (routing.name, routing.summary));
+    one_of(all).try_map(|name| RoutingDescriptor::named(&name))
+}
+
+/// The construction of spanning trees of this name.
+pub(super) fn construction() -> impl TypedValueParser<Value = &'static TreeDescriptor> {
+    let all = TREE_CONSTRUCTIONS.iter().map(|construction| (construction.name, construction.summary));
+    one_of(all).try_map(|name| TreeDescriptor::named(&name))
+}
