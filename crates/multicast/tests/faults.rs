@@ -99,7 +99,8 @@ fn what_does_not_go_with_faults() {
     };
     assert_eq!(
         message("mesh:4x4", "dual-path", &["0-1"], FaultInformation::Global).unwrap(),
-        "`dual-path` needs all links; those on spanning trees, `spam` and `dstm-…`, can do without some"
+        "`dual-path` needs all links; `spam`, `dstm-1`, `dstm-2`, `dstm-tarjan`, `dstm-tarjan-best`, `dstm-tarjan-average` \
+         and `dstm-tarjan-path` can do without some"
     );
     // Both trees cut.
     let cut = ["0-1", "0-4", "5-6", "5-9"];
