@@ -92,7 +92,8 @@ fn given_multicasts_close_a_cycle_together() {
     let one = with(&[1], &Settings::default()).unwrap();
     assert!(one.deadlock_free && one.multicasts == Some(1) && one.worms.trees);
     let both = with(&[1, 2], &Settings::default()).unwrap();
-    assert!(!both.deadlock_free && is_a_cycle(&both), "{both:?}");
+    // Branches of trees wait for each other's channels, which do not meet.
+    assert_eq!(both.cycle.as_deref(), Some(&[[1, 0], [2, 3]][..]), "{both:?}");
     let lines: Vec<u64> = both.closed_by.iter().flatten().flat_map(|step| step.multicasts.clone()).collect();
     assert!(lines.contains(&1) && lines.contains(&2), "{lines:?}");
     let several = Settings { virtual_channels: Some(2), ..Settings::default() };

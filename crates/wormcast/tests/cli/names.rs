@@ -13,7 +13,7 @@ const NO_NAMES: [(&str, &str, &str); 8] = [
     ("lab/src/file.rs", "tree", "a family of random graphs"),
     ("multicast/src/encoded.rs", "bit-string", "an encoding"),
     ("multicast/src/encoded.rs", "multiport", "an encoding"),
-    ("lab/src/reproduction/checks.rs", "turn-prohibition", "a check"),
+    ("papers/src/checks.rs", "turn-prohibition", "a check"),
     ("lab/src/comparison/series.rs", "dual-path", "an example in a message"),
     ("lab/src/comparison/series.rs", "column-path", "an example in a message"),
     ("plan/batch.rs", "dual-path", "an example in a message"),
@@ -71,7 +71,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn nothing_goes_by_names() {
     let names = names();
     let mut files = Vec::new();
-    for name in ["network", "routing", "multicast", "simulation", "lab", "wormcast"] {
+    for name in ["network", "routing", "multicast", "simulation", "analysis", "lab", "papers", "wormcast"] {
         sources(&root().join("crates").join(name).join("src"), &mut files);
     }
     // Files of tests.
