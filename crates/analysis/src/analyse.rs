@@ -246,9 +246,14 @@ fn report(
         }
     }
     if let Some(budget) = settings.reachable {
-        let messages = unicasts.messages(network);
-        let messages = multicasts.map_or(messages.clone(), |multicasts| multicasts.with(messages));
-        let question = Question { messages, algorithm: None, consumption_ports, safe: report.deadlock_free };
+        let safe = report.deadlock_free;
+        // Where there is no deadlock to be reached, nobody asks by which messages.
+        let messages = if safe { None } else { unicasts.messages(network) };
+        let messages = match multicasts {
+            Some(multicasts) => multicasts.with(messages),
+            None => messages,
+        };
+        let question = Question { messages, algorithm: None, consumption_ports, safe };
         let reached = report.part(REACHABILITY, || reach(settings, budget, network, relation, question));
         report.reachability = reached.transpose()?;
     }

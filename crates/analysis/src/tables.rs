@@ -39,7 +39,7 @@ pub struct TablesFound {
 pub struct Undelivered {
     /// Where it comes from.
     pub source: u32,
-    /// Where it does not arrive, or whom the loop is about.
+    /// Where it does not arrive.
     pub destination: u32,
     /// The names of both.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,9 +54,9 @@ pub struct Undelivered {
 /// Routers that send what is for a destination round in a circle.
 #[derive(Debug, Serialize)]
 pub struct ForwardingLoop {
-    /// Where it does not arrive, or whom the loop is about.
+    /// The node whose messages go round.
     pub destination: u32,
-    /// The destination's name.
+    /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The address that it is sent to.

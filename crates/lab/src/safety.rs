@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use wormcast_analysis::{Held, deadlock_of_scenario};
-use wormcast_simulation::Scenario;
+use wormcast_multicast::Descriptor;
+use wormcast_routing::RoutingDescriptor;
+use wormcast_simulation::{Mode, Scenario};
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
@@ -32,8 +34,8 @@ impl Experiment {
             let ports = jobs[point].scenario().map_or(0, |scenario| scenario.engine_config().ports.consumption);
             let cycle: Vec<String> = cycle.iter().map(ToString::to_string).collect();
             format!(
-                "Worms of {} on {} can deadlock, whatever this sweep shows: with {ports} consumption channel{} a node, each of these may \
-                 be held by a worm that waits for the next: {}.",
+                "Worms of {} on {} can deadlock, even if none did in this sweep: with {ports} consumption channel{} at each node, each of \
+                 these may be held by a worm that waits for the next: {}.",
                 spec.algorithm,
                 spec.topology,
                 if ports == 1 { "" } else { "s" },
@@ -44,11 +46,11 @@ impl Experiment {
     }
 }
 
-/// Routers times channels, over all networks of a sweep, beyond which the analysis would take longer than most runs.
+/// Routers times channels that are analysed for a sweep.
 const LIMIT: usize = 1 << 28;
 
-/// The points whose worms can deadlock, one for all that differ in traffic and timing alone. Points on networks that are too large to be
-/// analysed beside a run, or too many, are not among them.
+/// The points whose worms can deadlock, one for all that differ in traffic and timing alone. Networks are analysed until their routers times
+/// channels add up to 2^28: beyond that, it would take longer than most runs, and nothing is said.
 pub fn unsafe_points(points: &[Point], jobs: &[Job]) -> Vec<UnsafePoint> {
     let mut left = LIMIT;
     let mut known: HashSet<String> = HashSet::new();
@@ -56,9 +58,14 @@ pub fn unsafe_points(points: &[Point], jobs: &[Job]) -> Vec<UnsafePoint> {
     for (place, (point, job)) in points.iter().zip(jobs).enumerate() {
         let Some(scenario) = job.scenario() else { continue };
         let spec = &point.spec;
-        let kind =
-            (&spec.topology, &spec.algorithm, &spec.routing, &spec.root, spec.seed, &spec.faults, &spec.switching);
-        if !known.insert(format!("{kind:?}")) {
+        // Nothing is sent where runs only plan.
+        if scenario.mode() == Mode::Plan {
+            continue;
+        }
+        let kind = (&spec.topology, &spec.algorithm, &spec.routing, &spec.root, &spec.faults, &spec.switching);
+        // A seed of its own makes another kind of point only where worms depend on it.
+        let seed = draws(point, scenario).then_some(spec.seed);
+        if !known.insert(format!("{kind:?} {seed:?}")) {
             continue;
         }
         let Some(rest) = left.checked_sub(size(scenario)) else { continue };
@@ -69,6 +76,13 @@ pub fn unsafe_points(points: &[Point], jobs: &[Job]) -> Vec<UnsafePoint> {
         }
     }
     found
+}
+
+/// Whether the worms that may be sent depend on the seed.
+fn draws(point: &Point, scenario: &Scenario) -> bool {
+    let routing = point.spec.routing.as_deref().and_then(|name| RoutingDescriptor::named(name).ok());
+    let draws = |descriptor: &Descriptor| descriptor.draws_on(scenario.network(), routing);
+    point.spec.faults.random > 0 || Descriptor::named(&point.spec.algorithm).is_ok_and(draws)
 }
 
 fn size(scenario: &Scenario) -> usize {

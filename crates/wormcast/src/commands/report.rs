@@ -65,7 +65,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             return Err(Failure::BadInput(message));
         }
         let variations = stored_variations(&experiment, &store).map_err(failure)?;
-        let unsafe_worms = experiment.unsafe_worms().map_err(Failure::diagnostic)?;
+        // What cannot be made any more has results all the same.
+        let unsafe_worms = experiment.unsafe_worms().unwrap_or_else(|problem| {
+            Failure::warn(&format!("whether worms can deadlock is not on the page: {problem}"));
+            Vec::new()
+        });
         experiments.push(Reported { name, command, experiment, findings, variations, unsafe_worms });
     }
     let origins = origins(experiments.iter().map(|reported| &reported.experiment), &store).map_err(failure)?;

@@ -21,7 +21,9 @@ pub(super) fn warn_of_unsafe_points(points: &[Point], jobs: &[Job]) {
         }
     }
     if let Some(more) = found.len().checked_sub(WARNED).filter(|&more| more > 0) {
-        Failure::warn(&format!("so it does of {more} more kinds of points"));
+        Failure::warn(&format!(
+            "the static analysis finds that worms can deadlock in {more} more variants of these points"
+        ));
     }
 }
 
