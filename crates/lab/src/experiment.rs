@@ -537,7 +537,9 @@ impl Experiment {
             let Some(given) = given.as_deref().filter(|given| !names.contains(given)) else { continue };
             let place = Document::place(tree, &format!("plot.{key}"));
             let problem = self.document.error(place, format!("`{given}` is not swept"));
-            return Err(problem.expecting(given, names.iter().copied()));
+            // What these runs have is offered, not all that there is.
+            let had = |name: &&str| Quantity::named(name).is_none_or(|quantity| self.may_measure(quantity));
+            return Err(problem.expecting(given, names.iter().copied().filter(had)));
         }
         // JSON has no numbers without an end: what is not one is null.
         let endless = |axis: &&Axis| axis.values.iter().any(|value| value.json.is_null());

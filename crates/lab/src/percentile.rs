@@ -92,8 +92,11 @@ fn first(end: u64, holds: impl Fn(u64) -> bool) -> u64 {
 mod tests {
     use rand::{RngExt as _, SeedableRng as _};
     use rand_xoshiro::Xoshiro256PlusPlus;
+    use wormcast_simulation::{Latency, RunResult};
 
     use super::*;
+    use crate::quantity::Quantity;
+    use crate::synthetic;
 
     /// The quantiles of some latencies, one for each.
     fn quantiles(mut latencies: Vec<f64>) -> Quantiles {
@@ -179,6 +182,26 @@ mod tests {
         let two = [vec![10.0, 20.0, 30.0], vec![12.0, 28.0, 40.0]].map(quantiles);
         let found = estimate(&two, 0.5);
         assert!(20.0 <= found.mean && found.mean < 28.0 && found.interval().is_none(), "{found:?}");
+    }
+
+    #[test]
+    fn quantities_of_points_are_such_percentiles() {
+        // Two runs without congestion and one with: the median of all messages is not near the mean of the runs' medians.
+        let runs = [100.0, 100.0, 4000.0].map(|from| RunResult {
+            latency: Latency {
+                quantiles: Some(quantiles((0..100).map(|i| from + f64::from(i)).collect())),
+                ..Latency::default()
+            },
+            ..synthetic::run(0.0)
+        });
+        let of_runs = runs.each_ref().map(|run| run.latency.quantiles.clone().unwrap());
+        let estimate = Quantity::LatencyP50.estimate(&runs, 0.95).unwrap();
+        assert_eq!(estimate, found(&of_runs, 0.5).estimate);
+        assert!((170.0..180.0).contains(&estimate.mean), "{estimate:?}");
+        assert_eq!(
+            Quantity::LatencyP50.of_all(&runs, 0.95),
+            found(&of_runs, 0.5).values.into_iter().map(Some).collect::<Vec<_>>()
+        );
     }
 
     #[test]

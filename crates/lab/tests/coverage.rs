@@ -7,7 +7,7 @@
 //! Each case is a sweep over a thousand seeds: a thousand times two algorithms at one load, with the stopping rule, the warm-up and the
 //! growth of windows that every sweep has. The truth is the mean of ten runs of 400,000 messages, of other seeds. The share of
 //! intervals that hold it has to be between 93% and 97% for each quantity. `WORMCAST_COVERAGE_SWEEPS=200` is a quick look, in
-//! which chance alone may leave these limits.
+//! which chance alone may leave these limits; `WORMCAST_COVERAGE_LOAD=heavy` looks at one load.
 
 use std::num::NonZeroUsize;
 
@@ -81,7 +81,11 @@ const ESTIMATED: [Estimated; 7] = [
 /// Measures the coverage of all intervals of a case, and prints it as rows of a table.
 fn measure(&Case { network, settings, seed, rates }: &Case) {
     let mut outside = Vec::new();
+    let wanted = std::env::var("WORMCAST_COVERAGE_LOAD").ok();
     for (first, (load, rate)) in (seed..).step_by(10_000).zip(rates) {
+        if wanted.as_deref().is_some_and(|wanted| wanted != load) {
+            continue;
+        }
         let common = format!("{settings}traffic.arrivals = {{ process = 'poisson', rate = {rate} }}\n");
         let truth = findings(&format!(
             "{common}seed = 1000003\nrun.messages = 400000\nstop = {{ min_replications = 10, max_replications = 10 }}\n"

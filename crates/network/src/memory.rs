@@ -17,7 +17,7 @@ pub enum MemoryError {
     /// It takes too much.
     #[error(
         "{what} needs about {} of memory, and there are {} left{}; `{MEMORY_VARIABLE}=…` sets another limit, such as `{MEMORY_VARIABLE}={}`",
-        Bytes(*.needed), Bytes(*.available), .fits.as_ref().map_or_else(String::new, |fits| format!(": {fits}")), enough(*.needed)
+        Apart(*.needed, *.available), Apart(*.available, *.needed), .fits.as_ref().map_or_else(String::new, |fits| format!(": {fits}")), enough(*.needed)
     )]
     TooLarge {
         /// What was to be done.
@@ -56,6 +56,19 @@ impl fmt::Display for Bytes {
             1_000_000..1_000_000_000 => write!(f, "{:.0} MB", bytes / 1e6),
             1_000_000_000..1_000_000_000_000 => write!(f, "{:.1} GB", bytes / 1e9),
             _ => write!(f, "{:.1} TB", bytes / 1e12),
+        }
+    }
+}
+
+/// The first of two amounts, in as many digits as tell it from the second.
+struct Apart(u64, u64);
+
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if Bytes(self.0).to_string() == Bytes(self.1).to_string() {
+            write!(f, "{} bytes", self.0)
+        } else {
+            Bytes(self.0).fmt(f)
         }
     }
 }
@@ -118,7 +131,7 @@ struct Limit {
 
 /// A process that has taken what it may.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("{} are taken, and {whose}", Bytes(*.taken))]
+#[error("{} are taken, which is all that {whose}", Bytes(*.taken))]
 pub struct OutOfMemory {
     /// The bytes that it has.
     taken: u64,
@@ -141,19 +154,18 @@ impl MemoryLimits {
         };
         let left = |limit: u64| Some(limit.saturating_sub(resident_memory().unwrap_or(0)));
         let ulimits = || {
-            let space =
-                limit(ADDRESS_SPACE, system::ulimit("Max address space", ADDRESS_SPACE), "`ulimit -v` allows no more");
-            [space, limit(DATA, system::ulimit("Max data size", DATA), "`ulimit -d` allows no more")]
+            let space = limit(ADDRESS_SPACE, system::ulimit("Max address space", ADDRESS_SPACE), "`ulimit -v` allows");
+            [space, limit(DATA, system::ulimit("Max data size", DATA), "`ulimit -d` allows")]
         };
         let limits = match set_by_variable() {
             Ok(Some(Amount::Unlimited)) | Err(_) => Vec::new(),
             Ok(Some(Amount::Bytes(most))) => {
-                let set = limit(RESIDENT, left(most), "`WORMCAST_MEMORY` allows no more");
+                let set = limit(RESIDENT, left(most), "`WORMCAST_MEMORY` allows");
                 ulimits().into_iter().chain([set]).collect()
             }
             Ok(None) => {
-                let machine = limit(RESIDENT, system::machine(), "the machine has no more");
-                let group = limit(RESIDENT, system::group(), "the control group of this process allows no more");
+                let machine = limit(RESIDENT, system::machine(), "the machine has left");
+                let group = limit(RESIDENT, system::group(), "the control group of this process allows");
                 ulimits().into_iter().chain([machine, group]).collect()
             }
         };
@@ -315,10 +327,10 @@ mod tests {
 
     #[test]
     fn limits_that_are_reached_say_whose_they_are() {
-        let limit = |most| MemoryLimits(vec![Limit { used: ADDRESS_SPACE, most, whose: "`ulimit -v` allows no more" }]);
+        let limit = |most| MemoryLimits(vec![Limit { used: ADDRESS_SPACE, most, whose: "`ulimit -v` allows" }]);
         assert_eq!(limit(u64::MAX).reached(), None);
         #[cfg(target_os = "linux")]
-        assert!(limit(1).reached().unwrap().to_string().ends_with(" are taken, and `ulimit -v` allows no more"));
+        assert!(limit(1).reached().unwrap().to_string().ends_with(" are taken, which is all that `ulimit -v` allows"));
     }
 
     #[test]
@@ -333,6 +345,13 @@ mod tests {
             error.to_string(),
             "topology `hypercube:24` needs about 4.9 GB of memory, and there are 3.0 GB left: `hypercube:23` fits; \
              `WORMCAST_MEMORY=…` sets another limit, such as `WORMCAST_MEMORY=5GB`"
+        );
+        let error =
+            MemoryError::TooLarge { what: "this".to_owned(), needed: 8_400_000, available: 8_300_000, fits: None };
+        assert!(
+            error
+                .to_string()
+                .starts_with("this needs about 8400000 bytes of memory, and there are 8300000 bytes left;")
         );
         assert_eq!(require_memory("nothing", 1, |_| None), Ok(()));
     }

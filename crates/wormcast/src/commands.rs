@@ -31,7 +31,7 @@ mod trees;
 #[derive(Parser)]
 #[command(
     name = "wormcast",
-    version,
+    version = program::version(),
     arg_required_else_help = true,
     after_help = "Example:\n  wormcast plan --topology mesh:8x8 --algorithm dual-path --source 4,3 --destinations '1,4;7,2'"
 )]
@@ -83,11 +83,7 @@ pub(crate) fn command() -> clap::Command {
     let command = with_exit_codes(Cli::command()).mut_subcommands(with_exit_codes);
     match program::name() {
         program::WORMCAST => command,
-        name => {
-            // The version is not that of a program with another name.
-            let version = concat!("(wormcast ", env!("CARGO_PKG_VERSION"), ")");
-            renamed(command.name(name).version(version), name).mut_subcommands(|command| renamed(command, name))
-        }
+        name => renamed(command.name(name), name).mut_subcommands(|command| renamed(command, name)),
     }
 }
 

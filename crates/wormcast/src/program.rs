@@ -20,6 +20,18 @@ pub(crate) const THIS: Program = Program {
     },
 };
 
+/// The version, with the commit that the program is built from if that is known. It is not that of a program with another name.
+pub(crate) fn version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let version = match THIS.revision {
+            "" => THIS.version.to_owned(),
+            revision => format!("{}, commit {revision}", THIS.version),
+        };
+        if name() == WORMCAST { version } else { format!("({WORMCAST} {version})") }
+    });
+    &VERSION
+}
+
 /// Opens a result store, or makes one, in which this program notes what it adds.
 pub(crate) fn store(path: &Path) -> Result<Store, StoreError> {
     Ok(opened(path, Store::open)?.made_by(THIS))

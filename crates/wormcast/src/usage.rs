@@ -6,6 +6,7 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::commands;
 use crate::network::{did_you_mean, short_list};
 
 /// Arguments with negative numbers put behind the options that they are for, as `--source=-1`: what is wrong with them is said by who
@@ -50,6 +51,12 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
+    if usage.kind() == ErrorKind::InvalidSubcommand && usage.get(ContextKind::SuggestedSubcommand).is_none() {
+        let unknown = text(ContextKind::InvalidSubcommand)?;
+        let command = commands::command();
+        let all: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        return Some(format!("there is no command '{unknown}': expected one of {}", all.join(", ")));
+    }
     let (argument, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
     match usage.kind() {
         ErrorKind::InvalidValue => {
@@ -117,7 +124,6 @@ fn in_range(value: &str, message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands;
 
     #[test]
     fn a_value_that_is_missing_has_no_list_where_there_is_none() {
@@ -161,6 +167,11 @@ mod tests {
         }
         let word = said(&format!("{start} --routing e-cube --consumption-ports x"));
         assert_eq!(word, format!("invalid value 'x' {ports}, not negative"));
+        assert!(
+            said("wormcast frobnicate").starts_with("there is no command 'frobnicate': expected one of topology, ")
+        );
+        let markdown = "invalid value 'x.html' for '--markdown <FILE.md>': expected a file that ends in `.md`";
+        assert_eq!(said("wormcast reproduce --markdown x.html"), markdown);
         let seed = "for '--seed <SEED>': ";
         assert_eq!(
             said(&format!("{start} --seed -1")),

@@ -204,8 +204,7 @@ impl Work<'_> {
             let at: Vec<(&Point, &PointRuns)> = at.collect();
             let label = beside(at.first()?.0, &self.settings.key);
             let there = at.iter().map(|(_, runs)| runs.runs.len() as u64).max()?;
-            // At least one more than there are: a step that adds nothing would come again and again.
-            let next = lacking.min(there.max(PILOT.saturating_sub(there)));
+            let next = next_round(lacking, there);
             let price_of = |more: u64| {
                 let of_each = at.iter().map(|(_, runs)| (there - runs.runs.len() as u64).saturating_add(more));
                 of_each.fold(0, u64::saturating_add)
@@ -215,6 +214,12 @@ impl Work<'_> {
         };
         open.filter_map(step).collect()
     }
+}
+
+/// How many replications the next round adds to those that are there, where a decision seems to lack so many: at most as many again,
+/// but at least a pilot's. Never none, which would come again and again.
+fn next_round(lacking: u64, there: u64) -> u64 {
+    lacking.min(there.max(PILOT.saturating_sub(there))).max(1)
 }
 
 /// Whether a point has a mean: what is saturated or deadlocked has nothing to pair.
@@ -237,4 +242,18 @@ fn of(point: &Point, series: &str, comparison: &SeriesComparison) -> String {
 /// What cannot happen: a budget without a limit that does not last.
 pub(super) fn unlimited(experiment: &Experiment) -> Diagnostic {
     Diagnostic::file(experiment.path(), "some points have no result".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_round;
+
+    #[test]
+    fn rounds_at_most_double_what_is_there() {
+        let rounds = |there| [1, 5, 12, 10_000].map(|lacking| next_round(lacking, there));
+        assert_eq!(rounds(3), [1, 5, 7, 7], "a pilot first");
+        assert_eq!(rounds(10), [1, 5, 10, 10]);
+        assert_eq!(rounds(40), [1, 5, 12, 40]);
+        assert_eq!(next_round(0, 10), 1);
+    }
 }

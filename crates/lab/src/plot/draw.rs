@@ -53,7 +53,8 @@ impl<'a> Layout<'a> {
         let ticks = y.iter().flat_map(|y| &y.ticks).map(|(_, label)| 40.0 + text_width(label, TICK));
         let bands = chart.bands.iter().map(|band| text_width(&band::name(band, NAMES), NOTE));
         let beside = bands.chain((strip.height() > 0.0).then(|| text_width(SATURATED, NOTE)));
-        let left = ticks.chain(beside).fold(0.0, f64::max) + 8.0;
+        // Beside the frame, and clear of the edge.
+        let left = ticks.chain(beside.map(|width| width + 6.0)).fold(0.0, f64::max) + 8.0;
         let right = SIZE.0 - 24.0;
         let mut x = match &chart.across {
             Across::Names(names) => Scale::of_names(names),

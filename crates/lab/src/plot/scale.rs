@@ -20,7 +20,13 @@ impl Scale {
         }
         if log && least > 0.0 {
             let room = (most / least).powf(0.04);
-            return Self::logarithmic(least / room, most * room);
+            let mut scale = Self::logarithmic(least / room, most * room);
+            if values.iter().all(|value| value.log2().fract() == 0.0) && most / least <= 1024.0 {
+                // 1, 2, 4, 8, 16: as they were chosen.
+                let powers = least.log2() as i32..=most.log2() as i32;
+                scale.ticks = powers.map(|power| 2f64.powi(power)).map(|value| (value, plain(value))).collect();
+            }
+            return scale;
         }
         let room = 0.04 * (most - least);
         let from = if least >= 0.0 && least < 0.2 * most { 0.0 } else { least - room };
@@ -165,6 +171,8 @@ mod tests {
         assert_eq!(labels(&up_to(1.2)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0", "1.2"]);
         assert_eq!(labels(&up_to(17.0)), ["0", "5", "10", "15"]);
         assert_eq!(labels(&Scale::along(&[10.0, 100.0], true)), ["10", "20", "50", "100"]);
+        assert_eq!(labels(&Scale::along(&[1.0, 2.0, 16.0], true)), ["1", "2", "4", "8", "16"]);
+        assert_eq!(labels(&Scale::along(&[1.0, 3.0, 16.0], true)), ["1", "2", "5", "10"]);
         assert_eq!(labels(&Scale::along(&[0.001, 10.0], true)), ["0.001", "0.01", "0.1", "1", "10"]);
         assert_eq!(labels(&Scale::along(&[98.0, 102.0], false)), ["98", "99", "100", "101", "102"]);
         assert_eq!(labels(&Scale::along(&[0.003; 2], false)), ["0.003"]);

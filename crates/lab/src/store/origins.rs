@@ -98,12 +98,31 @@ impl Store {
                 })
             });
             for row in rows.map_err(fail)? {
-                Origin::merge(&mut origins, row.map_err(fail)?);
+                let origin = row.map_err(fail)?;
+                if is_plausible(&origin) {
+                    Origin::merge(&mut origins, origin);
+                }
             }
         }
         origins.sort_by(|a, b| (a.first, &a.version, &a.revision).cmp(&(b.first, &b.version, &b.revision)));
         Ok(origins)
     }
+}
+
+/// Whether a note can be one that was taken. Nothing else protects notes, which change with each replication; results do not depend
+/// on them, and what is no note is as good as none.
+fn is_plausible(origin: &Origin) -> bool {
+    /// The beginning of 2000, in seconds.
+    const EARLIEST: u64 = 946_684_800;
+    /// More than any clock is ahead of another.
+    const AHEAD: u64 = 7 * 24 * 3600;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(u64::MAX, |since| since.as_secs());
+    let span = EARLIEST..=now.saturating_add(AHEAD);
+    origin.first <= origin.last
+        && span.contains(&origin.first)
+        && span.contains(&origin.last)
+        && (1..=u64::MAX / 2).contains(&origin.replications)
+        && origin.computing.as_nanos() <= u128::from(u64::MAX / 2)
 }
 
 #[cfg(test)]
@@ -129,6 +148,12 @@ mod tests {
         let both = of(&store, &["a", "b"]);
         let counts: Vec<_> = both.iter().map(|origin| (origin.revision.as_str(), origin.replications)).collect();
         assert!(counts.contains(&("", 3)) && counts.contains(&("1234567", 1)) && counts.len() == 2, "{counts:?}");
+        for damage in ["nanoseconds = -1", "replications = -3", "first = 1 << 62", "last = 0", "replications = 0"] {
+            store.execute(&format!("UPDATE origins SET {damage} WHERE config_hash = 'c'"), []).unwrap();
+            assert!(of(&store, &["c"]).is_empty(), "{damage}");
+            store.execute("DELETE FROM origins WHERE config_hash = 'c'", []).unwrap();
+            store.note("c", second).unwrap();
+        }
         store.forget(["a", "b"]).unwrap();
         assert!(of(&store, &["a", "b"]).is_empty() && of(&store, &["c"]).len() == 1);
     }

@@ -1,6 +1,6 @@
 //! `anynet` files, the networks of `BookSim`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use super::Place;
@@ -20,7 +20,9 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
     let mut routers = 0;
     // How often the smaller router lists the larger, the larger the smaller; and in which line first.
     let mut pairs: BTreeMap<(u32, u32), [usize; 3]> = BTreeMap::new();
-    let mut nodes: HashMap<u32, u32> = HashMap::new();
+    // The router of a node, and whether the router's line, and the node's, says so.
+    let mut nodes: HashMap<u32, (u32, [bool; 2])> = HashMap::new();
+    let mut named: BTreeSet<u32> = BTreeSet::new();
     let (mut links, mut last) = (0, 1);
     for (line, content) in (1..).zip(text.lines()) {
         last = line;
@@ -42,11 +44,12 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
             };
             if is_router {
                 routers = routers.max(id as usize + 1);
+                named.insert(id);
             }
             if head.is_some() && words.peek().is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit())) {
                 words.next();
             }
-            let (router, node) = match (head, is_router) {
+            let (router, node, by_node) = match (head, is_router) {
                 (None, _) => {
                     head = Some((is_router, id));
                     continue;
@@ -63,15 +66,18 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
                     pair[usize::from(head > id)] += 1;
                     continue;
                 }
-                (Some((true, router)), false) => (router, id),
-                (Some((false, node)), true) => (id, node),
+                (Some((true, router)), false) => (router, id, false),
+                (Some((false, node)), true) => (id, node, true),
                 (Some((false, node)), false) => {
                     return Err(place.error(line, format!("nodes {node} and {id} are joined without a router")));
                 }
             };
-            let before = nodes.insert(node, router);
-            if let Some(before) = before.filter(|&before| before != router) {
+            let (before, said) = nodes.entry(node).or_insert((router, [false; 2]));
+            if *before != router {
                 return Err(place.error(line, format!("node {node} is at router {before} already")));
+            }
+            if std::mem::replace(&mut said[usize::from(by_node)], true) {
+                return Err(place.error(line, format!("node {node} is listed at router {router} already")));
             }
             if nodes.len() > MAX_NODES {
                 return Err(place.error(line, format!("there are more than {MAX_NODES} nodes")));
@@ -81,6 +87,10 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
     if nodes.is_empty() {
         return Err(place.error(last, "no router has a node"));
     }
+    if let Some(missing) = (0..routers as u32).find(|router| !named.contains(router)) {
+        let largest = routers - 1;
+        return Err(place.error(last, format!("there is a router {largest}, but no router {missing}")));
+    }
     let mut builder = NetworkBuilder::new(path);
     builder.at_least(routers).map_err(|error| place.error(last, error))?;
     for ((u, v), [forth, back, line]) in pairs {
@@ -88,7 +98,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
             builder.link(RouterId::new(u), RouterId::new(v)).map_err(|error| place.error(line, error))?;
         }
     }
-    let mut nodes: Vec<(u32, u32)> = nodes.into_iter().map(|(node, router)| (router, node)).collect();
+    let mut nodes: Vec<(u32, u32)> = nodes.into_iter().map(|(node, (router, _))| (router, node)).collect();
     nodes.sort_unstable();
     // Nodes are numbered router by router here: where the file does otherwise, its numbers become names.
     let renumbered = (0..).zip(&nodes).any(|(id, &(_, node))| id != node);
@@ -161,6 +171,8 @@ mod tests {
         assert!(message("router 0 nod 1").starts_with("x:1: found `nod` where `router` or `node` should be; expected"));
         assert!(message("router 0 node 0\nrouter").starts_with("x:2: `router` has no number"));
         assert!(message("router 0 node 0\nrouter 1 node 0").starts_with("x:2: node 0 is at router 0 already"));
+        assert!(message("router 0 node 0\nrouter 0 node 0").starts_with("x:2: node 0 is listed at router 0 already"));
+        assert!(message("router 0 node 0 router 3").starts_with("x:1: there is a router 3, but no router 1"));
         assert!(message("router 0 router 0").starts_with("x:1: router 0 is joined to itself"));
         assert!(message("node 0 node 1").starts_with("x:1: nodes 0 and 1 are joined without a router"));
         assert!(message("router 0 router 1").starts_with("x:1: no router has a node"));

@@ -52,7 +52,7 @@ enum Open {
     Edge(Edge),
 }
 
-/// What a vertex's attributes say of its place. What is no number says nothing: only pictures need it.
+/// What a vertex's attributes say of its place.
 #[derive(Clone, Copy, Default)]
 struct At {
     latitude: Option<f64>,
@@ -207,10 +207,10 @@ impl Document {
                 let text = text.trim();
                 match &mut self.open {
                     Some(Open::Vertex { label, name, is_node, at, .. }) => match about.as_str() {
-                        "latitude" | "Latitude" => at.latitude = number(text),
-                        "longitude" | "Longitude" => at.longitude = number(text),
-                        "x" => at.x = number(text),
-                        "y" => at.y = number(text),
+                        "latitude" | "Latitude" => at.latitude = number(&about, text)?,
+                        "longitude" | "Longitude" => at.longitude = number(&about, text)?,
+                        "x" => at.x = number(&about, text)?,
+                        "y" => at.y = number(&about, text)?,
                         "label" => *label = Some(text.to_owned()),
                         "name" => *name = Some(text.to_owned()),
                         "kind" => *is_node = vertices::is_node(text)?,
@@ -250,9 +250,15 @@ impl Document {
     }
 }
 
-/// A number of a size that can be drawn.
-fn number(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|number: &f64| number.abs() < 1e9)
+/// A coordinate, if there is one: a number of a size that can be drawn.
+fn number(about: &str, text: &str) -> Result<Option<f64>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match text.parse() {
+        Ok(number) if f64::abs(number) < 1e9 => Ok(Some(number)),
+        _ => Err(format!("the coordinate `{about}` is `{text}`: expected a number between -1e9 and 1e9")),
+    }
 }
 
 fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, String> {
@@ -299,9 +305,9 @@ mod tests {
         let vertices = [
             data(&[("Latitude", "40.7"), ("Longitude", "-74.0"), ("x", "3"), ("y", "4")]),
             data(&[("x", "3"), ("y", "-4e2")]),
-            data(&[("Latitude", "north"), ("Longitude", "-74.0")]),
+            data(&[("Latitude", ""), ("Longitude", "-74.0")]),
             data(&[("x", "3")]),
-            data(&[("x", "inf"), ("y", "1")]),
+            data(&[("Latitude", "91"), ("Longitude", "1")]),
         ];
         let vertices: String = (0..)
             .zip(vertices)
@@ -313,6 +319,12 @@ mod tests {
         assert_eq!(at(0), Some(Coordinates::Earth { latitude: 40.7, longitude: -74.0 }));
         assert_eq!(at(1), Some(Coordinates::Plane { x: 3.0, y: -400.0 }));
         assert_eq!([2, 3, 4].map(at), [None; 3]);
+        for (key, value) in [("Latitude", "north"), ("x", "inf"), ("y", "1e999"), ("x", "NaN")] {
+            let vertex = format!("<node id='0'>{}</node>", data(&[(key, value)]));
+            let message = parse("x", &graph(&vertex)).unwrap_err().to_string();
+            let start = format!("x:4: the coordinate `{key}` is `{value}`: expected a number");
+            assert!(message.starts_with(&start), "{message}");
+        }
     }
 
     #[test]

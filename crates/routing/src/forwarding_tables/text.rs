@@ -1,6 +1,6 @@
 //! The own form of forwarding tables: lines of text, with names where there are any.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, did_you_mean};
@@ -58,7 +58,7 @@ fn quoted(name: Option<&str>, number: u32) -> String {
 }
 
 fn all_different<'a>(names: impl Iterator<Item = Option<&'a str>>) -> bool {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     names.into_iter().all(|name| name.is_some_and(|name| !name.contains(['"', '\n', '\r']) && seen.insert(name)))
 }
 
@@ -371,6 +371,15 @@ pub fn parse_tables(network: &Network, path: &str, text: &str) -> Result<Forward
     if section.is_none() {
         return Err(place.error(text.lines().count().max(1), "there is no router"));
     }
-    ForwardingTables::new(network, &entries)
-        .map_err(|position| place.error(lines[position], "the router has another entry for this destination already"))
+    let again = |position: usize| place.error(lines[position], "the router has an entry for this destination already");
+    let tables = ForwardingTables::new(network, &entries).map_err(again)?;
+    if tables.entries() < entries.len() {
+        // The same entry twice.
+        let mut seen = HashSet::new();
+        if let Some(position) = entries.iter().position(|&(destination, router, _)| !seen.insert((destination, router)))
+        {
+            return Err(again(position));
+        }
+    }
+    Ok(tables)
 }

@@ -298,6 +298,13 @@ impl Picture<'_> {
         if more > 0 {
             lines.push((None, format!("and {more} more, in grey")));
         }
+        let shown: HashSet<u64> = self.worms.iter().map(|worm| worm.worm).collect();
+        let moving = self.of.log.worms().iter().filter(|worm| !shown.contains(&worm.worm) && !worm.holds.is_empty());
+        match moving.count() {
+            0 => {}
+            1 => lines.push((None, "and one that no other worm waits for, in grey: it moves".to_owned())),
+            moving => lines.push((None, format!("and {moving} that no other worm waits for, in grey: they move"))),
+        }
         lines
     }
 

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use super::output::Files;
 use super::results::{AGAIN, failure, make_folder, threads, unusable, watched};
@@ -43,7 +44,7 @@ pub(crate) struct Arguments {
     out: PathBuf,
     /// Write the Markdown page to this file as well, with its plots in a folder beside it that has its name without ending; made if the
     /// folders are not there.
-    #[arg(long, value_name = "FILE.md")]
+    #[arg(long, value_name = "FILE.md", value_parser = PathBufValueParser::new().try_map(markdown_file))]
     markdown: Option<PathBuf>,
     /// The result store; by default `store.db` in the output folder.
     #[arg(long, value_name = "FILE")]
@@ -87,6 +88,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         return Err(Failure::Failed(format!("{failed} of {claims} {claim} {are} not reproduced")));
     }
     Ok(())
+}
+
+/// A path that a page of Markdown may have: its plots go to a folder beside it that has its name without ending.
+fn markdown_file(path: PathBuf) -> Result<PathBuf, &'static str> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    if matches!(ending.as_deref(), Some("md" | "markdown")) {
+        Ok(path)
+    } else {
+        Err("expected a file that ends in `.md`")
+    }
 }
 
 impl Arguments {

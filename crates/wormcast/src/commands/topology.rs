@@ -98,6 +98,14 @@ struct Degree {
     max: usize,
 }
 
+impl Degree {
+    /// From the smallest to the largest.
+    fn range(&self) -> String {
+        let Self { min, max, .. } = self;
+        if min == max { min.to_string() } else { format!("{min} to {max}") }
+    }
+}
+
 impl From<Degrees> for Degree {
     fn from(degrees: Degrees) -> Self {
         Self { min: degrees.min, mean: degrees.mean, max: degrees.max }
@@ -139,8 +147,7 @@ impl<'a> Description<'a> {
         if network.has_one_node_each() {
             write_figure(out, "nodes", self.nodes)?;
         } else {
-            let Degree { min, max, .. } = self.nodes_per_router;
-            write_figure(out, "nodes", format_args!("{}, {min} to {max} a router", self.nodes))?;
+            write_figure(out, "nodes", format_args!("{}, {} a router", self.nodes, self.nodes_per_router.range()))?;
         }
         if let Some(adapters) = self.adapters {
             write_figure(out, "adapters", adapters)?;
@@ -148,7 +155,16 @@ impl<'a> Description<'a> {
         if self.pairs == self.links {
             write_figure(out, "links", self.links)?;
         } else {
-            write_figure(out, "links", format_args!("{}, between {} pairs of routers", self.links, self.pairs))?;
+            write_figure(
+                out,
+                "links",
+                format_args!(
+                    "{}, between {} pair{} of routers",
+                    self.links,
+                    self.pairs,
+                    if self.pairs == 1 { "" } else { "s" }
+                ),
+            )?;
         }
         write_figure(out, "channels", self.channels)?;
         let Degree { min, mean, max } = self.degree;

@@ -38,7 +38,7 @@ fn every_form_of_a_request_gives_the_answer_of_a_single_plan() {
         {"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41]}
         {"topology":"mesh:8x8","algorithm":"dual-path","source":"4,3","destinations":["1,4",41]}
         {"topology":"mesh:8x8","algorithm":"dual-path","source":"28","destinations":"1,4;1,5"}
-        {"destinations":"33;41","source":28,"algorithm":"dual\u002dpath","topology":"mesh:8x8","ports":"one","seed":0,"routing":null}
+        {"destinations":"33;41","source":28,"algorithm":"dual\u002dpath","topology":"mesh:8x8","ports":"one","routing":null}
         {"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41],"routing":"hamiltonian"}
     "#;
     let answers = answers(requests);
@@ -46,6 +46,19 @@ fn every_form_of_a_request_gives_the_answer_of_a_single_plan() {
     for answer in answers {
         assert_eq!(answer, expected);
     }
+}
+
+#[test]
+fn fields_without_effect_are_warned_of() {
+    let answers = answers(
+        r#"
+        {"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41],"seed":3,"flit_bits":8}
+        {"topology":"bmin:4x2","algorithm":"bit-string","source":0,"destinations":[3,9],"flit_bits":8}
+    "#,
+    );
+    let idle = "`seed` makes no difference: `dual-path` makes no random choices; `flit_bits` makes no difference: no header of \
+                `dual-path` encodes destinations";
+    assert_eq!((&answers[0]["warning"], answers[1].get("warning")), (&json!(idle), None));
 }
 
 #[test]

@@ -125,6 +125,56 @@ fn links_lead_somewhere() {
     }
 }
 
+/// Every page is in the summary, from which the site is built.
+#[test]
+fn the_summary_has_all_pages() {
+    let docs = root().join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).expect("a summary");
+    for folder in ["", "guide", "measurements"] {
+        for page in pages(&docs.join(folder)) {
+            let path = page.strip_prefix(&docs).expect("a page of docs").to_str().expect("a name");
+            assert!(
+                path == "SUMMARY.md" || summary.contains(&format!("]({path})")),
+                "{path} is not in docs/SUMMARY.md"
+            );
+        }
+    }
+}
+
+/// All links of the built site lead to a page or a picture of it: the site is built if `WORMCAST_SITE` says where it is.
+#[test]
+fn the_site_is_whole() {
+    let Ok(site) = std::env::var("WORMCAST_SITE") else { return };
+    let site = root().join(site);
+    let (mut folders, mut pages) = (vec![site.clone()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the site").map(|entry| entry.expect("an entry").path()) {
+            match entry.extension() {
+                _ if entry.is_dir() => folders.push(entry),
+                Some(html) if html == "html" => pages.push(entry),
+                _ => {}
+            }
+        }
+    }
+    assert!(pages.len() > 20, "{} pages in {}", pages.len(), site.display());
+    let mut links = 0;
+    // What cannot be found has addresses from the top.
+    for page in pages.iter().filter(|page| !page.ends_with("404.html")) {
+        let text = fs::read_to_string(page).expect("text");
+        for link in [" href=\"", " src=\""].iter().flat_map(|start| text.split(start).skip(1)) {
+            let link = link.split('"').next().unwrap_or_default();
+            let (path, _) = link.split_once('#').unwrap_or((link, ""));
+            if path.is_empty() || path.contains("://") || path.starts_with("data:") {
+                continue;
+            }
+            links += 1;
+            let target = page.with_file_name(path);
+            assert!(target.is_file(), "{}: {link}", page.display());
+        }
+    }
+    assert!(links > 1000, "{links} links");
+}
+
 /// The floors that the tree of crates shows, by the names of their folders.
 fn floors(text: &str) -> BTreeMap<&str, u32> {
     let tree = text.lines().filter_map(|line| line.trim_start().split_once("/ "));

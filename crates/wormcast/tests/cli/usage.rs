@@ -189,6 +189,16 @@ fn mistakes_in_usage_get_a_suggestion() {
 }
 
 #[test]
-fn the_version_is_the_package_version() {
-    assert_eq!(wormcast(&["--version"]).success(), concat!("wormcast ", env!("CARGO_PKG_VERSION"), "\n"));
+fn the_version_is_the_package_version_with_its_commit() {
+    let said = wormcast(&["--version"]).success();
+    let commit = said.strip_prefix(concat!("wormcast ", env!("CARGO_PKG_VERSION"))).unwrap().trim_end();
+    // Sources without a repository have none.
+    let git = std::process::Command::new("git").args(["rev-parse", "--short=10", "HEAD"]).output();
+    match git {
+        Ok(output) if output.status.success() && !commit.is_empty() => {
+            let known = commit.strip_prefix(", commit ").and_then(|commit| commit.get(..10)).expect("a commit");
+            assert!(known.bytes().all(|byte| byte.is_ascii_hexdigit()), "{said}");
+        }
+        _ => assert_eq!(commit, ""),
+    }
 }

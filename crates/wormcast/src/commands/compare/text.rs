@@ -162,7 +162,6 @@ fn summary(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Resul
             parts.push(format!("{name} at {wins}"));
         }
     }
-    let wins = if parts.is_empty() { "none of them at any".to_owned() } else { parts.join(", ") };
     let nobody = points.iter().filter(|point| nobodys(point)).count();
     let open = points.iter().filter(|point| point.best.is_none()).count() - nobody;
     let mut rest = Vec::new();
@@ -174,7 +173,12 @@ fn summary(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Resul
     }
     let rest = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
     let of = if points.len() == 1 { "point" } else { "points" };
-    writeln!(out, "Certainly the best, of {} {of}: {wins}{rest}", points.len())
+    let count = points.len();
+    match (count, parts.is_empty()) {
+        (1, true) => writeln!(out, "No series is certainly the best{rest}"),
+        (_, true) => writeln!(out, "No series is certainly the best at any of {count} points{rest}"),
+        (..) => writeln!(out, "Certainly the best, of {count} {of}: {}{rest}", parts.join(", ")),
+    }
 }
 
 #[cfg(test)]

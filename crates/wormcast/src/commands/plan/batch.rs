@@ -12,7 +12,7 @@ use super::request::Request;
 use crate::commands::write_json;
 use crate::failure::Failure;
 use crate::lab::plain_words;
-use crate::multicast::{Algorithm, Made, Multicast, Plan};
+use crate::multicast::{Algorithm, Made, Multicast, Plan, PlanSummary};
 use crate::network::watch::ask;
 use crate::network::{
     BYTE_ORDER_MARK, MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text,
@@ -164,10 +164,28 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     let (multicast, left_out) = request.multicast(network)?;
     let plan = planned(algorithm, network, &multicast)?;
     let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
-    let warning = left_out.as_deref();
-    let exact = algorithm.exact(network, &multicast);
-    let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.0.get());
+    let idle = [idle_seed(&request, network)?, idle_flit_bits(&request, &summary)];
+    let warnings: Vec<String> = left_out.into_iter().chain(idle.into_iter().flatten()).collect();
+    let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
+    let (exact, warning) = (algorithm.exact(network, &multicast), warning.as_deref());
+    let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.unwrap_or_default().0.get());
     write_json(out, &Answer { network, algorithm, multicast: &multicast, summary: &summary, exact, flit_bits, warning })
+}
+
+/// What is to be said of a seed where nothing is drawn.
+fn idle_seed(request: &Request, network: &Network) -> Result<Option<String>, Failure> {
+    let Some(_) = request.seed else { return Ok(None) };
+    let wanted = request.wanted().map_err(Failure::bad_input)?;
+    let draws = wanted.algorithm.draws_on(network, wanted.routing);
+    Ok((!draws).then(|| format!("`seed` makes no difference: `{}` makes no random choices", wanted.algorithm.name)))
+}
+
+/// What is to be said of a flit's size where no header is that long.
+fn idle_flit_bits(request: &Request, summary: &PlanSummary) -> Option<String> {
+    let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
+    let name = &request.algorithm;
+    (request.flit_bits.is_some() && unencoded)
+        .then(|| format!("`flit_bits` makes no difference: no header of `{name}` encodes destinations"))
 }
 
 const EXAMPLE: &str = r#"{"topology":"mesh:8x8","algorithm":"dual-path","source":28,"destinations":[33,41]}"#;

@@ -29,16 +29,20 @@ pub(super) struct Request<'a> {
     #[serde(default, deserialize_with = "ports")]
     pub(super) ports: Ports,
     #[serde(default)]
-    pub(super) seed: u64,
+    pub(super) seed: Option<u64>,
     #[serde(default)]
-    pub(super) flit_bits: FlitBits,
+    pub(super) flit_bits: Option<FlitBits>,
 }
 
 impl Request<'_> {
     /// The algorithm that is asked for, with the names looked up.
     pub(super) fn wanted(&self) -> Result<multicast::Request, Refused> {
         let wanted = multicast::Request::new(&self.algorithm, self.routing.as_deref())?;
-        Ok(multicast::Request { root: self.root.as_deref().map(str::to_owned), seed: self.seed, ..wanted })
+        Ok(multicast::Request {
+            root: self.root.as_deref().map(str::to_owned),
+            seed: self.seed.unwrap_or_default(),
+            ..wanted
+        })
     }
 
     /// What is to be sent to whom, and which nodes of the list that leaves out.
