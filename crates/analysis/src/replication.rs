@@ -100,8 +100,7 @@ pub(crate) type Cycle = Option<Vec<Resource>>;
 /// What an algorithm's worms wait for, replicated as the settings say, and a cycle if they can block each other.
 pub(crate) fn replicated<'n>(
     settings: &Settings,
-    network: &'n Network,
-    algorithm: &dyn Algorithm,
+    algorithm: &'n dyn Algorithm,
     consumption_ports: u32,
 ) -> Result<(Dependencies<'n>, Cycle), AnalysisError> {
     let (name, given) = (|| algorithm.name().to_owned(), settings.replication);
@@ -114,7 +113,7 @@ pub(crate) fn replicated<'n>(
     if switches.is_some() && (tree.is_some() || buffer.is_some() || reservation.is_some()) {
         return Err(AnalysisError::ReplicatedBySwitches(name()));
     }
-    let dependencies = algorithm.dependencies_with(network, branching(&switching, algorithm.branching(), network));
+    let dependencies = algorithm.dependencies_with(branching(&switching, algorithm.branching(), algorithm.network()));
     let dependencies = dependencies.with_virtual_channels(settings.virtual_channels());
     let bound = dependencies.bound_channels();
     if consumption_ports < bound {
@@ -123,7 +122,7 @@ pub(crate) fn replicated<'n>(
     let deadlock = match (switches, given) {
         (Some(switches), Some(Replicating::Synchronous | Replicating::SynchronousTogether)) => {
             let together = given == Some(Replicating::SynchronousTogether);
-            synchronous_deadlock(network, switches, together).map(|cycle| cycle.to_vec())
+            synchronous_deadlock(switches, together).map(|cycle| cycle.to_vec())
         }
         _ => dependencies.deadlock(consumption_ports),
     };

@@ -313,14 +313,15 @@ impl Report {
     }
 
     /// Adds how far the routing leads, how it loads links, and its turns, of which at most so many are listed.
-    pub(crate) fn add_routing(&mut self, network: &Network, relation: &dyn RoutingRelation, listed: Option<usize>) {
+    pub(crate) fn add_routing(&mut self, relation: &dyn RoutingRelation, listed: Option<usize>) {
+        let network = relation.network();
         let measured =
             self.part("whether all are connected, distances and link loads", || match relation.turn_routing() {
                 Some(routing) => {
-                    let (survey, load) = routing.survey(network);
+                    let (survey, load) = routing.survey();
                     (survey, Some(load))
                 }
-                None => (survey(network, relation), link_load(network, relation)),
+                None => (survey(relation), link_load(relation)),
             });
         self.load_interrupted = measured.is_none();
         if let Some((survey, load)) = measured {

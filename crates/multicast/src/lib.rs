@@ -10,8 +10,8 @@
 //! let mesh = "mesh:8x8".parse::<TopologySpec>()?.build()?;
 //! let algorithm = algorithm_by_name("pure-negative-first", &mesh, &Options::default())?;
 //! let multicast = Multicast::new(parse_node(&mesh, "4,3")?, &parse_node_list(&mesh, "1,4;1,5")?);
-//! let plan = algorithm.plan(&mesh, &multicast);
-//! let summary = plan.summary(&mesh, algorithm.routing(), PortModel::One)?;
+//! let plan = algorithm.plan(&multicast);
+//! let summary = plan.summary(algorithm.routing(), PortModel::One)?;
 //! assert_eq!((summary.startups, summary.longest), (1, 5));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -27,9 +27,9 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
         }
         step("planning", "messages", messages as usize, if count < u64::MAX { count as usize } else { 0 });
         let multicast = Multicast::from_vec(message.source, message.destinations);
-        let plan = algorithm.plan(network, &multicast);
+        let plan = algorithm.plan(&multicast);
         promises.check(scenario, &multicast, &plan)?;
-        let summary = plan.summary(network, algorithm.routing(), ports)?;
+        let summary = plan.summary(algorithm.routing(), ports)?;
         messages += 1;
         steps += u64::from(summary.steps);
         channels += u64::from(summary.channels);

@@ -74,12 +74,8 @@ pub(crate) struct Core<'a, O> {
 
 impl<'a, O: Observer> Core<'a, O> {
     /// An empty network in cycle 0.
-    pub(crate) fn new(
-        network: &'a Network,
-        routing: &'a dyn RoutingRelation,
-        config: EngineConfig,
-        observer: O,
-    ) -> Self {
+    pub(crate) fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
+        let network = &**routing.network();
         let space = ChannelSpace::new(network, config.ports);
         // Most deliveries and releases are known less than this ahead.
         let horizon = [config.startup, config.receive_overhead + 1, 1 << 10];

@@ -117,7 +117,7 @@ impl TreeRoute {
         let target = header[number as usize - 1].router;
         let on = (at.first_child != NONE).then(|| self.vertices[at.first_child as usize].entered_by);
         let here = on.map(|channel| network.from(channel));
-        let down = here.zip(on).and_then(|(here, on)| routing.down(network, here, on, target));
+        let down = here.zip(on).and_then(|(here, on)| routing.down(here, on, target));
         let to = down.and_then(|down| self.children(vertex).find(|&child| self.vertices[child].entered_by == down));
         to.map(|child| child as u32).ok_or((here.unwrap_or(target), target))
     }

@@ -187,13 +187,13 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 } else {
                     match &self.selector {
                         Some(selector) if !selector.is_first() => {
-                            self.routing.spread(self.network, at, arrived, router, &mut self.candidates);
+                            self.routing.spread(at, arrived, router, &mut self.candidates);
                         }
-                        _ => self.routing.candidates(self.network, at, arrived, router, &mut self.candidates),
+                        _ => self.routing.candidates(at, arrived, router, &mut self.candidates),
                     }
                     wants.extend(self.candidates.iter().map(|&channel| want(channel, branch)));
                     if wants.is_empty() {
-                        stranded = Some(NoRoute::new(self.network, self.routing, at, router));
+                        stranded = Some(NoRoute::new(self.routing, at, router));
                     }
                 }
             }
@@ -204,7 +204,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     _ => self.config.chunk_flits.min(flits) - 1,
                 };
                 let step = self.routing.multidestination().and_then(|switches| {
-                    switches.decide(self.network, at, arrived, self.packets.set(packet), &mut self.decision);
+                    switches.decide(at, arrived, self.packets.set(packet), &mut self.decision);
                     self.decision.step()
                 });
                 match step {
@@ -225,7 +225,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     }
                     None => {
                         let to = encoded.destinations.first().map_or(at, |&node| self.network.router_of(node));
-                        stranded = Some(NoRoute::new(self.network, self.routing, at, to));
+                        stranded = Some(NoRoute::new(self.routing, at, to));
                     }
                 }
             }

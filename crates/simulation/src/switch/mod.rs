@@ -166,7 +166,8 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
     /// An engine for a network that nothing has entered; worms go by `routing`.
     ///
     /// `config` is one that [`SwitchConfig::check`] has no objection to.
-    pub fn new(network: &'a Network, routing: &'a dyn RoutingRelation, config: SwitchConfig, observer: O) -> Self {
+    pub fn new(routing: &'a dyn RoutingRelation, config: SwitchConfig, observer: O) -> Self {
+        let network = &**routing.network();
         let wiring = Wiring::new(network);
         let channels = wiring.space.len();
         let line = |channel| Line {

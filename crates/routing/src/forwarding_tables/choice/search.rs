@@ -41,7 +41,7 @@ impl<'a> Chooser<'a> {
     }
 
     fn ask(&mut self, at: RouterId, arrived: Option<ChannelId>, target: RouterId) -> Vec<ChannelId> {
-        self.relation.candidates(self.network, at, arrived, target, &mut self.candidates);
+        self.relation.candidates(at, arrived, target, &mut self.candidates);
         self.candidates.clone()
     }
 

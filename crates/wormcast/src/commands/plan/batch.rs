@@ -151,7 +151,7 @@ pub(in super::super) fn plan_all(
         if let Some(left_out) = left_out {
             Failure::warn(&format!("{path}:{number}: {left_out}"));
         }
-        let plan = planned(algorithm, network, &multicast).map_err(place)?;
+        let plan = planned(algorithm, &multicast).map_err(place)?;
         visit(number, algorithm, &multicast, &plan).map_err(place)?;
     }
     Ok(())
@@ -162,10 +162,10 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     let (network, algorithm) = get(made, &request)?;
     let (network, algorithm) = (&*network, &*algorithm);
     let (multicast, left_out) = request.multicast(network)?;
-    let plan = planned(algorithm, network, &multicast)?;
-    let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
+    let plan = planned(algorithm, &multicast)?;
+    let summary = plan.summary(algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
     let warning = left_out.as_deref();
-    let exact = algorithm.exact(network, &multicast);
+    let exact = algorithm.exact(&multicast);
     let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.0.get());
     write_json(out, &Answer { network, algorithm, multicast: &multicast, summary: &summary, exact, flit_bits, warning })
 }
