@@ -51,7 +51,7 @@ impl<'a> Unicasts<'a> {
             Self::Routing(relation) => {
                 // Routes to everyone are followed.
                 let network = relation.network();
-                let needed = relation.tables_memory(network.routers());
+                let needed = relation.capabilities().target_bytes * network.routers() as u64;
                 let what = format_args!("`{}` on {} keeps tables and", relation.name(), network.name());
                 require_memory(what, needed, |_| None)?;
                 Ok(Dependencies::of_relation(relation))
@@ -80,7 +80,7 @@ impl<'a> Unicasts<'a> {
 pub fn of_routing(relation: &dyn RoutingRelation, settings: &Settings) -> Result<Report, AnalysisError> {
     let network = relation.network();
     // All permitted turns together say more than the routes that are taken, and sooner.
-    let turns = relation.turn_routing().map(TurnRouting::turns);
+    let turns = relation.capabilities().turns.map(TurnRouting::turns);
     let numbering = turns.and_then(|turns| proof(network, |held, requested| turns.permits(network, held, requested)));
     match numbering {
         Some(numbering) => {
@@ -167,7 +167,8 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     report.worms = WormsAnalysed { only_unicasts: dependencies.are_of_unicasts(), trees };
     drop(dependencies);
     report.add_routing(relation, settings.listed_turns);
-    report.replication = settings.replication.or_else(|| algorithm.switches().map(|_| Replicating::Asynchronous));
+    report.replication =
+        settings.replication.or_else(|| algorithm.capabilities().switches.map(|_| Replicating::Asynchronous));
     if let Some(budget) = settings.reachable {
         let question =
             Question { messages: None, algorithm: Some(algorithm), consumption_ports, safe: report.deadlock_free };
@@ -181,7 +182,7 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
 /// No more than that, and so sooner than [`of_algorithm`].
 pub fn deadlock_of_scenario(scenario: &Scenario) -> Option<Vec<Resource>> {
     let (algorithm, config) = (scenario.algorithm(), scenario.engine_config());
-    match algorithm.switches() {
+    match algorithm.capabilities().switches {
         Some(switches) if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) => {
             synchronous_deadlock(switches, false).map(|held| held.to_vec())
         }

@@ -265,7 +265,7 @@ fn config(
     algorithm: Option<&dyn Algorithm>,
     consumption_ports: u32,
 ) -> EngineConfig {
-    let own = algorithm.and_then(Algorithm::ports);
+    let own = algorithm.and_then(|algorithm| algorithm.capabilities().ports);
     let switching = Wormhole {
         virtual_channels: settings.virtual_channels(),
         injection_ports: own.map(|ports| ports.injection),

@@ -61,7 +61,8 @@ impl Replicating {
 impl Settings {
     /// Consumption channels of every node: what is asked for, what the algorithm is defined with, or 4.
     pub(crate) fn consumption_ports(&self, algorithm: Option<&dyn Algorithm>) -> u32 {
-        let own = || algorithm.and_then(Algorithm::ports).map_or(4, |ports| ports.consumption);
+        let own =
+            || algorithm.and_then(|algorithm| algorithm.capabilities().ports).map_or(4, |ports| ports.consumption);
         self.consumption_ports.unwrap_or_else(own)
     }
 
@@ -106,7 +107,7 @@ pub(crate) fn replicated<'n>(
     let (name, given) = (|| algorithm.name().to_owned(), settings.replication);
     let switching = settings.switching();
     let (tree, buffer, reservation) = (switching.replication, switching.buffer, switching.reservation);
-    let switches = algorithm.switches();
+    let switches = algorithm.capabilities().switches;
     if switches.is_none() && given.is_some() && tree.is_none() {
         return Err(AnalysisError::NotReplicatedBySwitches(name()));
     }

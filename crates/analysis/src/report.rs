@@ -316,7 +316,7 @@ impl Report {
     pub(crate) fn add_routing(&mut self, relation: &dyn RoutingRelation, listed: Option<usize>) {
         let network = relation.network();
         let measured =
-            self.part("whether all are connected, distances and link loads", || match relation.turn_routing() {
+            self.part("whether all are connected, distances and link loads", || match relation.capabilities().turns {
                 Some(routing) => {
                     let (survey, load) = routing.survey();
                     (survey, Some(load))
@@ -328,7 +328,7 @@ impl Report {
             self.add_survey(survey);
             self.link_load = load.map(|load| Load::new(network, load));
         }
-        let Some(turns) = relation.turn_routing().map(TurnRouting::turns) else { return };
+        let Some(turns) = relation.capabilities().turns.map(TurnRouting::turns) else { return };
         let irreducible = self.part("whether all prohibited turns are needed", || irreducible(network, turns));
         self.irreducible_interrupted = irreducible.is_none();
         self.irreducible = irreducible.flatten();

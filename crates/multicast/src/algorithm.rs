@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_network::{Network, NodeId, Ports, quoted};
+use wormcast_network::{Network, NodeId, quoted};
 use wormcast_routing::{
-    Branching, Dependencies, MultidestinationRouting, ROUTINGS, RoutingError, RoutingRelation, TURN_PROHIBITION,
-    TreeError, TreesError, UnknownName, Unsupported,
+    Dependencies, ROUTINGS, RoutingError, RoutingRelation, TURN_PROHIBITION, TreeError, TreesError, UnknownName,
+    Unsupported,
 };
 
-use crate::covering_matrix::CoveringMatrix;
+use crate::capabilities::AlgorithmCapabilities;
 use crate::faults::FaultError;
 use crate::plan::{Itinerary, Plan};
 use crate::registry::algorithms;
@@ -135,45 +135,16 @@ pub trait Algorithm: Send + Sync {
     /// The worms that a multicast sends.
     fn plan(&self, multicast: &Multicast) -> Plan;
 
-    /// For an algorithm that minimises something and may have to settle for less: whether this multicast's plan is a minimum for
-    /// certain. `None` for all others.
-    fn exact(&self, _multicast: &Multicast) -> Option<bool> {
-        None
-    }
-
-    /// The injection and consumption channels that nodes have where nothing else is said, if the algorithm is defined with such
-    /// numbers. A plan may bind worms to any of these consumption channels.
-    fn ports(&self) -> Option<Ports> {
-        None
-    }
-
-    /// For an algorithm that covers destinations by as few next routers as possible: what it had to choose from at each router of
-    /// this multicast's plan. Empty for all others.
-    fn covering_matrices(&self, _multicast: &Multicast) -> Vec<CoveringMatrix> {
-        Vec::new()
-    }
-
     /// What worms of any plan may hold while they wait for what: the input of the static deadlock check. For trees, with the
-    /// switches that [`branching`](Self::branching) asks for.
+    /// switches that [they are meant for](crate::BranchingTrees::branching).
     ///
     /// Where switches replicate worms by themselves, they do it asynchronously, with room for whole packets: what else they might
     /// do is [`synchronous_deadlock`](wormcast_routing::synchronous_deadlock)'s affair.
     fn dependencies(&self) -> Dependencies<'_>;
 
-    /// For an algorithm whose worms switches replicate: how they route them. `None` for all others.
-    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
-        None
-    }
-
-    /// The same with other switches, which make a difference to algorithms that send trees.
-    fn dependencies_with(&self, _branching: Branching) -> Dependencies<'_> {
-        self.dependencies()
-    }
-
-    /// The switches that trees of the algorithm are meant for: what runs have unless they are told otherwise. By default the
-    /// wormhole switches that are enough for paths.
-    fn branching(&self) -> Branching {
-        Branching::LOCKSTEP
+    /// What it can do, or needs, beside that.
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities::default()
     }
 }
 

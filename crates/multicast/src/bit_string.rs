@@ -6,6 +6,7 @@ use wormcast_routing::{
 };
 
 use crate::algorithm::{Algorithm, Multicast};
+use crate::capabilities::AlgorithmCapabilities;
 use crate::descriptor::Descriptor;
 use crate::encoded::Encoded;
 use crate::family::{Family, Routed, Sends};
@@ -67,7 +68,7 @@ impl Algorithm for BitString {
         Dependencies::of_multidestination(self.switches.as_ref())
     }
 
-    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
-        Some(self.switches.as_ref())
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities { switches: Some(self.switches.as_ref()), ..AlgorithmCapabilities::default() }
     }
 }

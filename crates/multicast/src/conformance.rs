@@ -156,7 +156,8 @@ fn check_spanning(network: &Network, routing: &dyn RoutingRelation, worm: &Worm,
             let at = below[next];
             let router = network.to(tree.branches[at].channel);
             if router != network.from(branch.channel) {
-                let down = routing.down(network.from(branch.channel), branch.channel, router);
+                let descent = routing.capabilities().descent.unwrap();
+                let down = descent.down(network.from(branch.channel), branch.channel, router);
                 prop_assert_eq!(down, Some(branch.channel));
             }
             below.extend((0..tree.branches.len()).filter(|&i| tree.branches[i].parent == Some(at as u32)));
@@ -266,7 +267,7 @@ fn check_all(
                     continue;
                 }
                 Itinerary::Tree(tree) => {
-                    let turns = algorithm.routing().turn_routing().expect("trees are made over turns").turns();
+                    let turns = algorithm.routing().capabilities().turns.expect("trees are made over turns").turns();
                     for branch in &tree.branches {
                         let before = branch.parent.map(|parent| tree.branches[parent as usize].channel);
                         prop_assert!(before.is_none_or(|before| turns.permits(network, before, branch.channel)));

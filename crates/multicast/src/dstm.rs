@@ -8,6 +8,7 @@ use wormcast_routing::{
 };
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::capabilities::AlgorithmCapabilities;
 use crate::descriptor::{Descriptor, MakeAlgorithm, Options};
 use crate::family::Sends;
 use crate::faults::{FaultInformation, Faults};
@@ -262,11 +263,12 @@ impl Algorithm for Dstm {
         Plan { worms: vec![self.worm(network, tree, multicast.source(), destinations)] }
     }
 
-    fn ports(&self) -> Option<Ports> {
-        Some(Ports { injection: 1, consumption: self.trees().len() as u32 })
-    }
-
     fn dependencies(&self) -> Dependencies<'_> {
         Dependencies::of_spanning_trees(&self.routing, self.trees(), true)
+    }
+
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        let ports = Some(Ports { injection: 1, consumption: self.trees().len() as u32 });
+        AlgorithmCapabilities { ports, ..AlgorithmCapabilities::default() }
     }
 }

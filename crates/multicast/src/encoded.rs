@@ -80,7 +80,7 @@ impl Encoded {
         let network = routing.network();
         let ends = (network.entry_of(from), network.router_of(target));
         let no_route = || NoRoute::new(routing, ends.0, ends.1);
-        let switches = routing.multidestination().ok_or_else(no_route)?;
+        let switches = routing.capabilities().multidestination.ok_or_else(no_route)?;
         let mut route = EncodedRoute::default();
         if self.destinations.is_empty() {
             return Ok(route);

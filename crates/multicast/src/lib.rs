@@ -18,6 +18,7 @@
 
 mod algorithm;
 mod bit_string;
+mod capabilities;
 mod chains;
 mod column_path;
 mod combine;
@@ -71,6 +72,7 @@ mod weighted_sort;
 
 pub use algorithm::{Algorithm, AlgorithmError, Multicast, NoDestination, WormKinds, left_out, worm_kinds};
 pub use bit_string::{BIT_STRING, BitString};
+pub use capabilities::{AlgorithmCapabilities, BranchingTrees, Covers, Minimum};
 pub use column_path::{COLUMN_PATH, ColumnPath};
 pub use combine::{COMBINE, Combine};
 pub use contention::Contention;

@@ -6,6 +6,7 @@ use wormcast_routing::{
 };
 
 use crate::algorithm::{Algorithm, Multicast};
+use crate::capabilities::AlgorithmCapabilities;
 use crate::descriptor::Descriptor;
 use crate::digit_products::divide;
 use crate::encoded::Encoded;
@@ -101,7 +102,7 @@ impl Algorithm for Multiport {
         Dependencies::of_multidestination(self.switches.as_ref())
     }
 
-    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
-        Some(self.switches.as_ref())
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities { switches: Some(self.switches.as_ref()), ..AlgorithmCapabilities::default() }
     }
 }

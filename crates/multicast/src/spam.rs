@@ -6,6 +6,7 @@ use wormcast_network::{Network, Ports};
 use wormcast_routing::{Dependencies, RoutingRelation, SPAM_ROUTING, SpamRouting};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::capabilities::AlgorithmCapabilities;
 use crate::descriptor::{Descriptor, Options};
 use crate::family::{Family, Sends};
 use crate::faults::FaultInformation;
@@ -84,12 +85,13 @@ impl Algorithm for Spam {
         Plan { worms: vec![worm] }
     }
 
-    fn ports(&self) -> Option<Ports> {
-        // As many as the two trees have that paper 5 compares it with.
-        Some(Ports { injection: 1, consumption: 2 })
-    }
-
     fn dependencies(&self) -> Dependencies<'_> {
         Dependencies::of_spanning_trees(&self.routing, std::slice::from_ref(self.routing.tree()), false)
+    }
+
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        // As many as the two trees have that paper 5 compares it with.
+        let ports = Some(Ports { injection: 1, consumption: 2 });
+        AlgorithmCapabilities { ports, ..AlgorithmCapabilities::default() }
     }
 }

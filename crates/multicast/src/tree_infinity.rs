@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
+use wormcast_routing::{Dependencies, RoutingRelation, TURN_PROHIBITION};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::capabilities::{AlgorithmCapabilities, Minimum};
 use crate::descriptor::{Descriptor, Options};
 use crate::family::{Family, Routed, Sends};
 use crate::plan::{Branch, Plan};
@@ -295,21 +296,18 @@ impl Algorithm for TreeInfinity {
         self.trees.plan(multicast, |wanted| self.grow(wanted))
     }
 
-    fn exact(&self, multicast: &Multicast) -> Option<bool> {
-        let network = self.network();
-        Some(self.is_exact(TurnTrees::ends(network, multicast)))
-    }
-
-    fn branching(&self) -> Branching {
-        Branching::STORED
-    }
-
     fn dependencies(&self) -> Dependencies<'_> {
-        self.dependencies_with(self.branching())
+        self.trees.dependencies()
     }
 
-    fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
-        self.trees.dependencies(branching)
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities { minimum: Some(self), trees: Some(&self.trees), ..AlgorithmCapabilities::default() }
+    }
+}
+
+impl Minimum for TreeInfinity {
+    fn is_exact(&self, multicast: &Multicast) -> bool {
+        TreeInfinity::is_exact(self, TurnTrees::ends(self.network(), multicast))
     }
 }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
+use wormcast_routing::{Dependencies, RoutingRelation, TURN_PROHIBITION};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::capabilities::{AlgorithmCapabilities, Covers};
 use crate::covering_matrix::CoveringMatrix;
 use crate::descriptor::{Descriptor, Options};
 use crate::family::{Family, Routed, Sends};
@@ -247,21 +248,19 @@ impl Algorithm for TreeOne {
         self.trees.plan(multicast, grow)
     }
 
+    fn dependencies(&self) -> Dependencies<'_> {
+        self.trees.dependencies()
+    }
+
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities { covers: Some(self), trees: Some(&self.trees), ..AlgorithmCapabilities::default() }
+    }
+}
+
+impl Covers for TreeOne {
     fn covering_matrices(&self, multicast: &Multicast) -> Vec<CoveringMatrix> {
         let (_, wanted) = self.trees.wanted(multicast);
         if wanted.ends.is_empty() { Vec::new() } else { CoveringMatrix::of_tree(&wanted, &grow(&wanted)) }
-    }
-
-    fn branching(&self) -> Branching {
-        Branching::STORED
-    }
-
-    fn dependencies(&self) -> Dependencies<'_> {
-        self.dependencies_with(self.branching())
-    }
-
-    fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
-        self.trees.dependencies(branching)
     }
 }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use wormcast_network::{Network, RouterId};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
+use wormcast_routing::{Dependencies, RoutingRelation, TURN_PROHIBITION};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::capabilities::AlgorithmCapabilities;
 use crate::descriptor::{Descriptor, Options};
 use crate::family::{Family, Routed, Sends};
 use crate::ids::IdMap;
@@ -114,15 +115,11 @@ impl Algorithm for TreeZero {
         self.trees.plan(multicast, grow)
     }
 
-    fn branching(&self) -> Branching {
-        Branching::STORED
-    }
-
     fn dependencies(&self) -> Dependencies<'_> {
-        self.dependencies_with(self.branching())
+        self.trees.dependencies()
     }
 
-    fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
-        self.trees.dependencies(branching)
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities { trees: Some(&self.trees), ..AlgorithmCapabilities::default() }
     }
 }

@@ -8,6 +8,7 @@ use wormcast_routing::{
 };
 
 use crate::algorithm::{AlgorithmError, Multicast};
+use crate::capabilities::BranchingTrees;
 use crate::descriptor::{Descriptor, Options};
 use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
 
@@ -47,7 +48,7 @@ impl TurnTrees {
     }
 
     pub(crate) fn turns(&self) -> &TurnRouting {
-        self.routing.turn_routing().expect("checked when it was made")
+        self.routing.capabilities().turns.expect("checked when it was made")
     }
 
     /// One tree to all destinations, as `grow` makes it for their routers.
@@ -86,7 +87,18 @@ impl TurnTrees {
         ends.iter().filter(|&&router| router != network.router_of(multicast.source())).count()
     }
 
-    pub(crate) fn dependencies(&self, branching: Branching) -> Dependencies<'_> {
+    /// With the switches that the trees are meant for.
+    pub(crate) fn dependencies(&self) -> Dependencies<'_> {
+        self.dependencies_with(self.branching())
+    }
+}
+
+impl BranchingTrees for TurnTrees {
+    fn branching(&self) -> Branching {
+        Branching::STORED
+    }
+
+    fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
         Dependencies::of_trees(self.routing.network(), self.turns().turns(), branching)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use wormcast_network::{ChannelId, Network, Ports, RouterId};
-use wormcast_routing::{Branching, Dependencies, MultidestinationRouting, RoutingRelation, TurnRouting};
+use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_routing::{Dependencies, RoutingCapabilities, RoutingRelation, Spread};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::covering_matrix::CoveringMatrix;
+use crate::capabilities::AlgorithmCapabilities;
 use crate::plan::Plan;
 
 /// An algorithm, and its relation: each channel that this gives has to leave the router that it is asked about. The first one
@@ -33,6 +33,11 @@ impl Watched {
             let _ways = Dependencies::of_relation(self);
         }
         self.fault()
+    }
+
+    /// What was wrong first.
+    fn fault(&self) -> Option<&str> {
+        self.fault.get().map(String::as_str)
     }
 
     /// Leaves no channels if one of them does not leave the router that was asked about.
@@ -76,29 +81,18 @@ impl RoutingRelation for Watched {
         self.watch(at, out);
     }
 
+    /// Those of the relation, whose spread is watched, too; and what was wrong.
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        let own = self.algorithm.routing().capabilities();
+        let spread = own.spread.map(|_| self as &dyn Spread);
+        RoutingCapabilities { spread, fault: self.fault(), ..own }
+    }
+}
+
+impl Spread for Watched {
     fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         self.algorithm.routing().spread(at, arrived, target, out);
         self.watch(at, out);
-    }
-
-    fn down(&self, at: RouterId, on: ChannelId, target: RouterId) -> Option<ChannelId> {
-        self.algorithm.routing().down(at, on, target)
-    }
-
-    fn turn_routing(&self) -> Option<&TurnRouting> {
-        self.algorithm.routing().turn_routing()
-    }
-
-    fn tables_memory(&self, targets: usize) -> u64 {
-        self.algorithm.routing().tables_memory(targets)
-    }
-
-    fn fault(&self) -> Option<&str> {
-        self.fault.get().map(String::as_str)
-    }
-
-    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
-        self.algorithm.routing().multidestination()
     }
 }
 
@@ -115,32 +109,12 @@ impl Algorithm for Watched {
         self.algorithm.plan(multicast)
     }
 
-    fn exact(&self, multicast: &Multicast) -> Option<bool> {
-        self.algorithm.exact(multicast)
-    }
-
-    fn ports(&self) -> Option<Ports> {
-        self.algorithm.ports()
-    }
-
-    fn covering_matrices(&self, multicast: &Multicast) -> Vec<CoveringMatrix> {
-        self.algorithm.covering_matrices(multicast)
-    }
-
     fn dependencies(&self) -> Dependencies<'_> {
         self.algorithm.dependencies()
     }
 
-    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
-        self.algorithm.switches()
-    }
-
-    fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
-        self.algorithm.dependencies_with(branching)
-    }
-
-    fn branching(&self) -> Branching {
-        self.algorithm.branching()
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        self.algorithm.capabilities()
     }
 }
 

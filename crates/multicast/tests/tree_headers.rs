@@ -34,7 +34,8 @@ impl Replay<'_> {
     fn header_flit(&mut self, source: RouterId, exit: Option<ChannelId>, flit: HeaderFlit) {
         let (mut at, mut arrived, mut split) = (source, None, false);
         loop {
-            let down = |on| self.routing.down(at, on, flit.router).expect("a router below");
+            let descent = self.routing.capabilities().descent.unwrap();
+            let down = |on| descent.down(at, on, flit.router).expect("a router below");
             let next = match self.routers.get(&arrived) {
                 None if flit.router == at => {
                     self.routers.insert(arrived, Router::SetUp(flit.channels(self.network).collect()));

@@ -21,7 +21,7 @@ fn make(name: &str, network: &Arc<Network>, routing: &str) -> Box<dyn Algorithm>
 }
 
 fn turns(algorithm: &dyn Algorithm) -> &TurnSet {
-    algorithm.routing().turn_routing().unwrap().turns()
+    algorithm.routing().capabilities().turns.unwrap().turns()
 }
 
 fn branches(plan: &Plan) -> &[Branch] {

@@ -114,7 +114,7 @@ impl<'n> Dependencies<'n> {
     }
 
     /// The dependencies of unicast worms that follow `relation` from any node to any other, by any of the parallel channels that it
-    /// [spreads](RoutingRelation::spread) them over.
+    /// [spreads](crate::Spread) them over.
     ///
     /// Follows, for every target, all channels that a worm to it can reach: O(routers x channels).
     pub fn of_relation(relation: &'n dyn RoutingRelation) -> Self {

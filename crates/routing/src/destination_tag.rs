@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, RouterId, Shape, Stages};
 
+use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
@@ -93,8 +94,8 @@ impl RoutingRelation for DestinationTag {
         }
     }
 
-    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
-        Some(self)
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { multidestination: Some(self), ..RoutingCapabilities::default() }
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, Shape};
 
+use crate::capabilities::{RoutingCapabilities, Spread};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
 
@@ -115,6 +116,12 @@ impl RoutingRelation for ECube {
         }
     }
 
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { spread: Some(self), ..RoutingCapabilities::default() }
+    }
+}
+
+impl Spread for ECube {
     /// In a torus with two routers in a dimension, either of the two links between them.
     fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         let network = self.network();

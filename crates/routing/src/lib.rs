@@ -17,6 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod capabilities;
 mod dependency;
 mod destination_tag;
 mod e_cube;
@@ -52,6 +53,7 @@ mod turnaround;
 mod up_down;
 mod witness;
 
+pub use capabilities::{RoutingCapabilities, Spread, TreeDescent};
 pub use dependency::{Branching, Dependencies, Resource, WormRule, Worms};
 pub use destination_tag::{DESTINATION_TAG, DestinationTag};
 pub use e_cube::{E_CUBE, ECube};

@@ -177,7 +177,7 @@ mod tests {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             for name in ["turn-prohibition", "up-down", "up-down-deterministic"] {
                 let relation = routing_by_name(name, &network, &RoutingOptions::default()).unwrap();
-                let (_, expected) = relation.turn_routing().map(|turns: &TurnRouting| turns.survey()).unwrap();
+                let (_, expected) = relation.capabilities().turns.map(|turns: &TurnRouting| turns.survey()).unwrap();
                 let found = link_load(relation.as_ref()).unwrap();
                 for (found, expected) in found.by_channel.iter().zip(&expected.by_channel) {
                     assert!((found - expected).abs() < 1e-9, "{name} on {spec}");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::turn_routing::{Choice, TurnRouting};
@@ -32,7 +33,7 @@ const MOST_BYTES: usize = 1 << 31;
 ///
 /// let ring = "ring:5".parse::<TopologySpec>()?.build()?;
 /// let routing = ReachabilityRouting::new(&ring, Root::SmallestId)?;
-/// let switches = routing.multidestination().unwrap();
+/// let switches = routing.capabilities().multidestination.unwrap();
 /// // From node 2 to nodes 1 and 3: the root 0 is the least common ancestor.
 /// let destinations = node_set::of(5, [1, 3].map(NodeId::new));
 /// let mut decision = Decision::default();
@@ -168,20 +169,8 @@ impl RoutingRelation for ReachabilityRouting {
         self.unicast.candidates(at, arrived, target, out);
     }
 
-    fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
-        self.unicast.spread(at, arrived, target, out);
-    }
-
-    fn turn_routing(&self) -> Option<&TurnRouting> {
-        Some(&self.unicast)
-    }
-
-    fn tables_memory(&self, targets: usize) -> u64 {
-        self.unicast.tables_memory(targets)
-    }
-
-    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
-        Some(self)
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { multidestination: Some(self), ..self.unicast.capabilities() }
     }
 }
 

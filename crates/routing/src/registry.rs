@@ -57,7 +57,7 @@ pub struct RoutingDescriptor {
     pub needs: &'static str,
     /// Whether it has a root, which [`RoutingOptions::root`] chooses.
     pub root: bool,
-    /// Whether it is one over permitted turns: whether its relation has a [`turn_routing`](RoutingRelation::turn_routing).
+    /// Whether it is one over permitted turns: whether its relation is [one](crate::RoutingCapabilities::turns).
     pub over_turns: bool,
     draws: fn(&Network) -> bool,
     make: MakeRouting,
@@ -242,7 +242,7 @@ mod tests {
             let made = |network| routing.make(network, &RoutingOptions::default());
             let (network, relation) = networks.iter().find_map(|n| Some((n, made(n).ok()?))).unwrap();
             assert_eq!(relation.name(), routing.name);
-            assert_eq!(relation.turn_routing().is_some(), routing.over_turns, "{}", routing.name);
+            assert_eq!(relation.capabilities().turns.is_some(), routing.over_turns, "{}", routing.name);
             let other_root = Some(Root::MaximumDegree);
             let rooted = routing.make(network, &RoutingOptions { root: other_root, ..RoutingOptions::default() });
             assert_eq!(rooted.is_ok(), routing.root, "{}", routing.name);

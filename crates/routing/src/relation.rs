@@ -5,8 +5,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::multidestination::MultidestinationRouting;
-use crate::turn_routing::TurnRouting;
+use crate::capabilities::RoutingCapabilities;
 
 /// Which output channels a header may take.
 ///
@@ -26,40 +25,9 @@ pub trait RoutingRelation: Send + Sync {
     /// Called once for each hop of a header; it must not allocate beyond the growth of `out`.
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>);
 
-    /// The same, and with them the parallel channels that a header may take in place of a candidate: the channels on offer where
-    /// routers choose among several (`selection` other than `first`). Parallel channels are different ones, and stand for each
-    /// other only where the relation says so; the static check then assumes that any of them may be taken.
-    fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
-        self.candidates(at, arrived, target, out);
-    }
-
-    /// The channel by which a header at `at` goes down to `target`, below it, on the tree that channel `on` of this router
-    /// belongs to: where routers decode the headers of multicasts (paper 5, section 3.1.2). `None` if the relation knows no
-    /// trees.
-    fn down(&self, _at: RouterId, _on: ChannelId, _target: RouterId) -> Option<ChannelId> {
-        None
-    }
-
-    /// This relation as routing over a set of turns, if that is what it is.
-    fn turn_routing(&self) -> Option<&TurnRouting> {
-        None
-    }
-
-    /// The bytes of memory that tables take once worms have gone to `targets` routers, at least; 0 where there are none.
-    fn tables_memory(&self, _targets: usize) -> u64 {
-        0
-    }
-
-    /// For a relation that is watched: what it did first that no relation may, as a sentence without its end. It then gave no
-    /// channels. `None` for all others.
-    fn fault(&self) -> Option<&str> {
-        None
-    }
-
-    /// How switches route worms whose headers encode several destinations, if this relation says so. What goes to one
-    /// destination then goes as a unicast does.
-    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
-        None
+    /// What it can do beside that.
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities::default()
     }
 }
 
@@ -152,7 +120,7 @@ impl NoRoute {
     #[cold]
     pub fn new(relation: &dyn RoutingRelation, from: RouterId, to: RouterId) -> Self {
         let none = Self::named(relation.network(), relation.name(), from, to);
-        match relation.fault() {
+        match relation.capabilities().fault {
             Some(fault) => Self { message: fault.into(), ..none },
             None => none,
         }

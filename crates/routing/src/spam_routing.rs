@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::capabilities::{RoutingCapabilities, TreeDescent};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported, nearest_channels};
 use crate::spanning_tree::SpanningTree;
@@ -186,12 +187,6 @@ impl RoutingRelation for SpamRouting {
         &self.network
     }
 
-    fn tables_memory(&self, targets: usize) -> u64 {
-        let network = self.network();
-        // Two bytes for each of three phases.
-        targets as u64 * network.routers() as u64 * 6
-    }
-
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         let network = self.network();
         out.clear();
@@ -208,6 +203,14 @@ impl RoutingRelation for SpamRouting {
         nearest_channels(network.outputs(at).map(|channel| (channel, hops(channel))), out);
     }
 
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        // Two bytes for each of three phases.
+        let target_bytes = self.network.routers() as u64 * 6;
+        RoutingCapabilities { descent: Some(self), target_bytes, ..RoutingCapabilities::default() }
+    }
+}
+
+impl TreeDescent for SpamRouting {
     fn down(&self, at: RouterId, _on: ChannelId, target: RouterId) -> Option<ChannelId> {
         self.tree.towards(&self.network, at, target)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::capabilities::{RoutingCapabilities, TreeDescent};
 use crate::registry::RoutingDescriptor;
 use crate::relation::RoutingRelation;
 use crate::spanning_tree::SpanningTree;
@@ -215,6 +216,12 @@ impl RoutingRelation for TreeRouting {
         }
     }
 
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { descent: Some(self), ..RoutingCapabilities::default() }
+    }
+}
+
+impl TreeDescent for TreeRouting {
     fn down(&self, at: RouterId, on: ChannelId, target: RouterId) -> Option<ChannelId> {
         self.trees[self.tree_of(on)?].towards(&self.network, at, target)
     }

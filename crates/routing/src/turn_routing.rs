@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::capabilities::{RoutingCapabilities, Spread};
 use crate::link_load::LinkLoad;
 use crate::relation::{RoutingRelation, nearest_channels};
 use crate::survey::{Lengths, Survey};
@@ -245,6 +246,18 @@ impl RoutingRelation for TurnRouting {
         out.truncate(self.chosen(out).len());
     }
 
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities {
+            spread: Some(self),
+            turns: Some(self),
+            // A byte a channel where no way has 255 hops.
+            target_bytes: self.network.channels() as u64,
+            ..RoutingCapabilities::default()
+        }
+    }
+}
+
+impl Spread for TurnRouting {
     /// Of the parallel channels those from which the target is as near by permitted turns; all of them are candidates already where
     /// the choice is free.
     fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
@@ -253,15 +266,5 @@ impl RoutingRelation for TurnRouting {
         if let (Choice::First, Some(&first)) = (self.choice, out.first()) {
             out.retain(|&channel| network.to(channel) == network.to(first));
         }
-    }
-
-    fn turn_routing(&self) -> Option<&TurnRouting> {
-        Some(self)
-    }
-
-    fn tables_memory(&self, targets: usize) -> u64 {
-        let network = self.network();
-        // A byte a channel where no way has 255 hops.
-        targets as u64 * network.channels() as u64
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, RouterId, Stages};
 
+use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
@@ -130,8 +131,8 @@ impl RoutingRelation for Turnaround {
         }
     }
 
-    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
-        Some(self)
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { multidestination: Some(self), ..RoutingCapabilities::default() }
     }
 }
 

@@ -26,7 +26,7 @@ fn walk(
     destinations: &[NodeId],
     mut choose: impl FnMut(usize) -> usize,
 ) -> Walk {
-    let switches = routing.multidestination().unwrap();
+    let switches = routing.capabilities().multidestination.unwrap();
     let set = node_set::of(network.nodes(), destinations.iter().copied());
     let mut walk = Walk::default();
     let mut decision = Decision::default();
@@ -95,7 +95,7 @@ fn straight_on_is_the_senders_digit_at_each_stage() {
     let network = build("bmin:3x4");
     let stages = *network.shape().stages().unwrap();
     let routing = Turnaround::new(&network, Choice::First).unwrap();
-    let switches = routing.multidestination().unwrap();
+    let switches = routing.capabilities().multidestination.unwrap();
     let mut decision = Decision::default();
     for source in (0..81).map(NodeId::new) {
         // To a node of the other half: all the way up.

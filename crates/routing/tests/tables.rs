@@ -151,7 +151,7 @@ fn check_choice(network: &Arc<Network>, name: &str, detours: bool) -> Result<(),
             let way = walk(network, tables, source, address).unwrap();
             let mut arrived = None;
             for channel in way {
-                if let (true, Some(routing), Some(arriving)) = (detours, relation.turn_routing(), arrived) {
+                if let (true, Some(routing), Some(arriving)) = (detours, relation.capabilities().turns, arrived) {
                     assert!(routing.turns().permits(network, arriving, channel));
                 } else if !detours {
                     relation.candidates(network.from(channel), arrived, target, &mut candidates);
@@ -161,12 +161,12 @@ fn check_choice(network: &Arc<Network>, name: &str, detours: bool) -> Result<(),
             }
         }
     }
-    if chosen.detours.is_empty() && relation.turn_routing().is_some() && network.has_one_node_each() {
+    if chosen.detours.is_empty() && relation.capabilities().turns.is_some() && network.has_one_node_each() {
         let shortest = survey(relation.as_ref()).average_distance.unwrap();
         let own = report.survey.average_distance.unwrap_or(0.0);
         assert!((shortest - own).abs() < 1e-9, "{name}: {own} instead of {shortest}");
     }
-    if relation.turn_routing().is_some() {
+    if relation.capabilities().turns.is_some() {
         assert_eq!(Dependencies::of_tables(tables).deadlock(1), None);
     }
     let text = TablesText(tables).to_string();

@@ -236,7 +236,7 @@ proptest! {
         let network = graph.network();
         for name in ROUTINGS.iter().filter(|routing| routing.over_turns).map(|routing| routing.name) {
             let relation = routing_by_name(name, &network, &RoutingOptions::default()).unwrap();
-            let routing = relation.turn_routing().unwrap();
+            let routing = relation.capabilities().turns.unwrap();
             let turns = Turns::new(&graph, &network, routing.turns());
             let deterministic = name.ends_with("deterministic");
             let hops: Vec<_> = network.router_ids().map(|source| turns.hops(source.raw(), graph.routers)).collect();

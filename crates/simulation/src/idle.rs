@@ -64,7 +64,7 @@ impl Scenario {
             if !self.traffic.is_in_bytes() {
                 add("switching.flit_bytes", "the lengths of messages are in flits".to_owned());
             }
-        } else if self.algorithm.switches().is_none() {
+        } else if self.algorithm.capabilities().switches.is_none() {
             for key in ["switching.replication", "switching.header_chunks", "switching.header_flits"] {
                 add(key, format!("`{name}` sends unicasts only, which switches do not replicate"));
             }

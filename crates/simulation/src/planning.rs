@@ -47,7 +47,7 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
             mean_startups: sent.iter().sum::<u64>() as f64 / sent.len().max(1) as f64,
             channels: each(channels),
             contention: each(contending),
-            prohibited: algorithm.routing().turn_routing().map(|routing| routing.turns().fraction()),
+            prohibited: algorithm.routing().capabilities().turns.map(|routing| routing.turns().fraction()),
         }),
         ..RunResult::without_time(seed, "plan")
     })

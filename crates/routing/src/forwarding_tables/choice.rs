@@ -84,7 +84,7 @@ pub struct ChosenTables {
 /// # Errors
 /// If there are none, or none were found.
 pub fn choose_tables(relation: &dyn RoutingRelation, detours: bool) -> Result<ChosenTables, NoTables> {
-    let all_turns = relation.turn_routing().map(TurnRouting::turns);
+    let all_turns = relation.capabilities().turns.map(TurnRouting::turns);
     let network = relation.network();
     let mut chooser = Chooser::new(network, relation);
     let mut entries = Vec::new();

@@ -185,11 +185,9 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 } else if let (Some(exit), None) = (exit, arrived) {
                     wants.push(want(exit, branch));
                 } else {
-                    match &self.selector {
-                        Some(selector) if !selector.is_first() => {
-                            self.routing.spread(at, arrived, router, &mut self.candidates);
-                        }
-                        _ => self.routing.candidates(at, arrived, router, &mut self.candidates),
+                    match self.spread {
+                        Some(spread) => spread.spread(at, arrived, router, &mut self.candidates),
+                        None => self.routing.candidates(at, arrived, router, &mut self.candidates),
                     }
                     wants.extend(self.candidates.iter().map(|&channel| want(channel, branch)));
                     if wants.is_empty() {
@@ -203,7 +201,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     Memory::Input(readers) if readers.synchronous => 0,
                     _ => self.config.chunk_flits.min(flits) - 1,
                 };
-                let step = self.routing.multidestination().and_then(|switches| {
+                let step = self.multidestination.and_then(|switches| {
                     switches.decide(at, arrived, self.packets.set(packet), &mut self.decision);
                     self.decision.step()
                 });

@@ -134,7 +134,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 self.tree_departures(slot);
             }
             (Times::Headed(times), Route::Tree(route)) => {
-                times.granted(route, vertex as usize, now, core.network, core.routing, &mut self.found);
+                times.granted(route, vertex as usize, now, core.network, core.descent, &mut self.found);
                 if let Some((from, to)) = times.lost {
                     core.stranded = Some(NoRoute::new(core.routing, from, to));
                 }

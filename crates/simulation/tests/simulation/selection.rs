@@ -104,7 +104,7 @@ fn worms_spread_over_cables() {
 #[test]
 fn both_links_of_a_dimension_of_two() {
     let torus = crate::support::build("torus:2x3");
-    let ecube = wormcast_routing::ECube::new(&torus).unwrap();
+    let ecube: &dyn RoutingRelation = &wormcast_routing::ECube::new(&torus).unwrap();
     let (mut own, mut both) = (Vec::<ChannelId>::new(), Vec::new());
     let routers: Vec<_> = torus.router_ids().collect();
     ecube.candidates(routers[0], None, routers[1], &mut own);

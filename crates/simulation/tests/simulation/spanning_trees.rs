@@ -144,7 +144,7 @@ fn stress(
         options.faults.fail_at_random(&network, count, 11).unwrap();
     }
     let algorithm = algorithm_by_name(algorithm, &network, &options).unwrap();
-    let ports = algorithm.ports().unwrap_or(Ports { injection: 1, consumption: 2 });
+    let ports = algorithm.capabilities().ports.unwrap_or(Ports { injection: 1, consumption: 2 });
     let dependencies = algorithm.dependencies();
     assert_eq!(dependencies.deadlock(ports.consumption), None);
     let config = EngineConfig { ports, header, header_flits: 4, ..plain() };

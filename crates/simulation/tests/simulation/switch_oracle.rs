@@ -417,7 +417,7 @@ impl<'a> SwitchOracle<'a> {
             }
             _ => {
                 let mut decision = Decision::default();
-                let switches = self.routing.multidestination().expect("a relation for sets");
+                let switches = self.routing.capabilities().multidestination.expect("a relation for sets");
                 switches.decide(at, arrived, &packet.destinations, &mut decision);
                 match decision.step().expect("a way") {
                     Step::AnyOf(channels) => {

@@ -152,7 +152,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     }
     let plan = planned(algorithm.as_ref(), &multicast)?;
     let summary = plan.summary(algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
-    let exact = algorithm.exact(&multicast);
+    let exact = algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
     let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
     let reason = format!("no header of `{}` encodes destinations", descriptor.name);
     warn_of_idle_option("--flit-bits", unencoded && arguments.flit_bits.is_some(), &reason);
@@ -169,7 +169,8 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     match arguments.format {
         Output::Text => {
             write_text(out, &answer)?;
-            let matrices = algorithm.covering_matrices(&multicast);
+            let covers = algorithm.capabilities().covers;
+            let matrices = covers.map_or_else(Vec::new, |covers| covers.covering_matrices(&multicast));
             matrices.iter().try_for_each(|matrix| write_matrix(out, &network, matrix))
         }
         Output::Json => write_json(out, &answer),

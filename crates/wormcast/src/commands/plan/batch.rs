@@ -165,7 +165,7 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     let plan = planned(algorithm, &multicast)?;
     let summary = plan.summary(algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
     let warning = left_out.as_deref();
-    let exact = algorithm.exact(&multicast);
+    let exact = algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
     let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.0.get());
     write_json(out, &Answer { network, algorithm, multicast: &multicast, summary: &summary, exact, flit_bits, warning })
 }

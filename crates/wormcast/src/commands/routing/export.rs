@@ -87,7 +87,7 @@ fn no_fabric(error: TablesError) -> Failure {
 fn inexpressible(relation: &dyn RoutingRelation, error: &NoTables, detours: bool) -> String {
     let network = relation.network();
     let what = format!("forwarding tables cannot express `{}` on `{}`", relation.name(), network.name());
-    let hint = match (error, relation.turn_routing()) {
+    let hint = match (error, relation.capabilities().turns) {
         // No detour leads where there is no way.
         (NoTables::NoRoute { .. }, _) => "",
         (_, Some(_)) if !detours => "; `--allow-detours` takes longer ways over permitted turns where that is so",
