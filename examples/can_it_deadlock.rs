@@ -11,7 +11,7 @@ use wormcast::network::TopologySpec;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let fabric = "examples/fabric.net".parse::<TopologySpec>()?.build()?;
     let algorithm = algorithm_by_name("tree-one", &fabric, &Options::default())?;
-    let report = of_algorithm(&fabric, algorithm.as_ref(), &Settings::default())?;
+    let report = of_algorithm(algorithm.as_ref(), &Settings::default())?;
     println!("{} on {}: deadlock-free: {}", algorithm.name(), fabric.name(), report.deadlock_free);
     for held in report.resources.iter().flatten() {
         println!("  held by a worm that waits for the next: {held}");

@@ -16,10 +16,12 @@ use wormcast::network::{ChannelId, Network, NodeId};
 use wormcast::routing::{Dependencies, E_CUBE, ECube, RoutingRelation, WormRule};
 
 /// The comb, for a mesh of two dimensions.
-struct Comb;
+struct Comb {
+    routing: ECube,
+}
 
 /// What users are told of it, what it needs, and how it is made for a network.
-const COMB: Descriptor = Descriptor::new("comb", 1, |_, _| Ok(Box::new(Comb)))
+const COMB: Descriptor = Descriptor::new("comb", 1, |network, _| Ok(Box::new(Comb { routing: ECube::new(network)? })))
     .about("along the row, delivering on the way, then along one column")
     .on(Family::Mesh2d)
     .routed_by(&E_CUBE);
@@ -30,11 +32,11 @@ impl Algorithm for Comb {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &ECube
+        &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        let grid = network.shape().mesh().expect("made for a mesh");
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let grid = self.routing.grid();
         let at = |node: NodeId| (grid.coordinate(node.index(), 0), grid.coordinate(node.index(), 1));
         let (x0, y0) = at(multicast.source());
         // Teeth by column and direction (up: true), each with its stops from the row outwards.
@@ -66,8 +68,8 @@ impl Algorithm for Comb {
         Plan { worms: teeth.into_values().map(|stops| Worm::path(multicast.source(), stops)).collect() }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_rule(network, &ECubeStops)
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_rule(self.network(), &ECubeStops)
     }
 }
 
@@ -99,15 +101,19 @@ mod tests {
 
     use super::*;
 
+    fn comb(mesh: &str) -> Comb {
+        Comb { routing: ECube::new(&mesh.parse::<TopologySpec>().unwrap().build().unwrap()).unwrap() }
+    }
+
     #[test]
     fn every_multicast_to_three_nodes_keeps_the_promises() {
-        let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
-        let nodes: Vec<NodeId> = mesh.node_ids().collect();
+        let comb = comb("mesh:4x4");
+        let nodes: Vec<NodeId> = comb.network().node_ids().collect();
         for &source in &nodes {
             for (i, &a) in nodes.iter().enumerate() {
                 for (j, &b) in nodes[..i].iter().enumerate() {
                     for &c in &nodes[..j] {
-                        check_promise(&Comb, &mesh, &Multicast::new(source, &[a, b, c])).unwrap();
+                        check_promise(&comb, &Multicast::new(source, &[a, b, c])).unwrap();
                     }
                 }
             }
@@ -116,8 +122,8 @@ mod tests {
 
     #[test]
     fn three_consumption_channels_rule_deadlock_out_and_two_do_not() {
-        let mesh = "mesh:8x8".parse::<TopologySpec>().unwrap().build().unwrap();
-        assert!(Comb.dependencies(&mesh).deadlock(3).is_none());
-        assert!(Comb.dependencies(&mesh).deadlock(2).is_some());
+        let comb = comb("mesh:8x8");
+        assert!(comb.dependencies().deadlock(3).is_none());
+        assert!(comb.dependencies().deadlock(2).is_some());
     }
 }

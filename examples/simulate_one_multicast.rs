@@ -25,13 +25,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let multicast = Multicast::new(source, &destinations);
 
     let algorithm = algorithm_by_name("pure-negative-first", &mesh, &Options::default())?;
-    let plan = algorithm.plan(&mesh, &multicast);
+    let plan = algorithm.plan(&multicast);
     plan.check(&mesh, &multicast)?;
     println!("{} sends {} worms", algorithm.name(), plan.worms.len());
 
     // The defaults of an experiment file: 1000 cycles of startup, 4 of routing delay, one flit a buffer.
     let config = EngineConfig::new(&Wormhole::default(), &Timing::default(), &mesh);
-    let mut engine = FlitEngine::new(&mesh, algorithm.routing(), config, Printer(&mesh));
+    let mut engine = FlitEngine::new(algorithm.routing(), config, Printer(&mesh));
     // Message 0 is generated in cycle 0 and has 64 data flits.
     engine.submit(0, 0, 64, plan);
     engine.run_until(Cycle::MAX);

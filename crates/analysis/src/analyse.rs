@@ -1,5 +1,7 @@
 //! What can be analysed.
 
+use std::sync::Arc;
+
 use wormcast_multicast::{Algorithm, worm_kinds};
 use wormcast_network::{ChannelId, Network, require_memory};
 use wormcast_routing::{
@@ -39,24 +41,30 @@ impl<'a> Unicasts<'a> {
         }
     }
 
-    fn dependencies(self, network: &Network) -> Result<Dependencies<'_>, AnalysisError> {
+    /// The network.
+    pub fn network(self) -> &'a Arc<Network> {
+        self.relation().network()
+    }
+
+    fn dependencies(self) -> Result<Dependencies<'a>, AnalysisError> {
         match self {
             Self::Routing(relation) => {
                 // Routes to everyone are followed.
-                let needed = relation.tables_memory(network, network.routers());
+                let network = relation.network();
+                let needed = relation.capabilities().target_bytes * network.routers() as u64;
                 let what = format_args!("`{}` on {} keeps tables and", relation.name(), network.name());
                 require_memory(what, needed, |_| None)?;
-                Ok(Dependencies::of_relation(network, relation))
+                Ok(Dependencies::of_relation(relation))
             }
-            Self::Tables(_, tables) => Ok(Dependencies::of_tables(network, tables)),
+            Self::Tables(_, tables) => Ok(Dependencies::of_tables(tables)),
         }
     }
 
     /// All messages of unicasts; `None` if one does not arrive.
-    fn messages(self, network: &Network) -> Option<Vec<wormcast_simulation::Sendable>> {
+    fn messages(self) -> Option<Vec<wormcast_simulation::Sendable>> {
         match self {
-            Self::Routing(_) => Some(unicasts(network)),
-            Self::Tables(_, tables) => by_tables(network, tables),
+            Self::Routing(_) => Some(unicasts(self.network())),
+            Self::Tables(_, tables) => by_tables(tables),
         }
     }
 }
@@ -69,20 +77,17 @@ impl<'a> Unicasts<'a> {
 /// # Errors
 /// If the tables of the routing do not fit in memory, or if it is asked whether a deadlock can be reached of worms that the search
 /// does not know of.
-pub fn of_routing(
-    network: &Network,
-    relation: &dyn RoutingRelation,
-    settings: &Settings,
-) -> Result<Report, AnalysisError> {
+pub fn of_routing(relation: &dyn RoutingRelation, settings: &Settings) -> Result<Report, AnalysisError> {
+    let network = relation.network();
     // All permitted turns together say more than the routes that are taken, and sooner.
-    let turns = relation.turn_routing().map(TurnRouting::turns);
+    let turns = relation.capabilities().turns.map(TurnRouting::turns);
     let numbering = turns.and_then(|turns| proof(network, |held, requested| turns.permits(network, held, requested)));
     match numbering {
         Some(numbering) => {
             let found = Found { cycle: None, numbering: Some(numbering), multicasts: None };
-            report(network, Unicasts::Routing(relation), settings, found)
+            report(Unicasts::Routing(relation), settings, found)
         }
-        None => of_unicasts(network, Unicasts::Routing(relation), settings),
+        None => of_unicasts(Unicasts::Routing(relation), settings),
     }
 }
 
@@ -91,19 +96,14 @@ pub fn of_routing(
 ///
 /// # Errors
 /// If it is asked whether a deadlock can be reached and messages do not arrive, or worms are such that the search does not know of them.
-pub fn of_tables(
-    network: &Network,
-    name: &str,
-    tables: &ForwardingTables,
-    settings: &Settings,
-) -> Result<Report, AnalysisError> {
-    of_unicasts(network, Unicasts::Tables(name, tables), settings)
+pub fn of_tables(name: &str, tables: &ForwardingTables, settings: &Settings) -> Result<Report, AnalysisError> {
+    of_unicasts(Unicasts::Tables(name, tables), settings)
 }
 
-fn of_unicasts(network: &Network, unicasts: Unicasts<'_>, settings: &Settings) -> Result<Report, AnalysisError> {
-    let dependencies = unicasts.dependencies(network)?;
-    let found = Found::new(network, dependencies, settings, None);
-    report(network, unicasts, settings, found)
+fn of_unicasts(unicasts: Unicasts<'_>, settings: &Settings) -> Result<Report, AnalysisError> {
+    let dependencies = unicasts.dependencies()?;
+    let found = Found::new(unicasts.network(), dependencies, settings, None);
+    report(unicasts, settings, found)
 }
 
 /// Whether unicasts and the given multicasts together can deadlock: those that `give` hands on. Where the settings say nothing else,
@@ -117,10 +117,10 @@ fn of_unicasts(network: &Network, unicasts: Unicasts<'_>, settings: &Settings) -
 /// // Two trees on a line, from its inner routers to both ends: each holds what the other's second branch needs.
 /// let line = "mesh:4".parse::<TopologySpec>()?.build()?;
 /// let trees = algorithm_by_name("tree-one", &line, &Options::default())?;
-/// let report = of_multicasts(&line, Unicasts::Routing(trees.routing()), &Settings::default(), |adding| {
+/// let report = of_multicasts(Unicasts::Routing(trees.routing()), &Settings::default(), |adding| {
 ///     for source in [1, 2] {
 ///         let multicast = Multicast::new(NodeId::new(source), &[NodeId::new(0), NodeId::new(3)]);
-///         adding.add(u64::from(source), trees.routing(), &multicast, &trees.plan(&line, &multicast))?;
+///         adding.add(u64::from(source), trees.routing(), &multicast, &trees.plan(&multicast))?;
 ///     }
 ///     Ok::<(), AnalysisError>(())
 /// })?;
@@ -131,19 +131,19 @@ fn of_unicasts(network: &Network, unicasts: Unicasts<'_>, settings: &Settings) -
 /// # Errors
 /// As [`of_routing`] and [`of_tables`]; if switches choose the ways of given worms; or what `give` fails with.
 pub fn of_multicasts<'n, E: From<AnalysisError>>(
-    network: &'n Network,
-    unicasts: Unicasts<'_>,
+    unicasts: Unicasts<'n>,
     settings: &Settings,
     give: impl FnOnce(&mut Adding<'_, '_, 'n>) -> Result<(), E>,
 ) -> Result<Report, E> {
+    let network = unicasts.network();
     let branching = settings.given_branching(network)?;
-    let mut dependencies = unicasts.dependencies(network)?;
+    let mut dependencies = unicasts.dependencies()?;
     let multicasts = Multicasts::beside(network, branching, &mut dependencies, give)?;
     if multicasts.has_trees() && settings.virtual_channels() > 1 {
         return Err(AnalysisError::TreesOnVirtualChannels("a given multicast".to_owned()).into());
     }
     let found = Found::new(network, dependencies, settings, Some(multicasts));
-    Ok(report(network, unicasts, settings, found)?)
+    Ok(report(unicasts, settings, found)?)
 }
 
 /// Whether the worms that an algorithm may send can deadlock: all of them, to whatever destinations. Also, how far its routing leads and
@@ -152,29 +152,27 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
 /// # Errors
 /// If the settings are not for worms of this kind, if there are fewer consumption channels than worms are bound to, or if it is asked
 /// whether a deadlock can be reached of worms that the search does not know of.
-pub fn of_algorithm(
-    network: &Network,
-    algorithm: &dyn Algorithm,
-    settings: &Settings,
-) -> Result<Report, AnalysisError> {
+pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Report, AnalysisError> {
+    let network = algorithm.network();
     let consumption_ports = settings.consumption_ports(Some(algorithm));
-    let trees = worm_kinds(algorithm, network).trees;
+    let trees = worm_kinds(algorithm).trees;
     if trees && settings.virtual_channels() > 1 {
         return Err(AnalysisError::TreesOnVirtualChannels(format!("`{}`", algorithm.name())));
     }
-    let (dependencies, cycle) = replicated(settings, network, algorithm, consumption_ports)?;
+    let (dependencies, cycle) = replicated(settings, algorithm, consumption_ports)?;
     let relation = algorithm.routing();
     let mut report = Report::new(network, relation.name(), consumption_ports, cycle.as_deref());
     report.algorithm = Some(algorithm.name().to_owned());
     report.numbering = unicast_proof(network, &dependencies);
     report.worms = WormsAnalysed { only_unicasts: dependencies.are_of_unicasts(), trees };
     drop(dependencies);
-    report.add_routing(network, relation, settings.listed_turns);
-    report.replication = settings.replication.or_else(|| algorithm.switches().map(|_| Replicating::Asynchronous));
+    report.add_routing(relation, settings.listed_turns);
+    report.replication =
+        settings.replication.or_else(|| algorithm.capabilities().switches.map(|_| Replicating::Asynchronous));
     if let Some(budget) = settings.reachable {
         let question =
             Question { messages: None, algorithm: Some(algorithm), consumption_ports, safe: report.deadlock_free };
-        let reached = report.part(REACHABILITY, || reach(settings, budget, network, relation, question));
+        let reached = report.part(REACHABILITY, || reach(settings, budget, relation, question));
         report.reachability = reached.transpose()?;
     }
     Ok(report)
@@ -183,13 +181,13 @@ pub fn of_algorithm(
 /// Whether the worms of a scenario can deadlock with its switches: a shortest cycle found of what they hold while they wait for the next.
 /// No more than that, and so sooner than [`of_algorithm`].
 pub fn deadlock_of_scenario(scenario: &Scenario) -> Option<Vec<Resource>> {
-    let (network, algorithm, config) = (scenario.network(), scenario.algorithm(), scenario.engine_config());
-    match algorithm.switches() {
+    let (algorithm, config) = (scenario.algorithm(), scenario.engine_config());
+    match algorithm.capabilities().switches {
         Some(switches) if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) => {
-            synchronous_deadlock(network, switches, false).map(|held| held.to_vec())
+            synchronous_deadlock(switches, false).map(|held| held.to_vec())
         }
         _ => {
-            let dependencies = algorithm.dependencies_with(network, config.branching());
+            let dependencies = algorithm.dependencies_with(config.branching());
             dependencies.with_virtual_channels(config.virtual_channels).deadlock(config.ports.consumption)
         }
     }
@@ -216,12 +214,8 @@ impl<'n> Found<'n> {
 }
 
 /// The report on unicasts, and on multicasts beside them.
-fn report(
-    network: &Network,
-    unicasts: Unicasts<'_>,
-    settings: &Settings,
-    found: Found<'_>,
-) -> Result<Report, AnalysisError> {
+fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Result<Report, AnalysisError> {
+    let network = unicasts.network();
     let Found { cycle, numbering, multicasts } = found;
     let (relation, consumption_ports) = (unicasts.relation(), settings.consumption_ports(None));
     let (cycle, multicasts) = (cycle.as_deref(), multicasts.as_ref());
@@ -232,29 +226,29 @@ fn report(
     report.worms = WormsAnalysed { only_unicasts: multicasts.is_none(), trees };
     match unicasts {
         Unicasts::Routing(relation) => {
-            report.add_routing(network, relation, settings.listed_turns);
-            let find = |step| witness_of_relation(network, relation, step, EXAMPLES);
+            report.add_routing(relation, settings.listed_turns);
+            let find = |step| witness_of_relation(relation, step, EXAMPLES);
             report.add_witnesses(network, cycle, &find, multicasts);
         }
         Unicasts::Tables(name, tables) => {
-            let led = analyse_tables(network, tables);
+            let led = analyse_tables(tables);
             report.add_survey(led.survey);
             report.link_load = Some(Load::new(network, led.load.clone()));
-            report.tables = Some(TablesFound::new(network, name, tables, &led));
-            let find = |step| witness_of_tables(network, tables, step, EXAMPLES);
+            report.tables = Some(TablesFound::new(name, tables, &led));
+            let find = |step| witness_of_tables(tables, step, EXAMPLES);
             report.add_witnesses(network, cycle, &find, multicasts);
         }
     }
     if let Some(budget) = settings.reachable {
         let safe = report.deadlock_free;
         // Where there is no deadlock to be reached, nobody asks by which messages.
-        let messages = if safe { None } else { unicasts.messages(network) };
+        let messages = if safe { None } else { unicasts.messages() };
         let messages = match multicasts {
             Some(multicasts) => multicasts.with(messages),
             None => messages,
         };
         let question = Question { messages, algorithm: None, consumption_ports, safe };
-        let reached = report.part(REACHABILITY, || reach(settings, budget, network, relation, question));
+        let reached = report.part(REACHABILITY, || reach(settings, budget, relation, question));
         report.reachability = reached.transpose()?;
     }
     Ok(report)

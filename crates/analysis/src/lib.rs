@@ -13,8 +13,8 @@
 //! let algorithm = algorithm_by_name("dual-path", &mesh, &Options::default())?;
 //! let with = |ports| Settings { consumption_ports: Some(ports), ..Settings::default() };
 //!
-//! assert!(of_algorithm(&mesh, algorithm.as_ref(), &with(4))?.deadlock_free);
-//! let report = of_algorithm(&mesh, algorithm.as_ref(), &with(2))?;
+//! assert!(of_algorithm(algorithm.as_ref(), &with(4))?.deadlock_free);
+//! let report = of_algorithm(algorithm.as_ref(), &with(2))?;
 //! assert!(!report.deadlock_free);
 //! // Each of these may be held by a worm that waits for the next: channels, and consumption channels of nodes.
 //! let cycle: Vec<String> = report.resources.iter().flatten().map(ToString::to_string).collect();

@@ -39,12 +39,12 @@ impl Adding<'_, '_, '_> {
     ) -> Result<(), AnalysisError> {
         let Multicasts { network, branching, all, messages, trees } = &mut *self.multicasts;
         let (network, branching) = (*network, *branching);
-        add_plan(self.worms, network, routing, plan, branching)?;
+        add_plan(self.worms, routing, plan, branching)?;
         let mut own = Dependencies::new(network);
-        own.add_worms(|worms| add_plan(worms, network, routing, plan, branching))?;
+        own.add_worms(|worms| add_plan(worms, routing, plan, branching))?;
         *trees |= plan.worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
         all.push((line, own));
-        match (&mut *messages, fixed(network, routing, plan)) {
+        match (&mut *messages, fixed(routing, plan)) {
             (Some(messages), Some(plan)) => messages.push(Sendable { multicast: multicast.clone(), plan }),
             _ => *messages = None,
         }

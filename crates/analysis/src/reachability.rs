@@ -95,7 +95,8 @@ pub(crate) fn unicasts(network: &Network) -> Vec<Sendable> {
 }
 
 /// Every node's message to each address of each other node, as tables route it. `None` if one does not arrive.
-pub(crate) fn by_tables(network: &Network, tables: &ForwardingTables) -> Option<Vec<Sendable>> {
+pub(crate) fn by_tables(tables: &ForwardingTables) -> Option<Vec<Sendable>> {
+    let network = tables.network();
     let mut messages = Vec::new();
     for (place, destination) in tables.destinations().iter().enumerate() {
         let Target::Node(to) = destination.target else { continue };
@@ -132,7 +133,8 @@ fn chain(from: NodeId, mut branches: Vec<Branch>, to: NodeId) -> Sendable {
 }
 
 /// A plan's paths by the channels that another relation gives, as the engine routes all by one; `None` if that leaves a choice.
-pub(crate) fn fixed(network: &Network, relation: &dyn RoutingRelation, plan: &Plan) -> Option<Plan> {
+pub(crate) fn fixed(relation: &dyn RoutingRelation, plan: &Plan) -> Option<Plan> {
+    let network = relation.network();
     let fix = |worm: &Worm| -> Option<Worm> {
         let Itinerary::Path(path) = &worm.itinerary else { return Some(worm.clone()) };
         let (mut at, mut arrived) = (network.entry_of(worm.from), None);
@@ -143,7 +145,7 @@ pub(crate) fn fixed(network: &Network, relation: &dyn RoutingRelation, plan: &Pl
             while at != target || (arrived.is_none() && path.exit.is_some()) {
                 match (arrived, path.exit) {
                     (None, Some(exit)) => candidates = vec![exit],
-                    _ => relation.candidates(network, at, arrived, target, &mut candidates),
+                    _ => relation.candidates(at, arrived, target, &mut candidates),
                 }
                 let &[channel] = &candidates[..] else { return None };
                 let parent = (tree.branches.len() as u32).checked_sub(1);
@@ -165,7 +167,8 @@ pub(crate) fn fixed(network: &Network, relation: &dyn RoutingRelation, plan: &Pl
 
 /// Every message of an algorithm: from each node to each set of others. Each takes a step of the budget, and each branch of its worms and
 /// each destination another one; the error says why that was not enough.
-fn multicasts(network: &Network, algorithm: &dyn Algorithm, budget: &mut u64) -> Result<Vec<Sendable>, String> {
+fn multicasts(algorithm: &dyn Algorithm, budget: &mut u64) -> Result<Vec<Sendable>, String> {
+    let network = algorithm.network();
     let (nodes, all) = (network.nodes() as u32, *budget);
     let count = 1u64.checked_shl(nodes - 1).filter(|_| nodes <= 63).and_then(|sets| sets.checked_mul(u64::from(nodes)));
     let Some(count) = count.filter(|&count| count <= all) else {
@@ -181,7 +184,7 @@ fn multicasts(network: &Network, algorithm: &dyn Algorithm, budget: &mut u64) ->
             step_every(8, "planning every message", "messages", messages.len(), count as usize);
             let destinations = others.iter().enumerate().filter(|&(place, _)| set & 1 << place != 0);
             let multicast = Multicast::from_vec(source, destinations.map(|(_, &node)| node).collect());
-            let plan = algorithm.plan(network, &multicast);
+            let plan = algorithm.plan(&multicast);
             let cost = 1 + plan.worms.iter().map(parts).sum::<usize>() as u64;
             let Some(left) = budget.checked_sub(cost) else {
                 let needed = (u128::from(all) * u128::from(count)).div_ceil(messages.len().max(1) as u128);
@@ -210,12 +213,11 @@ fn parts(worm: &Worm) -> usize {
 pub(crate) fn reach(
     settings: &Settings,
     budget: u64,
-    network: &Network,
     relation: &dyn RoutingRelation,
     question: Question<'_>,
 ) -> Result<Reached, AnalysisError> {
     let Question { messages, algorithm, consumption_ports, safe } = question;
-    let config = config(settings, network, algorithm, consumption_ports);
+    let config = config(settings, relation.network(), algorithm, consumption_ports);
     let answer = |verdict, spent, reason| Reached {
         verdict,
         witness: None,
@@ -231,14 +233,14 @@ pub(crate) fn reach(
     let mut left = budget;
     let messages = match (messages, algorithm) {
         (Some(messages), _) => messages,
-        (None, Some(algorithm)) => match multicasts(network, algorithm, &mut left) {
+        (None, Some(algorithm)) => match multicasts(algorithm, &mut left) {
             Ok(messages) => messages,
             Err(reason) => return Ok(answer("not decided", budget - left, Some(reason))),
         },
         (None, None) => return Err(AnalysisError::Undelivered),
     };
     let mut search = |config: &EngineConfig| {
-        let found = search_deadlock(network, relation, config, &messages, left)?;
+        let found = search_deadlock(relation, config, &messages, left)?;
         left -= found.spent;
         Ok::<_, AnalysisError>(Reachability { spent: budget - left, budget, ..found })
     };
@@ -263,7 +265,7 @@ fn config(
     algorithm: Option<&dyn Algorithm>,
     consumption_ports: u32,
 ) -> EngineConfig {
-    let own = algorithm.and_then(Algorithm::ports);
+    let own = algorithm.and_then(|algorithm| algorithm.capabilities().ports);
     let switching = Wormhole {
         virtual_channels: settings.virtual_channels(),
         injection_ports: own.map(|ports| ports.injection),

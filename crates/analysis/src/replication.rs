@@ -61,7 +61,8 @@ impl Replicating {
 impl Settings {
     /// Consumption channels of every node: what is asked for, what the algorithm is defined with, or 4.
     pub(crate) fn consumption_ports(&self, algorithm: Option<&dyn Algorithm>) -> u32 {
-        let own = || algorithm.and_then(Algorithm::ports).map_or(4, |ports| ports.consumption);
+        let own =
+            || algorithm.and_then(|algorithm| algorithm.capabilities().ports).map_or(4, |ports| ports.consumption);
         self.consumption_ports.unwrap_or_else(own)
     }
 
@@ -100,21 +101,20 @@ pub(crate) type Cycle = Option<Vec<Resource>>;
 /// What an algorithm's worms wait for, replicated as the settings say, and a cycle if they can block each other.
 pub(crate) fn replicated<'n>(
     settings: &Settings,
-    network: &'n Network,
-    algorithm: &dyn Algorithm,
+    algorithm: &'n dyn Algorithm,
     consumption_ports: u32,
 ) -> Result<(Dependencies<'n>, Cycle), AnalysisError> {
     let (name, given) = (|| algorithm.name().to_owned(), settings.replication);
     let switching = settings.switching();
     let (tree, buffer, reservation) = (switching.replication, switching.buffer, switching.reservation);
-    let switches = algorithm.switches();
+    let switches = algorithm.capabilities().switches;
     if switches.is_none() && given.is_some() && tree.is_none() {
         return Err(AnalysisError::NotReplicatedBySwitches(name()));
     }
     if switches.is_some() && (tree.is_some() || buffer.is_some() || reservation.is_some()) {
         return Err(AnalysisError::ReplicatedBySwitches(name()));
     }
-    let dependencies = algorithm.dependencies_with(network, branching(&switching, algorithm.branching(), network));
+    let dependencies = algorithm.dependencies_with(branching(&switching, algorithm.branching(), algorithm.network()));
     let dependencies = dependencies.with_virtual_channels(settings.virtual_channels());
     let bound = dependencies.bound_channels();
     if consumption_ports < bound {
@@ -123,7 +123,7 @@ pub(crate) fn replicated<'n>(
     let deadlock = match (switches, given) {
         (Some(switches), Some(Replicating::Synchronous | Replicating::SynchronousTogether)) => {
             let together = given == Some(Replicating::SynchronousTogether);
-            synchronous_deadlock(network, switches, together).map(|cycle| cycle.to_vec())
+            synchronous_deadlock(switches, together).map(|cycle| cycle.to_vec())
         }
         _ => dependencies.deadlock(consumption_ports),
     };

@@ -313,21 +313,22 @@ impl Report {
     }
 
     /// Adds how far the routing leads, how it loads links, and its turns, of which at most so many are listed.
-    pub(crate) fn add_routing(&mut self, network: &Network, relation: &dyn RoutingRelation, listed: Option<usize>) {
+    pub(crate) fn add_routing(&mut self, relation: &dyn RoutingRelation, listed: Option<usize>) {
+        let network = relation.network();
         let measured =
-            self.part("whether all are connected, distances and link loads", || match relation.turn_routing() {
+            self.part("whether all are connected, distances and link loads", || match relation.capabilities().turns {
                 Some(routing) => {
-                    let (survey, load) = routing.survey(network);
+                    let (survey, load) = routing.survey();
                     (survey, Some(load))
                 }
-                None => (survey(network, relation), link_load(network, relation)),
+                None => (survey(relation), link_load(relation)),
             });
         self.load_interrupted = measured.is_none();
         if let Some((survey, load)) = measured {
             self.add_survey(survey);
             self.link_load = load.map(|load| Load::new(network, load));
         }
-        let Some(turns) = relation.turn_routing().map(TurnRouting::turns) else { return };
+        let Some(turns) = relation.capabilities().turns.map(TurnRouting::turns) else { return };
         let irreducible = self.part("whether all prohibited turns are needed", || irreducible(network, turns));
         self.irreducible_interrupted = irreducible.is_none();
         self.irreducible = irreducible.flatten();

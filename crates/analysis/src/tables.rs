@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use wormcast_network::{Network, NodeId, RouterId};
-use wormcast_routing::{Fault, ForwardingTables, Resource, TablesReport};
+use wormcast_routing::{Fault, ForwardingTables, Resource, RoutingRelation, TablesReport};
 
 use crate::report::{Held, both};
 
@@ -67,7 +67,8 @@ pub struct ForwardingLoop {
 }
 
 impl TablesFound {
-    pub(crate) fn new(network: &Network, file: &str, tables: &ForwardingTables, report: &TablesReport) -> Self {
+    pub(crate) fn new(file: &str, tables: &ForwardingTables, report: &TablesReport) -> Self {
+        let network = tables.network();
         let node_name = |node: NodeId| network.node_name(node).map(str::to_owned);
         let undelivered = report.undelivered.iter().map(|lost| Undelivered {
             source: lost.source.raw(),

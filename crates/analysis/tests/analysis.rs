@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use wormcast_analysis::{
     AnalysisError, Held, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
@@ -12,15 +13,15 @@ use wormcast_network::watch::{Step, Watch, watched};
 use wormcast_network::{Network, NodeId, TopologySpec};
 use wormcast_routing::{RoutingOptions, RoutingRelation, choose_tables, routing_by_name};
 
-fn network(spec: &str) -> Network {
+fn network(spec: &str) -> Arc<Network> {
     spec.parse::<TopologySpec>().unwrap().build().unwrap()
 }
 
-fn algorithm(name: &str, network: &Network) -> Box<dyn Algorithm> {
+fn algorithm(name: &str, network: &Arc<Network>) -> Box<dyn Algorithm> {
     algorithm_by_name(name, network, &Options::default()).unwrap()
 }
 
-fn routing(name: &str, network: &Network) -> Box<dyn RoutingRelation> {
+fn routing(name: &str, network: &Arc<Network>) -> Box<dyn RoutingRelation> {
     routing_by_name(name, network, &RoutingOptions::default()).unwrap()
 }
 
@@ -41,7 +42,7 @@ fn an_algorithm_can_deadlock_with_too_few_consumption_channels() {
     let dual_path = algorithm("dual-path", &mesh);
     for ports in 1..=4 {
         let settings = Settings { consumption_ports: Some(ports), ..Settings::default() };
-        let report = of_algorithm(&mesh, dual_path.as_ref(), &settings).unwrap();
+        let report = of_algorithm(dual_path.as_ref(), &settings).unwrap();
         assert_eq!((report.deadlock_free, report.consumption_ports), (ports >= 3, ports));
         assert_eq!(report.resources.is_none(), report.deadlock_free);
         assert!(report.deadlock_free || is_a_cycle(&report), "{report:?}");
@@ -53,23 +54,23 @@ fn an_algorithm_can_deadlock_with_too_few_consumption_channels() {
 #[test]
 fn a_routing_has_a_proof_or_a_cycle_with_its_pairs() {
     let mesh = network("mesh:4x4");
-    let safe = of_routing(&mesh, routing("negative-first", &mesh).as_ref(), &Settings::default()).unwrap();
+    let safe = of_routing(routing("negative-first", &mesh).as_ref(), &Settings::default()).unwrap();
     assert!(safe.deadlock_free && safe.numbering.is_some() && safe.cycle.is_none());
     let ring = network("ring:6");
-    let up_down = of_routing(&ring, routing("up-down", &ring).as_ref(), &Settings::default()).unwrap();
+    let up_down = of_routing(routing("up-down", &ring).as_ref(), &Settings::default()).unwrap();
     assert!(up_down.deadlock_free && up_down.numbering.is_some() && up_down.worms.only_unicasts);
     assert_eq!((up_down.turns, up_down.all_prohibited), (Some(6), 1));
     assert_eq!(up_down.prohibited.as_deref().map(<[_]>::len), Some(1));
     let none = Settings { listed_turns: Some(0), ..Settings::default() };
-    let unlisted = of_routing(&ring, routing("up-down", &ring).as_ref(), &none).unwrap();
+    let unlisted = of_routing(routing("up-down", &ring).as_ref(), &none).unwrap();
     assert_eq!((unlisted.prohibited.as_deref(), unlisted.all_prohibited), (Some(&[][..]), 1));
 }
 
 #[test]
 fn tables_that_go_round_a_ring_can_deadlock() {
     let ring = network("ring:5");
-    let chosen = choose_tables(&ring, routing("up-down", &ring).as_ref(), false).unwrap();
-    let report = of_tables(&ring, "five.lfts", &chosen.tables, &Settings::default()).unwrap();
+    let chosen = choose_tables(routing("up-down", &ring).as_ref(), false).unwrap();
+    let report = of_tables("five.lfts", &chosen.tables, &Settings::default()).unwrap();
     assert!(report.deadlock_free && report.numbering.is_some());
     let tables = report.tables.unwrap();
     assert_eq!((tables.file.as_str(), tables.pairs, tables.undelivered_pairs), ("five.lfts", 20, 0));
@@ -82,10 +83,10 @@ fn given_multicasts_close_a_cycle_together() {
     let line = network("mesh:4");
     let trees = algorithm("tree-one", &line);
     let with = |sources: &[u32], settings: &Settings| {
-        of_multicasts(&line, Unicasts::Routing(trees.routing()), settings, |adding| {
+        of_multicasts(Unicasts::Routing(trees.routing()), settings, |adding| {
             sources.iter().try_for_each(|&source| {
                 let multicast = Multicast::new(NodeId::new(source), &[NodeId::new(0), NodeId::new(3)]);
-                adding.add(u64::from(source), trees.routing(), &multicast, &trees.plan(&line, &multicast))
+                adding.add(u64::from(source), trees.routing(), &multicast, &trees.plan(&multicast))
             })
         })
     };
@@ -106,8 +107,8 @@ fn given_multicasts_close_a_cycle_together() {
 fn settings_for_other_worms_are_refused() {
     let mesh = network("mesh:4x4");
     let bmin = network("bmin:4x2");
-    let refused = |network: &Network, name: &str, settings: Settings| {
-        of_algorithm(network, algorithm(name, network).as_ref(), &settings).unwrap_err()
+    let refused = |network: &Arc<Network>, name: &str, settings: Settings| {
+        of_algorithm(algorithm(name, network).as_ref(), &settings).unwrap_err()
     };
     let replication = |how| Settings { replication: Some(how), ..Settings::default() };
     let error = refused(&mesh, "dual-path", replication(Replicating::Asynchronous));
@@ -134,7 +135,7 @@ fn an_analysis_that_is_stopped_keeps_its_verdict() {
     let mesh = network("mesh:16x16");
     let relation = routing("negative-first", &mesh);
     let watch = Rc::new(StopAt("measuring routes", Cell::new(false)));
-    let report = watched(watch, || of_routing(&mesh, relation.as_ref(), &Settings::default())).unwrap().unwrap();
+    let report = watched(watch, || of_routing(relation.as_ref(), &Settings::default())).unwrap().unwrap();
     assert!(report.deadlock_free && report.connected.is_none() && report.load_interrupted);
     assert_eq!(report.missing, ["whether all are connected, distances and link loads"]);
 }
@@ -143,7 +144,7 @@ fn an_analysis_that_is_stopped_keeps_its_verdict() {
 fn a_report_is_json() {
     let mesh = network("mesh:3x3");
     let settings = Settings { consumption_ports: Some(1), reachable: Some(1_000_000), ..Settings::default() };
-    let report = of_algorithm(&mesh, algorithm("dual-path", &mesh).as_ref(), &settings).unwrap();
+    let report = of_algorithm(algorithm("dual-path", &mesh).as_ref(), &settings).unwrap();
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!((&json["topology"], &json["algorithm"]), (&"mesh:3x3".into(), &"dual-path".into()));
     assert_eq!(json["deadlock_free"], false);

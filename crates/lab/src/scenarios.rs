@@ -173,12 +173,11 @@ impl Workshop {
         if let Some(trace) = &mut traffic.trace {
             *trace = experiment.beside(trace).display().to_string();
         }
-        let scenario = Scenario::new(network, algorithm, &spec.switching, &spec.timing, &traffic, &spec.run).map_err(
-            |problem| {
+        let scenario =
+            Scenario::new(algorithm, &spec.switching, &spec.timing, &traffic, &spec.run).map_err(|problem| {
                 let key = experiment.to_blame(&point.choice, &problem.key);
                 experiment.error_at(&point.choice, key, problem.to_string())
-            },
-        )?;
+            })?;
         match EngineChoice::from(spec.engine).check(&scenario) {
             Ok(()) => Ok(scenario),
             Err(problem) => Err(experiment.error_at(&point.choice, "engine", problem.to_string())),

@@ -120,13 +120,13 @@ mod tests {
     use wormcast_network::TopologySpec;
 
     fn runs(spec: &str, construction: &str, sets: u32) -> Result<TreeRuns, TreeError> {
-        let network = Arc::new(spec.parse::<TopologySpec>().unwrap().build().unwrap());
+        let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
         TreeRuns::new(network, TreeDescriptor::named(construction)?, sets, None)
     }
 
     #[test]
     fn a_failed_link_makes_ways_longer() {
-        let network = || Arc::new("torus:5x5".parse::<TopologySpec>().unwrap().build().unwrap());
+        let network = || "torus:5x5".parse::<TopologySpec>().unwrap().build().unwrap();
         let figures = |fault| {
             TreeRuns::new(network(), &wormcast_routing::DSTM_1_TREES, 50, fault).unwrap().run(1).unwrap().trees.unwrap()
         };

@@ -1,6 +1,7 @@
 //! Headers of multicasts on a spanning tree: O(D log D + N) for D destinations on N routers (paper 5, Theorem 5.3).
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use wormcast_multicast::TreeEncoding;
@@ -8,12 +9,12 @@ use wormcast_network::{Network, NodeId, TopologySpec};
 use wormcast_routing::{SpanningTree, TreeOptions, tree_construction_by_name};
 
 /// So many nodes that look drawn at random, the same in every run: a walk by an odd step visits each once.
-fn destinations(network: &Network, count: usize) -> Vec<NodeId> {
+fn destinations(network: &Arc<Network>, count: usize) -> Vec<NodeId> {
     let nodes = network.nodes() as u64;
     (0..count as u64).map(|i| NodeId::new((i * 40_503 % nodes) as u32)).collect()
 }
 
-fn tree(side: u32) -> (Network, SpanningTree) {
+fn tree(side: u32) -> (Arc<Network>, SpanningTree) {
     let spec = format!("torus:{side}x{side}");
     let network = spec.parse::<TopologySpec>().and_then(|spec| spec.build()).expect("a torus");
     let trees = tree_construction_by_name("dstm-1", &network, &TreeOptions::default()).expect("two trees");

@@ -1,15 +1,16 @@
 //! The algorithm trait, what it is given and how it fails.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_network::{Network, NodeId, Ports, quoted};
+use wormcast_network::{Network, NodeId, quoted};
 use wormcast_routing::{
-    Branching, Dependencies, MultidestinationRouting, ROUTINGS, RoutingError, RoutingRelation, TURN_PROHIBITION,
-    TreeError, TreesError, UnknownName, Unsupported,
+    Dependencies, ROUTINGS, RoutingError, RoutingRelation, TURN_PROHIBITION, TreeError, TreesError, UnknownName,
+    Unsupported,
 };
 
-use crate::covering_matrix::CoveringMatrix;
+use crate::capabilities::AlgorithmCapabilities;
 use crate::faults::FaultError;
 use crate::plan::{Itinerary, Plan};
 use crate::registry::algorithms;
@@ -126,48 +127,24 @@ pub trait Algorithm: Send + Sync {
     /// The relation that routes path worms from each stop to the next.
     fn routing(&self) -> &dyn RoutingRelation;
 
-    /// The worms that a multicast sends on `network`, the one that the algorithm was made for.
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan;
-
-    /// For an algorithm that minimises something and may have to settle for less: whether this multicast's plan is a minimum for
-    /// certain. `None` for all others.
-    fn exact(&self, _network: &Network, _multicast: &Multicast) -> Option<bool> {
-        None
+    /// The network that it is made for: that of its relation.
+    fn network(&self) -> &Arc<Network> {
+        self.routing().network()
     }
 
-    /// The injection and consumption channels that nodes have where nothing else is said, if the algorithm is defined with such
-    /// numbers. A plan may bind worms to any of these consumption channels.
-    fn ports(&self) -> Option<Ports> {
-        None
-    }
-
-    /// For an algorithm that covers destinations by as few next routers as possible: what it had to choose from at each router of
-    /// this multicast's plan. Empty for all others.
-    fn covering_matrices(&self, _network: &Network, _multicast: &Multicast) -> Vec<CoveringMatrix> {
-        Vec::new()
-    }
+    /// The worms that a multicast sends.
+    fn plan(&self, multicast: &Multicast) -> Plan;
 
     /// What worms of any plan may hold while they wait for what: the input of the static deadlock check. For trees, with the
-    /// switches that [`branching`](Self::branching) asks for.
+    /// switches that [they are meant for](crate::BranchingTrees::branching).
     ///
     /// Where switches replicate worms by themselves, they do it asynchronously, with room for whole packets: what else they might
     /// do is [`synchronous_deadlock`](wormcast_routing::synchronous_deadlock)'s affair.
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n>;
+    fn dependencies(&self) -> Dependencies<'_>;
 
-    /// For an algorithm whose worms switches replicate: how they route them. `None` for all others.
-    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
-        None
-    }
-
-    /// The same with other switches, which make a difference to algorithms that send trees.
-    fn dependencies_with<'n>(&self, network: &'n Network, _branching: Branching) -> Dependencies<'n> {
-        self.dependencies(network)
-    }
-
-    /// The switches that trees of the algorithm are meant for: what runs have unless they are told otherwise. By default the
-    /// wormhole switches that are enough for paths.
-    fn branching(&self) -> Branching {
-        Branching::LOCKSTEP
+    /// What it can do, or needs, beside that.
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities::default()
     }
 }
 
@@ -181,16 +158,16 @@ pub struct WormKinds {
 }
 
 /// What kinds of worms an algorithm sends: what is in two plans for many destinations all over the network.
-pub fn worm_kinds(algorithm: &dyn Algorithm, network: &Network) -> WormKinds {
+pub fn worm_kinds(algorithm: &dyn Algorithm) -> WormKinds {
     const DESTINATIONS: u64 = 16;
-    let nodes = network.nodes() as u64;
+    let nodes = algorithm.network().nodes() as u64;
     let mut kinds = WormKinds::default();
     for source in [0, nodes - 1] {
         let spread = (1..=DESTINATIONS).map(|number| NodeId::new((number * 0x9E37_79B9 % nodes) as u32));
         let Ok(multicast) = Multicast::checked(NodeId::new(source as u32), &spread.collect::<Vec<_>>()) else {
             continue;
         };
-        let Plan { worms } = algorithm.plan(network, &multicast);
+        let Plan { worms } = algorithm.plan(&multicast);
         kinds.trees |= worms.iter().any(|worm| matches!(worm.itinerary, Itinerary::Tree(_)));
         kinds.triggered |= worms.iter().any(|worm| worm.after.is_some());
     }
@@ -244,6 +221,18 @@ pub enum AlgorithmError {
         registered: &'static str,
         /// What [`Algorithm::name`] says.
         own: &'static str,
+    },
+    /// The relation of an algorithm that is not part of the workbench is that of another network.
+    #[error(
+        "the routing `{routing}` of `{algorithm}` is not made for `{network}`: it has to hold the network that is given"
+    )]
+    OtherNetwork {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// Its relation.
+        routing: &'static str,
+        /// The network that it was to be made for.
+        network: String,
     },
     /// Faults that only their neighbours know of leave no tree to send worms on to.
     #[error(

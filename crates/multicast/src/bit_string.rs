@@ -1,24 +1,24 @@
 //! Multicast by one worm with a bit-string header.
 
-use wormcast_network::Network;
 use wormcast_routing::{
     DESTINATION_TAG, Dependencies, MultidestinationRouting, RoutingRelation, TURNAROUND, TURNAROUND_DETERMINISTIC,
     UP_DOWN,
 };
 
 use crate::algorithm::{Algorithm, Multicast};
+use crate::capabilities::AlgorithmCapabilities;
 use crate::descriptor::Descriptor;
 use crate::encoded::Encoded;
 use crate::family::{Family, Routed, Sends};
 use crate::plan::{Plan, Worm};
-use crate::switches::{Switches, of_kind};
+use crate::switches::{of_kind, switches};
 
 /// [`BitString`].
 pub const BIT_STRING: Descriptor = Descriptor::built_in(
     "bit-string",
     "one worm whose header has a bit for each node",
     Sends::Encoded,
-    |network, options| Ok(Box::new(BitString { switches: Switches::new(network, options)? })),
+    |network, options| Ok(Box::new(BitString { switches: switches(network, options)? })),
 )
 .on(Family::Connected)
 .routed(Routed::OneOf(&[&TURNAROUND, &TURNAROUND_DETERMINISTIC, &DESTINATION_TAG, &UP_DOWN], of_kind));
@@ -38,13 +38,13 @@ pub const BIT_STRING: Descriptor = Descriptor::built_in(
 /// let network = "bmin:4x2".parse::<TopologySpec>()?.build()?;
 /// let bit_string = algorithm_by_name("bit-string", &network, &Options::default())?;
 /// let multicast = Multicast::new(NodeId::new(1), &parse_node_list(&network, "2;6;7;13")?);
-/// let summary = bit_string.plan(&network, &multicast).summary(&network, bit_string.routing(), PortModel::One)?;
+/// let summary = bit_string.plan(&multicast).summary(bit_string.routing(), PortModel::One)?;
 /// // One channel up, and one down to the switch of 2, that of 6 and 7, and that of 13.
 /// assert_eq!((summary.startups, summary.channels, summary.longest), (1, 4, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct BitString {
-    switches: Switches,
+    switches: Box<dyn MultidestinationRouting>,
 }
 
 impl Algorithm for BitString {
@@ -53,10 +53,10 @@ impl Algorithm for BitString {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        self.switches.relation()
+        self.switches.as_ref()
     }
 
-    fn plan(&self, _network: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
         if multicast.destinations().is_empty() {
             return Plan::default();
         }
@@ -64,11 +64,11 @@ impl Algorithm for BitString {
         Plan { worms: vec![Worm::encoded(multicast.source(), encoded)] }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_multidestination(network, self.switches.routing())
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_multidestination(self.switches.as_ref())
     }
 
-    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
-        Some(self.switches.routing())
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities { switches: Some(self.switches.as_ref()), ..AlgorithmCapabilities::default() }
     }
 }

@@ -1,9 +1,10 @@
 //! Column-path multicast.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId};
-use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, WormRule};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported, WormRule};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::containment::sites;
@@ -16,7 +17,7 @@ pub const COLUMN_PATH: Descriptor = Descriptor::built_in(
     "column-path",
     "at most two worms a column: along the row, then up or down the column",
     Sends::Paths,
-    |_, _| Ok(Box::new(ColumnPath)),
+    |network, _| Ok(Box::new(ColumnPath::new(network)?)),
 )
 .on(Family::Mesh2d)
 .routed_by(&E_CUBE);
@@ -36,12 +37,24 @@ pub const COLUMN_PATH: Descriptor = Descriptor::built_in(
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let column = algorithm_by_name("column-path", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(parse_node(&mesh, "1,1")?, &parse_node_list(&mesh, "3,1;3,3;3,2;3,0;1,0")?);
-/// let lists: Vec<_> = column.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits()).collect();
+/// let lists: Vec<_> = column.plan(&multicast).worms.iter().map(|worm| worm.visits()).collect();
 /// let list = |text| parse_node_list(&mesh, text);
 /// assert_eq!(lists, [list("1,0")?, list("3,1;3,2;3,3")?, list("3,0")?]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct ColumnPath;
+pub struct ColumnPath {
+    routing: ECube,
+}
+
+impl ColumnPath {
+    /// On a 2-D mesh.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: COLUMN_PATH.relation(network, ECube::new)? })
+    }
+}
 
 /// E-cube paths that stop only in their last column.
 pub(crate) struct ColumnRule;
@@ -65,11 +78,11 @@ impl Algorithm for ColumnPath {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &ECube
+        &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        let grid = network.shape().mesh().expect("made for a mesh");
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let grid = self.routing.grid();
         let source = sites(grid, &[multicast.source()])[0];
         // Above (in order), on the source's row, below (in order from the bottom), for each column.
         let mut columns: BTreeMap<u32, [Vec<NodeId>; 3]> = BTreeMap::new();
@@ -94,7 +107,7 @@ impl Algorithm for ColumnPath {
         Plan { worms: worms.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_rule(network, &ColumnRule)
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_rule(self.network(), &ColumnRule)
     }
 }

@@ -1,7 +1,9 @@
 //! The Combine algorithm.
 
+use std::sync::Arc;
+
 use wormcast_network::Network;
-use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::cube_chain::{center, chain_multicast, highdim, relative_chain};
@@ -14,7 +16,7 @@ pub const COMBINE: Descriptor = Descriptor::built_in(
     "combine",
     "Maxport, unless one node would have to serve most destinations; then U-cube",
     Sends::Unicasts,
-    |_, _| Ok(Box::new(Combine)),
+    |network, _| Ok(Box::new(Combine::new(network)?)),
 )
 .on(Family::Hypercube)
 .routed_by(&E_CUBE);
@@ -33,18 +35,30 @@ pub const COMBINE: Descriptor = Descriptor::built_in(
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
-/// use wormcast_network::{NodeId, TopologySpec};
+/// use wormcast_network::{Network, NodeId, TopologySpec};
 ///
 /// // As U-cube within the half that holds all destinations (paper 2, Figure 6).
 /// let cube = "hypercube:4".parse::<TopologySpec>()?.build()?;
 /// let combine = algorithm_by_name("combine", &cube, &Options::default())?;
-/// let plan = combine.plan(&cube, &Multicast::new(NodeId::new(0), &[0b1001, 0b1010, 0b1011].map(NodeId::new)));
-/// let summary = plan.summary(&cube, combine.routing(), PortModel::All)?;
+/// let plan = combine.plan(&Multicast::new(NodeId::new(0), &[0b1001, 0b1010, 0b1011].map(NodeId::new)));
+/// let summary = plan.summary(combine.routing(), PortModel::All)?;
 /// let sent: Vec<_> = summary.worms.iter().map(|worm| (worm.from.raw(), worm.visits[0].raw(), worm.step)).collect();
 /// assert_eq!(sent, [(0, 0b1010, 1), (0, 0b1001, 2), (0b1010, 0b1011, 2)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Combine;
+pub struct Combine {
+    routing: ECube,
+}
+
+impl Combine {
+    /// On a hypercube.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: COMBINE.relation(network, ECube::new)? })
+    }
+}
 
 impl Algorithm for Combine {
     fn name(&self) -> &'static str {
@@ -52,15 +66,15 @@ impl Algorithm for Combine {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &ECube
+        &self.routing
     }
 
-    fn plan(&self, _network: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
         let next = |chain: &[u32], left, right| highdim(chain, left, right).max(center(left, right));
         chain_multicast(multicast, &relative_chain(multicast), next)
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_relation(network, &ECube)
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_relation(&self.routing)
     }
 }

@@ -1,6 +1,7 @@
 //! Every algorithm's plans obey its own rules, whichever candidates its adaptive hops take.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -96,7 +97,7 @@ fn walk(
             if at == network.router_of(stop) {
                 break;
             }
-            routing.candidates(network, at, arrived, network.router_of(stop), &mut candidates);
+            routing.candidates(at, arrived, network.router_of(stop), &mut candidates);
             assert!(!candidates.is_empty(), "no way from router {at} to node {stop}");
             channels.push(candidates[choose(candidates.len())]);
         }
@@ -155,7 +156,8 @@ fn check_spanning(network: &Network, routing: &dyn RoutingRelation, worm: &Worm,
             let at = below[next];
             let router = network.to(tree.branches[at].channel);
             if router != network.from(branch.channel) {
-                let down = routing.down(network, network.from(branch.channel), branch.channel, router);
+                let descent = routing.capabilities().descent.unwrap();
+                let down = descent.down(network.from(branch.channel), branch.channel, router);
                 prop_assert_eq!(down, Some(branch.channel));
             }
             below.extend((0..tree.branches.len()).filter(|&i| tree.branches[i].parent == Some(at as u32)));
@@ -224,7 +226,7 @@ const WITH_STAGES: [&str; 2] = ["multiport", "u-min"];
 
 /// Checks every algorithm's plan of one multicast; `defined` says which there should be.
 fn check_all(
-    network: &Network,
+    network: &Arc<Network>,
     source: prop::sample::Index,
     destinations: &[prop::sample::Index],
     choices: &[usize],
@@ -243,7 +245,7 @@ fn check_all(
             continue;
         }
         let promise = promise(name);
-        let plan = algorithm.plan(network, &multicast);
+        let plan = algorithm.plan(&multicast);
         prop_assert_eq!(plan.check(network, &multicast), Ok(()));
         let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(crate::plan::Worm::visits).collect();
         check_counts(network, algorithm.as_ref(), &lists)?;
@@ -256,7 +258,7 @@ fn check_all(
                 }
                 Itinerary::Encoded(encoded) => {
                     let mut choice = choices.iter().cycle();
-                    let route = encoded.route(network, algorithm.routing(), worm.from, |_| *choice.next().unwrap());
+                    let route = encoded.route(algorithm.routing(), worm.from, |_| *choice.next().unwrap());
                     let mut reached: Vec<NodeId> = route.unwrap().deliveries.iter().map(|&(node, _)| node).collect();
                     let mut wanted = encoded.destinations.clone();
                     reached.sort_unstable();
@@ -265,7 +267,7 @@ fn check_all(
                     continue;
                 }
                 Itinerary::Tree(tree) => {
-                    let turns = algorithm.routing().turn_routing().expect("trees are made over turns").turns();
+                    let turns = algorithm.routing().capabilities().turns.expect("trees are made over turns").turns();
                     for branch in &tree.branches {
                         let before = branch.parent.map(|parent| tree.branches[parent as usize].channel);
                         prop_assert!(before.is_none_or(|before| turns.permits(network, before, branch.channel)));
@@ -274,7 +276,7 @@ fn check_all(
                 }
             };
             let preferred = walk(network, algorithm.routing(), worm.from, path, |_| 0);
-            prop_assert_eq!(&worm.channels(network, algorithm.routing()).unwrap(), &preferred.0);
+            prop_assert_eq!(&worm.channels(algorithm.routing()).unwrap(), &preferred.0);
             let mut choice = choices.iter().cycle();
             let adaptive = walk(network, algorithm.routing(), worm.from, path, |n| choice.next().unwrap() % n);
             for (channels, reached) in [preferred, adaptive] {

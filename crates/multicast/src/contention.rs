@@ -98,6 +98,8 @@ impl Senders {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::plan::{Plan, Worm};
     use crate::summary::PortModel;
@@ -110,7 +112,7 @@ mod tests {
         NodeId::new(id)
     }
 
-    fn mesh(spec: &str) -> Network {
+    fn mesh(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
     }
 
@@ -119,7 +121,7 @@ mod tests {
         let line = mesh("mesh:5");
         let unicast = |from, to| Worm::path(node(from), vec![node(to)]);
         let contention = |worms: Vec<Worm>| {
-            let summary = Plan { worms }.summary(&line, &ECube, PortModel::One).unwrap();
+            let summary = Plan { worms }.summary(&ECube::new(&line).unwrap(), PortModel::One).unwrap();
             let found = summary.contention();
             found.map(|c| (c.first, c.second, line.from(c.channel).raw(), line.to(c.channel).raw()))
         };
@@ -175,7 +177,7 @@ mod tests {
                 has.push((to, Some(worms.len() as u32)));
                 worms.push(Worm { after, ..Worm::path(node(from), vec![node(to)]) });
             }
-            let summary = Plan { worms }.summary(&network, &ECube, ports).unwrap();
+            let summary = Plan { worms }.summary(&ECube::new(&network).unwrap(), ports).unwrap();
             let found = summary.contention();
             prop_assert_eq!(found.is_none(), by_definition(&summary.worms));
             if let Some(Contention { first, second, channel }) = found {

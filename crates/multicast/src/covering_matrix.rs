@@ -59,7 +59,7 @@ impl CoveringMatrix {
             let row = |channel| {
                 let leads_to =
                     |to: &RouterId| children().any(|(b, reached)| b.channel == channel && reached.contains(to));
-                let hops = |&to: &RouterId| wanted.turns.hops(wanted.network, channel, to).map(|hops| hops - 1);
+                let hops = |&to: &RouterId| wanted.turns.hops(channel, to).map(|hops| hops - 1);
                 CoveringRow {
                     channel,
                     hops: destinations.iter().map(hops).collect(),

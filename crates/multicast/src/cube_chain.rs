@@ -59,7 +59,7 @@ mod tests {
         let node = |id: u32| cube.router_of(NodeId::new(id));
         let path = |from: u32, to: u32| {
             let mut channels: Vec<ChannelId> = Vec::new();
-            append_route(&cube, &ECube, node(from), None, node(to), &mut channels).unwrap();
+            append_route(&ECube::new(&cube).unwrap(), node(from), None, node(to), &mut channels).unwrap();
             channels
         };
         let paths: Vec<Vec<ChannelId>> = (0..256).map(|pair| path(pair / 16, pair % 16)).collect();

@@ -1,10 +1,11 @@
 //! What is known of multicast algorithms before they are made for a network, what they may be told, and what is made of that.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_network::Network;
-use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName};
+use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, Unsupported};
 
 use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::family::{Family, Routed, Sends};
@@ -12,7 +13,7 @@ use crate::faults::{FaultError, FaultInformation, Faults};
 use crate::watched::Watched;
 
 /// Makes an algorithm for a network, or says why there is none.
-pub type MakeAlgorithm = fn(&Network, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
+pub type MakeAlgorithm = fn(&Arc<Network>, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
 
 /// What is known of a multicast algorithm before it is made for a network. Each stands in the algorithm's own file;
 /// [`ALGORITHMS`](crate::ALGORITHMS) has those of the workbench, and [`register`](crate::register) adds those of a program.
@@ -135,7 +136,7 @@ impl Descriptor {
     /// If it is not defined for the network or with these options. If it is one that a program adds: if its relation gives channels that
     /// do not leave the router in question, as far as that is found out here, on networks that are not too large; a route that gets there
     /// later has [no way](wormcast_routing::NoRoute).
-    pub fn make(&self, network: &Network, options: &Options) -> Result<Box<dyn Algorithm>, AlgorithmError> {
+    pub fn make(&self, network: &Arc<Network>, options: &Options) -> Result<Box<dyn Algorithm>, AlgorithmError> {
         self.check(network, options.routing, options.root.is_some(), !options.faults.links.is_empty())?;
         self.checked(network, options)
     }
@@ -173,17 +174,36 @@ impl Descriptor {
         }
     }
 
+    /// The relation of an algorithm that needs nothing else of its network, on a network of its family.
+    pub(crate) fn relation<R>(
+        &self,
+        network: &Arc<Network>,
+        make: impl FnOnce(&Arc<Network>) -> Result<R, Unsupported>,
+    ) -> Result<R, Unsupported> {
+        self.family.check(self.name, network)?;
+        make(network)
+    }
+
     /// The algorithm, with options that are checked.
-    pub(crate) fn checked(&self, network: &Network, options: &Options) -> Result<Box<dyn Algorithm>, AlgorithmError> {
+    pub(crate) fn checked(
+        &self,
+        network: &Arc<Network>,
+        options: &Options,
+    ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
         let made = (self.make)(network, options)?;
         if made.name() != self.name {
             return Err(AlgorithmError::Misnamed { registered: self.name, own: made.name() });
         }
         if !self.own {
+            debug_assert!(Arc::ptr_eq(made.network(), network), "{} is made for its network", self.name);
             return Ok(made);
         }
+        if !Arc::ptr_eq(made.network(), network) {
+            let (routing, network) = (made.routing().name(), network.name().to_owned());
+            return Err(AlgorithmError::OtherNetwork { algorithm: self.name, routing, network });
+        }
         let watched = Watched::new(made);
-        if let Some(problem) = watched.try_all(network) {
+        if let Some(problem) = watched.try_all() {
             return Err(AlgorithmError::Routing { algorithm: self.name, problem: problem.to_owned() });
         }
         Ok(Box::new(watched))
@@ -348,11 +368,11 @@ impl Request {
     /// # Errors
     /// If it takes something else, or is not defined there. An error that there is not without the routing is the routing's, one that there
     /// is not without faults is theirs.
-    pub fn make(&self, network: &Network) -> Result<Box<dyn Algorithm>, Refused> {
+    pub fn make(&self, network: &Arc<Network>) -> Result<Box<dyn Algorithm>, Refused> {
         self.resolve(network).map_err(|error| Refused::new(self.to_blame(network, &error), error))
     }
 
-    fn resolve(&self, network: &Network) -> Result<Box<dyn Algorithm>, AlgorithmError> {
+    fn resolve(&self, network: &Arc<Network>) -> Result<Box<dyn Algorithm>, AlgorithmError> {
         let faults = self.faults.on(network, self.seed)?;
         let root = self.root.as_deref();
         let routing = self.algorithm.check(network, self.routing, root.is_some(), !faults.links.is_empty())?;
@@ -364,7 +384,7 @@ impl Request {
         self.algorithm.checked(network, &Options { routing: self.routing, root, seed: self.seed, faults })
     }
 
-    fn to_blame(&self, network: &Network, error: &AlgorithmError) -> Part {
+    fn to_blame(&self, network: &Arc<Network>, error: &AlgorithmError) -> Part {
         match error {
             AlgorithmError::FixedRouting { .. } => Part::Routing,
             AlgorithmError::Root(_) => Part::Root,

@@ -1,11 +1,14 @@
 //! Disjoint spanning-tree multicast, for any set of edge-disjoint spanning trees.
 
+use std::sync::Arc;
+
 use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{
     Dependencies, EdgeDisjointTrees, RoutingRelation, SpanningTree, TREE_ROUTING, TreeError, TreeRouting, Unsupported,
 };
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::capabilities::AlgorithmCapabilities;
 use crate::descriptor::{Descriptor, MakeAlgorithm, Options};
 use crate::family::Sends;
 use crate::faults::{FaultInformation, Faults};
@@ -53,7 +56,7 @@ impl Dstm {
     /// links or nodes.
     pub fn new(
         name: &'static str,
-        network: &Network,
+        network: &Arc<Network>,
         trees: Vec<SpanningTree>,
         options: &Options,
     ) -> Result<Self, AlgorithmError> {
@@ -74,7 +77,7 @@ impl Dstm {
         }
         let routing = TreeRouting::new(network, trees)?;
         let (routing, hidden) = match faults.information {
-            FaultInformation::Global => (routing.without(network, &faults.links), Faults::default()),
+            FaultInformation::Global => (routing.without(&faults.links), Faults::default()),
             FaultInformation::Local => (routing, faults.clone()),
         };
         Ok(Self { name, routing, seed: options.seed, whole, hidden })
@@ -83,7 +86,7 @@ impl Dstm {
     /// On the trees of a construction, which is asked again for trees without the failed links if no tree is without one.
     pub(crate) fn by_construction(
         name: &'static str,
-        network: &Network,
+        network: &Arc<Network>,
         options: &Options,
         construct: impl Fn(Vec<ChannelId>) -> Result<EdgeDisjointTrees, TreeError>,
     ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
@@ -116,7 +119,7 @@ impl Dstm {
     /// The worm that a node sends on a tree.
     fn worm(&self, network: &Network, tree: usize, from: NodeId, destinations: &[NodeId]) -> Worm {
         let source = network.router_of(from);
-        let exit = |top| self.routing.next(network, tree, source, top);
+        let exit = |top| self.routing.next(tree, source, top);
         let worm = match destinations {
             &[node] => {
                 let to = network.router_of(node);
@@ -149,7 +152,7 @@ impl Dstm {
         // On the way to where the branches begin.
         let mut at = source;
         while at != encoding.top {
-            let Some(next) = self.routing.next(network, tree, at, encoding.top) else { return plan };
+            let Some(next) = self.routing.next(tree, at, encoding.top) else { return plan };
             if failed(next) {
                 return self.relayed(network, from, at, tree, whole, destinations);
             }
@@ -239,7 +242,8 @@ impl Algorithm for Dstm {
         &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let network = self.network();
         let source = network.router_of(multicast.source());
         let (tree, destinations) = match multicast.destinations() {
             [] => return Plan::default(),
@@ -259,11 +263,12 @@ impl Algorithm for Dstm {
         Plan { worms: vec![self.worm(network, tree, multicast.source(), destinations)] }
     }
 
-    fn ports(&self) -> Option<Ports> {
-        Some(Ports { injection: 1, consumption: self.trees().len() as u32 })
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_spanning_trees(&self.routing, self.trees(), true)
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_spanning_trees(network, &self.routing, self.trees(), true)
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        let ports = Some(Ports { injection: 1, consumption: self.trees().len() as u32 });
+        AlgorithmCapabilities { ports, ..AlgorithmCapabilities::default() }
     }
 }

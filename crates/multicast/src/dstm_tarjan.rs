@@ -22,7 +22,7 @@ const ORDERS: usize = 500;
 /// // Three edge-disjoint spanning trees, each with a consumption channel of its own at every node.
 /// let cube = "hypercube:6".parse::<TopologySpec>()?.build()?;
 /// let dstm = algorithm_by_name("dstm-tarjan", &cube, &Options::default())?;
-/// assert_eq!(dstm.ports().map(|ports| ports.consumption), Some(3));
+/// assert_eq!(dstm.capabilities().ports.map(|ports| ports.consumption), Some(3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub const DSTM_TARJAN: Descriptor = over_trees(

@@ -14,7 +14,7 @@ use crate::family::Family;
 ///
 /// let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
 /// let dstm = algorithm_by_name("dstm-1", &torus, &Options::default())?;
-/// let plan = dstm.plan(&torus, &Multicast::new(NodeId::new(0), &[5, 10, 15].map(NodeId::new)));
+/// let plan = dstm.plan(&Multicast::new(NodeId::new(0), &[5, 10, 15].map(NodeId::new)));
 /// // One worm, bound to the consumption channels of its tree.
 /// assert_eq!(plan.worms.len(), 1);
 /// assert!(plan.worms[0].consumption_class.is_some_and(|class| class < 2));

@@ -1,7 +1,11 @@
 //! Dual-path multicast.
 
+use std::sync::Arc;
+
 use wormcast_network::{ChannelId, Network, NodeId};
-use wormcast_routing::{Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, WormRule, hamiltonian_label};
+use wormcast_routing::{
+    Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, Unsupported, WormRule, hamiltonian_label,
+};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::descriptor::Descriptor;
@@ -13,7 +17,7 @@ pub const DUAL_PATH: Descriptor = Descriptor::built_in(
     "dual-path",
     "at most two worms: one along rising Hamiltonian labels, one along falling ones",
     Sends::Paths,
-    |_, _| Ok(Box::new(DualPath)),
+    |network, _| Ok(Box::new(DualPath::new(network)?)),
 )
 .on(Family::Mesh)
 .routed_by(&HAMILTONIAN);
@@ -33,16 +37,28 @@ pub const DUAL_PATH: Descriptor = Descriptor::built_in(
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let dual = algorithm_by_name("dual-path", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(parse_node(&mesh, "1,1")?, &parse_node_list(&mesh, "0,1;3,1;2,3;0,0")?);
-/// let lists: Vec<_> = dual.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits()).collect();
+/// let lists: Vec<_> = dual.plan(&multicast).worms.iter().map(|worm| worm.visits()).collect();
 /// // Row 1 runs west: (0,1) comes after the source, (3,1) before it.
 /// assert_eq!(lists, [parse_node_list(&mesh, "0,1;2,3")?, parse_node_list(&mesh, "3,1;0,0")?]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct DualPath;
+pub struct DualPath {
+    routing: Hamiltonian,
+}
+
+impl DualPath {
+    /// On a mesh.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: DUAL_PATH.relation(network, Hamiltonian::new)? })
+    }
+}
 
 /// The destinations above and below the source, each in the order in which a worm visits them.
-pub(crate) fn high_and_low(network: &Network, multicast: &Multicast) -> (Vec<NodeId>, Vec<NodeId>) {
-    let grid = network.shape().mesh().expect("made for a mesh");
+pub(crate) fn high_and_low(routing: &Hamiltonian, multicast: &Multicast) -> (Vec<NodeId>, Vec<NodeId>) {
+    let (network, grid) = (routing.network(), routing.grid());
     let label = |node: NodeId| hamiltonian_label(grid, network.router_of(node));
     let source = label(multicast.source());
     let mut labelled: Vec<(u32, NodeId)> = multicast.destinations().iter().map(|&node| (label(node), node)).collect();
@@ -74,16 +90,16 @@ impl Algorithm for DualPath {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &Hamiltonian
+        &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        let (high, low) = high_and_low(network, multicast);
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let (high, low) = high_and_low(&self.routing, multicast);
         let worms = [high, low].into_iter().filter(|stops| !stops.is_empty());
         Plan { worms: worms.map(|stops| Worm::path(multicast.source(), stops)).collect() }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_rule(network, &LabelRule)
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_rule(self.network(), &LabelRule)
     }
 }

@@ -72,15 +72,15 @@ impl Encoded {
     /// If the routing does not lead to all destinations, or does not route worms of this kind.
     pub fn route(
         &self,
-        network: &Network,
         routing: &dyn RoutingRelation,
         from: NodeId,
         mut choose: impl FnMut(usize) -> usize,
     ) -> Result<EncodedRoute, NoRoute> {
         let target = self.destinations.first().map_or(from, |&first| first);
+        let network = routing.network();
         let ends = (network.entry_of(from), network.router_of(target));
-        let no_route = || NoRoute::new(network, routing, ends.0, ends.1);
-        let switches = routing.multidestination().ok_or_else(no_route)?;
+        let no_route = || NoRoute::new(routing, ends.0, ends.1);
+        let switches = routing.capabilities().multidestination.ok_or_else(no_route)?;
         let mut route = EncodedRoute::default();
         if self.destinations.is_empty() {
             return Ok(route);
@@ -90,7 +90,7 @@ impl Encoded {
         let mut work = vec![(ends.0, None, set)];
         while let Some((at, parent, set)) = work.pop() {
             let arrived = parent.map(|parent: u32| route.channels[parent as usize].0);
-            switches.decide(network, at, arrived, &set, &mut decision);
+            switches.decide(at, arrived, &set, &mut decision);
             let place = route.channels.len();
             match decision.step() {
                 Some(Step::AnyOf(channels)) if place <= network.channels() => {
@@ -166,6 +166,8 @@ impl Encoded {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::algorithm::Multicast;
     use crate::plan::{Plan, Worm};
@@ -173,7 +175,7 @@ mod tests {
     use wormcast_network::TopologySpec;
     use wormcast_routing::{Choice, ECube, Turnaround};
 
-    fn build(spec: &str) -> Network {
+    fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
     }
 
@@ -185,16 +187,16 @@ mod tests {
     #[test]
     fn a_worm_in_an_idle_network() {
         let network = build("bmin:4x2");
-        let routing = Turnaround::new(Choice::Adaptive);
+        let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
         let plan = Plan { worms: vec![Worm::encoded(NodeId::new(1), Encoded::bit_string(nodes(&[13, 2, 6, 7])))] };
         let multicast = Multicast::new(NodeId::new(1), &nodes(&[2, 6, 7, 13]));
         assert_eq!(plan.check(&network, &multicast), Ok(()));
-        let summary = plan.summary(&network, &routing, PortModel::One).unwrap();
+        let summary = plan.summary(&routing, PortModel::One).unwrap();
         let ends: Vec<(u32, u32)> =
             summary.worms[0].channels.iter().map(|&c| (network.from(c).raw(), network.to(c).raw())).collect();
         assert_eq!(ends, [(0, 4), (4, 0), (4, 1), (4, 3)]);
         assert_eq!((summary.channels, summary.longest), (4, 2));
-        let Err(error) = plan.summary(&network, &ECube, PortModel::One) else { panic!("no switches") };
+        let Err(error) = plan.summary(&ECube::new(&network).unwrap(), PortModel::One) else { panic!("no switches") };
         assert_eq!(error.to_string(), "`e-cube` has no route from router 0 to router 3");
     }
 

@@ -10,14 +10,15 @@
 //! let mesh = "mesh:8x8".parse::<TopologySpec>()?.build()?;
 //! let algorithm = algorithm_by_name("pure-negative-first", &mesh, &Options::default())?;
 //! let multicast = Multicast::new(parse_node(&mesh, "4,3")?, &parse_node_list(&mesh, "1,4;1,5")?);
-//! let plan = algorithm.plan(&mesh, &multicast);
-//! let summary = plan.summary(&mesh, algorithm.routing(), PortModel::One)?;
+//! let plan = algorithm.plan(&multicast);
+//! let summary = plan.summary(algorithm.routing(), PortModel::One)?;
 //! assert_eq!((summary.startups, summary.longest), (1, 5));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod algorithm;
 mod bit_string;
+mod capabilities;
 mod chains;
 mod column_path;
 mod combine;
@@ -71,6 +72,7 @@ mod weighted_sort;
 
 pub use algorithm::{Algorithm, AlgorithmError, Multicast, NoDestination, WormKinds, left_out, worm_kinds};
 pub use bit_string::{BIT_STRING, BitString};
+pub use capabilities::{AlgorithmCapabilities, BranchingTrees, Covers, Minimum};
 pub use column_path::{COLUMN_PATH, ColumnPath};
 pub use combine::{COMBINE, Combine};
 pub use contention::Contention;

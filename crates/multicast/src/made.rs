@@ -33,11 +33,15 @@ impl Made {
     ///
     /// # Errors
     /// Those of `build`.
-    pub fn network<E>(&mut self, name: &str, build: impl FnOnce() -> Result<Network, E>) -> Result<Arc<Network>, E> {
+    pub fn network<E>(
+        &mut self,
+        name: &str,
+        build: impl FnOnce() -> Result<Arc<Network>, E>,
+    ) -> Result<Arc<Network>, E> {
         if let Some(entry) = self.networks.get(name) {
             return Ok(Arc::clone(&entry.network));
         }
-        let network = Arc::new(build()?);
+        let network = build()?;
         self.forget_if_full();
         self.keep(name, &network);
         Ok(network)

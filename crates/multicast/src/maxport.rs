@@ -1,7 +1,9 @@
 //! The Maxport algorithm.
 
+use std::sync::Arc;
+
 use wormcast_network::Network;
-use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::cube_chain::{chain_multicast, highdim, relative_chain};
@@ -14,7 +16,7 @@ pub const MAXPORT: Descriptor = Descriptor::built_in(
     "maxport",
     "nodes forward by halves of subcubes, along each dimension at most once",
     Sends::Unicasts,
-    |_, _| Ok(Box::new(Maxport)),
+    |network, _| Ok(Box::new(Maxport::new(network)?)),
 )
 .on(Family::Hypercube)
 .routed_by(&E_CUBE);
@@ -34,18 +36,30 @@ pub const MAXPORT: Descriptor = Descriptor::built_in(
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
-/// use wormcast_network::{NodeId, TopologySpec};
+/// use wormcast_network::{Network, NodeId, TopologySpec};
 ///
 /// // Paper 2, Figure 6(a): a chain of three steps where U-cube takes two.
 /// let cube = "hypercube:4".parse::<TopologySpec>()?.build()?;
 /// let maxport = algorithm_by_name("maxport", &cube, &Options::default())?;
-/// let plan = maxport.plan(&cube, &Multicast::new(NodeId::new(0), &[0b1001, 0b1010, 0b1011].map(NodeId::new)));
-/// let summary = plan.summary(&cube, maxport.routing(), PortModel::All)?;
+/// let plan = maxport.plan(&Multicast::new(NodeId::new(0), &[0b1001, 0b1010, 0b1011].map(NodeId::new)));
+/// let summary = plan.summary(maxport.routing(), PortModel::All)?;
 /// let sent: Vec<_> = summary.worms.iter().map(|worm| (worm.from.raw(), worm.visits[0].raw(), worm.step)).collect();
 /// assert_eq!(sent, [(0, 0b1001, 1), (0b1001, 0b1010, 2), (0b1010, 0b1011, 3)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Maxport;
+pub struct Maxport {
+    routing: ECube,
+}
+
+impl Maxport {
+    /// On a hypercube.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: MAXPORT.relation(network, ECube::new)? })
+    }
+}
 
 impl Algorithm for Maxport {
     fn name(&self) -> &'static str {
@@ -53,14 +67,14 @@ impl Algorithm for Maxport {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &ECube
+        &self.routing
     }
 
-    fn plan(&self, _network: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
         chain_multicast(multicast, &relative_chain(multicast), highdim)
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_relation(network, &ECube)
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_relation(&self.routing)
     }
 }

@@ -1,9 +1,10 @@
 //! Minimal negative-first multicast, as printed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use wormcast_network::{Grid, Network, NodeId};
-use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
+use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::chains::ChainCover;
@@ -18,7 +19,7 @@ pub const MINIMAL_NEGATIVE_FIRST: Descriptor = Descriptor::built_in(
     "minimal-negative-first",
     "negative-first path worms on shortest paths, few of them",
     Sends::Paths,
-    |_, _| Ok(Box::new(MinimalNegativeFirst)),
+    |network, _| Ok(Box::new(MinimalNegativeFirst::new(network)?)),
 )
 .on(Family::Mesh)
 .routed_by(&NEGATIVE_FIRST);
@@ -45,13 +46,25 @@ pub const MINIMAL_NEGATIVE_FIRST: Descriptor = Descriptor::built_in(
 /// let multicast = Multicast::new(parse_node(&mesh, "1,0")?, &parse_node_list(&mesh, "0,0;0,1")?);
 /// let worms = |name| {
 ///     let algorithm = algorithm_by_name(name, &mesh, &Options::default()).unwrap();
-///     algorithm.plan(&mesh, &multicast).worms.len()
+///     algorithm.plan(&multicast).worms.len()
 /// };
 /// assert_eq!(worms("minimal-negative-first"), 2);
 /// assert_eq!(worms("minimal-negative-first-optimal"), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct MinimalNegativeFirst;
+pub struct MinimalNegativeFirst {
+    routing: NegativeFirst,
+}
+
+impl MinimalNegativeFirst {
+    /// On a mesh.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: MINIMAL_NEGATIVE_FIRST.relation(network, NegativeFirst::new)? })
+    }
+}
 
 impl Algorithm for MinimalNegativeFirst {
     fn name(&self) -> &'static str {
@@ -59,11 +72,11 @@ impl Algorithm for MinimalNegativeFirst {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &NegativeFirst
+        &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        let grid = network.shape().mesh().expect("made for a mesh");
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let grid = self.routing.grid();
         let lists = if grid.dimensions() == 2 {
             Quadrants::new(grid, multicast).into_lists()
         } else {
@@ -72,8 +85,8 @@ impl Algorithm for MinimalNegativeFirst {
         Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_rule(network, &NegativeFirstRule { minimal: true })
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_rule(self.network(), &NegativeFirstRule { minimal: true })
     }
 }
 

@@ -1,7 +1,9 @@
 //! Minimal negative-first multicast with the fewest worms.
 
+use std::sync::Arc;
+
 use wormcast_network::{Grid, Network, NodeId};
-use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
+use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::chains::ChainCover;
@@ -16,7 +18,7 @@ pub const MINIMAL_NEGATIVE_FIRST_OPTIMAL: Descriptor = Descriptor::built_in(
     "minimal-negative-first-optimal",
     "the fewest negative-first path worms on shortest paths",
     Sends::Paths,
-    |_, _| Ok(Box::new(MinimalNegativeFirstOptimal)),
+    |network, _| Ok(Box::new(MinimalNegativeFirstOptimal::new(network)?)),
 )
 .on(Family::Mesh)
 .routed_by(&NEGATIVE_FIRST);
@@ -43,12 +45,24 @@ pub const MINIMAL_NEGATIVE_FIRST_OPTIMAL: Descriptor = Descriptor::built_in(
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let optimal = algorithm_by_name("minimal-negative-first-optimal", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(parse_node(&mesh, "3,1")?, &parse_node_list(&mesh, "1,3;2,1;0,1")?);
-/// let lists: Vec<_> = optimal.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits()).collect();
+/// let lists: Vec<_> = optimal.plan(&multicast).worms.iter().map(|worm| worm.visits()).collect();
 /// // (2,1) rides the worm to column 1; (0,1) lies beyond it.
 /// assert_eq!(lists, [parse_node_list(&mesh, "2,1;1,3")?, parse_node_list(&mesh, "0,1")?]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct MinimalNegativeFirstOptimal;
+pub struct MinimalNegativeFirstOptimal {
+    routing: NegativeFirst,
+}
+
+impl MinimalNegativeFirstOptimal {
+    /// On a mesh.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: MINIMAL_NEGATIVE_FIRST_OPTIMAL.relation(network, NegativeFirst::new)? })
+    }
+}
 
 impl Algorithm for MinimalNegativeFirstOptimal {
     fn name(&self) -> &'static str {
@@ -56,17 +70,17 @@ impl Algorithm for MinimalNegativeFirstOptimal {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &NegativeFirst
+        &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        let grid = network.shape().mesh().expect("made for a mesh");
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let grid = self.routing.grid();
         let lists = if grid.dimensions() == 2 { riding_lists(grid, multicast) } else { covered_lists(grid, multicast) };
         Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_rule(network, &NegativeFirstRule { minimal: true })
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_rule(self.network(), &NegativeFirstRule { minimal: true })
     }
 }
 

@@ -1,7 +1,9 @@
 //! Multi-path multicast.
 
+use std::sync::Arc;
+
 use wormcast_network::{ChannelId, Network, NodeId};
-use wormcast_routing::{Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, hamiltonian_label};
+use wormcast_routing::{Dependencies, HAMILTONIAN, Hamiltonian, RoutingRelation, Unsupported, hamiltonian_label};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::descriptor::Descriptor;
@@ -14,7 +16,7 @@ pub const MULTI_PATH: Descriptor = Descriptor::built_in(
     "multi-path",
     "dual-path with each half split between the source's neighbours: at most four worms",
     Sends::Paths,
-    |_, _| Ok(Box::new(MultiPath)),
+    |network, _| Ok(Box::new(MultiPath::new(network)?)),
 )
 .on(Family::Mesh2d)
 .routed_by(&HAMILTONIAN);
@@ -34,18 +36,35 @@ pub const MULTI_PATH: Descriptor = Descriptor::built_in(
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let multi = algorithm_by_name("multi-path", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(parse_node(&mesh, "1,2")?, &parse_node_list(&mesh, "0,3;3,3;1,1;3,0;0,0")?);
-/// let lists: Vec<_> = multi.plan(&mesh, &multicast).worms.iter().map(|worm| worm.visits()).collect();
+/// let lists: Vec<_> = multi.plan(&multicast).worms.iter().map(|worm| worm.visits()).collect();
 /// // Row 2 runs east: upwards, the east goes through (2,2) and the rest through (1,3);
 /// // downwards, the west goes through (0,2) and the rest through (1,1).
 /// let list = |text| parse_node_list(&mesh, text);
 /// assert_eq!(lists, [list("3,3")?, list("0,3")?, list("0,0")?, list("1,1;3,0")?]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct MultiPath;
+pub struct MultiPath {
+    routing: Hamiltonian,
+}
+
+impl MultiPath {
+    /// On a 2-D mesh.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: MULTI_PATH.relation(network, Hamiltonian::new)? })
+    }
+}
 
 /// Splits one half by the source's neighbours in it: those on the row neighbour's side of the source's column, and the rest.
-fn split(network: &Network, source: NodeId, half: Vec<NodeId>, high: bool) -> Vec<(Option<ChannelId>, Vec<NodeId>)> {
-    let grid = network.shape().mesh().expect("made for a mesh");
+fn split(
+    routing: &Hamiltonian,
+    source: NodeId,
+    half: Vec<NodeId>,
+    high: bool,
+) -> Vec<(Option<ChannelId>, Vec<NodeId>)> {
+    let (network, grid) = (routing.network(), routing.grid());
     let router = network.router_of(source);
     let label = hamiltonian_label(grid, router);
     let x = |index: usize| grid.coordinate(index, 0);
@@ -69,20 +88,20 @@ impl Algorithm for MultiPath {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &Hamiltonian
+        &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
         let source = multicast.source();
-        let (high, low) = high_and_low(network, multicast);
-        let mut lists = split(network, source, high, true);
-        lists.extend(split(network, source, low, false));
+        let (high, low) = high_and_low(&self.routing, multicast);
+        let mut lists = split(&self.routing, source, high, true);
+        lists.extend(split(&self.routing, source, low, false));
         let worm =
             |(exit, stops)| Worm { itinerary: Itinerary::Path(Path { exit, stops }), ..Worm::path(source, Vec::new()) };
         Plan { worms: lists.into_iter().filter(|(_, stops)| !stops.is_empty()).map(worm).collect() }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_rule(network, &LabelRule)
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_rule(self.network(), &LabelRule)
     }
 }

@@ -1,24 +1,25 @@
 //! Multicast by worms with multiport headers.
 
-use wormcast_network::{Network, NodeId, Stages};
+use wormcast_network::{NodeId, Stages};
 use wormcast_routing::{
     DESTINATION_TAG, Dependencies, MultidestinationRouting, RoutingRelation, TURNAROUND, TURNAROUND_DETERMINISTIC,
 };
 
 use crate::algorithm::{Algorithm, Multicast};
+use crate::capabilities::AlgorithmCapabilities;
 use crate::descriptor::Descriptor;
 use crate::digit_products::divide;
 use crate::encoded::Encoded;
 use crate::family::{Family, Routed, Sends};
 use crate::plan::{Plan, Worm};
-use crate::switches::{Switches, of_kind};
+use crate::switches::{of_kind, switches};
 
 /// [`Multiport`].
 pub const MULTIPORT: Descriptor = Descriptor::built_in(
     "multiport",
     "worms whose headers have a mask of ports for each stage, in phases",
     Sends::Encoded,
-    |network, options| Ok(Box::new(Multiport { switches: Switches::new(network, options)? })),
+    |network, options| Ok(Box::new(Multiport { switches: switches(network, options)? })),
 )
 .on(Family::Multistage)
 // Masks of ports say nothing of ways that go by strings.
@@ -43,14 +44,14 @@ pub const MULTIPORT: Descriptor = Descriptor::built_in(
 /// let network = "bmin:4x2".parse::<TopologySpec>()?.build()?;
 /// let multiport = algorithm_by_name("multiport", &network, &Options::default())?;
 /// let multicast = Multicast::new(NodeId::new(0), &parse_node_list(&network, "5;6;9;10;2;15")?);
-/// let summary = multiport.plan(&network, &multicast).summary(&network, multiport.routing(), PortModel::One)?;
+/// let summary = multiport.plan(&multicast).summary(multiport.routing(), PortModel::One)?;
 /// let sent: Vec<_> = summary.worms.iter().map(|worm| (worm.from.raw(), worm.visits.len(), worm.step)).collect();
 /// // To {1, 2} x {1, 2}: 5, 6, 9 and 10. Then to 2 and to 15, both at once.
 /// assert_eq!(sent, [(0, 4, 1), (0, 1, 2), (5, 1, 2)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Multiport {
-    switches: Switches,
+    switches: Box<dyn MultidestinationRouting>,
 }
 
 /// A node that has the message, and the worm by which it got it.
@@ -86,21 +87,22 @@ impl Algorithm for Multiport {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        self.switches.relation()
+        self.switches.as_ref()
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let network = self.network();
         let Some(stages) = network.shape().stages() else { return Plan::default() };
         let products = divide(stages, multicast.destinations());
         let products: Vec<Vec<NodeId>> = products.iter().map(|product| product.nodes(stages)).collect();
         Plan { worms: phases(stages, !network.is_one_way(), multicast.source(), &products) }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_multidestination(network, self.switches.routing())
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_multidestination(self.switches.as_ref())
     }
 
-    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
-        Some(self.switches.routing())
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities { switches: Some(self.switches.as_ref()), ..AlgorithmCapabilities::default() }
     }
 }

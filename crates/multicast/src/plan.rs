@@ -126,14 +126,15 @@ impl Worm {
     ///
     /// # Errors
     /// If the relation does not lead from a stop to the next, or to all destinations of an encoded worm.
-    pub fn channels(&self, network: &Network, routing: &dyn RoutingRelation) -> Result<Vec<ChannelId>, NoRoute> {
+    pub fn channels(&self, routing: &dyn RoutingRelation) -> Result<Vec<ChannelId>, NoRoute> {
+        let network = routing.network();
         match &self.itinerary {
             Itinerary::Path(path) => {
                 let mut channels: Vec<ChannelId> = path.exit.into_iter().collect();
                 for &stop in &path.stops {
                     let arrived = channels.last().copied();
                     let at = arrived.map_or(network.entry_of(self.from), |channel| network.to(channel));
-                    append_route(network, routing, at, arrived, network.router_of(stop), &mut channels)?;
+                    append_route(routing, at, arrived, network.router_of(stop), &mut channels)?;
                 }
                 Ok(channels)
             }
@@ -142,13 +143,13 @@ impl Worm {
                 if let Some(Trunk { exit, to }) = tree.trunk {
                     channels.extend(exit);
                     let at = exit.map_or(network.router_of(self.from), |channel| network.to(channel));
-                    append_route(network, routing, at, exit, to, &mut channels)?;
+                    append_route(routing, at, exit, to, &mut channels)?;
                 }
                 channels.extend(tree.branches.iter().map(|branch| branch.channel));
                 Ok(channels)
             }
             Itinerary::Encoded(encoded) => {
-                let route = encoded.route(network, routing, self.from, |_| 0)?;
+                let route = encoded.route(routing, self.from, |_| 0)?;
                 Ok(route.channels.into_iter().map(|(channel, _)| channel).collect())
             }
         }

@@ -32,21 +32,21 @@ pub struct UnknownWay;
 /// // Two multicasts on a line, from its inner routers to both ends: each holds what the other's second branch needs.
 /// let line = "mesh:4".parse::<TopologySpec>()?.build()?;
 /// let trees = algorithm_by_name("tree-one", &line, &Options::default())?;
-/// let plan = |source| trees.plan(&line, &Multicast::new(NodeId::new(source), &[NodeId::new(0), NodeId::new(3)]));
+/// let plan = |source| trees.plan(&Multicast::new(NodeId::new(source), &[NodeId::new(0), NodeId::new(3)]));
 /// let mut dependencies = Dependencies::new(&line);
-/// dependencies.add_worms(|worms| add_plan(worms, &line, trees.routing(), &plan(1), Branching::LOCKSTEP))?;
+/// dependencies.add_worms(|worms| add_plan(worms, trees.routing(), &plan(1), Branching::LOCKSTEP))?;
 /// assert!(dependencies.deadlock(4).is_none());
-/// dependencies.add_worms(|worms| add_plan(worms, &line, trees.routing(), &plan(2), Branching::LOCKSTEP))?;
+/// dependencies.add_worms(|worms| add_plan(worms, trees.routing(), &plan(2), Branching::LOCKSTEP))?;
 /// assert!(dependencies.deadlock(4).is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn add_plan(
     worms: &mut Worms<'_, '_>,
-    network: &Network,
     routing: &dyn RoutingRelation,
     plan: &Plan,
     branching: Branching,
 ) -> Result<(), UnknownWay> {
+    let network = &**routing.network();
     let mut ways = Ways { network, routing, candidates: Vec::new(), work: Vec::new() };
     for worm in &plan.worms {
         let source = network.router_of(worm.from);
@@ -113,7 +113,7 @@ impl Ways<'_> {
                     next_arrivals.push(arrival);
                     continue;
                 }
-                _ => routing.candidates(network, at, arrival, target, candidates),
+                _ => routing.candidates(at, arrival, target, candidates),
             }
             for &leaving in &*candidates {
                 if let Some(arriving) = arrival {
@@ -128,7 +128,7 @@ impl Ways<'_> {
                 next_arrivals.push(Some(channel));
                 continue;
             }
-            routing.candidates(network, at, Some(channel), target, candidates);
+            routing.candidates(at, Some(channel), target, candidates);
             for &leaving in &*candidates {
                 worms.hop(channel, leaving, false);
                 work.extend(reached.insert(leaving).then_some(leaving));
@@ -154,11 +154,9 @@ mod tests {
         let mut trunks = 0;
         for source in 0..9 {
             let everyone: Vec<NodeId> = (0..9).filter(|&node| node != source).map(NodeId::new).collect();
-            let plan = spam.plan(&network, &Multicast::new(NodeId::new(source), &everyone));
+            let plan = spam.plan(&Multicast::new(NodeId::new(source), &everyone));
             let mut dependencies = Dependencies::new(&network);
-            dependencies
-                .add_worms(|worms| add_plan(worms, &network, spam.routing(), &plan, Branching::LOCKSTEP))
-                .unwrap();
+            dependencies.add_worms(|worms| add_plan(worms, spam.routing(), &plan, Branching::LOCKSTEP)).unwrap();
             for worm in &plan.worms {
                 let Itinerary::Tree(Tree { trunk: Some(trunk), branches, .. }) = &worm.itinerary else { continue };
                 trunks += 1;

@@ -53,17 +53,13 @@ pub enum BrokenPromise {
 /// let algorithm = algorithm_by_name("dual-path", &mesh, &Options::default())?;
 /// for source in mesh.node_ids() {
 ///     let multicast = Multicast::new(source, &[0, 3, 7, 9].map(NodeId::new));
-///     check_promise(algorithm.as_ref(), &mesh, &multicast)?;
+///     check_promise(algorithm.as_ref(), &multicast)?;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn check_promise(
-    algorithm: &dyn Algorithm,
-    network: &Network,
-    multicast: &Multicast,
-) -> Result<Plan, BrokenPromise> {
-    let plan = algorithm.plan(network, multicast);
-    check_plan(algorithm, network, multicast, &plan, || algorithm.dependencies(network))?;
+pub fn check_promise(algorithm: &dyn Algorithm, multicast: &Multicast) -> Result<Plan, BrokenPromise> {
+    let plan = algorithm.plan(multicast);
+    check_plan(algorithm, multicast, &plan, || algorithm.dependencies())?;
     Ok(plan)
 }
 
@@ -75,16 +71,15 @@ pub fn check_promise(
 /// # Errors
 /// The first promise that is broken.
 pub fn check_plan<'n, D: Borrow<Dependencies<'n>>>(
-    algorithm: &dyn Algorithm,
-    network: &'n Network,
+    algorithm: &'n dyn Algorithm,
     multicast: &Multicast,
     plan: &Plan,
     told: impl FnOnce() -> D,
 ) -> Result<(), BrokenPromise> {
+    let network = &**algorithm.network();
     plan.check(network, multicast)?;
     for (number, worm) in plan.worms.iter().enumerate() {
-        worm.channels(network, algorithm.routing())
-            .map_err(|problem| BrokenPromise::NoRoute { worm: number, problem })?;
+        worm.channels(algorithm.routing()).map_err(|problem| BrokenPromise::NoRoute { worm: number, problem })?;
     }
     let paths = || plan.worms.iter().enumerate().filter(|(_, worm)| matches!(worm.itinerary, Itinerary::Path(_)));
     // What several worms may hold is what each of them may hold: they are looked at one by one only if something is missing.
@@ -92,7 +87,7 @@ pub fn check_plan<'n, D: Borrow<Dependencies<'n>>>(
         let mut own = Dependencies::new(network);
         let alone = Plan { worms };
         // Only headers that encode destinations have ways that are not known.
-        let known = own.add_worms(|worms| add_plan(worms, network, algorithm.routing(), &alone, Branching::LOCKSTEP));
+        let known = own.add_worms(|worms| add_plan(worms, algorithm.routing(), &alone, Branching::LOCKSTEP));
         known.is_ok().then(|| told.missing(&own)).flatten()
     };
     if paths().next().is_none() {
@@ -127,7 +122,7 @@ mod tests {
     use wormcast_routing::{ECube, RoutingRelation, WormRule};
 
     /// Visits destinations in the order given, on e-cube paths, and says of its worms what `rule` says.
-    struct Wanderer<R>(R);
+    struct Wanderer<R>(ECube, R);
 
     impl<R: WormRule> Algorithm for Wanderer<R> {
         fn name(&self) -> &'static str {
@@ -135,15 +130,16 @@ mod tests {
         }
 
         fn routing(&self) -> &dyn RoutingRelation {
-            &ECube
+            &self.0
         }
 
-        fn plan(&self, _: &Network, multicast: &Multicast) -> Plan {
+        fn plan(&self, multicast: &Multicast) -> Plan {
             Plan { worms: vec![Worm::path(multicast.source(), multicast.destinations().to_vec())] }
         }
 
-        fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-            Dependencies::of_rule(network, &self.0)
+        fn dependencies(&self) -> Dependencies<'_> {
+            let network = self.network();
+            Dependencies::of_rule(network, &self.1)
         }
     }
 
@@ -167,7 +163,7 @@ mod tests {
         let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
         let multicast = Multicast::new(NodeId::new(0), &[1, 6].map(NodeId::new));
         let check = |turns, stops| {
-            let broken = check_promise(&Wanderer(Rule { turns, stops }), &mesh, &multicast).err();
+            let broken = check_promise(&Wanderer(ECube::new(&mesh).unwrap(), Rule { turns, stops }), &multicast).err();
             broken.map(|broken| broken.to_string())
         };
         assert_eq!(check(true, true), None);
@@ -184,7 +180,7 @@ mod tests {
                 let Ok(algorithm) = algorithm_by_name(name, &network, &Options::default()) else { continue };
                 for source in [0, nodes / 2, nodes - 1].map(NodeId::new) {
                     let destinations = [1, 3, 6, 10, 11, 14].map(NodeId::new);
-                    let kept = check_promise(algorithm.as_ref(), &network, &Multicast::new(source, &destinations));
+                    let kept = check_promise(algorithm.as_ref(), &Multicast::new(source, &destinations));
                     assert_eq!(kept.err(), None, "{name} on {topology} from {source}");
                 }
             }

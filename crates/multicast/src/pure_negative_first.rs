@@ -1,7 +1,9 @@
 //! Pure negative-first multicast.
 
+use std::sync::Arc;
+
 use wormcast_network::{Grid, Network, NodeId};
-use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
+use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::chains::ChainCover;
@@ -13,8 +15,8 @@ use crate::plan::{Plan, Worm};
 
 /// [`PureNegativeFirst`].
 pub const PURE_NEGATIVE_FIRST: Descriptor =
-    Descriptor::built_in("pure-negative-first", "the fewest negative-first path worms", Sends::Paths, |_, _| {
-        Ok(Box::new(PureNegativeFirst))
+    Descriptor::built_in("pure-negative-first", "the fewest negative-first path worms", Sends::Paths, |network, _| {
+        Ok(Box::new(PureNegativeFirst::new(network)?))
     })
     .on(Family::Mesh)
     .routed_by(&NEGATIVE_FIRST);
@@ -39,13 +41,25 @@ pub const PURE_NEGATIVE_FIRST: Descriptor =
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let pure = algorithm_by_name("pure-negative-first", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(parse_node(&mesh, "2,1")?, &parse_node_list(&mesh, "0,2;1,0;3,3")?);
-/// let plan = pure.plan(&mesh, &multicast);
+/// let plan = pure.plan(&multicast);
 /// // (1,0) lies southwest and is visited on the way down, (0,2) and (3,3) on the way up.
 /// assert_eq!(plan.worms.len(), 1);
 /// assert_eq!(plan.worms[0].visits(), parse_node_list(&mesh, "1,0;0,2;3,3")?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct PureNegativeFirst;
+pub struct PureNegativeFirst {
+    routing: NegativeFirst,
+}
+
+impl PureNegativeFirst {
+    /// On a mesh.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: PURE_NEGATIVE_FIRST.relation(network, NegativeFirst::new)? })
+    }
+}
 
 impl Algorithm for PureNegativeFirst {
     fn name(&self) -> &'static str {
@@ -53,19 +67,19 @@ impl Algorithm for PureNegativeFirst {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &NegativeFirst
+        &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        let grid = network.shape().mesh().expect("made for a mesh");
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let grid = self.routing.grid();
         let (positive, either) =
             if grid.dimensions() == 2 { greedy_lists(grid, multicast) } else { matched_lists(grid, multicast) };
         let lists = combine(positive, either);
         Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_rule(network, &NegativeFirstRule { minimal: false })
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_rule(self.network(), &NegativeFirstRule { minimal: false })
     }
 }
 
@@ -140,7 +154,7 @@ mod tests {
         let destinations = "1,4;1,5;2,7;5,4;6,5;6,7;7,4;0,2;2,0;2,2;2,3;3,1;3,2;4,2;5,0;5,1;5,2;7,2";
         let multicast =
             Multicast::new(parse_node(&mesh, "4,3").unwrap(), &parse_node_list(&mesh, destinations).unwrap());
-        let plan = PureNegativeFirst.plan(&mesh, &multicast);
+        let plan = PureNegativeFirst::new(&mesh).unwrap().plan(&multicast);
         let lists: Vec<_> = plan.worms.iter().map(crate::plan::Worm::visits).collect();
         let list = |text| parse_node_list(&mesh, text).unwrap();
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Multicast algorithms by name: those of the workbench, and those that a program adds.
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use thiserror::Error;
 use wormcast_network::Network;
@@ -115,7 +115,7 @@ pub fn is_own(algorithm: &dyn Algorithm) -> bool {
 /// If there is none of that name, naming the nearest, or it cannot be made.
 pub fn algorithm_by_name(
     name: &str,
-    network: &Network,
+    network: &Arc<Network>,
     options: &Options,
 ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
     Descriptor::named(name)?.make(network, options)
@@ -124,7 +124,7 @@ pub fn algorithm_by_name(
 #[cfg(test)]
 mod tests {
     use wormcast_network::{NodeId, TopologySpec};
-    use wormcast_routing::{ROUTINGS, RoutingDescriptor};
+    use wormcast_routing::{Dependencies, ROUTINGS, RoutingDescriptor, RoutingRelation, UP_DOWN};
 
     use super::*;
     use crate::algorithm::Multicast;
@@ -137,7 +137,7 @@ mod tests {
         let build = |spec: &str| spec.parse::<TopologySpec>().unwrap().build().unwrap();
         let networks = ["mesh:4x4", "hypercube:4", "bmin:4x2", "torus:4x4"].map(build);
         for descriptor in ALGORITHMS {
-            let made = |network: &Network, options: &Options| descriptor.make(network, options).ok();
+            let made = |network: &Arc<Network>, options: &Options| descriptor.make(network, options).ok();
             let default = Options::default();
             let (network, algorithm) = networks.iter().find_map(|n| Some((n, made(n, &default)?))).unwrap();
             let name = descriptor.name;
@@ -146,7 +146,7 @@ mod tests {
             assert_eq!(descriptor.routed.default_on(network).unwrap().name, algorithm.routing().name());
             // What it sends.
             let multicast = Multicast::new(NodeId::new(0), &[1, 2, 6, 7, 9, 13, 14].map(NodeId::new));
-            let worms = algorithm.plan(network, &multicast).worms;
+            let worms = algorithm.plan(&multicast).worms;
             let sent = worms.iter().map(|worm| match &worm.itinerary {
                 Itinerary::Path(path) if path.stops.len() == 1 => Sends::Unicasts,
                 Itinerary::Path(_) => Sends::Paths,
@@ -155,8 +155,7 @@ mod tests {
             });
             assert_eq!(sent.max_by_key(|&sent| sent as u8), descriptor.sends, "{name}");
             // What it takes.
-            let seeded =
-                |seed| made(network, &Options { seed, ..Options::default() }).unwrap().plan(network, &multicast);
+            let seeded = |seed| made(network, &Options { seed, ..Options::default() }).unwrap().plan(&multicast);
             let draws = (1..9).any(|seed| seeded(seed) != seeded(0));
             assert!(descriptor.draws || !draws, "{name}");
 
@@ -177,25 +176,26 @@ mod tests {
     }
 
     /// An algorithm under a name that the test gives it.
-    struct Renamed<const NAME: usize>;
+    struct Renamed<const NAME: usize>(Box<dyn RoutingRelation>);
 
-    const NAMES: [&str; 2] = ["registered", "other"];
+    const NAMES: [&str; 3] = ["registered", "other", "elsewhere"];
 
     impl<const NAME: usize> Algorithm for Renamed<NAME> {
         fn name(&self) -> &'static str {
             NAMES[NAME]
         }
 
-        fn routing(&self) -> &dyn wormcast_routing::RoutingRelation {
-            &wormcast_routing::ECube
+        fn routing(&self) -> &dyn RoutingRelation {
+            self.0.as_ref()
         }
 
-        fn plan(&self, _: &Network, _: &crate::algorithm::Multicast) -> crate::plan::Plan {
+        fn plan(&self, _: &crate::algorithm::Multicast) -> crate::plan::Plan {
             crate::plan::Plan::default()
         }
 
-        fn dependencies<'n>(&self, network: &'n Network) -> wormcast_routing::Dependencies<'n> {
-            wormcast_routing::Dependencies::new(network)
+        fn dependencies(&self) -> Dependencies<'_> {
+            let network = self.network();
+            Dependencies::new(network)
         }
     }
 
@@ -204,7 +204,7 @@ mod tests {
         let ring = "ring:4".parse::<TopologySpec>().unwrap().build().unwrap();
         let ask = |name: &str, options: &Options| algorithm_by_name(name, &ring, options);
         let new = |name, make| Descriptor::new(name, 7, make);
-        let make: MakeAlgorithm = |_, _| Ok(Box::new(Renamed::<0>));
+        let make: MakeAlgorithm = |network, _| Ok(Box::new(Renamed::<0>(UP_DOWN.make(network, &Default::default())?)));
         assert!(ask("registered", &Options::default()).is_err());
         register(new("registered", make)).unwrap();
         assert_eq!(ask("registered", &Options::default()).unwrap().name(), "registered");
@@ -220,16 +220,32 @@ mod tests {
         for bad in ["", "Comb", "1d", "a b", "a,b", "../a", "kämme"] {
             assert_eq!(register(new(bad, make)), Err(RegistrationError::Name(bad)));
         }
-        register(new("misnamed", |_, _| Ok(Box::new(Renamed::<1>)))).unwrap();
+        register(new("misnamed", |network, _| Ok(Box::new(Renamed::<1>(UP_DOWN.make(network, &Default::default())?)))))
+            .unwrap();
         let misnamed = ask("misnamed", &Options::default()).err().unwrap();
         assert_eq!(misnamed, AlgorithmError::Misnamed { registered: "misnamed", own: "other" });
+
+        // One whose relation is that of a network of its own.
+        let elsewhere: MakeAlgorithm = |network, _| {
+            let own = Network::clone(network);
+            Ok(Box::new(Renamed::<2>(UP_DOWN.make(&Arc::new(own), &Default::default())?)))
+        };
+        register(new("elsewhere", elsewhere)).unwrap();
+        assert_eq!(
+            ask("elsewhere", &Options::default()).err().unwrap().to_string(),
+            "the routing `up-down` of `elsewhere` is not made for `ring:4`: it has to hold the network that is given"
+        );
 
         // Who does not say so cannot do without links.
         let mut failed = Options::default();
         failed.faults.fail(&ring, "0-1").unwrap();
         let refused = ask("registered", &failed).err().unwrap();
         assert_eq!(refused, AlgorithmError::NeedsAllLinks { algorithm: "registered" });
-        register(new("other", |_, _| Ok(Box::new(Renamed::<1>))).with_faults()).unwrap();
+        register(
+            new("other", |network, _| Ok(Box::new(Renamed::<1>(UP_DOWN.make(network, &Default::default())?))))
+                .with_faults(),
+        )
+        .unwrap();
         assert!(ask("other", &failed).is_ok());
     }
 

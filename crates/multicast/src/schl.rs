@@ -1,9 +1,10 @@
 //! The source-centred hierarchical leader algorithm, SCHL.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId};
-use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, WormRule};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported, WormRule};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::containment::{Site, sites};
@@ -14,8 +15,8 @@ use crate::u_mesh::mesh_multicast;
 
 /// [`Schl`].
 pub const SCHL: Descriptor =
-    Descriptor::built_in("schl", "leaders of columns and rows forward along them", Sends::Paths, |_, _| {
-        Ok(Box::new(Schl))
+    Descriptor::built_in("schl", "leaders of columns and rows forward along them", Sends::Paths, |network, _| {
+        Ok(Box::new(Schl::new(network)?))
     })
     .on(Family::Mesh2d)
     .routed_by(&E_CUBE);
@@ -46,7 +47,7 @@ pub const SCHL: Descriptor =
 /// let mesh = "mesh:3x3".parse::<TopologySpec>()?.build()?;
 /// let schl = algorithm_by_name("schl", &mesh, &Options::default())?;
 /// let everyone: Vec<NodeId> = (1..9).map(NodeId::new).collect();
-/// let plan = schl.plan(&mesh, &Multicast::new(NodeId::new(0), &everyone));
+/// let plan = schl.plan(&Multicast::new(NodeId::new(0), &everyone));
 /// let sent: Vec<_> = plan.worms.iter().map(|worm| (worm.from, worm.after, worm.visits())).collect();
 /// let nodes = |ids: &[u32]| ids.iter().map(|&id| NodeId::new(id)).collect::<Vec<_>>();
 /// assert_eq!(sent[0], (NodeId::new(0), None, nodes(&[3])));
@@ -57,7 +58,19 @@ pub const SCHL: Descriptor =
 /// assert_eq!(sent[5], (NodeId::new(5), Some(2), nodes(&[8])));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Schl;
+pub struct Schl {
+    routing: ECube,
+}
+
+impl Schl {
+    /// On a 2-D mesh.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: SCHL.relation(network, ECube::new)? })
+    }
+}
 
 /// E-cube paths that stop on the way only where they go straight on.
 pub(crate) struct StraightStops;
@@ -137,11 +150,11 @@ impl Algorithm for Schl {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &ECube
+        &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        let grid = network.shape().mesh().expect("made for a mesh");
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let grid = self.routing.grid();
         let source = sites(grid, &[multicast.source()])[0];
         let groups = Groups::new(source, &sites(grid, multicast.destinations()));
         let head = |leaders: &Vec<Site>| leaders.iter().copied().min_by_key(|leader| leader.x.abs_diff(source.x));
@@ -163,8 +176,8 @@ impl Algorithm for Schl {
         Plan { worms }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_rule(network, &StraightStops)
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_rule(self.network(), &StraightStops)
     }
 }
 

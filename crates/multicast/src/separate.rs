@@ -1,5 +1,7 @@
 //! Separate addressing: one unicast for each destination.
 
+use std::sync::Arc;
+
 use wormcast_network::Network;
 use wormcast_routing::{Dependencies, E_CUBE, RoutingDescriptor, RoutingError, RoutingRelation, UP_DOWN};
 
@@ -32,7 +34,7 @@ fn of_kind(network: &Network) -> &'static RoutingDescriptor {
 ///
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let separate = algorithm_by_name("separate", &mesh, &Options::default())?;
-/// let plan = separate.plan(&mesh, &Multicast::new(NodeId::new(0), &[NodeId::new(5), NodeId::new(3)]));
+/// let plan = separate.plan(&Multicast::new(NodeId::new(0), &[NodeId::new(5), NodeId::new(3)]));
 /// assert_eq!(plan.worms.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -45,7 +47,7 @@ impl Separate {
     ///
     /// # Errors
     /// If the routing is not defined on the network, or has no root and one is given.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+    pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
         let routing = options.routing.unwrap_or_else(|| of_kind(network)).make(network, &options.of_routing());
         let routing = routing.map_err(|error| match error {
             RoutingError::Unsupported(problem) if options.routing.is_none() => {
@@ -68,12 +70,12 @@ impl Algorithm for Separate {
         self.routing.as_ref()
     }
 
-    fn plan(&self, _network: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
         let unicast = |&destination| Worm::path(multicast.source(), vec![destination]);
         Plan { worms: multicast.destinations().iter().map(unicast).collect() }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_relation(network, self.routing())
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_relation(self.routing())
     }
 }

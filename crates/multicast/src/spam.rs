@@ -1,9 +1,12 @@
 //! SPAM: single phase adaptive multicast on one spanning tree with cross links.
 
+use std::sync::Arc;
+
 use wormcast_network::{Network, Ports};
 use wormcast_routing::{Dependencies, RoutingRelation, SPAM_ROUTING, SpamRouting};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::capabilities::AlgorithmCapabilities;
 use crate::descriptor::{Descriptor, Options};
 use crate::family::{Family, Sends};
 use crate::faults::FaultInformation;
@@ -39,8 +42,8 @@ pub const SPAM: Descriptor = Descriptor::built_in(
 /// let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
 /// let spam = algorithm_by_name("spam", &torus, &Options::default())?;
 /// // 5 and 9 lie below 1, which 2 reaches in one hop.
-/// let plan = spam.plan(&torus, &Multicast::new(NodeId::new(2), &[NodeId::new(5), NodeId::new(9)]));
-/// let summary = plan.summary(&torus, spam.routing(), PortModel::One)?;
+/// let plan = spam.plan(&Multicast::new(NodeId::new(2), &[NodeId::new(5), NodeId::new(9)]));
+/// let summary = plan.summary(spam.routing(), PortModel::One)?;
 /// assert_eq!((summary.startups, summary.worms[0].visits.len()), (1, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -53,7 +56,7 @@ impl Spam {
     ///
     /// # Errors
     /// If the network is not connected or has a router with more than 128 links or nodes, or failed links leave nothing whole.
-    fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+    fn new(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
         let faults = &options.faults;
         if faults.information == FaultInformation::Local && !faults.links.is_empty() {
             return Err(AlgorithmError::NoWholeTree { algorithm: SPAM.name, trees: 1 });
@@ -72,7 +75,8 @@ impl Algorithm for Spam {
         &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let network = self.network();
         let worm = match multicast.destinations() {
             [] => return Plan::default(),
             &[node] => unicast(multicast.source(), node),
@@ -81,12 +85,13 @@ impl Algorithm for Spam {
         Plan { worms: vec![worm] }
     }
 
-    fn ports(&self) -> Option<Ports> {
-        // As many as the two trees have that paper 5 compares it with.
-        Some(Ports { injection: 1, consumption: 2 })
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_spanning_trees(&self.routing, std::slice::from_ref(self.routing.tree()), false)
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_spanning_trees(network, &self.routing, std::slice::from_ref(self.routing.tree()), false)
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        // As many as the two trees have that paper 5 compares it with.
+        let ports = Some(Ports { injection: 1, consumption: 2 });
+        AlgorithmCapabilities { ports, ..AlgorithmCapabilities::default() }
     }
 }

@@ -1,6 +1,6 @@
 //! What a plan costs before anything is simulated: startups, steps and channels.
 
-use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_network::{ChannelId, NodeId};
 use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::encoded::Encoding;
@@ -82,21 +82,17 @@ impl Plan {
     ///
     /// # Errors
     /// If the routing does not lead from a stop to the next.
-    pub fn summary(
-        &self,
-        network: &Network,
-        routing: &dyn RoutingRelation,
-        ports: PortModel,
-    ) -> Result<PlanSummary, NoRoute> {
+    pub fn summary(&self, routing: &dyn RoutingRelation, ports: PortModel) -> Result<PlanSummary, NoRoute> {
         // The last step in which a channel, a sender's port is in use; how many worms a node sends.
         let mut taken: IdMap<ChannelId, u32> = IdMap::default();
         let mut senders: IdMap<NodeId, (u32, u32)> = IdMap::default();
         taken.reserve(self.worms.len());
         senders.reserve(self.worms.len() / 2);
+        let network = &**routing.network();
         let one_port = ports == PortModel::One || !network.has_one_node_each();
         let mut worms: Vec<WormSummary> = Vec::with_capacity(self.worms.len());
         for (id, worm) in self.worms.iter().enumerate() {
-            let channels = worm.channels(network, routing)?;
+            let channels = worm.channels(routing)?;
             let (port, sent) = senders.entry(worm.from).or_default();
             let triggered = worm.after.map_or(0, |trigger| worms[trigger as usize].step);
             let sending = if one_port { *port } else { 0 };
@@ -126,7 +122,7 @@ impl Plan {
                     depths.into_iter().max().unwrap_or(trunk)
                 }
                 Itinerary::Encoded(encoded) => {
-                    let route = encoded.route(network, routing, worm.from, |_| 0)?;
+                    let route = encoded.route(routing, worm.from, |_| 0)?;
                     branches
                         .extend(route.channels.iter().map(|&(_, parent)| BranchSummary { parent, delivers: false }));
                     for place in route.deliveries.iter().filter_map(|&(_, place)| place) {
@@ -194,12 +190,12 @@ mod tests {
             ],
         };
         let steps = |ports| {
-            let summary = plan.summary(&line, &ECube, ports).unwrap();
+            let summary = plan.summary(&ECube::new(&line).unwrap(), ports).unwrap();
             (summary.worms.iter().map(|w| w.step).collect::<Vec<_>>(), summary.steps)
         };
         assert_eq!(steps(PortModel::All), (vec![1, 1, 2, 3], 3));
         assert_eq!(steps(PortModel::One), (vec![1, 2, 2, 3], 3));
-        let summary = plan.summary(&line, &ECube, PortModel::One).unwrap();
+        let summary = plan.summary(&ECube::new(&line).unwrap(), PortModel::One).unwrap();
         assert_eq!((summary.startups, summary.channels, summary.longest), (3, 6, 2));
         let entered: Vec<u32> = summary.worms[2].channels.iter().map(|&channel| line.to(channel).raw()).collect();
         assert_eq!(entered, [3, 4]);
@@ -211,7 +207,7 @@ mod tests {
         let bmin = "bmin:4x2".parse::<TopologySpec>().unwrap().build().unwrap();
         let plan = Plan { worms: [1, 2, 14].map(|to| Worm::path(node(0), vec![node(to)])).to_vec() };
         for ports in [PortModel::One, PortModel::All] {
-            let summary = plan.summary(&bmin, &Turnaround::new(Choice::Adaptive), ports).unwrap();
+            let summary = plan.summary(&Turnaround::new(&bmin, Choice::Adaptive).unwrap(), ports).unwrap();
             assert_eq!(summary.worms.iter().map(|worm| worm.step).collect::<Vec<_>>(), [1, 2, 3]);
         }
     }
@@ -237,7 +233,7 @@ mod tests {
                 worms[..id].iter().position(|earlier| earlier.visits() == [worms[id].from]).map(|id| id as u32)
             };
             let worms = (0..worms.len()).map(|id| Worm { after: trigger(id), ..worms[id].clone() }).collect();
-            let summary = Plan { worms }.summary(&mesh, &ECube, ports).unwrap();
+            let summary = Plan { worms }.summary(&ECube::new(&mesh).unwrap(), ports).unwrap();
             for (id, worm) in summary.worms.iter().enumerate() {
                 let earlier = &summary.worms[..id];
                 let trigger = worm.after.map(|trigger| &earlier[trigger as usize]);

@@ -1,11 +1,13 @@
 //! The Infinity algorithm: trees with the fewest channels.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
+use wormcast_routing::{Dependencies, RoutingRelation, TURN_PROHIBITION};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::capabilities::{AlgorithmCapabilities, Minimum};
 use crate::descriptor::{Descriptor, Options};
 use crate::family::{Family, Routed, Sends};
 use crate::plan::{Branch, Plan};
@@ -45,8 +47,8 @@ const NONE: u32 = u32::MAX / 4;
 ///
 /// let mesh = "mesh:3x3".parse::<TopologySpec>()?.build()?;
 /// let infinity = algorithm_by_name("tree-infinity", &mesh, &Options::default())?;
-/// let plan = infinity.plan(&mesh, &Multicast::new(NodeId::new(3), &[NodeId::new(5), NodeId::new(7)]));
-/// let summary = plan.summary(&mesh, infinity.routing(), PortModel::One)?;
+/// let plan = infinity.plan(&Multicast::new(NodeId::new(3), &[NodeId::new(5), NodeId::new(7)]));
+/// let summary = plan.summary(infinity.routing(), PortModel::One)?;
 /// assert_eq!((summary.startups, summary.channels), (1, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -70,7 +72,7 @@ impl TreeInfinity {
     ///
     /// # Errors
     /// If the routing is not defined on the network or not one over permitted turns, or the network is not connected.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+    pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
         let trees = TurnTrees::new(&TREE_INFINITY, network, options)?;
         let turns = trees.turns().turns();
         let channels = || network.channel_ids();
@@ -201,7 +203,7 @@ impl<'a> Table<'a> {
             if set == lowest {
                 let target = wanted.ends[set.trailing_zeros() as usize].0;
                 for &channel in &trees.order {
-                    let hops = wanted.turns.hops(network, channel, target);
+                    let hops = wanted.turns.hops(channel, target);
                     own[channel.index()] = hops.map_or(NONE, |hops| hops - 1);
                 }
             } else {
@@ -290,24 +292,22 @@ impl Algorithm for TreeInfinity {
         self.trees.routing()
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        self.trees.plan(network, multicast, |wanted| self.grow(wanted))
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        self.trees.plan(multicast, |wanted| self.grow(wanted))
     }
 
-    fn exact(&self, network: &Network, multicast: &Multicast) -> Option<bool> {
-        Some(self.is_exact(TurnTrees::ends(network, multicast)))
+    fn dependencies(&self) -> Dependencies<'_> {
+        self.trees.dependencies()
     }
 
-    fn branching(&self) -> Branching {
-        Branching::STORED
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities { minimum: Some(self), trees: Some(&self.trees), ..AlgorithmCapabilities::default() }
     }
+}
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        self.dependencies_with(network, self.branching())
-    }
-
-    fn dependencies_with<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
-        self.trees.dependencies(network, branching)
+impl Minimum for TreeInfinity {
+    fn is_exact(&self, multicast: &Multicast) -> bool {
+        TreeInfinity::is_exact(self, TurnTrees::ends(self.network(), multicast))
     }
 }
 

@@ -1,9 +1,12 @@
 //! The One algorithm: as few next routers as possible, hop by hop.
 
+use std::sync::Arc;
+
 use wormcast_network::{ChannelId, Network};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
+use wormcast_routing::{Dependencies, RoutingRelation, TURN_PROHIBITION};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::capabilities::{AlgorithmCapabilities, Covers};
 use crate::covering_matrix::CoveringMatrix;
 use crate::descriptor::{Descriptor, Options};
 use crate::family::{Family, Routed, Sends};
@@ -40,8 +43,8 @@ const EXACT_COVER: usize = 16;
 ///
 /// let mesh = "mesh:3x3".parse::<TopologySpec>()?.build()?;
 /// let one = algorithm_by_name("tree-one", &mesh, &Options::default())?;
-/// let plan = one.plan(&mesh, &Multicast::new(NodeId::new(3), &[NodeId::new(5), NodeId::new(7)]));
-/// let summary = plan.summary(&mesh, one.routing(), PortModel::One)?;
+/// let plan = one.plan(&Multicast::new(NodeId::new(3), &[NodeId::new(5), NodeId::new(7)]));
+/// let summary = plan.summary(one.routing(), PortModel::One)?;
 /// assert_eq!((summary.startups, summary.channels), (1, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -54,7 +57,7 @@ impl TreeOne {
     ///
     /// # Errors
     /// If the routing is not defined on the network or not one over permitted turns, or the network is not connected.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+    pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
         Ok(Self { trees: TurnTrees::new(&TREE_ONE, network, options)? })
     }
 }
@@ -187,7 +190,7 @@ pub(crate) fn grow(wanted: &Wanted<'_>) -> Vec<Branch> {
             for earlier in first..later {
                 let (before, after) = legs.split_at_mut(later);
                 let (taker, giver) = (&mut before[earlier], &mut after[0]);
-                let hops = |channel, place: usize| wanted.turns.hops(network, channel, wanted.ends[place].0);
+                let hops = |channel, place: usize| wanted.turns.hops(channel, wanted.ends[place].0);
                 let as_near = |place: &mut usize| hops(taker.channel, *place) == hops(giver.channel, *place);
                 if !taker.wanted.is_empty() {
                     taker.wanted.extend(giver.wanted.extract_if(.., as_near));
@@ -241,25 +244,23 @@ impl Algorithm for TreeOne {
         self.trees.routing()
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        self.trees.plan(network, multicast, grow)
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        self.trees.plan(multicast, grow)
     }
 
-    fn covering_matrices(&self, network: &Network, multicast: &Multicast) -> Vec<CoveringMatrix> {
-        let (_, wanted) = self.trees.wanted(network, multicast);
+    fn dependencies(&self) -> Dependencies<'_> {
+        self.trees.dependencies()
+    }
+
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities { covers: Some(self), trees: Some(&self.trees), ..AlgorithmCapabilities::default() }
+    }
+}
+
+impl Covers for TreeOne {
+    fn covering_matrices(&self, multicast: &Multicast) -> Vec<CoveringMatrix> {
+        let (_, wanted) = self.trees.wanted(multicast);
         if wanted.ends.is_empty() { Vec::new() } else { CoveringMatrix::of_tree(&wanted, &grow(&wanted)) }
-    }
-
-    fn branching(&self) -> Branching {
-        Branching::STORED
-    }
-
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        self.dependencies_with(network, self.branching())
-    }
-
-    fn dependencies_with<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
-        self.trees.dependencies(network, branching)
     }
 }
 

@@ -1,9 +1,12 @@
 //! The Zero algorithm: unicast paths put together.
 
+use std::sync::Arc;
+
 use wormcast_network::{Network, RouterId};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation, TURN_PROHIBITION};
+use wormcast_routing::{Dependencies, RoutingRelation, TURN_PROHIBITION};
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::capabilities::AlgorithmCapabilities;
 use crate::descriptor::{Descriptor, Options};
 use crate::family::{Family, Routed, Sends};
 use crate::ids::IdMap;
@@ -36,8 +39,8 @@ pub const TREE_ZERO: Descriptor = Descriptor::built_in(
 ///
 /// let mesh = "mesh:3x3".parse::<TopologySpec>()?.build()?;
 /// let zero = algorithm_by_name("tree-zero", &mesh, &Options::default())?;
-/// let plan = zero.plan(&mesh, &Multicast::new(NodeId::new(3), &[NodeId::new(5), NodeId::new(7)]));
-/// let summary = plan.summary(&mesh, zero.routing(), PortModel::One)?;
+/// let plan = zero.plan(&Multicast::new(NodeId::new(3), &[NodeId::new(5), NodeId::new(7)]));
+/// let summary = plan.summary(zero.routing(), PortModel::One)?;
 /// assert_eq!((summary.startups, summary.channels), (1, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -50,7 +53,7 @@ impl TreeZero {
     ///
     /// # Errors
     /// If the routing is not defined on the network or not one over permitted turns, or the network is not connected.
-    pub fn new(network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+    pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
         Ok(Self { trees: TurnTrees::new(&TREE_ZERO, network, options)? })
     }
 }
@@ -108,19 +111,15 @@ impl Algorithm for TreeZero {
         self.trees.routing()
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        self.trees.plan(network, multicast, grow)
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        self.trees.plan(multicast, grow)
     }
 
-    fn branching(&self) -> Branching {
-        Branching::STORED
+    fn dependencies(&self) -> Dependencies<'_> {
+        self.trees.dependencies()
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        self.dependencies_with(network, self.branching())
-    }
-
-    fn dependencies_with<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
-        self.trees.dependencies(network, branching)
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        AlgorithmCapabilities { trees: Some(&self.trees), ..AlgorithmCapabilities::default() }
     }
 }

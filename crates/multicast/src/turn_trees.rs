@@ -1,11 +1,14 @@
 //! What the tree algorithms share: permitted turns, shortest paths over them, and how trees become a plan.
 
+use std::sync::Arc;
+
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{
     Branching, Dependencies, RoutingRelation, TURN_PROHIBITION, TurnRouting, Unsupported, nearest_channels,
 };
 
 use crate::algorithm::{AlgorithmError, Multicast};
+use crate::capabilities::BranchingTrees;
 use crate::descriptor::{Descriptor, Options};
 use crate::plan::{Branch, Itinerary, Plan, Tree, Worm};
 
@@ -26,7 +29,11 @@ pub(crate) struct Wanted<'a> {
 
 impl TurnTrees {
     /// With the routing of the options, or turn prohibition.
-    pub(crate) fn new(algorithm: &Descriptor, network: &Network, options: &Options) -> Result<Self, AlgorithmError> {
+    pub(crate) fn new(
+        algorithm: &Descriptor,
+        network: &Arc<Network>,
+        options: &Options,
+    ) -> Result<Self, AlgorithmError> {
         let routing = options.routing.unwrap_or(&TURN_PROHIBITION);
         let relation = routing.make(network, &options.of_routing())?;
         if !routing.over_turns {
@@ -41,27 +48,23 @@ impl TurnTrees {
     }
 
     pub(crate) fn turns(&self) -> &TurnRouting {
-        self.routing.turn_routing().expect("checked when it was made")
+        self.routing.capabilities().turns.expect("checked when it was made")
     }
 
     /// One tree to all destinations, as `grow` makes it for their routers.
-    pub(crate) fn plan(
-        &self,
-        network: &Network,
-        multicast: &Multicast,
-        grow: impl Fn(&Wanted<'_>) -> Vec<Branch>,
-    ) -> Plan {
+    pub(crate) fn plan(&self, multicast: &Multicast, grow: impl Fn(&Wanted<'_>) -> Vec<Branch>) -> Plan {
         if multicast.destinations().is_empty() {
             return Plan::default();
         }
-        let (delivers, wanted) = self.wanted(network, multicast);
+        let (delivers, wanted) = self.wanted(multicast);
         let branches = if wanted.ends.is_empty() { Vec::new() } else { grow(&wanted) };
         let itinerary = Itinerary::Tree(Tree { delivers, branches, ..Tree::default() });
         Plan { worms: vec![Worm { from: multicast.source(), after: None, itinerary, consumption_class: None }] }
     }
 
     /// The destinations at the source's router, and what the tree has to reach.
-    pub(crate) fn wanted<'a>(&'a self, network: &'a Network, multicast: &Multicast) -> (Vec<NodeId>, Wanted<'a>) {
+    pub(crate) fn wanted(&self, multicast: &Multicast) -> (Vec<NodeId>, Wanted<'_>) {
+        let network = &**self.routing.network();
         let home = network.router_of(multicast.source());
         let mut nodes: Vec<_> = multicast.destinations().iter().map(|&node| (network.router_of(node), node)).collect();
         nodes.sort_unstable();
@@ -84,8 +87,19 @@ impl TurnTrees {
         ends.iter().filter(|&&router| router != network.router_of(multicast.source())).count()
     }
 
-    pub(crate) fn dependencies<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
-        Dependencies::of_trees(network, self.turns().turns(), branching)
+    /// With the switches that the trees are meant for.
+    pub(crate) fn dependencies(&self) -> Dependencies<'_> {
+        self.dependencies_with(self.branching())
+    }
+}
+
+impl BranchingTrees for TurnTrees {
+    fn branching(&self) -> Branching {
+        Branching::STORED
+    }
+
+    fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
+        Dependencies::of_trees(self.routing.network(), self.turns().turns(), branching)
     }
 }
 
@@ -101,7 +115,7 @@ impl Wanted<'_> {
     /// Replaces `out` by the first channels of the shortest permitted paths to `target`, sorted by the router that they lead
     /// to. The target is another router.
     pub(crate) fn nearest(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
-        let hops = |leaving| (leaving, self.turns.hops(self.network, leaving, target));
+        let hops = |leaving| (leaving, self.turns.hops(leaving, target));
         nearest_channels(self.onwards(at, arrived).map(hops), out);
         out.sort_unstable_by_key(|&leaving| self.by_next(leaving));
     }

@@ -1,7 +1,9 @@
 //! The U-cube algorithm.
 
+use std::sync::Arc;
+
 use wormcast_network::Network;
-use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::cube_chain::{center, chain_multicast, relative_chain};
@@ -14,7 +16,7 @@ pub const U_CUBE: Descriptor = Descriptor::built_in(
     "u-cube",
     "nodes forward by halves of a chain; the fewest steps on one port",
     Sends::Unicasts,
-    |_, _| Ok(Box::new(UCube)),
+    |network, _| Ok(Box::new(UCube::new(network)?)),
 )
 .on(Family::Hypercube)
 .routed_by(&E_CUBE);
@@ -34,18 +36,30 @@ pub const U_CUBE: Descriptor = Descriptor::built_in(
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
-/// use wormcast_network::{NodeId, TopologySpec};
+/// use wormcast_network::{Network, NodeId, TopologySpec};
 ///
 /// // Paper 2, Figure 6(b): two steps, for 1010 forwards to 1011 while the source sends to 1001.
 /// let cube = "hypercube:4".parse::<TopologySpec>()?.build()?;
 /// let u_cube = algorithm_by_name("u-cube", &cube, &Options::default())?;
-/// let plan = u_cube.plan(&cube, &Multicast::new(NodeId::new(0), &[0b1001, 0b1010, 0b1011].map(NodeId::new)));
-/// let summary = plan.summary(&cube, u_cube.routing(), PortModel::One)?;
+/// let plan = u_cube.plan(&Multicast::new(NodeId::new(0), &[0b1001, 0b1010, 0b1011].map(NodeId::new)));
+/// let summary = plan.summary(u_cube.routing(), PortModel::One)?;
 /// let sent: Vec<_> = summary.worms.iter().map(|worm| (worm.from.raw(), worm.visits[0].raw(), worm.step)).collect();
 /// assert_eq!(sent, [(0, 0b1010, 1), (0, 0b1001, 2), (0b1010, 0b1011, 2)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct UCube;
+pub struct UCube {
+    routing: ECube,
+}
+
+impl UCube {
+    /// On a hypercube.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: U_CUBE.relation(network, ECube::new)? })
+    }
+}
 
 impl Algorithm for UCube {
     fn name(&self) -> &'static str {
@@ -53,14 +67,14 @@ impl Algorithm for UCube {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &ECube
+        &self.routing
     }
 
-    fn plan(&self, _network: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
         chain_multicast(multicast, &relative_chain(multicast), |_, left, right| center(left, right))
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_relation(network, &ECube)
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_relation(&self.routing)
     }
 }

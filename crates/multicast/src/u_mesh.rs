@@ -1,7 +1,9 @@
 //! The U-mesh algorithm.
 
+use std::sync::Arc;
+
 use wormcast_network::{Grid, Network, NodeId};
-use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation};
+use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::descriptor::Descriptor;
@@ -14,7 +16,7 @@ pub const U_MESH: Descriptor = Descriptor::built_in(
     "u-mesh",
     "nodes forward by halves of a chain; the fewest steps on one port",
     Sends::Unicasts,
-    |_, _| Ok(Box::new(UMesh)),
+    |network, _| Ok(Box::new(UMesh::new(network)?)),
 )
 .on(Family::Mesh)
 .routed_by(&E_CUBE);
@@ -40,13 +42,25 @@ pub const U_MESH: Descriptor = Descriptor::built_in(
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let u_mesh = algorithm_by_name("u-mesh", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(NodeId::new(5), &parse_node_list(&mesh, "0,2;1,0;2,2;3,1")?);
-/// let summary = u_mesh.plan(&mesh, &multicast).summary(&mesh, u_mesh.routing(), PortModel::One)?;
+/// let summary = u_mesh.plan(&multicast).summary(u_mesh.routing(), PortModel::One)?;
 /// let sent: Vec<_> = summary.worms.iter().map(|worm| (worm.from.raw(), worm.visits[0].raw(), worm.step)).collect();
 /// // To 2,2, which serves 3,1; to 1,0, which serves 0,2.
 /// assert_eq!(sent, [(5, 10, 1), (5, 1, 2), (10, 7, 2), (1, 8, 3)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct UMesh;
+pub struct UMesh {
+    routing: ECube,
+}
+
+impl UMesh {
+    /// On a mesh.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        Ok(Self { routing: U_MESH.relation(network, ECube::new)? })
+    }
+}
 
 /// The unicasts by which `source` gives a message to `others`, which are all different from it and from each other.
 pub(crate) fn mesh_multicast(grid: &Grid, source: NodeId, others: &[NodeId]) -> Vec<Worm> {
@@ -81,16 +95,16 @@ impl Algorithm for UMesh {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &ECube
+        &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        let grid = network.shape().mesh().expect("made for a mesh");
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let grid = self.routing.grid();
         Plan { worms: mesh_multicast(grid, multicast.source(), multicast.destinations()) }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_relation(network, &ECube)
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_relation(&self.routing)
     }
 }
 
@@ -107,7 +121,7 @@ mod tests {
         let router = |place: usize| mesh.router_of(NodeId::new((place / 4 + place % 4 * 3) as u32));
         let path = |from: usize, to: usize| {
             let mut channels: Vec<ChannelId> = Vec::new();
-            append_route(&mesh, &ECube, router(from), None, router(to), &mut channels).unwrap();
+            append_route(&ECube::new(&mesh).unwrap(), router(from), None, router(to), &mut channels).unwrap();
             channels
         };
         let meet = |a: &[ChannelId], b: &[ChannelId]| a.iter().any(|channel| b.contains(channel));

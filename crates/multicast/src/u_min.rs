@@ -1,7 +1,9 @@
 //! The U-Min algorithm.
 
+use std::sync::Arc;
+
 use wormcast_network::{Network, NodeId, Stages};
-use wormcast_routing::{Choice, Dependencies, RoutingRelation, TURNAROUND_DETERMINISTIC, Turnaround};
+use wormcast_routing::{Choice, Dependencies, RoutingRelation, TURNAROUND_DETERMINISTIC, Turnaround, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::descriptor::Descriptor;
@@ -14,7 +16,7 @@ pub const U_MIN: Descriptor = Descriptor::built_in(
     "u-min",
     "nodes forward by halves of the nodes in their order, straight up and down",
     Sends::Unicasts,
-    |_, _| Ok(Box::new(UMin { routing: Turnaround::new(Choice::First) })),
+    |network, _| Ok(Box::new(UMin::new(network)?)),
 )
 .on(Family::BidirectionalMultistage)
 .routed_by(&TURNAROUND_DETERMINISTIC);
@@ -38,7 +40,7 @@ pub const U_MIN: Descriptor = Descriptor::built_in(
 /// let network = "bmin:2x4".parse::<TopologySpec>()?.build()?;
 /// let u_min = algorithm_by_name("u-min", &network, &Options::default())?;
 /// let multicast = Multicast::new(NodeId::new(6), &parse_node_list(&network, "1;3;9;12;13")?);
-/// let summary = u_min.plan(&network, &multicast).summary(&network, u_min.routing(), PortModel::One)?;
+/// let summary = u_min.plan(&multicast).summary(u_min.routing(), PortModel::One)?;
 /// let sent: Vec<_> = summary.worms.iter().map(|worm| (worm.from.raw(), worm.visits[0].raw(), worm.step)).collect();
 /// // To 9, which serves 12 and 13; to 3, which serves 1.
 /// assert_eq!(sent, [(6, 9, 1), (6, 3, 2), (9, 13, 2), (9, 12, 3), (3, 1, 3)]);
@@ -47,6 +49,19 @@ pub const U_MIN: Descriptor = Descriptor::built_in(
 /// ```
 pub struct UMin {
     routing: Turnaround,
+    /// What worms may do that leave by their sender's own port: take any way up.
+    all_ways_up: Turnaround,
+}
+
+impl UMin {
+    /// On a bidirectional multistage network.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        let routing = |choice| U_MIN.relation(network, |network| Turnaround::new(network, choice));
+        Ok(Self { routing: routing(Choice::First)?, all_ways_up: routing(Choice::Adaptive)? })
+    }
 }
 
 /// What the holder of a part of a chain gives away: the half that it is not in.
@@ -78,7 +93,8 @@ impl Algorithm for UMin {
         &self.routing
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let network = self.network();
         let Some(stages) = network.shape().bmin() else { return Plan::default() };
         let mut chain: Vec<NodeId> = multicast.destinations().iter().copied().chain([multicast.source()]).collect();
         chain.sort_unstable();
@@ -87,8 +103,7 @@ impl Algorithm for UMin {
         Plan { worms: worms.into_iter().map(|worm| straight(network, stages, worm)).collect() }
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        // With the sender's own port first, a worm may take any way up.
-        Dependencies::of_relation(network, &Turnaround::new(Choice::Adaptive))
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_relation(&self.all_ways_up)
     }
 }

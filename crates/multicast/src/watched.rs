@@ -1,49 +1,59 @@
 //! Algorithms of a program's own, whose routing is watched.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use wormcast_network::{ChannelId, Network, Ports, RouterId};
-use wormcast_routing::{Branching, Dependencies, MultidestinationRouting, RoutingRelation, TurnRouting, Unsupported};
+use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_routing::{Dependencies, RoutingCapabilities, RoutingRelation, Spread};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::covering_matrix::CoveringMatrix;
+use crate::capabilities::AlgorithmCapabilities;
 use crate::plan::Plan;
 
 /// An algorithm, and its relation: each channel that this gives has to leave the router that it is asked about. The first one
 /// that does not is kept as a fault, and the answer is that there is no way. The workbench's own are tested, and not watched.
 pub(crate) struct Watched {
     algorithm: Box<dyn Algorithm>,
+    network: Arc<Network>,
     fault: OnceLock<String>,
 }
 
 impl Watched {
     pub(crate) fn new(algorithm: Box<dyn Algorithm>) -> Self {
-        Self { algorithm, fault: OnceLock::new() }
+        let network = Arc::clone(algorithm.network());
+        Self { algorithm, network, fault: OnceLock::new() }
     }
 
     /// Asks the relation for the ways of all unicasts, if these are not too many for a check before each use; on larger networks,
     /// runs come across what is wrong.
-    pub(crate) fn try_all(&self, network: &Network) -> Option<&str> {
+    pub(crate) fn try_all(&self) -> Option<&str> {
         /// Routers times channels.
         const FEW: usize = 1 << 20;
+        let network = &self.network;
         if network.routers() * network.channels() <= FEW {
-            let _ways = Dependencies::of_relation(network, self);
+            let _ways = Dependencies::of_relation(self);
         }
         self.fault()
     }
 
+    /// What was wrong first.
+    fn fault(&self) -> Option<&str> {
+        self.fault.get().map(String::as_str)
+    }
+
     /// Leaves no channels if one of them does not leave the router that was asked about.
-    fn watch(&self, network: &Network, at: RouterId, out: &mut Vec<ChannelId>) {
+    fn watch(&self, at: RouterId, out: &mut Vec<ChannelId>) {
+        let network = &*self.network;
         let leaves = |&&channel: &&ChannelId| channel.index() < network.channels() && network.from(channel) == at;
         if let Some(&channel) = out.iter().find(|channel| !leaves(channel)) {
-            self.wrong(network, at, channel);
+            self.wrong(at, channel);
             out.clear();
         }
     }
 
     #[cold]
-    fn wrong(&self, network: &Network, at: RouterId, channel: ChannelId) {
+    fn wrong(&self, at: RouterId, channel: ChannelId) {
         self.fault.get_or_init(|| {
+            let network = &self.network;
             let (algorithm, routing) = (self.algorithm.name(), self.algorithm.routing().name());
             let channels = network.channels();
             let what = if channel.index() < channels {
@@ -62,52 +72,27 @@ impl RoutingRelation for Watched {
         self.algorithm.routing().name()
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        self.algorithm.routing().supports(network)
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
-        self.algorithm.routing().candidates(network, at, arrived, target, out);
-        self.watch(network, at, out);
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        self.algorithm.routing().candidates(at, arrived, target, out);
+        self.watch(at, out);
     }
 
-    fn spread(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
-        self.algorithm.routing().spread(network, at, arrived, target, out);
-        self.watch(network, at, out);
+    /// Those of the relation, whose spread is watched, too; and what was wrong.
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        let own = self.algorithm.routing().capabilities();
+        let spread = own.spread.map(|_| self as &dyn Spread);
+        RoutingCapabilities { spread, fault: self.fault(), ..own }
     }
+}
 
-    fn down(&self, network: &Network, at: RouterId, on: ChannelId, target: RouterId) -> Option<ChannelId> {
-        self.algorithm.routing().down(network, at, on, target)
-    }
-
-    fn turn_routing(&self) -> Option<&TurnRouting> {
-        self.algorithm.routing().turn_routing()
-    }
-
-    fn tables_memory(&self, network: &Network, targets: usize) -> u64 {
-        self.algorithm.routing().tables_memory(network, targets)
-    }
-
-    fn fault(&self) -> Option<&str> {
-        self.fault.get().map(String::as_str)
-    }
-
-    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
-        self.algorithm.routing().multidestination()
+impl Spread for Watched {
+    fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        self.algorithm.routing().spread(at, arrived, target, out);
+        self.watch(at, out);
     }
 }
 
@@ -120,36 +105,16 @@ impl Algorithm for Watched {
         self
     }
 
-    fn plan(&self, network: &Network, multicast: &Multicast) -> Plan {
-        self.algorithm.plan(network, multicast)
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        self.algorithm.plan(multicast)
     }
 
-    fn exact(&self, network: &Network, multicast: &Multicast) -> Option<bool> {
-        self.algorithm.exact(network, multicast)
+    fn dependencies(&self) -> Dependencies<'_> {
+        self.algorithm.dependencies()
     }
 
-    fn ports(&self) -> Option<Ports> {
-        self.algorithm.ports()
-    }
-
-    fn covering_matrices(&self, network: &Network, multicast: &Multicast) -> Vec<CoveringMatrix> {
-        self.algorithm.covering_matrices(network, multicast)
-    }
-
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        self.algorithm.dependencies(network)
-    }
-
-    fn switches(&self) -> Option<&dyn MultidestinationRouting> {
-        self.algorithm.switches()
-    }
-
-    fn dependencies_with<'n>(&self, network: &'n Network, branching: Branching) -> Dependencies<'n> {
-        self.algorithm.dependencies_with(network, branching)
-    }
-
-    fn branching(&self) -> Branching {
-        self.algorithm.branching()
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        self.algorithm.capabilities()
     }
 }
 
@@ -166,6 +131,7 @@ mod tests {
 
     /// E-cube, but for what it gives at one router of a mesh.
     struct Astray {
+        ways: ECube,
         at: u32,
         gives: u32,
     }
@@ -175,19 +141,12 @@ mod tests {
             "astray-ways"
         }
 
-        fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-            ECube.supports(network)
+        fn network(&self) -> &Arc<Network> {
+            self.ways.network()
         }
 
-        fn candidates(
-            &self,
-            network: &Network,
-            at: RouterId,
-            arrived: Option<ChannelId>,
-            target: RouterId,
-            out: &mut Vec<ChannelId>,
-        ) {
-            ECube.candidates(network, at, arrived, target, out);
+        fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+            self.ways.candidates(at, arrived, target, out);
             if at == RouterId::new(self.at) {
                 out.clear();
                 out.push(ChannelId::new(self.gives));
@@ -204,22 +163,22 @@ mod tests {
             self
         }
 
-        fn plan(&self, _: &Network, multicast: &Multicast) -> Plan {
+        fn plan(&self, multicast: &Multicast) -> Plan {
             let worm = |&node: &NodeId| Worm::path(multicast.source(), vec![node]);
             Plan { worms: multicast.destinations().iter().map(worm).collect() }
         }
 
-        fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-            Dependencies::of_relation(network, &ECube)
+        fn dependencies(&self) -> Dependencies<'_> {
+            Dependencies::of_relation(&self.ways)
         }
     }
 
     #[test]
     fn channels_of_other_routers_are_named() {
         // Router 5 is 1,1; the first channels leave router 0.
-        let make = |network: &Network, options: &Options| -> Result<Box<dyn Algorithm>, AlgorithmError> {
+        let make = |network: &Arc<Network>, options: &Options| -> Result<Box<dyn Algorithm>, AlgorithmError> {
             let gives = if options.seed == 0 { 0 } else { network.channels() as u32 };
-            Ok(Box::new(Astray { at: 5, gives }))
+            Ok(Box::new(Astray { ways: ECube::new(network)?, at: 5, gives }))
         };
         register(Descriptor::new("astray", 1, make)).unwrap();
         let build = |spec: &str| spec.parse::<TopologySpec>().unwrap().build().unwrap();
@@ -236,7 +195,7 @@ mod tests {
         let algorithm = algorithm_by_name("astray", &large, &Options::default()).unwrap();
         let go = |from, to| {
             let [from, to] = [from, to].map(RouterId::new);
-            append_route(&large, algorithm.routing(), from, None, to, &mut Vec::new()).map_err(|lost| lost.to_string())
+            append_route(algorithm.routing(), from, None, to, &mut Vec::new()).map_err(|lost| lost.to_string())
         };
         assert_eq!(go(0, 4), Ok(()));
         assert_eq!(go(0, 6), Err(format!("{start} 0 at router 5,0, which leaves router 0,0")));

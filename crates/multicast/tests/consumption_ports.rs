@@ -8,7 +8,7 @@ use wormcast_routing::Branching;
 fn fewest(algorithm: &str, topology: &str) -> Option<u32> {
     let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
     let algorithm = algorithm_by_name(algorithm, &network, &Options::default()).ok()?;
-    let dependencies = algorithm.dependencies(&network);
+    let dependencies = algorithm.dependencies();
     // A router of a 3-D mesh has six inputs: no more worms than that meet there.
     (1..=8).find(|&ports| dependencies.deadlock(ports).is_none())
 }
@@ -38,7 +38,7 @@ fn as_documented() {
                     // In lockstep there is no number.
                     let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
                     let made = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
-                    let lockstep = made.dependencies_with(&network, Branching::LOCKSTEP);
+                    let lockstep = made.dependencies_with(Branching::LOCKSTEP);
                     assert!(lockstep.deadlock(8).is_some(), "{algorithm} on {topology}");
                 }
                 continue;
@@ -57,7 +57,7 @@ fn as_documented() {
                 for topology in ["torus:2x2", "torus:5x5", "torus:8x8"] {
                     let network = topology.parse::<TopologySpec>().unwrap().build().unwrap();
                     let made = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
-                    let dependencies = made.dependencies(&network);
+                    let dependencies = made.dependencies();
                     assert_eq!((dependencies.bound_channels(), dependencies.deadlock(2)), (2, None), "on {topology}");
                 }
                 continue;

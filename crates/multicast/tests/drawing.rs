@@ -1,5 +1,7 @@
 //! Drawings of plans on every kind of network.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use wormcast_multicast::{Multicast, Options, PlanSummary, PortModel, algorithm_by_name, plan_dot, plan_svg};
 use wormcast_network::{Network, NetworkGraphml, NetworkSvg, NodeId, TopologySpec, parse_edge_list};
@@ -25,9 +27,9 @@ fn elements(xml: &str) -> Vec<String> {
     all
 }
 
-fn plan(network: &Network, algorithm: &str, multicast: &Multicast) -> PlanSummary {
+fn plan(network: &Arc<Network>, algorithm: &str, multicast: &Multicast) -> PlanSummary {
     let algorithm = algorithm_by_name(algorithm, network, &Options::default()).unwrap();
-    algorithm.plan(network, multicast).summary(network, algorithm.routing(), PortModel::One).unwrap()
+    algorithm.plan(multicast).summary(algorithm.routing(), PortModel::One).unwrap()
 }
 
 proptest! {

@@ -2,13 +2,20 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use wormcast_multicast::{AlgorithmError, FaultInformation, Faults, Multicast, Options, algorithm_by_name};
 use wormcast_network::{Network, NodeId};
 
 use support::{Numbers, build};
 
 /// Plans random unicasts and multicasts; returns how many worms are sent on by nodes that want nothing themselves.
-fn plans_avoid(network: &Network, algorithm: &str, faults: &Faults, times: usize) -> Result<usize, AlgorithmError> {
+fn plans_avoid(
+    network: &Arc<Network>,
+    algorithm: &str,
+    faults: &Faults,
+    times: usize,
+) -> Result<usize, AlgorithmError> {
     let options = Options { faults: faults.clone(), ..Options::default() };
     let algorithm = algorithm_by_name(algorithm, network, &options)?;
     let mut numbers = Numbers(faults.links.iter().map(|link| u64::from(link.raw())).sum());
@@ -19,10 +26,10 @@ fn plans_avoid(network: &Network, algorithm: &str, faults: &Faults, times: usize
         let count = if time % 2 == 0 { 0 } else { time % network.nodes() };
         let destinations: Vec<NodeId> = std::iter::once(first).chain((0..count).map(|_| node())).collect();
         let multicast = Multicast::new(source, &destinations);
-        let plan = algorithm.plan(network, &multicast);
+        let plan = algorithm.plan(&multicast);
         assert_eq!(plan.check(network, &multicast), Ok(()), "{} {multicast:?} {plan:?}", algorithm.name());
         for worm in &plan.worms {
-            let channels = worm.channels(network, algorithm.routing()).unwrap();
+            let channels = worm.channels(algorithm.routing()).unwrap();
             let used = channels.iter().find(|&&channel| faults.has_failed(network, channel));
             assert_eq!(used, None, "{multicast:?} {plan:?}");
             relayed += usize::from(worm.after.is_some() && !multicast.destinations().contains(&worm.from));

@@ -12,7 +12,7 @@ type Arc = (u32, u32, u32);
 /// The destinations of Figure 2, from source 0000.
 const FIGURE_2: [u32; 8] = [0b0001, 0b0011, 0b0101, 0b0111, 0b1011, 0b1100, 0b1110, 0b1111];
 
-fn cube() -> Network {
+fn cube() -> std::sync::Arc<Network> {
     "hypercube:4".parse::<TopologySpec>().unwrap().build().unwrap()
 }
 
@@ -29,9 +29,9 @@ fn check(algorithm: &str, ports: PortModel, source: u32, destinations: &[u32], s
     let algorithm = algorithm_by_name(algorithm, &cube, &Options::default()).unwrap();
     let destinations: Vec<NodeId> = destinations.iter().copied().map(NodeId::new).collect();
     let multicast = Multicast::new(NodeId::new(source), &destinations);
-    let plan = algorithm.plan(&cube, &multicast);
+    let plan = algorithm.plan(&multicast);
     assert_eq!(plan.check(&cube, &multicast), Ok(()));
-    let summary = plan.summary(&cube, algorithm.routing(), ports).unwrap();
+    let summary = plan.summary(algorithm.routing(), ports).unwrap();
     let mut expected = expected.to_vec();
     expected.sort_unstable();
     assert_eq!(arcs(&summary), expected);
@@ -46,7 +46,7 @@ fn by_hand(unicasts: &[(u32, u32)]) -> PlanSummary {
         after: trigger(from),
         ..Worm::path(NodeId::new(from), vec![NodeId::new(to)])
     };
-    Plan { worms: unicasts.iter().map(worm).collect() }.summary(&cube(), &ECube, PortModel::One).unwrap()
+    Plan { worms: unicasts.iter().map(worm).collect() }.summary(&ECube::new(&cube()).unwrap(), PortModel::One).unwrap()
 }
 
 /// Figure 3(a): neighbours only, as store-and-forward switching needs. Five nodes relay that are no destinations.

@@ -117,7 +117,7 @@ impl Instance {
         let node = |point: &Vec<u32>| NodeId::new(grid.index(point) as u32);
         let destinations: Vec<NodeId> = self.destinations.iter().map(node).collect();
         let multicast = Multicast::new(node(&self.source), &destinations);
-        let plan = algorithm_by_name(algorithm, &mesh, &Options::default()).unwrap().plan(&mesh, &multicast);
+        let plan = algorithm_by_name(algorithm, &mesh, &Options::default()).unwrap().plan(&multicast);
         plan.check(&mesh, &multicast).unwrap();
         plan.worms.len()
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wormcast_multicast::{FaultInformation, FaultRequest, Made, Part, Request};
 use wormcast_network::{Network, TopologyError, TopologySpec};
 
-fn build(spec: &str) -> Result<Network, TopologyError> {
+fn build(spec: &str) -> Result<Arc<Network>, TopologyError> {
     spec.parse::<TopologySpec>()?.build()
 }
 

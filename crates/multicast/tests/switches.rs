@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_multicast::{Itinerary, Multicast, Options, Plan, PlanSummary, PortModel, algorithm_by_name};
@@ -11,13 +12,18 @@ use wormcast_routing::{Choice, DestinationTag, RoutingRelation, Turnaround};
 
 use support::build;
 
-fn plan(network: &Network, algorithm: &str, source: u32, ids: impl IntoIterator<Item = u32>) -> (Plan, PlanSummary) {
+fn plan(
+    network: &Arc<Network>,
+    algorithm: &str,
+    source: u32,
+    ids: impl IntoIterator<Item = u32>,
+) -> (Plan, PlanSummary) {
     let algorithm = algorithm_by_name(algorithm, network, &Options::default()).unwrap();
     let destinations: Vec<NodeId> = ids.into_iter().map(NodeId::new).collect();
     let multicast = Multicast::new(NodeId::new(source), &destinations);
-    let plan = algorithm.plan(network, &multicast);
+    let plan = algorithm.plan(&multicast);
     assert_eq!(plan.check(network, &multicast), Ok(()));
-    let summary = plan.summary(network, algorithm.routing(), PortModel::One).unwrap();
+    let summary = plan.summary(algorithm.routing(), PortModel::One).unwrap();
     (plan, summary)
 }
 
@@ -26,7 +32,7 @@ fn logarithm(destinations: usize) -> u32 {
 }
 
 /// Contention-free by Definition 4 of paper 2, in ceil(log2(m + 1)) steps.
-fn check_u_min(network: &Network, source: u32, destinations: &[u32]) {
+fn check_u_min(network: &Arc<Network>, source: u32, destinations: &[u32]) {
     let (_, summary) = plan(network, "u-min", source, destinations.iter().copied());
     assert_eq!(summary.steps, logarithm(destinations.len()), "from {source} to {destinations:?}");
     assert_eq!(summary.contention(), None, "from {source} to {destinations:?}");
@@ -79,8 +85,11 @@ proptest! {
         let stages = *network.shape().stages().unwrap();
         let source = source.index(network.nodes()) as u32;
         let (plan, summary) = plan(&network, algorithm, source, picks.iter().map(|p| p.index(network.nodes()) as u32));
-        let turnaround = Turnaround::new(Choice::Adaptive);
-        let routing: &dyn RoutingRelation = if network.is_one_way() { &DestinationTag } else { &turnaround };
+        let routing: Box<dyn RoutingRelation> = if network.is_one_way() {
+            Box::new(DestinationTag::new(&network).unwrap())
+        } else {
+            Box::new(Turnaround::new(&network, Choice::Adaptive).unwrap())
+        };
         for (worm, planned) in plan.worms.iter().zip(&summary.worms) {
             let Itinerary::Encoded(encoded) = &worm.itinerary else { panic!("switches replicate") };
             let top = encoded.destinations.iter().map(|&node| stages.common_stage(worm.from, node)).max().unwrap();
@@ -88,7 +97,7 @@ proptest! {
             let (top, longest) = if network.is_one_way() { (stages.stages() - 1, stages.stages() - 1) } else { (top, 2 * top) };
             prop_assert_eq!(planned.longest, longest);
             let mut way = ways.iter().cycle();
-            let route = encoded.route(&network, routing, worm.from, |_| *way.next().unwrap()).unwrap();
+            let route = encoded.route(routing.as_ref(), worm.from, |_| *way.next().unwrap()).unwrap();
             prop_assert_eq!(route.channels.len(), planned.channels.len(), "as many channels whatever the way up");
             let mut reached: Vec<NodeId> = route.deliveries.iter().map(|&(node, _)| node).collect();
             let mut wanted = encoded.destinations.clone();

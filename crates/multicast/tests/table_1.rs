@@ -14,7 +14,7 @@ fn broadcast_startups(algorithm: &str, n: u64) -> (u64, u64) {
     let algorithm = algorithm_by_name(algorithm, &mesh, &Options::default()).unwrap();
     let nodes: Vec<NodeId> = mesh.node_ids().collect();
     let startups = |&source: &NodeId| {
-        let plan = algorithm.plan(&mesh, &Multicast::new(source, &nodes));
+        let plan = algorithm.plan(&Multicast::new(source, &nodes));
         assert!(plan.worms.iter().all(|worm| worm.from == source));
         plan.worms.len() as u64
     };
@@ -81,7 +81,7 @@ fn schl() {
         let nodes: Vec<NodeId> = mesh.node_ids().collect();
         let mut startups = vec![0u64; nodes.len()];
         for &source in &nodes {
-            for worm in &schl.plan(&mesh, &Multicast::new(source, &nodes)).worms {
+            for worm in &schl.plan(&Multicast::new(source, &nodes)).worms {
                 startups[worm.from.index()] += 1;
             }
         }

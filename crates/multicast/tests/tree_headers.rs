@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use wormcast_multicast::{HeaderFlit, TreeEncoding};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
@@ -33,7 +34,8 @@ impl Replay<'_> {
     fn header_flit(&mut self, source: RouterId, exit: Option<ChannelId>, flit: HeaderFlit) {
         let (mut at, mut arrived, mut split) = (source, None, false);
         loop {
-            let down = |on| self.routing.down(self.network, at, on, flit.router).expect("a router below");
+            let descent = self.routing.capabilities().descent.unwrap();
+            let down = |on| descent.down(at, on, flit.router).expect("a router below");
             let next = match self.routers.get(&arrived) {
                 None if flit.router == at => {
                     self.routers.insert(arrived, Router::SetUp(flit.channels(self.network).collect()));
@@ -45,7 +47,7 @@ impl Replay<'_> {
                     match (split, arrived, exit) {
                         (true, Some(on), _) => candidates.push(down(on)),
                         (_, None, Some(exit)) => candidates.push(exit),
-                        _ => self.routing.candidates(self.network, at, arrived, flit.router, &mut candidates),
+                        _ => self.routing.candidates(at, arrived, flit.router, &mut candidates),
                     }
                     self.routers.insert(arrived, Router::Pass(candidates[0]));
                     candidates[0]
@@ -85,7 +87,7 @@ impl Replay<'_> {
 
 /// Random multicasts, from few destinations to all, on one tree.
 fn replay(
-    network: &Network,
+    network: &Arc<Network>,
     routing: &dyn RoutingRelation,
     tree: &SpanningTree,
     own: Option<&TreeRouting>,
@@ -103,7 +105,7 @@ fn replay(
         let destinations: Vec<NodeId> = destinations.into_iter().collect();
         let encoding = TreeEncoding::new(network, tree, &destinations);
         let index = own.and_then(|own| own.trees().iter().position(|one| one == tree));
-        let exit = own.zip(index).and_then(|(own, index)| own.next(network, index, source, encoding.top));
+        let exit = own.zip(index).and_then(|(own, index)| own.next(index, source, encoding.top));
         let exit = exit.filter(|_| encoding.top != source);
         let mut replay = Replay { network, routing, routers: HashMap::new(), delivered: Vec::new() };
         for &flit in &encoding.header {

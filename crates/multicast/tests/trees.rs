@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use wormcast_multicast::{
     Algorithm, Branch, Itinerary, Multicast, Options, Plan, PortModel, TreeInfinity, algorithm_by_name,
@@ -15,12 +16,12 @@ use support::{Numbers, build};
 const NAMES: [&str; 3] = ["tree-zero", "tree-one", "tree-infinity"];
 const ROUTINGS: [&str; 2] = ["turn-prohibition", "up-down"];
 
-fn make(name: &str, network: &Network, routing: &str) -> Box<dyn Algorithm> {
+fn make(name: &str, network: &Arc<Network>, routing: &str) -> Box<dyn Algorithm> {
     algorithm_by_name(name, network, &Options::routed_by(routing).unwrap()).unwrap()
 }
 
 fn turns(algorithm: &dyn Algorithm) -> &TurnSet {
-    algorithm.routing().turn_routing().unwrap().turns()
+    algorithm.routing().capabilities().turns.unwrap().turns()
 }
 
 fn branches(plan: &Plan) -> &[Branch] {
@@ -35,7 +36,7 @@ fn branches(plan: &Plan) -> &[Branch] {
 }
 
 /// The fewest channels of any tree over permitted turns, by growing all trees channel by channel.
-fn fewest(network: &Network, turns: &TurnSet, multicast: &Multicast) -> u32 {
+fn fewest(network: &Arc<Network>, turns: &TurnSet, multicast: &Multicast) -> u32 {
     let count = network.channels();
     assert!(count <= 32);
     let channel = |c: usize| ChannelId::new(c as u32);
@@ -74,7 +75,7 @@ fn fewest(network: &Network, turns: &TurnSet, multicast: &Multicast) -> u32 {
 }
 
 /// Hops from a router to all routers over permitted turns, forwards over channels.
-fn hops(network: &Network, turns: &TurnSet, home: RouterId) -> Vec<Option<u32>> {
+fn hops(network: &Arc<Network>, turns: &TurnSet, home: RouterId) -> Vec<Option<u32>> {
     let mut routers = vec![None; network.routers()];
     let mut channels: HashMap<ChannelId, u32> = network.outputs(home).map(|channel| (channel, 1)).collect();
     let mut queue: VecDeque<ChannelId> = network.outputs(home).collect();
@@ -93,7 +94,7 @@ fn hops(network: &Network, turns: &TurnSet, home: RouterId) -> Vec<Option<u32>> 
 }
 
 /// What holds for every tree; the hops after which each destination gets it.
-fn check(network: &Network, turns: &TurnSet, multicast: &Multicast, plan: &Plan) -> HashMap<NodeId, u32> {
+fn check(network: &Arc<Network>, turns: &TurnSet, multicast: &Multicast, plan: &Plan) -> HashMap<NodeId, u32> {
     assert_eq!(plan.check(network, multicast), Ok(()));
     let branches = branches(plan);
     let mut seen = HashSet::new();
@@ -134,7 +135,7 @@ fn infinity_has_the_fewest_channels() {
             let trees = NAMES.map(|name| make(name, &network, routing));
             let turns = turns(trees[0].as_ref());
             let sizes = trees.each_ref().map(|tree| {
-                let plan = tree.plan(&network, &multicast);
+                let plan = tree.plan(&multicast);
                 check(&network, turns, &multicast, &plan);
                 branches(&plan).len() as u32
             });
@@ -175,8 +176,13 @@ fn trees_on_random_graphs() {
 }
 
 /// Checks the three trees of a multicast; their sizes.
-fn compare(network: &Network, turns: &TurnSet, trees: &[Box<dyn Algorithm>; 3], multicast: &Multicast) -> [usize; 3] {
-    let plans = trees.each_ref().map(|tree| tree.plan(network, multicast));
+fn compare(
+    network: &Arc<Network>,
+    turns: &TurnSet,
+    trees: &[Box<dyn Algorithm>; 3],
+    multicast: &Multicast,
+) -> [usize; 3] {
+    let plans = trees.each_ref().map(|tree| tree.plan(multicast));
     let hops = hops(network, turns, network.router_of(multicast.source()));
     for (tree, plan) in trees.iter().zip(&plans) {
         let reached = check(network, turns, multicast, plan);
@@ -185,7 +191,7 @@ fn compare(network: &Network, turns: &TurnSet, trees: &[Box<dyn Algorithm>; 3], 
             let shortest = tree.name() != "tree-infinity" || multicast.destinations().len() == 1;
             assert!(depth == least || !shortest && depth > least, "{}: {depth} hops, not {least}", tree.name());
         }
-        let summary = plan.summary(network, tree.routing(), PortModel::One).unwrap();
+        let summary = plan.summary(tree.routing(), PortModel::One).unwrap();
         assert_eq!((summary.startups, summary.longest), (1, *reached.values().max().unwrap()));
     }
     let sizes = plans.each_ref().map(|plan| branches(plan).len());
@@ -203,8 +209,8 @@ fn destinations_are_a_set() {
         let multicast = dice.multicast(&network, 7);
         let reversed: Vec<NodeId> = multicast.destinations().iter().rev().copied().collect();
         let again = Multicast::new(multicast.source(), &reversed);
-        assert_eq!(tree.plan(&network, &multicast), tree.plan(&network, &again));
-        assert_eq!(tree.plan(&network, &Multicast::new(multicast.source(), &[])), Plan::default());
+        assert_eq!(tree.plan(&multicast), tree.plan(&again));
+        assert_eq!(tree.plan(&Multicast::new(multicast.source(), &[])), Plan::default());
     }
 }
 
@@ -235,13 +241,13 @@ fn several_nodes_at_a_router() {
     let all: Vec<NodeId> = (0..6).map(NodeId::new).collect();
     let multicast = Multicast::new(all[0], &all);
     for name in NAMES {
-        let plan = make(name, &network, "up-down").plan(&network, &multicast);
+        let plan = make(name, &network, "up-down").plan(&multicast);
         assert_eq!(plan.check(&network, &multicast), Ok(()));
         let visits: Vec<Vec<u32>> =
             plan.worms.iter().map(|worm| worm.visits().iter().map(|node| node.raw()).collect()).collect();
         assert_eq!(visits, [[1, 2, 3, 4, 5]], "{name}");
         let neighbour = Multicast::new(all[0], &[all[1]]);
-        let plan = make(name, &network, "up-down").plan(&network, &neighbour);
+        let plan = make(name, &network, "up-down").plan(&neighbour);
         assert_eq!((plan.check(&network, &neighbour), branches(&plan).len()), (Ok(()), 0), "{name}");
     }
 }

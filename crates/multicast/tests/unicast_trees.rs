@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_multicast::{Algorithm, Multicast, Options, PlanSummary, PortModel, WormSummary, algorithm_by_name};
@@ -19,7 +20,7 @@ fn cases() -> u32 {
     std::env::var("WORMCAST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(500)
 }
 
-fn algorithms(network: &Network) -> [Box<dyn Algorithm>; 4] {
+fn algorithms(network: &Arc<Network>) -> [Box<dyn Algorithm>; 4] {
     IN_HYPERCUBES.map(|name| algorithm_by_name(name, network, &Options::default()).unwrap())
 }
 
@@ -28,10 +29,10 @@ fn doubling(destinations: usize) -> u32 {
     (destinations + 1).next_power_of_two().ilog2()
 }
 
-fn summary(network: &Network, algorithm: &dyn Algorithm, multicast: &Multicast, ports: PortModel) -> PlanSummary {
-    let plan = algorithm.plan(network, multicast);
+fn summary(network: &Arc<Network>, algorithm: &dyn Algorithm, multicast: &Multicast, ports: PortModel) -> PlanSummary {
+    let plan = algorithm.plan(multicast);
     assert_eq!(plan.check(network, multicast), Ok(()));
-    let summary = plan.summary(network, algorithm.routing(), ports).unwrap();
+    let summary = plan.summary(algorithm.routing(), ports).unwrap();
     assert_eq!(summary.contention(), None, "{}: {multicast:?}", algorithm.name());
     if ports == PortModel::One || !["u-cube", "u-mesh", "schl"].contains(&algorithm.name()) {
         assert_eq!(waits_for_others(&summary, ports), None, "{}: {multicast:?}", algorithm.name());
@@ -56,7 +57,7 @@ fn waits_for_others(summary: &PlanSummary, ports: PortModel) -> Option<u32> {
 }
 
 /// The steps of each algorithm on both kinds of ports, after checks of all that is promised of every instance.
-fn steps(network: &Network, algorithms: &[Box<dyn Algorithm>; 4], multicast: &Multicast) -> [[u32; 4]; 2] {
+fn steps(network: &Arc<Network>, algorithms: &[Box<dyn Algorithm>; 4], multicast: &Multicast) -> [[u32; 4]; 2] {
     let best = doubling(multicast.destinations().len());
     let dimensions = network.routers().ilog2();
     let all = PORTS.map(|ports| {
@@ -224,7 +225,7 @@ proptest! {
 #[test]
 fn u_mesh_and_u_cube_agree_on_a_broadcast() {
     let (mesh, cube) = (build("mesh:2x2x2x2x2"), build("hypercube:5"));
-    let steps = |network: &Network, name| {
+    let steps = |network: &Arc<Network>, name| {
         let everyone: Vec<NodeId> = (0..32).map(NodeId::new).collect();
         let algorithm = algorithm_by_name(name, network, &Options::default()).unwrap();
         (0..32)

@@ -1,6 +1,7 @@
 //! Networks put together piece by piece: routers without nodes or with several, names, port numbers.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -275,7 +276,7 @@ impl NetworkBuilder {
     ///
     /// # Errors
     /// If there is no router.
-    pub fn build(mut self) -> Result<Network, BuildError> {
+    pub fn build(mut self) -> Result<Arc<Network>, BuildError> {
         if self.routers == 0 {
             return Err(BuildError::Empty);
         }
@@ -298,7 +299,7 @@ impl NetworkBuilder {
             details.coordinates = self.coordinates;
         }
         if self.nodes.is_empty() {
-            return Ok(network.with_details(details));
+            return Ok(Arc::new(network.with_details(details)));
         }
         self.nodes.sort_by_key(|(router, node)| (*router, node.port));
         details.node_ports = self.nodes.iter().filter_map(|(_, node)| node.port).collect();
@@ -317,7 +318,7 @@ impl NetworkBuilder {
             }
         }
         let router_of = self.nodes.iter().map(|&(router, _)| router).collect();
-        Ok(network.with_nodes(router_of).with_details(details))
+        Ok(Arc::new(network.with_nodes(router_of).with_details(details)))
     }
 }
 

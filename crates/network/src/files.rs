@@ -5,6 +5,7 @@
 //! take time and memory linear in the text, within the limits of [`NetworkBuilder`](crate::NetworkBuilder).
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::TopologyError;
 use crate::input::{ReadError, input_name, read_text};
@@ -87,7 +88,7 @@ impl FileFormat {
     ///
     /// # Errors
     /// If the text is not of this format; the error has the line.
-    pub fn parse(self, path: &str, text: &str) -> Result<Network, TopologyError> {
+    pub fn parse(self, path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
         let text = text.trim_start_matches('\u{feff}');
         match self {
             Self::EdgeList => parse_edge_list(path, text),
@@ -138,7 +139,7 @@ impl FileFormat {
 ///
 /// # Errors
 /// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], is not UTF-8, or makes no sense.
-pub(crate) fn read(path: &str) -> Result<Network, TopologyError> {
+pub(crate) fn read(path: &str) -> Result<Arc<Network>, TopologyError> {
     let text = read_text(path, "the network", MAX_FILE_BYTES).map_err(|error| match error {
         ReadError::Unreadable { path, reason } => TopologyError::Unreadable { path, reason },
         ReadError::NotText { path, line } => {

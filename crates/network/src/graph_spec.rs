@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::builder::MAX_LINKS;
 use crate::decimal::Decimal;
@@ -270,7 +271,7 @@ impl GraphSpec {
     ///
     /// # Errors
     /// If chance made no connected graph in many attempts.
-    pub(crate) fn build(&self) -> Result<Network, TopologyError> {
+    pub(crate) fn build(&self) -> Result<Arc<Network>, TopologyError> {
         let unlucky = |problem: &str| TopologyError::Unlucky { given: self.to_string(), problem: problem.to_owned() };
         let (nodes, links): (u32, Links) = match *self {
             Self::Random { nodes, degree, seed } => {
@@ -317,7 +318,7 @@ mod tests {
     use crate::ids::RouterId;
     use proptest::prelude::*;
 
-    fn build(spec: &str) -> Network {
+    fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
     }
 

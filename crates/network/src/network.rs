@@ -275,11 +275,13 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::TopologySpec;
     use proptest::prelude::*;
 
-    fn build(spec: &str) -> Network {
+    fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
     }
 

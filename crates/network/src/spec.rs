@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::num::IntErrorKind;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::bmin::bmin;
 use crate::builder::{MAX_LINKS, MAX_NODES, MAX_PORT};
@@ -239,7 +240,7 @@ impl TopologySpec {
     /// # Errors
     /// If it is a file that cannot be read or understood, if chance makes no connected graph, or if there is not enough memory
     /// ([`memory`](Self::memory)).
-    pub fn build(&self) -> Result<Network, TopologyError> {
+    pub fn build(&self) -> Result<Arc<Network>, TopologyError> {
         self.check_memory().map_err(TopologyError::Memory)?;
         step("building the network", "routers", 0, 0);
         let name = self.to_string();
@@ -247,15 +248,17 @@ impl TopologySpec {
             Self::Mesh(extents) => Shape::Mesh(Grid::new(extents)),
             Self::Torus(extents) => Shape::Torus(Grid::new(extents)),
             Self::Hypercube(n) => Shape::Hypercube(Grid::new(&vec![2; *n as usize])),
-            Self::Bmin(radix, stages) => return Ok(bmin(name, Stages::new(*radix, *stages))),
+            Self::Bmin(radix, stages) => return Ok(Arc::new(bmin(name, Stages::new(*radix, *stages)))),
             Self::Butterfly(radix, stages) => {
-                return Ok(one_way(name, Stages::new(*radix, *stages), Wiring::Butterfly));
+                return Ok(Arc::new(one_way(name, Stages::new(*radix, *stages), Wiring::Butterfly)));
             }
-            Self::Omega(radix, stages) => return Ok(one_way(name, Stages::new(*radix, *stages), Wiring::Omega)),
+            Self::Omega(radix, stages) => {
+                return Ok(Arc::new(one_way(name, Stages::new(*radix, *stages), Wiring::Omega)));
+            }
             Self::Graph(graph) => return graph.build(),
             Self::File(path) => return crate::files::read(path),
         };
-        Ok(Network::from_shape(name, shape))
+        Ok(Arc::new(Network::from_shape(name, shape)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Network files: there and back, what real ones say, and what broken ones cannot do.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_network::{
@@ -101,7 +102,7 @@ fn parts() -> impl Strategy<Value = Parts> {
     })
 }
 
-fn network(parts: &Parts) -> Network {
+fn network(parts: &Parts) -> Arc<Network> {
     let mut builder = NetworkBuilder::new("x");
     for router in 0..parts.routers {
         let name = if parts.names { format!("switch {router} <&> 'ø' #") } else { String::new() };
@@ -394,7 +395,7 @@ fn shared(path: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-fn load(path: &Path) -> Network {
+fn load(path: &Path) -> Arc<Network> {
     let network = TopologySpec::File(path.display().to_string()).build().unwrap();
     check(&network);
     network

@@ -5,6 +5,8 @@ mod negative_first;
 mod turns;
 mod weighted_sort;
 
+use std::sync::Arc;
+
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
@@ -83,7 +85,7 @@ fn generator(seed: u64) -> Xoshiro256PlusPlus {
 }
 
 /// The network that a specification in this program names.
-fn network(spec: &str) -> Network {
+fn network(spec: &str) -> Arc<Network> {
     let network = spec.parse::<TopologySpec>().and_then(|spec| spec.build());
     network.unwrap_or_else(|error| unreachable!("`{spec}` is a network: {error}"))
 }

@@ -1,6 +1,7 @@
 //! The cost of edge-disjoint spanning trees against the size of the network: building, repairing, measuring.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use wormcast_network::{Network, TopologySpec};
@@ -9,11 +10,11 @@ use wormcast_routing::{
     working_links,
 };
 
-fn build(spec: &str) -> Network {
+fn build(spec: &str) -> Arc<Network> {
     spec.parse::<TopologySpec>().expect("a topology").build().expect("a network")
 }
 
-fn trees(name: &str, network: &Network, seed: u64) -> Vec<SpanningTree> {
+fn trees(name: &str, network: &Arc<Network>, seed: u64) -> Vec<SpanningTree> {
     let options = TreeOptions { seed, ..TreeOptions::default() };
     tree_construction_by_name(name, network, &options).expect("trees")
 }

@@ -1,6 +1,7 @@
 //! The cost of analysing irregular networks against their size: each part of what `wormcast routing` does, and a hop.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use wormcast_network::{Network, RouterId};
@@ -10,7 +11,7 @@ use wormcast_routing::{
 };
 
 /// A connected network that looks random and is the same in every run: a random tree and further links, by splitmix64.
-fn random(routers: u32, degree: u32) -> Network {
+fn random(routers: u32, degree: u32) -> Arc<Network> {
     let mut state = 0u64;
     let mut below = |limit: u32| {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -42,14 +43,14 @@ fn turns(criterion: &mut Criterion) {
         group.bench_function("irreducibility", |b| b.iter(|| prohibition.irreducible(&network)));
         let routing = || TurnRouting::new("", &network, prohibition.clone(), Choice::Adaptive);
         let made = routing();
-        group.bench_function("survey", |b| b.iter(|| made.survey(&network)));
+        group.bench_function("survey", |b| b.iter(|| made.survey()));
         if routers <= 1024 {
-            let chosen = choose_tables(&network, &made, true).expect("permitted turns connect all");
-            group.bench_function("choosing forwarding tables", |b| b.iter(|| choose_tables(&network, &made, true)));
+            let chosen = choose_tables(&made, true).expect("permitted turns connect all");
+            group.bench_function("choosing forwarding tables", |b| b.iter(|| choose_tables(&made, true)));
             group.bench_function("analysing forwarding tables", |b| {
                 b.iter(|| {
-                    let report = analyse_tables(&network, &chosen.tables);
-                    (report, Dependencies::of_tables(&network, &chosen.tables).deadlock(1))
+                    let report = analyse_tables(&chosen.tables);
+                    (report, Dependencies::of_tables(&chosen.tables).deadlock(1))
                 });
             });
         }
@@ -57,7 +58,7 @@ fn turns(criterion: &mut Criterion) {
         group.bench_function("table for one target", |b| {
             b.iter_batched(
                 routing,
-                |routing| routing.candidates(&network, RouterId::new(1), None, RouterId::new(0), &mut candidates),
+                |routing| routing.candidates(RouterId::new(1), None, RouterId::new(0), &mut candidates),
                 BatchSize::SmallInput,
             );
         });
@@ -65,7 +66,7 @@ fn turns(criterion: &mut Criterion) {
             let channels: Vec<_> = (0..routers).flat_map(|r| network.outputs(RouterId::new(r))).collect();
             b.iter(|| {
                 for &channel in &channels {
-                    routing.candidates(&network, network.to(channel), Some(channel), RouterId::new(7), &mut candidates);
+                    routing.candidates(network.to(channel), Some(channel), RouterId::new(7), &mut candidates);
                     black_box(&candidates);
                 }
             });

@@ -114,10 +114,11 @@ impl<'n> Dependencies<'n> {
     }
 
     /// The dependencies of unicast worms that follow `relation` from any node to any other, by any of the parallel channels that it
-    /// [spreads](RoutingRelation::spread) them over.
+    /// [spreads](crate::Spread) them over.
     ///
     /// Follows, for every target, all channels that a worm to it can reach: O(routers x channels).
-    pub fn of_relation(network: &'n Network, relation: &dyn RoutingRelation) -> Self {
+    pub fn of_relation(relation: &'n dyn RoutingRelation) -> Self {
+        let network = &**relation.network();
         let mut first = Vec::with_capacity(network.channels() + 1);
         let mut bits = 0;
         for channel in network.channel_ids() {
@@ -135,11 +136,11 @@ impl<'n> Dependencies<'n> {
             step("following routes", "destinations", followed, all);
             reached.clear();
             for source in network.router_ids().filter(|router| entering[router.index()] > 0) {
-                relation.spread(network, source, None, target, &mut candidates);
+                relation.spread(source, None, target, &mut candidates);
                 work.extend(candidates.iter().filter(|c| !reached.put(c.index())));
                 while let Some(held) = work.pop() {
                     let at = network.to(held);
-                    relation.spread(network, at, Some(held), target, &mut candidates);
+                    relation.spread(at, Some(held), target, &mut candidates);
                     for &next in &candidates {
                         let position =
                             network.outputs(at).position(|c| c == next).expect("a candidate leaves its router");

@@ -1,9 +1,12 @@
 //! Destination-tag routing on unidirectional multistage networks.
 
-use wormcast_network::{ChannelId, Network, RouterId, Shape};
+use std::sync::Arc;
 
+use wormcast_network::{ChannelId, Network, RouterId, Shape, Stages};
+
+use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
-use crate::registry::{RoutingDescriptor, stateless};
+use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
 
 /// [`DestinationTag`].
@@ -11,7 +14,7 @@ pub const DESTINATION_TAG: RoutingDescriptor = RoutingDescriptor::new(
     "destination-tag",
     "one channel: by the digits of the destination",
     "a unidirectional multistage network, such as `omega:4x3`",
-    |network, _| stateless(DestinationTag, network),
+    |network, _| Ok(Box::new(DestinationTag::new(network)?)),
 );
 
 /// Destination-tag routing: at stage s by the port of digit L - 1 - s of the destination.
@@ -28,28 +31,44 @@ pub const DESTINATION_TAG: RoutingDescriptor = RoutingDescriptor::new(
 /// let network = "omega:2x3".parse::<TopologySpec>()?.build()?;
 /// let (from, to) = (network.entry_of(NodeId::new(5)), network.router_of(NodeId::new(6)));
 /// let mut route = Vec::new();
-/// append_route(&network, &DestinationTag, from, None, to, &mut route)?;
+/// append_route(&DestinationTag::new(&network)?, from, None, to, &mut route)?;
 /// // 6 is 110: by port 1, by port 1, and at the last stage by port 0 to the node.
 /// let ports: Vec<_> = route.iter().map(|&channel| network.port_of(channel)).collect();
 /// assert_eq!(ports, [Some(1), Some(1)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DestinationTag;
+#[derive(Clone, Debug)]
+pub struct DestinationTag {
+    network: Arc<Network>,
+    stages: Stages,
+    /// Whether stages are wired as in an omega network, not a butterfly.
+    omega: bool,
+}
 
-/// The nodes that a switch leads to: the first of them and their number, K^(L - stage).
-fn ahead(network: &Network, at: RouterId) -> Option<(u32, u32)> {
-    let stages = network.shape().stages()?;
-    let (stage, position) = (stages.stage(at), stages.position(at));
-    let left = stages.weight(stages.stages() - 1 - stage);
-    // The digits of the destination that ports of earlier stages have told.
-    let told = match network.shape() {
-        Shape::Butterfly(_) => position / left,
-        Shape::Omega(_) => position % stages.weight(stage),
-        _ => return None,
-    };
-    let count = left * stages.radix();
-    Some((told * count, count))
+impl DestinationTag {
+    /// On a unidirectional multistage network.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        let (stages, omega) = match network.shape() {
+            Shape::Butterfly(stages) => (*stages, false),
+            Shape::Omega(stages) => (*stages, true),
+            _ => return Err(DESTINATION_TAG.unsupported(network)),
+        };
+        Ok(Self { network: Arc::clone(network), stages, omega })
+    }
+
+    /// The nodes that a switch leads to: the first of them and their number, K^(L - stage).
+    fn ahead(&self, at: RouterId) -> (u32, u32) {
+        let stages = &self.stages;
+        let (stage, position) = (stages.stage(at), stages.position(at));
+        let left = stages.weight(stages.stages() - 1 - stage);
+        // The digits of the destination that ports of earlier stages have told.
+        let told = if self.omega { position % stages.weight(stage) } else { position / left };
+        let count = left * stages.radix();
+        (told * count, count)
+    }
 }
 
 impl RoutingRelation for DestinationTag {
@@ -57,53 +76,38 @@ impl RoutingRelation for DestinationTag {
         DESTINATION_TAG.name
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        match network.shape() {
-            Shape::Butterfly(_) | Shape::Omega(_) => Ok(()),
-            _ => Err(DESTINATION_TAG.unsupported(network)),
-        }
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        _arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, _arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let Self { network, stages, .. } = self;
         out.clear();
-        let Some((first, count)) = ahead(network, at) else { return };
-        let Some((node, _)) = ahead(network, target).filter(|&(_, of_target)| of_target < count) else { return };
-        let Some(stages) = network.shape().stages().filter(|stages| stages.stage(target) + 1 == stages.stages()) else {
+        let (first, count) = self.ahead(at);
+        let (node, of_target) = self.ahead(target);
+        if of_target >= count || stages.stage(target) + 1 != stages.stages() {
             return;
-        };
+        }
         if (first..first + count).contains(&node) {
             let port = (node - first) / (count / stages.radix());
             out.extend(network.outputs(at).nth(port as usize));
         }
     }
 
-    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
-        Some(self)
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { multidestination: Some(self), ..RoutingCapabilities::default() }
     }
 }
 
 impl MultidestinationRouting for DestinationTag {
-    fn is_up(&self, _network: &Network, _channel: ChannelId) -> bool {
+    fn is_up(&self, _channel: ChannelId) -> bool {
         false
     }
 
-    fn decide(
-        &self,
-        network: &Network,
-        at: RouterId,
-        _arrived: Option<ChannelId>,
-        destinations: &[u64],
-        decision: &mut Decision,
-    ) {
+    fn decide(&self, at: RouterId, _arrived: Option<ChannelId>, destinations: &[u64], decision: &mut Decision) {
+        let network = self.network();
         decision.reset(destinations.len(), true);
-        let Some((first, count)) = ahead(network, at) else { return };
+        let (first, count) = self.ahead(at);
         let outside = |(place, &word): (usize, &u64)| word & !node_set::mask(place, first, first + count) != 0;
         if destinations.iter().enumerate().any(outside) {
             return;

@@ -1,8 +1,11 @@
 //! E-cube, or dimension-order, routing.
 
-use wormcast_network::{ChannelId, Direction, Network, RouterId, Shape};
+use std::sync::Arc;
 
-use crate::registry::{RoutingDescriptor, stateless};
+use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, Shape};
+
+use crate::capabilities::{RoutingCapabilities, Spread};
+use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
 
 /// [`ECube`].
@@ -10,7 +13,7 @@ pub const E_CUBE: RoutingDescriptor = RoutingDescriptor::new(
     "e-cube",
     "one channel: one dimension after the other",
     "a mesh, a torus or a hypercube",
-    |network, _| stateless(ECube, network),
+    |network, _| Ok(Box::new(ECube::new(network)?)),
 );
 
 /// E-cube routing: one dimension after the other, always along a shortest path.
@@ -27,44 +30,51 @@ pub const E_CUBE: RoutingDescriptor = RoutingDescriptor::new(
 ///
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let mut route = Vec::new();
-/// append_route(&mesh, &ECube, RouterId::new(0), None, RouterId::new(6), &mut route)?;
+/// append_route(&ECube::new(&mesh)?, RouterId::new(0), None, RouterId::new(6), &mut route)?;
 /// let visited: Vec<u32> = route.iter().map(|&c| mesh.to(c).raw()).collect();
 /// assert_eq!(visited, [1, 2, 6]); // x first: (1,0), (2,0), (2,1)
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ECube;
+#[derive(Clone, Debug)]
+pub struct ECube {
+    network: Arc<Network>,
+    grid: Grid,
+}
+
+impl ECube {
+    /// On a mesh, a torus or a hypercube.
+    ///
+    /// # Errors
+    /// If the network is none of these.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        if let Some(grid) = network.shape().grid() {
+            return Ok(Self { network: Arc::clone(network), grid: grid.clone() });
+        }
+        let problem = E_CUBE.unsupported(network);
+        Err(match network.shape() {
+            Shape::Bmin(_) => problem.with_hint("`turnaround` is for such networks"),
+            Shape::Butterfly(_) | Shape::Omega(_) => problem.with_hint("`destination-tag` is for such networks"),
+            _ => problem.with_hint("`up-down` and `turn-prohibition` are for any network with channels both ways"),
+        })
+    }
+
+    /// The grid of the network.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+}
 
 impl RoutingRelation for ECube {
     fn name(&self) -> &'static str {
         E_CUBE.name
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        match network.shape().grid() {
-            Some(_) => Ok(()),
-            None => {
-                let problem = E_CUBE.unsupported(network);
-                Err(match network.shape() {
-                    Shape::Bmin(_) => problem.with_hint("`turnaround` is for such networks"),
-                    Shape::Butterfly(_) | Shape::Omega(_) => {
-                        problem.with_hint("`destination-tag` is for such networks")
-                    }
-                    _ => problem
-                        .with_hint("`up-down` and `turn-prohibition` are for any network with channels both ways"),
-                })
-            }
-        }
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        _arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, _arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let network = self.network();
         out.clear();
         match network.shape() {
             Shape::Hypercube(_) => {
@@ -106,16 +116,16 @@ impl RoutingRelation for ECube {
         }
     }
 
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { spread: Some(self), ..RoutingCapabilities::default() }
+    }
+}
+
+impl Spread for ECube {
     /// In a torus with two routers in a dimension, either of the two links between them.
-    fn spread(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
-        self.candidates(network, at, arrived, target, out);
+    fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let network = self.network();
+        self.candidates(at, arrived, target, out);
         if let (true, Some(&first)) = (network.shape().wraps(), out.first()) {
             out.extend(network.outputs(at).filter(|&c| c != first && network.to(c) == network.to(first)));
         }

@@ -116,7 +116,7 @@ mod tests {
                 for (source, target) in routers().flat_map(|source| routers().map(move |target| (source, target))) {
                     let (mut at, mut tree, mut hops) = (source, routing.shortest(source, target), 0);
                     while at != target {
-                        let next = routing.next(&torus, tree, at, target).unwrap();
+                        let next = routing.next(tree, at, target).unwrap();
                         if next == failed || next == torus.reverse(failed) {
                             tree = 1 - tree;
                             continue;

@@ -1,11 +1,13 @@
 //! Destination-only forwarding tables: what switches of InfiniBand and Ethernet route by.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 use wormcast_network::{
     ChannelId, MAX_FILE_BYTES, Network, NodeId, ReadError, RouterId, TopologyError, input_name, read_text,
 };
 
-use crate::relation::{RoutingRelation, Unsupported, made_for};
+use crate::relation::RoutingRelation;
 
 mod analysis;
 mod choice;
@@ -63,10 +65,7 @@ struct Entry {
 /// Memory: 16 bytes an entry.
 #[derive(Clone, Debug)]
 pub struct ForwardingTables {
-    /// The network that they are for.
-    network: String,
-    routers: usize,
-    channels: usize,
+    network: Arc<Network>,
     /// Sorted: nodes first.
     destinations: Vec<Destination>,
     /// The entries for destination `d` are `first[d]..first[d + 1]`, sorted by router.
@@ -81,7 +80,7 @@ impl ForwardingTables {
     ///
     /// # Errors
     /// The position of an entry that contradicts an earlier one.
-    pub(crate) fn new(network: &Network, entries: &[(Destination, RouterId, Output)]) -> Result<Self, usize> {
+    pub(crate) fn new(network: &Arc<Network>, entries: &[(Destination, RouterId, Output)]) -> Result<Self, usize> {
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_by_key(|&i| (entries[i].0, entries[i].1));
         let mut destinations: Vec<Destination> = Vec::new();
@@ -103,16 +102,7 @@ impl ForwardingTables {
             sorted.push(Entry { router: router.raw(), output });
         }
         first.push(sorted.len());
-        let (routers, channels) = (network.routers(), network.channels());
-        Ok(Self {
-            network: network.name().to_owned(),
-            routers,
-            channels,
-            destinations,
-            first,
-            entries: sorted,
-            unidentified: 0,
-        })
+        Ok(Self { network: Arc::clone(network), destinations, first, entries: sorted, unidentified: 0 })
     }
 
     /// What there are entries for, nodes first.
@@ -132,7 +122,7 @@ impl ForwardingTables {
 
     /// The routers that have no entry for anything, as those behind the end of a file that was cut.
     pub fn without_entries(&self) -> impl Iterator<Item = RouterId> + use<> {
-        let mut with = vec![false; self.routers];
+        let mut with = vec![false; self.network.routers()];
         for entry in &self.entries {
             with[entry.router as usize] = true;
         }
@@ -163,19 +153,12 @@ impl RoutingRelation for ForwardingTables {
         "tables"
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        let fits = self.routers == network.routers() && self.channels == network.channels();
-        made_for(self.name(), &self.network, fits, network)
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        _arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, _arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let network = self.network();
         out.clear();
         if at == target {
             return;
@@ -249,7 +232,7 @@ impl Place<'_> {
 ///
 /// # Errors
 /// If the file cannot be read or makes no sense.
-pub fn read_tables(network: &Network, path: &str) -> Result<ForwardingTables, TablesError> {
+pub fn read_tables(network: &Arc<Network>, path: &str) -> Result<ForwardingTables, TablesError> {
     let text = read_text(path, "the forwarding tables", MAX_FILE_BYTES).map_err(|error| match error {
         ReadError::NotText { path, line } => {
             TablesError::File { path, line, problem: "the bytes are not UTF-8".to_owned(), expected: "text" }

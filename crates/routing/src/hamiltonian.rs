@@ -1,8 +1,10 @@
 //! Routing by the labels of a Hamiltonian path.
 
+use std::sync::Arc;
+
 use wormcast_network::{ChannelId, Grid, Network, RouterId};
 
-use crate::registry::{RoutingDescriptor, stateless};
+use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
 
 /// [`Hamiltonian`].
@@ -10,7 +12,7 @@ pub const HAMILTONIAN: RoutingDescriptor = RoutingDescriptor::new(
     "hamiltonian",
     "one channel: along labels that rise, or fall, all the way",
     "a mesh",
-    |network, _| stateless(Hamiltonian, network),
+    |network, _| Ok(Box::new(Hamiltonian::new(network)?)),
 );
 
 /// The position of a router on the boustrophedon Hamiltonian path of a mesh, from 0.
@@ -42,36 +44,48 @@ pub fn hamiltonian_label(grid: &Grid, router: RouterId) -> u32 {
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let mut route = Vec::new();
 /// // From (0,0), label 0, to (1,1), label 6: up to (0,1), label 7, would overshoot, so go east first.
-/// append_route(&mesh, &Hamiltonian, RouterId::new(0), None, RouterId::new(5), &mut route)?;
+/// append_route(&Hamiltonian::new(&mesh)?, RouterId::new(0), None, RouterId::new(5), &mut route)?;
 /// let visited: Vec<u32> = route.iter().map(|&c| mesh.to(c).raw()).collect();
 /// assert_eq!(visited, [1, 5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Hamiltonian;
+#[derive(Clone, Debug)]
+pub struct Hamiltonian {
+    network: Arc<Network>,
+    grid: Grid,
+}
+
+impl Hamiltonian {
+    /// On a mesh.
+    ///
+    /// # Errors
+    /// If the network is none.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        match network.shape().mesh() {
+            Some(grid) => Ok(Self { network: Arc::clone(network), grid: grid.clone() }),
+            None => Err(HAMILTONIAN.unsupported(network)),
+        }
+    }
+
+    /// The grid of the network.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+}
 
 impl RoutingRelation for Hamiltonian {
     fn name(&self) -> &'static str {
         HAMILTONIAN.name
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        match network.shape().mesh() {
-            Some(_) => Ok(()),
-            None => Err(HAMILTONIAN.unsupported(network)),
-        }
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        _arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, _arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let network = self.network();
         out.clear();
-        let Some(grid) = network.shape().mesh() else { return };
+        let grid = &self.grid;
         let (here, there) = (hamiltonian_label(grid, at), hamiltonian_label(grid, target));
         let neighbours = network.outputs(at).map(|channel| (hamiltonian_label(grid, network.to(channel)), channel));
         let next = if there > here {

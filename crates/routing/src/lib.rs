@@ -9,14 +9,15 @@
 //!
 //! let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
 //! let e_cube = routing_by_name("e-cube", &torus, &RoutingOptions::default())?;
-//! let deadlock = Dependencies::of_relation(&torus, e_cube.as_ref()).deadlock(1);
+//! let deadlock = Dependencies::of_relation(e_cube.as_ref()).deadlock(1);
 //! assert!(deadlock.is_some(), "without virtual channels, each ring of a torus is a cycle of dependencies");
 //!
 //! let prohibition = routing_by_name("turn-prohibition", &torus, &RoutingOptions::default())?;
-//! assert!(Dependencies::of_relation(&torus, prohibition.as_ref()).deadlock(1).is_none());
+//! assert!(Dependencies::of_relation(prohibition.as_ref()).deadlock(1).is_none());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod capabilities;
 mod dependency;
 mod destination_tag;
 mod e_cube;
@@ -52,6 +53,7 @@ mod turnaround;
 mod up_down;
 mod witness;
 
+pub use capabilities::{RoutingCapabilities, Spread, TreeDescent};
 pub use dependency::{Branching, Dependencies, Resource, WormRule, Worms};
 pub use destination_tag::{DESTINATION_TAG, DestinationTag};
 pub use e_cube::{E_CUBE, ECube};

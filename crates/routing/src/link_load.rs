@@ -42,11 +42,12 @@ impl LinkLoad {
 ///
 /// // Of the channels of a line of four, those in the middle are crossed by 2 x 2 pairs, the others by 1 x 3.
 /// let line = "mesh:4".parse::<TopologySpec>()?.build()?;
-/// let load = link_load(&line, &ECube).ok_or("e-cube makes progress")?;
+/// let load = link_load(&ECube::new(&line)?).ok_or("e-cube makes progress")?;
 /// assert_eq!(*load.by_channel, [3.0, 3.0, 4.0, 4.0, 3.0, 3.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn link_load(network: &Network, relation: &dyn RoutingRelation) -> Option<LinkLoad> {
+pub fn link_load(relation: &dyn RoutingRelation) -> Option<LinkLoad> {
+    let network = &**relation.network();
     let nodes_at = network.entering_nodes();
     let channels = network.channels();
     let mut load = vec![0.0; channels];
@@ -117,7 +118,7 @@ impl Walk<'_> {
 
     /// Worms of so many nodes start at a router: follows all their ways; `None` if one comes back to itself.
     fn enter(&mut self, source: RouterId, senders: f64, target: RouterId) -> Option<()> {
-        self.relation.candidates(self.network, source, None, target, &mut self.candidates);
+        self.relation.candidates(source, None, target, &mut self.candidates);
         let share = senders / self.candidates.len().max(1) as f64;
         let candidates = std::mem::take(&mut self.candidates);
         for &channel in &candidates {
@@ -154,7 +155,7 @@ impl Walk<'_> {
         let at = self.network.to(channel);
         let first = self.next.len() as u32;
         if at != target {
-            self.relation.candidates(self.network, at, Some(channel), target, &mut self.candidates);
+            self.relation.candidates(at, Some(channel), target, &mut self.candidates);
             self.next.extend_from_slice(&self.candidates);
         }
         self.first[channel.index()] = (first, self.next.len() as u32);
@@ -176,8 +177,8 @@ mod tests {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             for name in ["turn-prohibition", "up-down", "up-down-deterministic"] {
                 let relation = routing_by_name(name, &network, &RoutingOptions::default()).unwrap();
-                let (_, expected) = relation.turn_routing().map(|turns: &TurnRouting| turns.survey(&network)).unwrap();
-                let found = link_load(&network, relation.as_ref()).unwrap();
+                let (_, expected) = relation.capabilities().turns.map(|turns: &TurnRouting| turns.survey()).unwrap();
+                let found = link_load(relation.as_ref()).unwrap();
                 for (found, expected) in found.by_channel.iter().zip(&expected.by_channel) {
                     assert!((found - expected).abs() < 1e-9, "{name} on {spec}");
                 }

@@ -1,6 +1,8 @@
 //! Multidestination worms in switches: where a header that encodes a set of destinations goes.
 
-use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, NodeId, RouterId};
+
+use crate::relation::RoutingRelation;
 
 /// Sets of nodes as bit strings: bit `n % 64` of word `n / 64` is node `n`.
 ///
@@ -79,9 +81,9 @@ pub mod node_set {
 /// adaptively, until the nodes below a switch include all of its destinations; from there on it goes down and is replicated: to each port
 /// the part of its destinations that is in the port's string. No two strings of one switch overlap in the worm's destinations, so each
 /// is reached once, whatever way up was taken.
-pub trait MultidestinationRouting: Send + Sync {
+pub trait MultidestinationRouting: RoutingRelation {
     /// Whether worms go up by this channel; otherwise they go down by it.
-    fn is_up(&self, network: &Network, channel: ChannelId) -> bool;
+    fn is_up(&self, channel: ChannelId) -> bool;
 
     /// Replaces `decision` by what a worm to `destinations` does at `at`, where it came by `arrived` (`None` in its source's router).
     ///
@@ -90,14 +92,7 @@ pub trait MultidestinationRouting: Send + Sync {
     /// where the source reaches all destinations.
     ///
     /// Called once for each header and switch; it does not allocate beyond the growth of `decision`, which a caller keeps.
-    fn decide(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        destinations: &[u64],
-        decision: &mut Decision,
-    );
+    fn decide(&self, at: RouterId, arrived: Option<ChannelId>, destinations: &[u64], decision: &mut Decision);
 }
 
 /// What a multidestination worm does at a switch. Keep one and use it again: that spares allocations.

@@ -1,8 +1,10 @@
 //! Negative-first routing.
 
-use wormcast_network::{ChannelId, Direction, Network, RouterId};
+use std::sync::Arc;
 
-use crate::registry::{RoutingDescriptor, stateless};
+use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId};
+
+use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
 
 /// [`NegativeFirst`].
@@ -10,7 +12,7 @@ pub const NEGATIVE_FIRST: RoutingDescriptor = RoutingDescriptor::new(
     "negative-first",
     "all productive negative directions, then all positive ones",
     "a mesh or a hypercube",
-    |network, _| stateless(NegativeFirst, network),
+    |network, _| Ok(Box::new(NegativeFirst::new(network)?)),
 );
 
 /// Minimal adaptive negative-first routing: all productive moves in negative directions come before any positive one.
@@ -27,38 +29,49 @@ pub const NEGATIVE_FIRST: RoutingDescriptor = RoutingDescriptor::new(
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let mut candidates = Vec::new();
 /// // From (2,2) to (0,1): west or south.
-/// NegativeFirst.candidates(&mesh, RouterId::new(10), None, RouterId::new(4), &mut candidates);
+/// NegativeFirst::new(&mesh)?.candidates(RouterId::new(10), None, RouterId::new(4), &mut candidates);
 /// let next: Vec<u32> = candidates.iter().map(|&c| mesh.to(c).raw()).collect();
 /// assert_eq!(next, [9, 6]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NegativeFirst;
+#[derive(Clone, Debug)]
+pub struct NegativeFirst {
+    network: Arc<Network>,
+    grid: Grid,
+}
+
+impl NegativeFirst {
+    /// On a mesh or a hypercube.
+    ///
+    /// # Errors
+    /// If the network is neither.
+    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
+        match network.shape().grid() {
+            Some(grid) if !network.shape().wraps() => Ok(Self { network: Arc::clone(network), grid: grid.clone() }),
+            _ => Err(NEGATIVE_FIRST.unsupported(network)),
+        }
+    }
+
+    /// The grid of the network.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+}
 
 impl RoutingRelation for NegativeFirst {
     fn name(&self) -> &'static str {
         NEGATIVE_FIRST.name
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        match network.shape().grid() {
-            Some(_) if !network.shape().wraps() => Ok(()),
-            _ => Err(NEGATIVE_FIRST.unsupported(network)),
-        }
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        _arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, _arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let network = self.network();
         out.clear();
-        let Some(grid) = network.shape().grid() else { return };
         for direction in [Direction::Negative, Direction::Positive] {
-            for (dimension, axis) in grid.axes().iter().enumerate() {
+            for (dimension, axis) in self.grid.axes().iter().enumerate() {
                 let here = axis.coordinate(at.index());
                 let there = axis.coordinate(target.index());
                 let productive = match direction {

@@ -1,9 +1,11 @@
 //! Multidestination worms on any network: up*/down* routing with reachability strings.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::turn_routing::{Choice, TurnRouting};
@@ -31,11 +33,11 @@ const MOST_BYTES: usize = 1 << 31;
 ///
 /// let ring = "ring:5".parse::<TopologySpec>()?.build()?;
 /// let routing = ReachabilityRouting::new(&ring, Root::SmallestId)?;
-/// let switches = routing.multidestination().unwrap();
+/// let switches = routing.capabilities().multidestination.unwrap();
 /// // From node 2 to nodes 1 and 3: the root 0 is the least common ancestor.
 /// let destinations = node_set::of(5, [1, 3].map(NodeId::new));
 /// let mut decision = Decision::default();
-/// switches.decide(&ring, RouterId::new(2), None, &destinations, &mut decision);
+/// switches.decide(RouterId::new(2), None, &destinations, &mut decision);
 /// let Some(Step::AnyOf(up)) = decision.step() else { panic!("up first") };
 /// assert_eq!(ring.to(up[0]).raw(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -58,7 +60,7 @@ impl ReachabilityRouting {
     ///
     /// # Errors
     /// If the root is not there, the network is not connected, or its strings would take more than 2 GiB.
-    pub fn new(network: &Network, root: Root) -> Result<Self, Unsupported> {
+    pub fn new(network: &Arc<Network>, root: Root) -> Result<Self, Unsupported> {
         let turns = up_down(network, root)?;
         let words = node_set::words(network.nodes());
         let routers = network.router_ids();
@@ -159,58 +161,26 @@ impl RoutingRelation for ReachabilityRouting {
         self.unicast.name()
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        self.unicast.supports(network)
+    fn network(&self) -> &Arc<Network> {
+        self.unicast.network()
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
-        self.unicast.candidates(network, at, arrived, target, out);
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        self.unicast.candidates(at, arrived, target, out);
     }
 
-    fn spread(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
-        self.unicast.spread(network, at, arrived, target, out);
-    }
-
-    fn turn_routing(&self) -> Option<&TurnRouting> {
-        Some(&self.unicast)
-    }
-
-    fn tables_memory(&self, network: &Network, targets: usize) -> u64 {
-        self.unicast.tables_memory(network, targets)
-    }
-
-    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
-        Some(self)
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { multidestination: Some(self), ..self.unicast.capabilities() }
     }
 }
 
 impl MultidestinationRouting for ReachabilityRouting {
-    fn is_up(&self, _network: &Network, channel: ChannelId) -> bool {
+    fn is_up(&self, channel: ChannelId) -> bool {
         self.start[channel.index()] == u32::MAX
     }
 
-    fn decide(
-        &self,
-        network: &Network,
-        at: RouterId,
-        _arrived: Option<ChannelId>,
-        destinations: &[u64],
-        decision: &mut Decision,
-    ) {
+    fn decide(&self, at: RouterId, _arrived: Option<ChannelId>, destinations: &[u64], decision: &mut Decision) {
+        let network = self.network();
         if node_set::is_subset(destinations, self.below(at)) {
             decision.reset(self.words, true);
             decision.deliveries.extend(network.nodes_of(at).filter(|&node| node_set::contains(destinations, node)));
@@ -226,7 +196,7 @@ impl MultidestinationRouting for ReachabilityRouting {
         let Decision { hops, channels, .. } = decision;
         hops.clear();
         hops.resize(network.routers(), u32::MAX);
-        let ups = |router| network.outputs(router).filter(|&channel| self.is_up(network, channel));
+        let ups = |router| network.outputs(router).filter(|&channel| self.is_up(channel));
         for &router in &self.order {
             let above = |hops: &[u32]| ups(router).map(|c| hops[network.to(c).index()]).min().unwrap_or(u32::MAX - 1);
             let covers = node_set::is_subset(destinations, self.below(router));

@@ -1,6 +1,7 @@
 //! Routing relations: what is known of each before it is made for a network, and all of them by name.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_network::{Network, expected_name, quoted};
@@ -31,7 +32,7 @@ pub const ROUTINGS: &[&RoutingDescriptor] = &[
 ];
 
 /// Makes a relation for a network, or says why there is none.
-type MakeRouting = fn(&Network, &RoutingOptions) -> Result<Box<dyn RoutingRelation>, RoutingError>;
+type MakeRouting = fn(&Arc<Network>, &RoutingOptions) -> Result<Box<dyn RoutingRelation>, RoutingError>;
 
 /// What is known of a routing before it is made for a network. Each stands in the routing's own file; [`ROUTINGS`] has them all.
 ///
@@ -56,7 +57,7 @@ pub struct RoutingDescriptor {
     pub needs: &'static str,
     /// Whether it has a root, which [`RoutingOptions::root`] chooses.
     pub root: bool,
-    /// Whether it is one over permitted turns: whether its relation has a [`turn_routing`](RoutingRelation::turn_routing).
+    /// Whether it is one over permitted turns: whether its relation is [one](crate::RoutingCapabilities::turns).
     pub over_turns: bool,
     draws: fn(&Network) -> bool,
     make: MakeRouting,
@@ -113,12 +114,16 @@ impl RoutingDescriptor {
 
     /// The relation, made for `network`.
     ///
-    /// Those that need nothing but the network's shape keep nothing; the others search it, in O(channels) or a little more, and keep
+    /// Those that need nothing but the network's shape keep no tables; the others search it, in O(channels) or a little more, and keep
     /// tables ([`TurnRouting`](crate::TurnRouting)).
     ///
     /// # Errors
     /// If it is not defined on the network, or a root is given and it has none.
-    pub fn make(&self, network: &Network, options: &RoutingOptions) -> Result<Box<dyn RoutingRelation>, RoutingError> {
+    pub fn make(
+        &self,
+        network: &Arc<Network>,
+        options: &RoutingOptions,
+    ) -> Result<Box<dyn RoutingRelation>, RoutingError> {
         if options.root.is_some() && !self.root {
             return Err(RoutingError::NoRoot(self.name));
         }
@@ -144,15 +149,6 @@ impl Hash for RoutingDescriptor {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name.hash(state);
     }
-}
-
-/// A relation that keeps nothing, on a network that it supports.
-pub(crate) fn stateless(
-    relation: impl RoutingRelation + 'static,
-    network: &Network,
-) -> Result<Box<dyn RoutingRelation>, RoutingError> {
-    relation.supports(network)?;
-    Ok(Box::new(relation))
 }
 
 /// What a routing may be told.
@@ -222,7 +218,7 @@ pub struct UnknownName {
 /// If there is none of that name, naming the nearest, or it is not defined on the network.
 pub fn routing_by_name(
     name: &str,
-    network: &Network,
+    network: &Arc<Network>,
     options: &RoutingOptions,
 ) -> Result<Box<dyn RoutingRelation>, RoutingError> {
     RoutingDescriptor::named(name)?.make(network, options)
@@ -246,7 +242,7 @@ mod tests {
             let made = |network| routing.make(network, &RoutingOptions::default());
             let (network, relation) = networks.iter().find_map(|n| Some((n, made(n).ok()?))).unwrap();
             assert_eq!(relation.name(), routing.name);
-            assert_eq!(relation.turn_routing().is_some(), routing.over_turns, "{}", routing.name);
+            assert_eq!(relation.capabilities().turns.is_some(), routing.over_turns, "{}", routing.name);
             let other_root = Some(Root::MaximumDegree);
             let rooted = routing.make(network, &RoutingOptions { root: other_root, ..RoutingOptions::default() });
             assert_eq!(rooted.is_ok(), routing.root, "{}", routing.name);
@@ -290,16 +286,6 @@ mod tests {
         assert_eq!(
             with_root("e-cube", "8").unwrap_err().to_string(),
             "`e-cube` has no root; `up-down`, `up-down-deterministic` and `spam` have one"
-        );
-    }
-
-    #[test]
-    fn tables_belong_to_one_network() {
-        let routing = by_name("turn-prohibition", "mesh:3x3").unwrap();
-        let other = "mesh:4x3".parse::<TopologySpec>().unwrap().build().unwrap();
-        assert_eq!(
-            routing.supports(&other).unwrap_err().to_string(),
-            "`turn-prohibition` needs `mesh:3x3`, which it was made for, but `mesh:4x3` is a 2-D mesh"
         );
     }
 }

@@ -1,80 +1,33 @@
 //! The routing relation: the one trait between topologies and everything that moves worms.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::multidestination::MultidestinationRouting;
-use crate::turn_routing::TurnRouting;
+use crate::capabilities::RoutingCapabilities;
 
 /// Which output channels a header may take.
 ///
 /// A relation with one answer everywhere is deterministic routing, one with several is adaptive. What a header remembers is
-/// the channel by which it arrived; a relation may keep tables of the network that it was made for, but answers do not
-/// depend on what was asked before.
+/// the channel by which it arrived; a relation may keep tables of its network, but answers do not depend on what was asked before.
+/// It is made for one network, holds it, and refuses those that it is not defined on when it is made.
 pub trait RoutingRelation: Send + Sync {
     /// The name under which users ask for it.
     fn name(&self) -> &'static str;
 
-    /// Whether the relation is defined on this network.
-    ///
-    /// # Errors
-    /// If it is not, saying what it needs.
-    fn supports(&self, network: &Network) -> Result<(), Unsupported>;
+    /// The network that it is made for: routers and channels are those of this one.
+    fn network(&self) -> &Arc<Network>;
 
     /// Replaces `out` by the channels that a header at `at`, which came by `arrived` (`None` in its source router), may
     /// take towards `target`, the preferred one first. Empty if `at` is the target or there is no permitted way.
     ///
     /// Called once for each hop of a header; it must not allocate beyond the growth of `out`.
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    );
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>);
 
-    /// The same, and with them the parallel channels that a header may take in place of a candidate: the channels on offer where
-    /// routers choose among several (`selection` other than `first`). Parallel channels are different ones, and stand for each
-    /// other only where the relation says so; the static check then assumes that any of them may be taken.
-    fn spread(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
-        self.candidates(network, at, arrived, target, out);
-    }
-
-    /// The channel by which a header at `at` goes down to `target`, below it, on the tree that channel `on` of this router
-    /// belongs to: where routers decode the headers of multicasts (paper 5, section 3.1.2). `None` if the relation knows no
-    /// trees.
-    fn down(&self, _network: &Network, _at: RouterId, _on: ChannelId, _target: RouterId) -> Option<ChannelId> {
-        None
-    }
-
-    /// This relation as routing over a set of turns, if that is what it is.
-    fn turn_routing(&self) -> Option<&TurnRouting> {
-        None
-    }
-
-    /// The bytes of memory that tables take once worms have gone to `targets` routers, at least; 0 where there are none.
-    fn tables_memory(&self, _network: &Network, _targets: usize) -> u64 {
-        0
-    }
-
-    /// For a relation that is watched: what it did first that no relation may, as a sentence without its end. It then gave no
-    /// channels. `None` for all others.
-    fn fault(&self) -> Option<&str> {
-        None
-    }
-
-    /// How switches route worms whose headers encode several destinations, if this relation says so. What goes to one
-    /// destination then goes as a unicast does.
-    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
-        None
+    /// What it can do beside that.
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities::default()
     }
 }
 
@@ -124,14 +77,6 @@ impl Unsupported {
     }
 }
 
-/// Whether a network is the one that a relation with tables was made for, as far as its name and the sizes of the tables tell.
-pub(crate) fn made_for(name: &str, own: &str, fits: bool, network: &Network) -> Result<(), Unsupported> {
-    if own == network.name() && fits {
-        return Ok(());
-    }
-    Err(Unsupported::new(name, &format!("`{own}`, which it was made for"), network))
-}
-
 /// Replaces `out` by those of the channels from which there are the fewest hops still to go, in their order; `None`: no way.
 ///
 /// ```
@@ -173,9 +118,9 @@ pub struct NoRoute {
 impl NoRoute {
     /// The error for a relation that gives no channel at `from` towards `to`.
     #[cold]
-    pub fn new(network: &Network, relation: &dyn RoutingRelation, from: RouterId, to: RouterId) -> Self {
-        let none = Self::named(network, relation.name(), from, to);
-        match relation.fault() {
+    pub fn new(relation: &dyn RoutingRelation, from: RouterId, to: RouterId) -> Self {
+        let none = Self::named(relation.network(), relation.name(), from, to);
+        match relation.capabilities().fault {
             Some(fault) => Self { message: fault.into(), ..none },
             None => none,
         }
@@ -222,13 +167,13 @@ impl NoRoute {
 /// # Errors
 /// If the relation leads nowhere, or takes more than twice as many hops as the network has channels.
 pub fn append_route(
-    network: &Network,
     relation: &dyn RoutingRelation,
     from: RouterId,
     arrived: Option<ChannelId>,
     to: RouterId,
     route: &mut Vec<ChannelId>,
 ) -> Result<(), NoRoute> {
+    let network = relation.network();
     let (mut at, mut arrived) = (from, arrived);
     let mut candidates = Vec::new();
     let start = route.len();
@@ -236,8 +181,8 @@ pub fn append_route(
         if route.len() - start >= 2 * network.channels() {
             return Err(NoRoute::in_a_loop(network, relation.name(), (from, to), &route[start..]));
         }
-        relation.candidates(network, at, arrived, to, &mut candidates);
-        let &channel = candidates.first().ok_or_else(|| NoRoute::new(network, relation, from, to))?;
+        relation.candidates(at, arrived, to, &mut candidates);
+        let &channel = candidates.first().ok_or_else(|| NoRoute::new(relation, from, to))?;
         route.push(channel);
         (at, arrived) = (network.to(channel), Some(channel));
     }
@@ -250,25 +195,21 @@ mod tests {
     use wormcast_network::TopologySpec;
 
     /// Turns right wherever it is, round the south-western square.
-    struct Circle;
+    struct Circle {
+        network: Arc<Network>,
+    }
 
     impl RoutingRelation for Circle {
         fn name(&self) -> &'static str {
             "circle"
         }
 
-        fn supports(&self, _: &Network) -> Result<(), Unsupported> {
-            Ok(())
+        fn network(&self) -> &Arc<Network> {
+            &self.network
         }
 
-        fn candidates(
-            &self,
-            network: &Network,
-            at: RouterId,
-            _: Option<ChannelId>,
-            _: RouterId,
-            out: &mut Vec<ChannelId>,
-        ) {
+        fn candidates(&self, at: RouterId, _: Option<ChannelId>, _: RouterId, out: &mut Vec<ChannelId>) {
+            let network = self.network();
             out.clear();
             let next = [(0, 1), (1, 4), (4, 3), (3, 0)].iter().find(|(from, _)| *from == at.raw());
             out.extend(next.and_then(|&(_, to)| network.channel_between(at, RouterId::new(to))));
@@ -277,9 +218,9 @@ mod tests {
 
     #[test]
     fn loops_and_dead_ends_are_told_apart() {
-        let mesh = "mesh:3x3".parse::<TopologySpec>().unwrap().build().unwrap();
+        let circle = Circle { network: "mesh:3x3".parse::<TopologySpec>().unwrap().build().unwrap() };
         let message = |from| {
-            let route = append_route(&mesh, &Circle, RouterId::new(from), None, RouterId::new(8), &mut Vec::new());
+            let route = append_route(&circle, RouterId::new(from), None, RouterId::new(8), &mut Vec::new());
             route.unwrap_err().to_string()
         };
         let round = "0,0 > 1,0 > 1,1 > 0,1 > 0,0";

@@ -11,8 +11,8 @@ use crate::multidestination::MultidestinationRouting;
 struct UpThenDown<'r>(&'r dyn MultidestinationRouting);
 
 impl WormRule for UpThenDown<'_> {
-    fn may_turn(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
-        self.0.is_up(network, arriving) || !self.0.is_up(network, leaving)
+    fn may_turn(&self, _: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
+        self.0.is_up(arriving) || !self.0.is_up(leaving)
     }
 
     fn may_stop(&self, _: &Network, _: ChannelId, _: ChannelId) -> bool {
@@ -27,18 +27,15 @@ impl<'n> Dependencies<'n> {
     ///
     /// Branches do not wait for each other then, so that a worm is as many chains of channels as it has destinations, each up and then down. It
     /// never has a cycle.
-    pub fn of_multidestination(network: &'n Network, switches: &dyn MultidestinationRouting) -> Self {
-        Self::of_rule(network, &UpThenDown(switches))
+    pub fn of_multidestination(switches: &'n dyn MultidestinationRouting) -> Self {
+        Self::of_rule(switches.network(), &UpThenDown(switches))
     }
 }
 
 /// Something that a branch at a switch needs: a channel down, or a node's consumption channel.
-fn outputs_down<'a>(
-    network: &'a Network,
-    switches: &'a dyn MultidestinationRouting,
-    at: RouterId,
-) -> impl Iterator<Item = Resource> + 'a {
-    let channels = network.outputs(at).filter(move |&channel| !switches.is_up(network, channel));
+fn outputs_down<'a>(switches: &'a dyn MultidestinationRouting, at: RouterId) -> impl Iterator<Item = Resource> + 'a {
+    let network = switches.network();
+    let channels = network.outputs(at).filter(move |&channel| !switches.is_up(channel));
     let nodes = network.nodes_of(at).map(Resource::Consumption);
     channels.map(Resource::Channel).chain(nodes)
 }
@@ -57,11 +54,8 @@ fn outputs_down<'a>(
 /// caution: it takes for granted that there are worms that meet, and where there may be no two, it names what two of several may hold.
 ///
 /// Every node is taken to have one consumption channel. O(channels x degree).
-pub fn synchronous_deadlock(
-    network: &Network,
-    switches: &dyn MultidestinationRouting,
-    together: bool,
-) -> Option<[Resource; 2]> {
+pub fn synchronous_deadlock(switches: &dyn MultidestinationRouting, together: bool) -> Option<[Resource; 2]> {
+    let network = &**switches.network();
     let mut starting = vec![0; network.routers()];
     for node in network.node_ids() {
         starting[network.entry_of(node).index()] += 1;
@@ -69,21 +63,20 @@ pub fn synchronous_deadlock(
     let routers = || network.router_ids();
     if !together {
         return routers().find_map(|at| {
-            let mut outputs = outputs_down(network, switches, at);
+            let mut outputs = outputs_down(switches, at);
             // Two worms have to come in, and to go on to the same two outputs.
             let ways_in = network.inputs(at).count() + starting[at.index()];
             Some([outputs.next()?, outputs.next()?]).filter(|_| ways_in > 1)
         });
     }
-    let entered = |at: RouterId| network.inputs(at).filter(|&channel| !switches.is_up(network, channel));
-    let first_down = |at: RouterId, but: RouterId| {
-        outputs_down(network, switches, at).find(|&output| !leads_to(network, output, but))
-    };
+    let entered = |at: RouterId| network.inputs(at).filter(|&channel| !switches.is_up(channel));
+    let first_down =
+        |at: RouterId, but: RouterId| outputs_down(switches, at).find(|&output| !leads_to(network, output, but));
     let mut possible = None;
     for at in routers() {
         let mut ways = entered(at);
         let (Some(one), Some(other), Some(here)) = (ways.next(), ways.next(), first_down(at, at)) else { continue };
-        if let Some(there) = meeting(network, switches, one, other).and_then(|there| first_down(there, at)) {
+        if let Some(there) = meeting(switches, one, other).and_then(|there| first_down(there, at)) {
             return Some([here, there]);
         }
         // Worms that start at the ends of these channels, or cycles of more than two worms.
@@ -99,14 +92,10 @@ fn leads_to(network: &Network, output: Resource, router: RouterId) -> bool {
 
 /// A switch other than the one that both channels enter, to which worms can come both from where `one` starts and from where `other` does,
 /// by different channels.
-fn meeting(
-    network: &Network,
-    switches: &dyn MultidestinationRouting,
-    one: ChannelId,
-    other: ChannelId,
-) -> Option<RouterId> {
+fn meeting(switches: &dyn MultidestinationRouting, one: ChannelId, other: ChannelId) -> Option<RouterId> {
+    let network = switches.network();
     let at = network.to(one);
-    let down = |from: RouterId| network.outputs(from).filter(|&c| !switches.is_up(network, c) && network.to(c) != at);
+    let down = |from: RouterId| network.outputs(from).filter(|&c| !switches.is_up(c) && network.to(c) != at);
     // The channel by which each switch is first found from one side.
     let mut by = vec![None; network.routers()];
     let mut queue: VecDeque<RouterId> = VecDeque::from([network.from(one)]);
@@ -137,15 +126,20 @@ fn meeting(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::relation::RoutingRelation;
     use crate::{Choice, ReachabilityRouting, Root, Turnaround};
     use wormcast_network::{NodeId, TopologySpec};
 
-    fn build(spec: &str) -> Network {
+    fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
     }
 
-    const TURNAROUND: Turnaround = Turnaround::new(Choice::Adaptive);
+    fn turnaround(spec: &str) -> Turnaround {
+        Turnaround::new(&build(spec), Choice::Adaptive).unwrap()
+    }
 
     fn name(network: &Network, resource: Resource) -> String {
         match resource {
@@ -155,20 +149,19 @@ mod tests {
     }
 
     fn found(spec: &str, together: bool) -> Option<[String; 2]> {
-        let network = build(spec);
-        synchronous_deadlock(&network, &TURNAROUND, together).map(|cycle| cycle.map(|held| name(&network, held)))
+        let routing = turnaround(spec);
+        synchronous_deadlock(&routing, together).map(|cycle| cycle.map(|held| name(routing.network(), held)))
     }
 
     #[test]
     fn whole_packets_do_not_deadlock() {
         for spec in ["bmin:2x4", "bmin:4x2", "bmin:4x3", "bmin:8x1"] {
-            let network = build(spec);
-            assert_eq!(Dependencies::of_multidestination(&network, &TURNAROUND).deadlock(1), None);
+            assert_eq!(Dependencies::of_multidestination(&turnaround(spec)).deadlock(1), None);
         }
         for spec in ["ring:6", "petersen", "random:nodes=30,degree=4,seed=1"] {
             let network = build(spec);
             let routing = ReachabilityRouting::new(&network, Root::SmallestId).unwrap();
-            assert_eq!(Dependencies::of_multidestination(&network, &routing).deadlock(1), None);
+            assert_eq!(Dependencies::of_multidestination(&routing).deadlock(1), None);
         }
     }
 
@@ -195,27 +188,26 @@ mod tests {
     fn unidirectional_networks() {
         for spec in ["butterfly:2x3", "omega:2x3", "omega:4x2"] {
             let network = build(spec);
-            let routing = crate::DestinationTag;
-            assert_eq!(Dependencies::of_multidestination(&network, &routing).deadlock(1), None);
-            assert!(synchronous_deadlock(&network, &routing, true).is_some());
-            assert!(synchronous_deadlock(&network, &routing, false).is_some());
+            let routing = crate::DestinationTag::new(&network).unwrap();
+            assert_eq!(Dependencies::of_multidestination(&routing).deadlock(1), None);
+            assert!(synchronous_deadlock(&routing, true).is_some());
+            assert!(synchronous_deadlock(&routing, false).is_some());
         }
         let single = build("omega:4x1");
-        assert_eq!(synchronous_deadlock(&single, &crate::DestinationTag, true), None);
+        assert_eq!(synchronous_deadlock(&crate::DestinationTag::new(&single).unwrap(), true), None);
     }
 
     /// The worms are there: in a 4-node network, from 1 and from 3 to 0 and 2, through different switches of stage 1. Each has one of the two
     /// consumption channels and waits for the other: the second case with one output a switch.
     #[test]
     fn the_predicted_worms_exist() {
-        let network = build("bmin:2x2");
-        let Some([Resource::Consumption(a), Resource::Consumption(b)]) =
-            synchronous_deadlock(&network, &TURNAROUND, true)
-        else {
+        let routing = turnaround("bmin:2x2");
+        let network = routing.network();
+        let Some([Resource::Consumption(a), Resource::Consumption(b)]) = synchronous_deadlock(&routing, true) else {
             panic!("two nodes")
         };
         assert_eq!((a, b), (NodeId::new(0), NodeId::new(2)));
-        let mut trees = Dependencies::new(&network);
+        let mut trees = Dependencies::new(network);
         let channel = |from, to| network.channel_between(RouterId::new(from), RouterId::new(to)).unwrap();
         for (home, top) in [(0, 2), (1, 3)] {
             let tree =
@@ -230,7 +222,7 @@ mod tests {
         let check = |spec: &str, together| {
             let network = build(spec);
             let routing = ReachabilityRouting::new(&network, Root::SmallestId).unwrap();
-            synchronous_deadlock(&network, &routing, together)
+            synchronous_deadlock(&routing, together)
         };
         for seed in 0..5 {
             let tree = format!("tree:nodes=20,seed={seed}");

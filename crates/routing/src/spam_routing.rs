@@ -1,12 +1,13 @@
 //! SPAM's unicasts: up, then down cross links, then down tree links.
 
 use std::collections::VecDeque;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::capabilities::{RoutingCapabilities, TreeDescent};
 use crate::registry::RoutingDescriptor;
-use crate::relation::{RoutingRelation, Unsupported, made_for, nearest_channels};
+use crate::relation::{RoutingRelation, Unsupported, nearest_channels};
 use crate::spanning_tree::SpanningTree;
 use crate::tree_error::TreeError;
 use crate::up_down::Root;
@@ -37,7 +38,7 @@ pub const SPAM_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
 /// *Memory:* for each target that was asked for, six bytes a router. A target's distances are computed when it is first asked
 /// for, in O(channels). O(degree) a hop.
 pub struct SpamRouting {
-    network: String,
+    network: Arc<Network>,
     tree: SpanningTree,
     kinds: Box<[Kind]>,
     /// By target: hops still to go by (router, phase).
@@ -62,7 +63,7 @@ impl SpamRouting {
     ///
     /// # Errors
     /// If the network is not connected, or the root is none of its routers.
-    pub fn new(network: &Network, root: Root) -> Result<Self, Unsupported> {
+    pub fn new(network: &Arc<Network>, root: Root) -> Result<Self, Unsupported> {
         Self::build(network, root, &[])
     }
 
@@ -70,7 +71,7 @@ impl SpamRouting {
     ///
     /// # Errors
     /// As [`new`](Self::new), and if the failed links cut routers off.
-    pub fn without(network: &Network, root: Root, failed: &[ChannelId]) -> Result<Self, TreeError> {
+    pub fn without(network: &Arc<Network>, root: Root, failed: &[ChannelId]) -> Result<Self, TreeError> {
         if failed.is_empty() {
             return Ok(Self::new(network, root)?);
         }
@@ -78,7 +79,7 @@ impl SpamRouting {
             .map_err(|error| TreeError::disconnected(network, failed).unwrap_or(TreeError::Unsupported(error)))
     }
 
-    fn build(network: &Network, root: Root, failed: &[ChannelId]) -> Result<Self, Unsupported> {
+    fn build(network: &Arc<Network>, root: Root, failed: &[ChannelId]) -> Result<Self, Unsupported> {
         let has_failed = |channel| failed.iter().any(|&link| link == channel || network.reverse(link) == channel);
         let tree = breadth_first(network, root, has_failed)?;
         let rank = |router: RouterId| (tree.depth(router), router);
@@ -93,7 +94,7 @@ impl SpamRouting {
         };
         let kinds = (0..network.channels() as u32).map(|channel| kind(ChannelId::new(channel))).collect();
         let rows = std::iter::repeat_with(OnceLock::new).take(network.routers()).collect();
-        Ok(Self { network: network.name().to_owned(), tree, kinds, rows })
+        Ok(Self { network: Arc::clone(network), tree, kinds, rows })
     }
 
     /// The breadth-first tree.
@@ -101,7 +102,8 @@ impl SpamRouting {
         &self.tree
     }
 
-    fn row(&self, network: &Network, target: RouterId) -> &[u16] {
+    fn row(&self, target: RouterId) -> &[u16] {
+        let network = &*self.network;
         self.rows[target.index()].get_or_init(|| {
             // Backwards from the target, in whatever phase it is reached.
             let mut hops = vec![UNREACHABLE; 3 * network.routers()];
@@ -181,28 +183,17 @@ impl RoutingRelation for SpamRouting {
         SPAM_ROUTING.name
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        made_for(SPAM_ROUTING.name, &self.network, self.kinds.len() == network.channels(), network)
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn tables_memory(&self, network: &Network, targets: usize) -> u64 {
-        // Two bytes for each of three phases.
-        targets as u64 * network.routers() as u64 * 6
-    }
-
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let network = self.network();
         out.clear();
         if at == target {
             return;
         }
-        let row = self.row(network, target);
+        let row = self.row(target);
         let phase = arrived.map_or(Kind::Up, |channel| self.kinds[channel.index()]);
         let hops = |channel: ChannelId| {
             let kind = self.kinds[channel.index()];
@@ -212,18 +203,28 @@ impl RoutingRelation for SpamRouting {
         nearest_channels(network.outputs(at).map(|channel| (channel, hops(channel))), out);
     }
 
-    fn down(&self, network: &Network, at: RouterId, _on: ChannelId, target: RouterId) -> Option<ChannelId> {
-        self.tree.towards(network, at, target)
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        // Two bytes for each of three phases.
+        let target_bytes = self.network.routers() as u64 * 6;
+        RoutingCapabilities { descent: Some(self), target_bytes, ..RoutingCapabilities::default() }
+    }
+}
+
+impl TreeDescent for SpamRouting {
+    fn down(&self, at: RouterId, _on: ChannelId, target: RouterId) -> Option<ChannelId> {
+        self.tree.towards(&self.network, at, target)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{Dependencies, append_route, survey};
     use wormcast_network::TopologySpec;
 
-    fn build(spec: &str) -> Network {
+    fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
     }
 
@@ -233,8 +234,8 @@ mod tests {
             let network = build(spec);
             for root in [Root::SmallestId, Root::MaximumDegree, Root::Router(RouterId::new(3))] {
                 let spam = SpamRouting::new(&network, root).unwrap();
-                assert!(survey(&network, &spam).connected, "{spec}");
-                assert_eq!(Dependencies::of_relation(&network, &spam).deadlock(1), None, "{spec}");
+                assert!(survey(&spam).connected, "{spec}");
+                assert_eq!(Dependencies::of_relation(&spam).deadlock(1), None, "{spec}");
             }
         }
         let apart = Network::from_links("two", 4, &[(0, 1), (2, 3)]);
@@ -260,7 +261,7 @@ mod tests {
         for from in (0..30).map(RouterId::new) {
             for to in (0..30).map(RouterId::new) {
                 let mut route = Vec::new();
-                append_route(&network, &spam, from, None, to, &mut route).unwrap();
+                append_route(&spam, from, None, to, &mut route).unwrap();
                 assert!(route.windows(2).all(|pair| step(pair[0]) <= step(pair[1])));
                 assert!(route.len() as u32 <= tree.distance(from, to), "never longer than by the tree");
                 crossings += route.iter().filter(|&&channel| step(channel) == 1).count();

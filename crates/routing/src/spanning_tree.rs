@@ -316,11 +316,13 @@ impl SpanningTree {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use proptest::prelude::*;
     use wormcast_network::TopologySpec;
 
-    fn build(spec: &str) -> Network {
+    fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
     }
 

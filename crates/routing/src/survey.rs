@@ -1,7 +1,7 @@
 //! How far a routing relation leads.
 
 use wormcast_network::watch::step;
-use wormcast_network::{ChannelId, Network, RouterId};
+use wormcast_network::{ChannelId, RouterId};
 
 use crate::relation::RoutingRelation;
 
@@ -75,7 +75,8 @@ impl Lengths {
 /// Measures the shortest permitted routes between all pairs of routers with nodes: switches without are no ends of worms.
 ///
 /// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels).
-pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
+pub fn survey(relation: &dyn RoutingRelation) -> Survey {
+    let network = &**relation.network();
     let ends = || network.router_ids().filter(|&router| network.nodes_of(router).len() > 0);
     // One-way networks are entered elsewhere than they are left.
     let nodes_at = network.entering_nodes();
@@ -106,7 +107,7 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
                 }
                 for arriving in entering(at).filter(|c| network.from(*c) != target) {
                     if hops[arriving.index()] == u32::MAX {
-                        relation.candidates(network, at, Some(arriving), target, &mut candidates);
+                        relation.candidates(at, Some(arriving), target, &mut candidates);
                         if candidates.contains(&channel) {
                             hops[arriving.index()] = distance;
                             next.push(arriving);
@@ -117,7 +118,7 @@ pub fn survey(network: &Network, relation: &dyn RoutingRelation) -> Survey {
             std::mem::swap(&mut frontier, &mut next);
         }
         for source in starts().filter(|&source| source != target) {
-            relation.candidates(network, source, None, target, &mut candidates);
+            relation.candidates(source, None, target, &mut candidates);
             let shortest = candidates.iter().map(|c: &ChannelId| hops[c.index()]).min();
             let nodes = nodes_at[source.index()] as usize * network.nodes_of(target).len();
             lengths.add(nodes, shortest.filter(|&hops| hops != u32::MAX));
@@ -137,8 +138,9 @@ mod tests {
         for spec in ["mesh:4x5", "mesh:3x2x3", "hypercube:4"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let distances = network.distances();
-            for relation in [&ECube as &dyn RoutingRelation, &NegativeFirst] {
-                let survey = survey(&network, relation);
+            let (e_cube, negative_first) = (ECube::new(&network).unwrap(), NegativeFirst::new(&network).unwrap());
+            for relation in [&e_cube as &dyn RoutingRelation, &negative_first] {
+                let survey = survey(relation);
                 assert!(survey.connected);
                 assert_eq!(survey.diameter, distances.diameter);
                 assert!((survey.average_distance.unwrap() - distances.average.unwrap()).abs() < 1e-12);
@@ -150,7 +152,7 @@ mod tests {
     #[test]
     fn turnaround_routes_are_as_long_as_common_ancestors_are_high() {
         let network = "bmin:2x3".parse::<TopologySpec>().unwrap().build().unwrap();
-        let found = survey(&network, &crate::Turnaround::new(crate::Choice::Adaptive));
+        let found = survey(&crate::Turnaround::new(&network, crate::Choice::Adaptive).unwrap());
         // From each of four switches one other is 2 hops away, and two are 4.
         assert_eq!(
             found,
@@ -167,12 +169,15 @@ mod tests {
     fn one_way_routes_cross_all_stages() {
         for spec in ["omega:3x3", "butterfly:2x3"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
-            let found = survey(&network, &crate::DestinationTag);
+            let found = survey(&crate::DestinationTag::new(&network).unwrap());
             assert_eq!(
                 found,
                 Survey { connected: true, average_distance: Some(2.0), node_distance: Some(2.0), diameter: Some(2) }
             );
-            assert_eq!(crate::Dependencies::of_relation(&network, &crate::DestinationTag).deadlock(1), None);
+            assert_eq!(
+                crate::Dependencies::of_relation(&crate::DestinationTag::new(&network).unwrap()).deadlock(1),
+                None
+            );
         }
     }
 
@@ -180,6 +185,9 @@ mod tests {
     #[test]
     fn hamiltonian_routes_are_shortest_in_two_dimensions() {
         let mesh = "mesh:5x4".parse::<TopologySpec>().unwrap().build().unwrap();
-        assert_eq!(survey(&mesh, &Hamiltonian).average_distance, survey(&mesh, &ECube).average_distance);
+        assert_eq!(
+            survey(&Hamiltonian::new(&mesh).unwrap()).average_distance,
+            survey(&ECube::new(&mesh).unwrap()).average_distance
+        );
     }
 }

@@ -1,10 +1,13 @@
 //! Routing along spanning trees.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::capabilities::{RoutingCapabilities, TreeDescent};
 use crate::registry::RoutingDescriptor;
-use crate::relation::{RoutingRelation, Unsupported, made_for};
+use crate::relation::RoutingRelation;
 use crate::spanning_tree::SpanningTree;
 use crate::tarjan_trees::TARJAN_TREES;
 use crate::torus_trees::DSTM_1_TREES;
@@ -51,12 +54,12 @@ fn has_known_trees(network: &Network) -> bool {
 /// let tree = SpanningTree::new(&ring, RouterId::new(0), &links)?;
 /// let routing = TreeRouting::new(&ring, vec![tree])?;
 /// let mut route = Vec::new();
-/// append_route(&ring, &routing, RouterId::new(3), None, RouterId::new(2), &mut route)?;
+/// append_route(&routing, RouterId::new(3), None, RouterId::new(2), &mut route)?;
 /// assert_eq!(route.iter().map(|&c| ring.to(c).raw()).collect::<Vec<_>>(), [4, 0, 1, 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct TreeRouting {
-    network: String,
+    network: Arc<Network>,
     trees: Vec<SpanningTree>,
     /// The tree of each channel, or `NONE`.
     tree_of: Box<[u8]>,
@@ -104,7 +107,7 @@ impl TreeRouting {
     ///
     /// # Errors
     /// If there are no trees, or they are not of this network or not edge-disjoint.
-    pub fn new(network: &Network, trees: Vec<SpanningTree>) -> Result<Self, TreesError> {
+    pub fn new(network: &Arc<Network>, trees: Vec<SpanningTree>) -> Result<Self, TreesError> {
         if trees.is_empty() || trees.len() >= usize::from(NONE) {
             return Err(TreesError::Number(trees.len()));
         }
@@ -125,13 +128,14 @@ impl TreeRouting {
             }
         }
         let parts = vec![None; trees.len()];
-        Ok(Self { network: network.name().to_owned(), trees, tree_of: tree_of.into(), parts })
+        Ok(Self { network: Arc::clone(network), trees, tree_of: tree_of.into(), parts })
     }
 
     /// The same where everybody knows that these links have failed: unicasts take the shortest way that is whole. O(routers) for
     /// each tree.
     #[must_use]
-    pub fn without(mut self, network: &Network, failed: &[ChannelId]) -> Self {
+    pub fn without(mut self, failed: &[ChannelId]) -> Self {
+        let network = &self.network;
         for (tree, parts) in self.trees.iter().zip(&mut self.parts) {
             let has_failed = |channel| failed.iter().any(|&link| link == channel || network.reverse(link) == channel);
             if !failed.iter().any(|&link| tree.contains(network, link)) {
@@ -170,10 +174,10 @@ impl TreeRouting {
 
     /// The channel by which a header at `at` goes on along a tree to `target`, another router.
     #[inline]
-    pub fn next(&self, network: &Network, tree: usize, at: RouterId, target: RouterId) -> Option<ChannelId> {
+    pub fn next(&self, tree: usize, at: RouterId, target: RouterId) -> Option<ChannelId> {
         let tree = &self.trees[tree];
         let above = tree.is_below(target, at);
-        if above { tree.towards(network, at, target) } else { tree.up(at) }
+        if above { tree.towards(&self.network, at, target) } else { tree.up(at) }
     }
 }
 
@@ -191,34 +195,34 @@ impl RoutingRelation for TreeRouting {
         TREE_ROUTING.name
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        made_for(TREE_ROUTING.name, &self.network, self.tree_of.len() == network.channels(), network)
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let network = self.network();
         out.clear();
         if at == target {
             return;
         }
         match arrived {
-            None => out.extend(self.next(network, self.shortest(at, target), at, target)),
+            None => out.extend(self.next(self.shortest(at, target), at, target)),
             Some(channel) => {
                 let Some(tree) = self.tree_of(channel) else { return };
-                let next = self.next(network, tree, at, target);
+                let next = self.next(tree, at, target);
                 // Whoever came down and has missed its target does not turn.
                 out.extend(next.filter(|&next| next != network.reverse(channel)));
             }
         }
     }
 
-    fn down(&self, network: &Network, at: RouterId, on: ChannelId, target: RouterId) -> Option<ChannelId> {
-        self.trees[self.tree_of(on)?].towards(network, at, target)
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { descent: Some(self), ..RoutingCapabilities::default() }
+    }
+}
+
+impl TreeDescent for TreeRouting {
+    fn down(&self, at: RouterId, on: ChannelId, target: RouterId) -> Option<ChannelId> {
+        self.trees[self.tree_of(on)?].towards(&self.network, at, target)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 
 use wormcast_network::watch::step_every;
 use wormcast_network::{ChannelId, Network, RouterId};
@@ -32,7 +33,7 @@ pub const TURN_PROHIBITION_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor:
 
 fn over_turns(
     routing: &RoutingDescriptor,
-    network: &Network,
+    network: &Arc<Network>,
     choice: Choice,
 ) -> Result<Box<dyn RoutingRelation>, RoutingError> {
     require_ways_back(routing, network)?;

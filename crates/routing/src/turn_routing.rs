@@ -1,12 +1,13 @@
 //! Routing over a set of permitted turns.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::capabilities::{RoutingCapabilities, Spread};
 use crate::link_load::LinkLoad;
-use crate::relation::{RoutingRelation, Unsupported, made_for, nearest_channels};
+use crate::relation::{RoutingRelation, nearest_channels};
 use crate::survey::{Lengths, Survey};
 use crate::turn_search::{TurnSearch, UNREACHABLE};
 use crate::turn_set::TurnSet;
@@ -44,14 +45,14 @@ pub enum Choice {
 /// let routing = TurnRouting::new("turn-prohibition", &ring, turn_prohibition(&ring), Choice::Adaptive);
 /// let mut route = Vec::new();
 /// // Worms may not turn at 0, so from 1 to 4 they go the long way.
-/// append_route(&ring, &routing, RouterId::new(1), None, RouterId::new(4), &mut route)?;
+/// append_route(&routing, RouterId::new(1), None, RouterId::new(4), &mut route)?;
 /// let visited: Vec<u32> = route.iter().map(|&c| ring.to(c).raw()).collect();
 /// assert_eq!(visited, [2, 3, 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct TurnRouting {
     name: &'static str,
-    network: String,
+    network: Arc<Network>,
     turns: TurnSet,
     choice: Choice,
     /// By target.
@@ -81,9 +82,9 @@ impl Row {
 
 impl TurnRouting {
     /// Routing over the permitted turns of `network` under this name.
-    pub fn new(name: &'static str, network: &Network, turns: TurnSet, choice: Choice) -> Self {
+    pub fn new(name: &'static str, network: &Arc<Network>, turns: TurnSet, choice: Choice) -> Self {
         let rows = std::iter::repeat_with(OnceLock::new).take(network.routers()).collect();
-        Self { name, network: network.name().to_owned(), turns, choice, rows }
+        Self { name, network: Arc::clone(network), turns, choice, rows }
     }
 
     /// The turns that worms may take.
@@ -100,24 +101,24 @@ impl TurnRouting {
     /// let ring = "torus:5".parse::<TopologySpec>()?.build()?;
     /// let routing = TurnRouting::new("turn-prohibition", &ring, turn_prohibition(&ring), Choice::Adaptive);
     /// let channel = |from, to| ring.channel_between(RouterId::new(from), RouterId::new(to)).unwrap();
-    /// assert_eq!(routing.hops(&ring, channel(1, 2), RouterId::new(4)), Some(3));
+    /// assert_eq!(routing.hops(channel(1, 2), RouterId::new(4)), Some(3));
     /// // Worms may not turn at 0.
-    /// assert_eq!(routing.hops(&ring, channel(1, 0), RouterId::new(4)), None);
+    /// assert_eq!(routing.hops(channel(1, 0), RouterId::new(4)), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
-    pub fn hops(&self, network: &Network, leaving: ChannelId, target: RouterId) -> Option<u32> {
+    pub fn hops(&self, leaving: ChannelId, target: RouterId) -> Option<u32> {
         let place = leaving.index();
-        match self.row(network, target) {
+        match self.row(target) {
             Row::Narrow(row) => Some(u32::from(row[place])).filter(|&hops| hops != u32::from(u8::MAX)),
             Row::Wide(row) => Some(u32::from(row[place])).filter(|&hops| hops != u32::from(u16::MAX)),
             Row::Full(row) => Some(row[place]).filter(|&hops| hops != UNREACHABLE),
         }
     }
 
-    fn row(&self, network: &Network, target: RouterId) -> &Row {
+    fn row(&self, target: RouterId) -> &Row {
         self.rows[target.index()].get_or_init(|| {
-            let mut search = TurnSearch::new(network, &self.turns);
+            let mut search = TurnSearch::new(&self.network, &self.turns);
             search.towards(target);
             Row::new(search.distances())
         })
@@ -127,39 +128,32 @@ impl TurnRouting {
     #[inline]
     fn nearest(
         &self,
-        network: &Network,
         at: RouterId,
         arrived: Option<ChannelId>,
         distance: impl Fn(ChannelId) -> u32,
         unreachable: u32,
         out: &mut Vec<ChannelId>,
     ) {
+        let network = &*self.network;
         let permitted = |leaving| arrived.is_none_or(|arriving| self.turns.permits(network, arriving, leaving));
         let hops = |leaving| Some(distance(leaving)).filter(|&hops| hops != unreachable && permitted(leaving));
         nearest_channels(network.outputs(at).map(|leaving| (leaving, hops(leaving))), out);
     }
 
     /// Replaces `out` by all channels on shortest permitted paths to the target, in order.
-    fn all_nearest(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn all_nearest(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         out.clear();
         if at == target {
             return;
         }
-        match self.row(network, target) {
+        match self.row(target) {
             Row::Narrow(row) => {
-                self.nearest(network, at, arrived, |c| u32::from(row[c.index()]), u32::from(u8::MAX), out);
+                self.nearest(at, arrived, |c| u32::from(row[c.index()]), u32::from(u8::MAX), out);
             }
             Row::Wide(row) => {
-                self.nearest(network, at, arrived, |c| u32::from(row[c.index()]), u32::from(u16::MAX), out);
+                self.nearest(at, arrived, |c| u32::from(row[c.index()]), u32::from(u16::MAX), out);
             }
-            Row::Full(row) => self.nearest(network, at, arrived, |c| row[c.index()], UNREACHABLE, out),
+            Row::Full(row) => self.nearest(at, arrived, |c| row[c.index()], UNREACHABLE, out),
         }
     }
 
@@ -176,10 +170,11 @@ impl TurnRouting {
     ///
     /// O(routers x channels) for the distances, and up to a factor of the degree for the load; O(channels) memory, since
     /// the tables are not kept.
-    pub fn survey(&self, network: &Network) -> (Survey, LinkLoad) {
+    pub fn survey(&self) -> (Survey, LinkLoad) {
+        let network = &*self.network;
         let routers = network.routers();
         let all_routers = || (0..routers as u32).map(RouterId::new);
-        let mut search = TurnSearch::new(network, &self.turns);
+        let mut search = TurnSearch::new(&self.network, &self.turns);
         let mut lengths = Lengths::new();
         let mut load = vec![0.0; network.channels()];
         // What of the traffic to one target enters a channel.
@@ -194,7 +189,7 @@ impl TurnRouting {
             nearest.clear();
             for source in all_routers() {
                 if source != target {
-                    self.nearest(network, source, None, |c| search.distance(c), UNREACHABLE, &mut candidates);
+                    self.nearest(source, None, |c| search.distance(c), UNREACHABLE, &mut candidates);
                     let own = self.chosen(&candidates);
                     let share = network.nodes_of(source).len() as f64 / own.len().max(1) as f64;
                     for channel in own {
@@ -222,7 +217,7 @@ impl TurnRouting {
                 let permitted = |next: &&ChannelId| self.turns.permits(network, channel, **next);
                 candidates.extend(from_here.iter().filter(permitted));
                 if candidates.is_empty() {
-                    self.nearest(network, at, Some(channel), |c| search.distance(c), UNREACHABLE, &mut candidates);
+                    self.nearest(at, Some(channel), |c| search.distance(c), UNREACHABLE, &mut candidates);
                 }
                 let next = self.chosen(&candidates);
                 let share = entering / next.len().max(1) as f64;
@@ -242,45 +237,34 @@ impl RoutingRelation for TurnRouting {
         self.name
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        let fits = self.rows.len() == network.routers() && self.turns.fits(network);
-        made_for(self.name, &self.network, fits, network)
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
-        self.all_nearest(network, at, arrived, target, out);
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        self.all_nearest(at, arrived, target, out);
         out.truncate(self.chosen(out).len());
     }
 
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities {
+            spread: Some(self),
+            turns: Some(self),
+            // A byte a channel where no way has 255 hops.
+            target_bytes: self.network.channels() as u64,
+            ..RoutingCapabilities::default()
+        }
+    }
+}
+
+impl Spread for TurnRouting {
     /// Of the parallel channels those from which the target is as near by permitted turns; all of them are candidates already where
     /// the choice is free.
-    fn spread(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
-        self.all_nearest(network, at, arrived, target, out);
+    fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let network = self.network();
+        self.all_nearest(at, arrived, target, out);
         if let (Choice::First, Some(&first)) = (self.choice, out.first()) {
             out.retain(|&channel| network.to(channel) == network.to(first));
         }
-    }
-
-    fn turn_routing(&self) -> Option<&TurnRouting> {
-        Some(self)
-    }
-
-    fn tables_memory(&self, network: &Network, targets: usize) -> u64 {
-        // A byte a channel where no way has 255 hops.
-        targets as u64 * network.channels() as u64
     }
 }

@@ -153,11 +153,6 @@ impl TurnSet {
             })
         })
     }
-
-    /// Whether the set can be one of this network: it has as many channels.
-    pub(crate) fn fits(&self, network: &Network) -> bool {
-        self.labels.len() == network.channels()
-    }
 }
 
 fn pairs(n: u64) -> u64 {

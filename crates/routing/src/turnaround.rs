@@ -1,9 +1,12 @@
 //! Turnaround routing on bidirectional multistage networks.
 
+use std::sync::Arc;
+
 use wormcast_network::{ChannelId, Network, RouterId, Stages};
 
+use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
-use crate::registry::{RoutingDescriptor, stateless};
+use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::turn_routing::Choice;
 
@@ -12,7 +15,7 @@ pub const TURNAROUND: RoutingDescriptor = RoutingDescriptor::new(
     "turnaround",
     "on the way up all right ports, on the way down one channel",
     "a bidirectional multistage network",
-    |network, _| stateless(Turnaround::new(Choice::Adaptive), network),
+    |network, _| Ok(Box::new(Turnaround::new(network, Choice::Adaptive)?)),
 );
 
 /// [`Turnaround`] with the preferred way up only.
@@ -20,7 +23,7 @@ pub const TURNAROUND_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
     "turnaround-deterministic",
     "one channel: on the way up the right port straight on",
     TURNAROUND.needs,
-    |network, _| stateless(Turnaround::new(Choice::First), network),
+    |network, _| Ok(Box::new(Turnaround::new(network, Choice::First)?)),
 );
 
 /// Turnaround routing: up to the stage of the least common ancestors of source and destination, then down.
@@ -43,33 +46,35 @@ pub const TURNAROUND_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
 /// let network = "bmin:2x3".parse::<TopologySpec>()?.build()?;
 /// let mut route = Vec::new();
 /// // From the switch of nodes 0 and 1 to that of nodes 6 and 7: up two stages and down again.
-/// append_route(&network, &Turnaround::new(Choice::Adaptive), RouterId::new(0), None, RouterId::new(3), &mut route)?;
+/// append_route(&Turnaround::new(&network, Choice::Adaptive)?, RouterId::new(0), None, RouterId::new(3), &mut route)?;
 /// let visited: Vec<u32> = route.iter().map(|&c| network.to(c).raw()).collect();
 /// assert_eq!(visited, [5, 9, 7, 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Turnaround {
+    network: Arc<Network>,
+    stages: Stages,
     choice: Choice,
 }
 
 impl Turnaround {
     /// With all ways up, or the preferred one only.
-    pub const fn new(choice: Choice) -> Self {
-        Self { choice }
+    ///
+    /// # Errors
+    /// If the network is no bidirectional multistage network.
+    pub fn new(network: &Arc<Network>, choice: Choice) -> Result<Self, Unsupported> {
+        if let Some(&stages) = network.shape().bmin() {
+            return Ok(Self { network: Arc::clone(network), stages, choice });
+        }
+        Err(Unsupported::new(name(choice), TURNAROUND.needs, network)
+            .with_hint("`bmin:KxL` is one, and `up-down` does the same on other networks"))
     }
 
     /// Replaces `out` by the channels to the right, the preferred one first; `towards` is the position of the destination's switch.
-    fn up(
-        self,
-        network: &Network,
-        stages: &Stages,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        towards: u32,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn up(&self, at: RouterId, arrived: Option<ChannelId>, towards: u32, out: &mut Vec<ChannelId>) {
         out.clear();
+        let Self { network, stages, .. } = self;
         let radix = stages.radix();
         // Channels are in the order of ports; those to the right are the last.
         let outputs = network.outputs(at);
@@ -83,6 +88,13 @@ impl Turnaround {
     }
 }
 
+fn name(choice: Choice) -> &'static str {
+    match choice {
+        Choice::Adaptive => TURNAROUND.name,
+        Choice::First => TURNAROUND_DETERMINISTIC.name,
+    }
+}
+
 /// The nodes below a switch: the first of them and their number.
 fn below(stages: &Stages, at: RouterId) -> (u32, u32) {
     let stage = stages.stage(at);
@@ -92,30 +104,16 @@ fn below(stages: &Stages, at: RouterId) -> (u32, u32) {
 
 impl RoutingRelation for Turnaround {
     fn name(&self) -> &'static str {
-        match self.choice {
-            Choice::Adaptive => TURNAROUND.name,
-            Choice::First => TURNAROUND_DETERMINISTIC.name,
-        }
+        name(self.choice)
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        match network.shape().bmin() {
-            Some(_) => Ok(()),
-            None => Err(Unsupported::new(self.name(), TURNAROUND.needs, network)
-                .with_hint("`bmin:KxL` is one, and `up-down` does the same on other networks")),
-        }
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let Self { network, stages, .. } = self;
         out.clear();
-        let Some(stages) = network.shape().bmin() else { return };
         if at == target {
             return;
         }
@@ -129,35 +127,29 @@ impl RoutingRelation for Turnaround {
             let digit = if stage == 0 { return } else { stages.digit(position, stage - 1) };
             out.extend(network.outputs(at).nth(digit as usize));
         } else {
-            self.up(network, stages, at, arrived, position, out);
+            self.up(at, arrived, position, out);
         }
     }
 
-    fn multidestination(&self) -> Option<&dyn MultidestinationRouting> {
-        Some(self)
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { multidestination: Some(self), ..RoutingCapabilities::default() }
     }
 }
 
 impl MultidestinationRouting for Turnaround {
-    fn is_up(&self, network: &Network, channel: ChannelId) -> bool {
+    fn is_up(&self, channel: ChannelId) -> bool {
+        let network = self.network();
         network.from(channel) < network.to(channel)
     }
 
-    fn decide(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        destinations: &[u64],
-        decision: &mut Decision,
-    ) {
+    fn decide(&self, at: RouterId, arrived: Option<ChannelId>, destinations: &[u64], decision: &mut Decision) {
+        let Self { network, stages, .. } = self;
         decision.reset(destinations.len(), false);
-        let Some(stages) = network.shape().bmin() else { return };
         let (first, count) = below(stages, at);
         let outside = |(place, &word): (usize, &u64)| word & !node_set::mask(place, first, first + count) != 0;
         if destinations.iter().enumerate().any(outside) {
             let lowest = node_set::members(destinations).next().map_or(0, |node| node.raw() / stages.radix());
-            self.up(network, stages, at, arrived, lowest, &mut decision.channels);
+            self.up(at, arrived, lowest, &mut decision.channels);
             return;
         }
         decision.reset(destinations.len(), true);

@@ -1,7 +1,7 @@
 //! Who brings a dependency about.
 
 use wormcast_network::watch::step;
-use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, NodeId, RouterId};
 
 use crate::relation::RoutingRelation;
 
@@ -24,17 +24,17 @@ pub struct Witness {
 ///
 /// let line = "mesh:4".parse::<TopologySpec>()?.build()?;
 /// let channel = |from, to| line.channel_between(RouterId::new(from), RouterId::new(to)).unwrap();
-/// let witness = witness_of_relation(&line, &ECube, (channel(1, 2), channel(2, 3)), 3);
+/// let witness = witness_of_relation(&ECube::new(&line)?, (channel(1, 2), channel(2, 3)), 3);
 /// assert_eq!(witness.examples.len(), 1);
 /// assert_eq!(witness.examples[0].1.raw(), 3);
 /// # Ok::<(), wormcast_network::TopologyError>(())
 /// ```
 pub fn witness_of_relation(
-    network: &Network,
     relation: &dyn RoutingRelation,
     (held, requested): (ChannelId, ChannelId),
     limit: usize,
 ) -> Witness {
+    let network = relation.network();
     let routers = || network.router_ids();
     let first_node = |router: RouterId| network.nodes_of(router).next();
     let mut witness = Witness { pairs: None, examples: Vec::new() };
@@ -48,13 +48,13 @@ pub fn witness_of_relation(
             break;
         }
         let Some(destination) = first_node(target) else { continue };
-        relation.spread(network, network.to(held), Some(held), target, &mut candidates);
+        relation.spread(network.to(held), Some(held), target, &mut candidates);
         if network.to(held) == target || !candidates.contains(&requested) {
             continue;
         }
         start.fill(None);
         for source in routers().filter(|&source| source != target && first_node(source).is_some()) {
-            relation.spread(network, source, None, target, &mut candidates);
+            relation.spread(source, None, target, &mut candidates);
             for &channel in &candidates {
                 if start[channel.index()].is_none() {
                     start[channel.index()] = Some(source);
@@ -62,7 +62,7 @@ pub fn witness_of_relation(
                 }
             }
             while let Some(channel) = work.pop() {
-                relation.spread(network, network.to(channel), Some(channel), target, &mut candidates);
+                relation.spread(network.to(channel), Some(channel), target, &mut candidates);
                 for &next in &candidates {
                     if start[next.index()].is_none() {
                         start[next.index()] = Some(source);

@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Network, RouterId};
@@ -13,12 +14,12 @@ use wormcast_routing::{
 
 use support::build;
 
-fn link(network: &Network, channel: ChannelId) -> ChannelId {
+fn link(network: &Arc<Network>, channel: ChannelId) -> ChannelId {
     channel.min(network.reverse(channel))
 }
 
 /// That these are edge-disjoint spanning trees of working links.
-fn check_trees(network: &Network, trees: &[SpanningTree], failed: &[ChannelId]) {
+fn check_trees(network: &Arc<Network>, trees: &[SpanningTree], failed: &[ChannelId]) {
     let mut free: BTreeSet<ChannelId> = working_links(network, failed).into_iter().collect();
     for tree in trees {
         assert!(tree.is_spanning(network));
@@ -30,8 +31,8 @@ fn check_trees(network: &Network, trees: &[SpanningTree], failed: &[ChannelId]) 
 
 /// The largest number of edge-disjoint spanning trees, by the theorem of Tutte and Nash-Williams and nothing else: the least that any
 /// partition of the routers allows.
-fn most_trees(network: &Network) -> usize {
-    fn least(network: &Network, part: &mut Vec<usize>, parts: usize) -> usize {
+fn most_trees(network: &Arc<Network>) -> usize {
+    fn least(network: &Arc<Network>, part: &mut Vec<usize>, parts: usize) -> usize {
         if part.len() == network.routers() {
             let links = working_links(network, &[]).into_iter();
             let crossing = links.filter(|&link| part[network.from(link).index()] != part[network.to(link).index()]);
@@ -49,7 +50,7 @@ fn most_trees(network: &Network) -> usize {
 }
 
 /// A connected multigraph, its links in any order.
-fn graphs(routers: std::ops::Range<u32>, more: usize) -> impl Strategy<Value = Network> {
+fn graphs(routers: std::ops::Range<u32>, more: usize) -> impl Strategy<Value = Arc<Network>> {
     routers.prop_flat_map(move |routers| {
         let tree = (1..routers).map(|router| 0..router).collect::<Vec<_>>();
         let more = prop::collection::vec((0..routers, 0..routers), 0..more);

@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{Choice, Decision, ReachabilityRouting, Root, RoutingRelation, Step, Turnaround, node_set};
@@ -18,19 +20,19 @@ struct Walk {
 
 /// Walks a worm to all of its destinations; `choose` says which of so many channels up it takes.
 fn walk(
-    network: &Network,
+    network: &Arc<Network>,
     routing: &dyn RoutingRelation,
     source: NodeId,
     destinations: &[NodeId],
     mut choose: impl FnMut(usize) -> usize,
 ) -> Walk {
-    let switches = routing.multidestination().unwrap();
+    let switches = routing.capabilities().multidestination.unwrap();
     let set = node_set::of(network.nodes(), destinations.iter().copied());
     let mut walk = Walk::default();
     let mut decision = Decision::default();
     let mut work = vec![(network.router_of(source), None, set)];
     while let Some((at, arrived, set)) = work.pop() {
-        switches.decide(network, at, arrived, &set, &mut decision);
+        switches.decide(at, arrived, &set, &mut decision);
         match decision.step().expect("there is a way") {
             Step::AnyOf(channels) => {
                 assert!(walk.down.is_empty() && walk.deliveries.is_empty(), "up after down");
@@ -69,7 +71,7 @@ fn nodes(ids: &[u32]) -> Vec<NodeId> {
 #[test]
 fn the_worm_of_figure_3() {
     let network = build("bmin:4x2");
-    let routing = Turnaround::new(Choice::Adaptive);
+    let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
     for way in 0..4 {
         let walk = walk(&network, &routing, NodeId::new(1), &nodes(&[2, 6, 7, 13]), |_| way);
         // One hop up, to the stage of the least common ancestors; there to the switches of 2, of 6 and 7, and of 13.
@@ -92,8 +94,8 @@ fn the_worm_of_figure_3() {
 fn straight_on_is_the_senders_digit_at_each_stage() {
     let network = build("bmin:3x4");
     let stages = *network.shape().stages().unwrap();
-    let routing = Turnaround::new(Choice::First);
-    let switches = routing.multidestination().unwrap();
+    let routing = Turnaround::new(&network, Choice::First).unwrap();
+    let switches = routing.capabilities().multidestination.unwrap();
     let mut decision = Decision::default();
     for source in (0..81).map(NodeId::new) {
         // To a node of the other half: all the way up.
@@ -104,7 +106,7 @@ fn straight_on_is_the_senders_digit_at_each_stage() {
         let mut channel = network.channel_by_port(home, 3 + source.raw() % 3).unwrap();
         for stage in 1..top {
             assert_eq!(stages.stage(network.to(channel)), stage);
-            switches.decide(&network, network.to(channel), Some(channel), &set, &mut decision);
+            switches.decide(network.to(channel), Some(channel), &set, &mut decision);
             let Some(Step::AnyOf(&[next])) = decision.step() else { panic!("one way up") };
             assert_eq!(network.port_of(next), Some(3 + stages.digit(source.raw(), stage)));
             channel = next;
@@ -118,7 +120,7 @@ fn one_destination_is_a_unicast() {
     for spec in ["bmin:2x3", "bmin:3x3", "bmin:4x2", "bmin:5x1"] {
         let network = build(spec);
         let stages = *network.shape().stages().unwrap();
-        let routing = Turnaround::new(Choice::Adaptive);
+        let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
         for source in network.node_ids() {
             for target in network.node_ids().filter(|&target| target != source) {
                 let found = walk(&network, &routing, source, &[target], |_| 0);
@@ -126,7 +128,7 @@ fn one_destination_is_a_unicast() {
                 assert_eq!((found.up.len(), found.down.len()), (top, top));
                 let mut route = Vec::new();
                 let (from, to) = (network.router_of(source), network.router_of(target));
-                wormcast_routing::append_route(&network, &routing, from, None, to, &mut route).unwrap();
+                wormcast_routing::append_route(&routing, from, None, to, &mut route).unwrap();
                 assert_eq!(route, [found.up, found.down].concat());
             }
         }
@@ -149,7 +151,7 @@ proptest! {
         destinations.sort_unstable();
         destinations.dedup();
         let mut way = ways.iter().cycle();
-        let routing = Turnaround::new(Choice::Adaptive);
+        let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
         let mut found = walk(&network, &routing, source, &destinations, |n| {
             assert_eq!(n, radix);
             way.next().unwrap() % n

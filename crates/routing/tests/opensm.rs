@@ -7,6 +7,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -96,7 +97,7 @@ struct Simulated<'p> {
 }
 
 impl<'p> Simulated<'p> {
-    fn start(programs: &'p Programs, fabric: &Network) -> Self {
+    fn start(programs: &'p Programs, fabric: &Arc<Network>) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("fabric.net"), NetworkIbsim(fabric).to_string()).unwrap();
@@ -188,7 +189,7 @@ impl Random {
 }
 
 /// A connected fabric of 4 to 24 switches, some of them without hosts, with parallel links and adapters with two ports.
-fn random_fabric(seed: u64) -> Network {
+fn random_fabric(seed: u64) -> Arc<Network> {
     let mut random = Random(seed);
     let switches = 4 + random.below(21);
     let mut builder = NetworkBuilder::new(format!("fabric {seed}"));
@@ -215,8 +216,8 @@ fn random_fabric(seed: u64) -> Network {
     FileFormat::Fabric.parse(network.name(), &NetworkIbsim(&network).to_string()).unwrap()
 }
 
-fn can_deadlock(fabric: &Network, tables: &ForwardingTables) -> bool {
-    Dependencies::of_tables(fabric, tables).deadlock(1).is_some()
+fn can_deadlock(tables: &ForwardingTables) -> bool {
+    Dependencies::of_tables(tables).deadlock(1).is_some()
 }
 
 #[test]
@@ -235,13 +236,13 @@ fn verdicts_agree_with_ibdmchk() {
             simulated.route("minhop", &[])
         };
         let tables = parse_lfts(&fabric, "dump", &dump).unwrap();
-        let report = analyse_tables(&fabric, &tables);
+        let report = analyse_tables(&tables);
         assert_eq!((report.undelivered_pairs, report.loop_count), (0, 0), "fabric {seed}");
         let verdict = simulated.has_credit_loops();
-        assert_eq!(can_deadlock(&fabric, &tables), verdict, "fabric {seed}");
+        assert_eq!(can_deadlock(&tables), verdict, "fabric {seed}");
         loops[usize::from(verdict)] += 1;
         // What we write is what OpenSM wrote.
-        assert_eq!(NetworkLfts::new(&fabric, &tables).unwrap().to_string(), dump, "fabric {seed}");
+        assert_eq!(NetworkLfts::new(&tables).unwrap().to_string(), dump, "fabric {seed}");
     }
     let [without, with] = loops;
     eprintln!("{fabrics} fabrics: {without} without credit loops, {with} with");
@@ -255,9 +256,9 @@ fn opensm_loads_our_tables_unchanged() {
         let fabric = random_fabric(seed);
         let name = if seed % 2 == 0 { "up-down" } else { "turn-prohibition" };
         let relation = routing_by_name(name, &fabric, &RoutingOptions::default()).unwrap();
-        let tables = choose_tables(&fabric, relation.as_ref(), true).unwrap().tables;
+        let tables = choose_tables(relation.as_ref(), true).unwrap().tables;
         let simulated = Simulated::start(&programs, &fabric);
-        let text = NetworkLfts::new(&fabric, &tables).unwrap().to_string();
+        let text = NetworkLfts::new(&tables).unwrap().to_string();
         fs::write(simulated.path().join("tables"), &text).unwrap();
         let dump = simulated.route("file", &["-U", "tables"]);
         let loaded = parse_lfts(&fabric, "dump", &dump).unwrap();
@@ -266,6 +267,6 @@ fn opensm_loads_our_tables_unchanged() {
             let there = loaded.addresses_of(destination.target).next().expect("the destination has an address");
             assert!(tables.entries_for(place).eq(loaded.entries_for(there)), "fabric {seed}: {destination:?}");
         }
-        assert!(!simulated.has_credit_loops() && !can_deadlock(&fabric, &loaded), "fabric {seed}");
+        assert!(!simulated.has_credit_loops() && !can_deadlock(&loaded), "fabric {seed}");
     }
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, FileFormat, Network, NetworkIbsim, NodeId, RouterId, TopologySpec};
@@ -14,7 +15,7 @@ use wormcast_routing::{
 
 use support::build;
 
-fn routing(name: &str, network: &Network) -> Box<dyn RoutingRelation> {
+fn routing(name: &str, network: &Arc<Network>) -> Box<dyn RoutingRelation> {
     routing_by_name(name, network, &RoutingOptions::default()).unwrap()
 }
 
@@ -28,7 +29,7 @@ fn shared(path: &str) -> Option<PathBuf> {
 }
 
 /// Where a message ends, step by step: `None` if it does not arrive; else the channels.
-fn walk(network: &Network, tables: &ForwardingTables, source: NodeId, address: usize) -> Option<Vec<ChannelId>> {
+fn walk(network: &Arc<Network>, tables: &ForwardingTables, source: NodeId, address: usize) -> Option<Vec<ChannelId>> {
     let Target::Node(destination) = tables.destinations()[address].target else { return None };
     let (mut at, mut channels) = (network.router_of(source), Vec::new());
     loop {
@@ -44,7 +45,7 @@ fn walk(network: &Network, tables: &ForwardingTables, source: NodeId, address: u
 }
 
 /// Everything that the analysis says, by walking every message's way.
-fn check_report(network: &Network, tables: &ForwardingTables, report: &TablesReport) {
+fn check_report(network: &Arc<Network>, tables: &ForwardingTables, report: &TablesReport) {
     let (mut pairs, mut failing, mut ways, mut hops, mut longest) = (0, 0, 0u64, 0, 0);
     let mut load = vec![0u64; network.channels()];
     for destination in network.node_ids() {
@@ -94,8 +95,8 @@ fn check_report(network: &Network, tables: &ForwardingTables, report: &TablesRep
 }
 
 /// The dependencies of messages, walked.
-fn check_dependencies(network: &Network, tables: &ForwardingTables) {
-    let dependencies = Dependencies::of_tables(network, tables);
+fn check_dependencies(network: &Arc<Network>, tables: &ForwardingTables) {
+    let dependencies = Dependencies::of_tables(tables);
     let mut expected = std::collections::BTreeMap::new();
     for address in 0..tables.destinations().len() {
         let Target::Node(destination) = tables.destinations()[address].target else { continue };
@@ -120,7 +121,7 @@ fn check_dependencies(network: &Network, tables: &ForwardingTables) {
                 // Who runs in a loop passes several times.
                 expected.sort_unstable();
                 expected.dedup();
-                let witness = witness_of_tables(network, tables, (held, next), 3);
+                let witness = witness_of_tables(tables, (held, next), 3);
                 assert_eq!(witness.examples.len(), expected.len().min(3));
                 assert!(witness.examples.iter().all(|pair| expected.contains(pair)));
             }
@@ -135,11 +136,11 @@ fn check_dependencies(network: &Network, tables: &ForwardingTables) {
 }
 
 /// Tables that are found have only routes of the routing, are safe if it is, and come back from both forms unchanged.
-fn check_choice(network: &Network, name: &str, detours: bool) -> Result<(), NoTables> {
+fn check_choice(network: &Arc<Network>, name: &str, detours: bool) -> Result<(), NoTables> {
     let relation = routing(name, network);
-    let chosen = choose_tables(network, relation.as_ref(), detours)?;
+    let chosen = choose_tables(relation.as_ref(), detours)?;
     let tables = &chosen.tables;
-    let report = analyse_tables(network, tables);
+    let report = analyse_tables(tables);
     check_report(network, tables, &report);
     assert!(report.survey.connected);
     let mut candidates = Vec::new();
@@ -150,31 +151,31 @@ fn check_choice(network: &Network, name: &str, detours: bool) -> Result<(), NoTa
             let way = walk(network, tables, source, address).unwrap();
             let mut arrived = None;
             for channel in way {
-                if let (true, Some(routing), Some(arriving)) = (detours, relation.turn_routing(), arrived) {
+                if let (true, Some(routing), Some(arriving)) = (detours, relation.capabilities().turns, arrived) {
                     assert!(routing.turns().permits(network, arriving, channel));
                 } else if !detours {
-                    relation.candidates(network, network.from(channel), arrived, target, &mut candidates);
+                    relation.candidates(network.from(channel), arrived, target, &mut candidates);
                     assert!(candidates.contains(&channel), "{name} to {target}");
                 }
                 arrived = Some(channel);
             }
         }
     }
-    if chosen.detours.is_empty() && relation.turn_routing().is_some() && network.has_one_node_each() {
-        let shortest = survey(network, relation.as_ref()).average_distance.unwrap();
+    if chosen.detours.is_empty() && relation.capabilities().turns.is_some() && network.has_one_node_each() {
+        let shortest = survey(relation.as_ref()).average_distance.unwrap();
         let own = report.survey.average_distance.unwrap_or(0.0);
         assert!((shortest - own).abs() < 1e-9, "{name}: {own} instead of {shortest}");
     }
-    if relation.turn_routing().is_some() {
-        assert_eq!(Dependencies::of_tables(network, tables).deadlock(1), None);
+    if relation.capabilities().turns.is_some() {
+        assert_eq!(Dependencies::of_tables(tables).deadlock(1), None);
     }
-    let text = TablesText { network, tables }.to_string();
+    let text = TablesText(tables).to_string();
     let again = parse_tables(network, "x", &text).unwrap();
-    assert_eq!(TablesText { network, tables: &again }.to_string(), text);
+    assert_eq!(TablesText(&again).to_string(), text);
     assert_eq!((again.entries(), again.destinations()), (tables.entries(), tables.destinations()));
-    let lfts = NetworkLfts::new(network, tables).unwrap().to_string();
+    let lfts = NetworkLfts::new(tables).unwrap().to_string();
     let again = parse_lfts(network, "x", &lfts).unwrap();
-    assert_eq!(NetworkLfts::new(network, &again).unwrap().to_string(), lfts);
+    assert_eq!(NetworkLfts::new(&again).unwrap().to_string(), lfts);
     assert_eq!((again.entries(), again.unidentified()), (tables.entries(), 0));
     for (place, destination) in tables.destinations().iter().enumerate() {
         let there = again.addresses_of(destination.target).next().unwrap();
@@ -206,9 +207,9 @@ fn tables_of_the_routings_for_regular_networks() {
 #[test]
 fn tables_of_a_routing_that_deadlocks() {
     let torus = build("torus:4x4");
-    let chosen = choose_tables(&torus, &ECube, false).unwrap();
+    let chosen = choose_tables(&ECube::new(&torus).unwrap(), false).unwrap();
     check_dependencies(&torus, &chosen.tables);
-    assert!(Dependencies::of_tables(&torus, &chosen.tables).deadlock(1).is_some());
+    assert!(Dependencies::of_tables(&chosen.tables).deadlock(1).is_some());
 }
 
 #[test]
@@ -216,15 +217,13 @@ fn a_conflict_names_two_arrivals() {
     let network = build("random:nodes=256,degree=4,seed=1");
     for name in ["up-down", "turn-prohibition"] {
         let relation = routing(name, &network);
-        let Err(NoTables::Conflict(conflict)) = choose_tables(&network, relation.as_ref(), false) else {
-            panic!("there is one")
-        };
+        let Err(NoTables::Conflict(conflict)) = choose_tables(relation.as_ref(), false) else { panic!("there is one") };
         assert!(conflict.proven);
         let mut candidates = Vec::new();
         for (arrival, outputs) in &conflict.needs {
             let wormcast_routing::Arrival::By(arriving) = *arrival else { continue };
             assert_eq!(network.to(arriving), conflict.router);
-            relation.candidates(&network, conflict.router, Some(arriving), conflict.target, &mut candidates);
+            relation.candidates(conflict.router, Some(arriving), conflict.target, &mut candidates);
             assert_eq!(&candidates, outputs);
         }
         let [(_, one), (_, other)] = &conflict.needs;
@@ -271,7 +270,7 @@ proptest! {
             }
         }
         let tables = parse_tables(&network, "x", &lines.join("\n")).unwrap();
-        check_report(&network, &tables, &analyse_tables(&network, &tables));
+        check_report(&network, &tables, &analyse_tables(&tables));
         check_dependencies(&network, &tables);
     }
 }
@@ -308,7 +307,7 @@ Unicast lids [0-5] of switch Lid 5 guid 0x0000000000200001 ('right'):
 ";
     let tables = parse_lfts(&network, "dump", dump).unwrap();
     assert_eq!((tables.entries(), tables.unidentified()), (6, 1));
-    let report = analyse_tables(&network, &tables);
+    let report = analyse_tables(&tables);
     check_report(&network, &tables, &report);
     // b[2] reaches neither a nor b[1].
     let faults: Vec<_> = report.undelivered.iter().map(|lost| (lost.source.raw(), lost.fault)).collect();
@@ -386,8 +385,8 @@ router \"right\"
 ";
     let text = text.replace("router \"right\" here\n", "router \"left\" here\n");
     let tables = parse_tables(&network, "own", &text).unwrap();
-    assert_eq!(TablesText { network: &network, tables: &tables }.to_string(), text);
-    assert!(analyse_tables(&network, &tables).survey.connected);
+    assert_eq!(TablesText(&tables).to_string(), text);
+    assert!(analyse_tables(&tables).survey.connected);
 
     let message = |line: &str| {
         let text = format!("# Tables\nrouter \"left\"\n{line}\n");
@@ -416,11 +415,11 @@ proptest! {
     fn broken_files_are_explained(cuts in prop::collection::vec((0usize..2000, 0usize..40, "[ -~\n]{0,6}"), 1..4), lfts: bool) {
         let network = FileFormat::Fabric.parse("pair", PAIR).unwrap();
         let relation = routing("up-down", &network);
-        let tables = choose_tables(&network, relation.as_ref(), false).unwrap().tables;
+        let tables = choose_tables(relation.as_ref(), false).unwrap().tables;
         let mut text = if lfts {
-            NetworkLfts::new(&network, &tables).unwrap().to_string()
+            NetworkLfts::new(&tables).unwrap().to_string()
         } else {
-            TablesText { network: &network, tables: &tables }.to_string()
+            TablesText(&tables).to_string()
         };
         for (at, length, put) in cuts {
             let at = at % (text.len() + 1);
@@ -428,7 +427,7 @@ proptest! {
         }
         let parsed = if lfts { parse_lfts(&network, "x", &text) } else { parse_tables(&network, "x", &text) };
         match parsed {
-            Ok(tables) => check_report(&network, &tables, &analyse_tables(&network, &tables)),
+            Ok(tables) => check_report(&network, &tables, &analyse_tables(&tables)),
             Err(error) => {
                 let message = error.to_string();
                 prop_assert!(message.starts_with("x:") && message.contains("; expected "), "{}", message);
@@ -447,15 +446,15 @@ fn tables_of_opensm() {
         let tables = read_tables(&network, dump.to_str().unwrap()).unwrap();
         let entries = network.routers() * (network.routers() + network.nodes());
         assert_eq!((tables.entries(), tables.unidentified()), (entries, 0), "{name}");
-        let report = analyse_tables(&network, &tables);
+        let report = analyse_tables(&tables);
         check_report(&network, &tables, &report);
         check_dependencies(&network, &tables);
         assert!(report.survey.connected);
-        assert_eq!(Dependencies::of_tables(&network, &tables).deadlock(1), None, "{name}");
+        assert_eq!(Dependencies::of_tables(&tables).deadlock(1), None, "{name}");
         // As a relation, towards routers.
-        assert!(survey(&network, &tables).connected);
-        assert_eq!(Dependencies::of_relation(&network, &tables).deadlock(1), None, "{name}");
-        let written = NetworkLfts::new(&network, &tables).unwrap().to_string();
+        assert!(survey(&tables).connected);
+        assert_eq!(Dependencies::of_relation(&tables).deadlock(1), None, "{name}");
+        let written = NetworkLfts::new(&tables).unwrap().to_string();
         assert_eq!(written, std::fs::read_to_string(dump).unwrap(), "{name}");
     }
 }
@@ -468,11 +467,11 @@ fn tables_of_a_production_cluster() {
     let tables = read_tables(&network, dump.to_str().unwrap()).unwrap();
     // Two switches at the top have no way to each other that goes up first and then down.
     assert_eq!((tables.entries(), tables.unidentified()), (11 * (11 + 89) - 2, 0));
-    let report = analyse_tables(&network, &tables);
+    let report = analyse_tables(&tables);
     check_report(&network, &tables, &report);
     check_dependencies(&network, &tables);
     assert_eq!((report.undelivered_pairs, report.pairs), (0, 89 * 88));
-    assert_eq!(Dependencies::of_tables(&network, &tables).deadlock(1), None);
+    assert_eq!(Dependencies::of_tables(&tables).deadlock(1), None);
     // Its own ibsim file has the same identifiers.
     let again = FileFormat::Fabric.parse("again", &NetworkIbsim(&network).to_string()).unwrap();
     let text = std::fs::read_to_string(dump).unwrap();

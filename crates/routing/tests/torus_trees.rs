@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Direction, Network, RouterId};
@@ -10,21 +11,21 @@ use wormcast_routing::{Balance, SpanningTree, Sweep, TorusMethod, TorusTrees, Tr
 
 use support::build;
 
-fn torus(columns: u32, rows: u32) -> Network {
+fn torus(columns: u32, rows: u32) -> Arc<Network> {
     build(&format!("torus:{columns}x{rows}"))
 }
 
 /// A link, whichever of its channels names it.
-fn link(network: &Network, channel: ChannelId) -> ChannelId {
+fn link(network: &Arc<Network>, channel: ChannelId) -> ChannelId {
     channel.min(network.reverse(channel))
 }
 
-fn links(network: &Network, tree: &SpanningTree) -> BTreeSet<ChannelId> {
+fn links(network: &Arc<Network>, tree: &SpanningTree) -> BTreeSet<ChannelId> {
     tree.links().map(|channel| link(network, channel)).collect()
 }
 
 /// Whether links join all routers: by flooding, which has nothing in common with how trees are made.
-fn joins_all(network: &Network, links: &BTreeSet<ChannelId>) -> bool {
+fn joins_all(network: &Arc<Network>, links: &BTreeSet<ChannelId>) -> bool {
     let mut met = vec![false; network.routers()];
     met[0] = true;
     let mut queue = vec![RouterId::new(0)];
@@ -40,7 +41,7 @@ fn joins_all(network: &Network, links: &BTreeSet<ChannelId>) -> bool {
 }
 
 /// Everything that Theorem 4.1 and section 4 say of one pair of trees.
-fn check(network: &Network, trees: TorusTrees) {
+fn check(network: &Arc<Network>, trees: TorusTrees) {
     let [one, two] = trees.build(network).unwrap();
     let [first, second] = [links(network, &one), links(network, &two)];
     for (tree, links) in [(&one, &first), (&two, &second)] {

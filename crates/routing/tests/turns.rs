@@ -7,6 +7,7 @@ mod graphs;
 mod naive;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Network, RouterId};
@@ -33,7 +34,7 @@ struct Turns {
 }
 
 impl Turns {
-    fn new(graph: &Graph, network: &Network, turns: &TurnSet) -> Self {
+    fn new(graph: &Graph, network: &Arc<Network>, turns: &TurnSet) -> Self {
         let link_of = link_of(graph, network);
         let prohibited: HashSet<_> = turns
             .prohibited(network)
@@ -126,7 +127,7 @@ impl Turns {
 
 /// For each channel of the network, the directed link that it is. Both number links in the order of the graph, router by
 /// router.
-fn link_of(graph: &Graph, network: &Network) -> Vec<Directed> {
+fn link_of(graph: &Graph, network: &Arc<Network>) -> Vec<Directed> {
     let mut ends: Vec<Vec<Directed>> = vec![Vec::new(); graph.routers];
     for (link, &(u, v)) in graph.links.iter().enumerate() {
         ends[u as usize].push((link, false));
@@ -143,7 +144,7 @@ fn is_simple(graph: &Graph) -> bool {
 }
 
 /// Theorems 1, 2, 3 and 5.
-fn check_theorems(graph: &Graph, network: &Network, turns: &TurnSet) {
+fn check_theorems(graph: &Graph, network: &Arc<Network>, turns: &TurnSet) {
     let independent = Turns::new(graph, network, turns);
     assert_eq!(independent.prohibited.len() as u64, turns.prohibited_turns());
     assert_eq!(graph.turns(), turns.turns());
@@ -235,13 +236,13 @@ proptest! {
         let network = graph.network();
         for name in ROUTINGS.iter().filter(|routing| routing.over_turns).map(|routing| routing.name) {
             let relation = routing_by_name(name, &network, &RoutingOptions::default()).unwrap();
-            let routing = relation.turn_routing().unwrap();
+            let routing = relation.capabilities().turns.unwrap();
             let turns = Turns::new(&graph, &network, routing.turns());
             let deterministic = name.ends_with("deterministic");
             let hops: Vec<_> = network.router_ids().map(|source| turns.hops(source.raw(), graph.routers)).collect();
             let mut candidates = Vec::new();
             for (source, target) in pairs(&network) {
-                relation.candidates(&network, source, None, target, &mut candidates);
+                relation.candidates(source, None, target, &mut candidates);
                 let left = hops[source.index()][target.index()].unwrap();
                 follow(&network, routing, target, left, &candidates, deterministic);
                 if !deterministic {
@@ -252,9 +253,9 @@ proptest! {
                     prop_assert!(left > 1 || candidates.len() == direct);
                 }
             }
-            let (found, load) = routing.survey(&network);
+            let (found, load) = routing.survey();
             prop_assert!((load.mean - mean_load(&hops, &network)).abs() < 1e-9);
-            let searched = survey(&network, relation.as_ref());
+            let searched = survey(relation.as_ref());
             prop_assert_eq!(found.connected, searched.connected);
             prop_assert_eq!(found.diameter, searched.diameter);
             prop_assert_eq!(found.average_distance, searched.average_distance);
@@ -264,18 +265,18 @@ proptest! {
             prop_assert_eq!(load.mean.to_bits(), exact.to_bits());
             let pairs = graph.routers * (graph.routers - 1);
             prop_assert_eq!(found.average_distance, (pairs > 0).then(|| f64::from(total) / pairs as f64));
-            prop_assert_eq!(Dependencies::of_relation(&network, relation.as_ref()).deadlock(1), None);
+            prop_assert_eq!(Dependencies::of_relation(relation.as_ref()).deadlock(1), None);
         }
     }
 }
 
-fn pairs(network: &Network) -> Vec<(RouterId, RouterId)> {
+fn pairs(network: &Arc<Network>) -> Vec<(RouterId, RouterId)> {
     network.router_ids().flat_map(|s| network.router_ids().filter(move |&t| s != t).map(move |t| (s, t))).collect()
 }
 
 /// Every hop brings a header one hop nearer, and only over permitted turns.
 fn follow(
-    network: &Network,
+    network: &Arc<Network>,
     routing: &TurnRouting,
     target: RouterId,
     left: u32,
@@ -288,7 +289,7 @@ fn follow(
     let mut next = Vec::new();
     for &channel in candidates {
         let at = network.to(channel);
-        routing.candidates(network, at, Some(channel), target, &mut next);
+        routing.candidates(at, Some(channel), target, &mut next);
         if at == target {
             assert!(left == 1 && next.is_empty());
         } else {
@@ -298,7 +299,7 @@ fn follow(
     }
 }
 
-fn mean_load(hops: &[Vec<Option<u32>>], network: &Network) -> f64 {
+fn mean_load(hops: &[Vec<Option<u32>>], network: &Arc<Network>) -> f64 {
     let total: u32 = hops.iter().flatten().map(|h| h.unwrap()).sum();
     f64::from(total) / network.channels().max(1) as f64
 }
@@ -315,7 +316,7 @@ fn loads_are_what_worms_put_on_channels() {
             let mut worms = vec![(source, None, 1.0)];
             while let Some((at, arrived, share)) = worms.pop() {
                 let mut candidates = Vec::new();
-                routing.candidates(&network, at, arrived, target, &mut candidates);
+                routing.candidates(at, arrived, target, &mut candidates);
                 for &channel in &candidates {
                     let share = share / candidates.len() as f64;
                     load[channel.index()] += share;
@@ -323,7 +324,7 @@ fn loads_are_what_worms_put_on_channels() {
                 }
             }
         }
-        let (_, found) = routing.survey(&network);
+        let (_, found) = routing.survey();
         assert!((found.max - load.iter().copied().fold(0.0, f64::max)).abs() < 1e-9);
         assert!((found.mean - load.iter().sum::<f64>() / load.len() as f64).abs() < 1e-9);
     }
@@ -391,9 +392,9 @@ fn parallel_links_are_spread_over() {
         let by_name = |name: &str| routing_by_name(name, &network, &RoutingOptions::default()).unwrap();
         let (all, one) = (by_name(name), by_name(&format!("{name}-deterministic")));
         for relation in [&all, &one] {
-            assert_eq!(Dependencies::of_relation(&network, relation.as_ref()).deadlock(1), None);
+            assert_eq!(Dependencies::of_relation(relation.as_ref()).deadlock(1), None);
         }
-        let dependencies = Dependencies::of_relation(&network, one.as_ref());
+        let dependencies = Dependencies::of_relation(one.as_ref());
         let (mut first, mut spread, mut adaptive) = (Vec::new(), Vec::new(), Vec::new());
         for (source, target) in network.router_ids().flat_map(|s| network.router_ids().map(move |t| (s, t))) {
             let mut work = vec![(source, None, 0)];
@@ -402,15 +403,15 @@ fn parallel_links_are_spread_over() {
                 if at == target {
                     continue;
                 }
-                one.candidates(&network, at, arrived, target, &mut first);
-                one.spread(&network, at, arrived, target, &mut spread);
+                one.candidates(at, arrived, target, &mut first);
+                one.spread(at, arrived, target, &mut spread);
                 assert_eq!(first[..], spread[..1]);
                 assert!(spread.iter().all(|&channel| network.to(channel) == network.to(first[0])));
-                all.candidates(&network, at, arrived, target, &mut adaptive);
+                all.candidates(at, arrived, target, &mut adaptive);
                 assert!(spread.iter().all(|channel| adaptive.contains(channel)), "as near, and permitted");
                 let to = |channel: &&ChannelId| network.to(**channel) == network.to(first[0]);
                 assert_eq!(adaptive.iter().filter(to).count(), spread.len(), "all that are as near");
-                all.spread(&network, at, arrived, target, &mut first);
+                all.spread(at, arrived, target, &mut first);
                 assert_eq!(first, adaptive);
                 added += spread.len() - 1;
                 for &channel in &spread {
@@ -469,7 +470,7 @@ fn large_simple_networks() {
         up_down(&network, Root::MaximumDegree).unwrap();
         let routing = TurnRouting::new("test", &network, turns, Choice::Adaptive);
         let mut candidates = Vec::new();
-        routing.candidates(&network, RouterId::new(1), None, RouterId::new(N / 2), &mut candidates);
+        routing.candidates(RouterId::new(1), None, RouterId::new(N / 2), &mut candidates);
         assert_eq!(candidates.len(), 1, "{name}");
     }
 }

@@ -2,10 +2,8 @@
 //!
 //! 64 nodes, unicasts of 128 bytes at 60% load. One element is a flit that crosses a channel between two switches.
 
-use std::hint::black_box;
-use std::sync::Arc;
-
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
 use wormcast_multicast::{Options, algorithm_by_name};
 use wormcast_network::TopologySpec;
 use wormcast_simulation::{
@@ -13,7 +11,7 @@ use wormcast_simulation::{
 };
 
 fn scenario(switching: BufferedSwitch) -> Scenario {
-    let network = Arc::new("bmin:4x3".parse::<TopologySpec>().unwrap().build().unwrap());
+    let network = "bmin:4x3".parse::<TopologySpec>().unwrap().build().unwrap();
     let options = Options::routed_by("turnaround").unwrap();
     let algorithm = algorithm_by_name("separate", &network, &options).unwrap();
     let traffic = Traffic {
@@ -30,7 +28,7 @@ fn scenario(switching: BufferedSwitch) -> Scenario {
     };
     let run = Run { warmup: Warmup::Cycles(2000), messages: Some(20_000), ..Run::default() };
     let timing = TimingPreset::Paper4.timing();
-    Scenario::new(network, algorithm.into(), &switching.into(), &timing, &traffic, &run).unwrap()
+    Scenario::new(algorithm.into(), &switching.into(), &timing, &traffic, &run).unwrap()
 }
 
 fn flit_hops(criterion: &mut Criterion) {

@@ -48,7 +48,7 @@ impl Scenario {
             add("run.messages", format!("the {what} has {number} {messages}, and a run cannot have more"));
         }
         let name = self.algorithm.name();
-        let WormKinds { trees, triggered } = worm_kinds(self.algorithm.as_ref(), &self.network);
+        let WormKinds { trees, triggered } = worm_kinds(self.algorithm.as_ref());
         if self.switch.is_none() {
             let of_paths = || format!("`{name}` sends paths, and `lockstep` is how these deliver on their way");
             if !trees {
@@ -64,7 +64,7 @@ impl Scenario {
             if !self.traffic.is_in_bytes() {
                 add("switching.flit_bytes", "the lengths of messages are in flits".to_owned());
             }
-        } else if self.algorithm.switches().is_none() {
+        } else if self.algorithm.capabilities().switches.is_none() {
             for key in ["switching.replication", "switching.header_chunks", "switching.header_flits"] {
                 add(key, format!("`{name}` sends unicasts only, which switches do not replicate"));
             }
@@ -98,7 +98,7 @@ impl Scenario {
         }
         let mut offered = Vec::new();
         let mut several = |at, arrived, target| {
-            routing.spread(network, at, arrived, target, &mut offered);
+            routing.spread(at, arrived, target, &mut offered);
             offered.len() > 1
         };
         let channels = || (0..network.channels() as u32).map(ChannelId::new);
@@ -124,7 +124,6 @@ mod tests {
         let algorithm = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
         let rate = r#""arrivals": { "process": "poisson", "rate": 0.01 }"#;
         let scenario = Scenario::new(
-            Arc::new(network),
             Arc::from(algorithm),
             &serde_json::from_str(switching).unwrap(),
             &serde_json::from_str("{}").unwrap(),

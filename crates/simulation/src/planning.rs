@@ -27,9 +27,9 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
         }
         step("planning", "messages", messages as usize, if count < u64::MAX { count as usize } else { 0 });
         let multicast = Multicast::from_vec(message.source, message.destinations);
-        let plan = algorithm.plan(network, &multicast);
+        let plan = algorithm.plan(&multicast);
         promises.check(scenario, &multicast, &plan)?;
-        let summary = plan.summary(network, algorithm.routing(), ports)?;
+        let summary = plan.summary(algorithm.routing(), ports)?;
         messages += 1;
         steps += u64::from(summary.steps);
         channels += u64::from(summary.channels);
@@ -47,7 +47,7 @@ pub(crate) fn plan_messages(scenario: &Scenario, seed: u64) -> Result<RunResult,
             mean_startups: sent.iter().sum::<u64>() as f64 / sent.len().max(1) as f64,
             channels: each(channels),
             contention: each(contending),
-            prohibited: algorithm.routing().turn_routing().map(|routing| routing.turns().fraction()),
+            prohibited: algorithm.routing().capabilities().turns.map(|routing| routing.turns().fraction()),
         }),
         ..RunResult::without_time(seed, "plan")
     })

@@ -39,9 +39,7 @@ impl<'a> Promises<'a> {
         } else {
             self.left -= 1;
             let told = &mut self.told;
-            check_plan(algorithm, network, multicast, plan, move || {
-                &*told.get_or_insert_with(|| algorithm.dependencies(network))
-            })
+            check_plan(algorithm, multicast, plan, move || &*told.get_or_insert_with(|| algorithm.dependencies()))
         };
         checked.map_err(|error| SimulationError::Plan { algorithm: algorithm.name(), error })
     }

@@ -112,13 +112,13 @@ impl Scenario {
     /// # Errors
     /// The first setting that makes no sense.
     pub fn new(
-        network: Arc<Network>,
         algorithm: Arc<dyn Algorithm>,
         switching: &Switching,
         timing: &Timing,
         traffic: &Traffic,
         run: &Run,
     ) -> Result<Self, ConfigError> {
+        let network = Arc::clone(algorithm.network());
         // What buffered switches have in common with the others, or do not have at all.
         let wormhole = &match switching {
             Switching::Wormhole(wormhole) => wormhole.clone(),
@@ -136,7 +136,7 @@ impl Scenario {
         }
         within("switching.flit_bytes", switching.flit_bytes(), 1, MAX_FLIT_BYTES)?;
         within("switching.virtual_channels", wormhole.virtual_channels, 1, 64)?;
-        let ports = wormhole.ports(algorithm.ports());
+        let ports = wormhole.ports(algorithm.capabilities().ports);
         within("switching.injection_ports", ports.injection, 1, MAX_PORTS)?;
         within("switching.consumption_ports", ports.consumption, 1, MAX_PORTS)?;
         let mut engine = EngineConfig { ports, ..EngineConfig::new(wormhole, timing, &network) };
@@ -216,7 +216,7 @@ impl Scenario {
             .run
             .messages
             .map_or(routers, |count| count.saturating_mul(u64::from(self.traffic.most(network.nodes()).1)));
-        let tables = self.algorithm.routing().tables_memory(network, destinations.min(routers) as usize);
+        let tables = self.algorithm.routing().capabilities().target_bytes * destinations.min(routers);
         if self.mode == Mode::Plan {
             return tables;
         }
@@ -242,7 +242,7 @@ impl Scenario {
     }
 
     /// The network.
-    pub fn network(&self) -> &Network {
+    pub fn network(&self) -> &Arc<Network> {
         &self.network
     }
 

@@ -178,11 +178,11 @@ pub fn simulate_observed<O: Observer>(
     let observer = (Recorder::new(goal(scenario), network.channels()), observer);
     let config = EngineConfig { seed, ..scenario.engine };
     match made {
-        Made::Worm => Driver::new(scenario, WormEngine::new(network, routing, config, observer)).run(seed),
-        Made::Flit => Driver::new(scenario, FlitEngine::new(network, routing, config, observer)).run(seed),
+        Made::Worm => Driver::new(scenario, WormEngine::new(routing, config, observer)).run(seed),
+        Made::Flit => Driver::new(scenario, FlitEngine::new(routing, config, observer)).run(seed),
         Made::Switch(config) => {
             let config = SwitchConfig { seed, ..config };
-            Driver::new(scenario, SwitchEngine::new(network, routing, config, observer)).run(seed)
+            Driver::new(scenario, SwitchEngine::new(routing, config, observer)).run(seed)
         }
     }
 }
@@ -258,7 +258,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
                 }
             }
             let multicast = Multicast::from_vec(message.source, message.destinations);
-            let plan = scenario.algorithm.plan(&scenario.network, &multicast);
+            let plan = scenario.algorithm.plan(&multicast);
             self.check(&plan, &multicast)?;
             self.slowest = self.slowest.max(self.alone(message.length, &plan));
             if !self.engine.has_room(plan.worms.len()) || !self.engine.observer_mut().0.has_room() {

@@ -1,8 +1,6 @@
 //! Engines allocate nothing for an event once they are warm, and observers that write files keep nothing of the past. A test binary of its
 //! own, as it counts what its allocator is asked for.
 
-use std::sync::Arc;
-
 use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_name};
 use wormcast_network::{ChannelSpace, NodeId, Ports, RouterId, TopologySpec};
 use wormcast_simulation::{
@@ -76,12 +74,12 @@ fn warm_engines_allocate_nothing_for_events() {
         let algorithm = algorithm_by_name(name, &mesh, &Options::default()).unwrap();
         let plan = |i: u32| {
             let destinations: Vec<NodeId> = (1..7).map(|k| NodeId::new((i * 11 + k * k * 5) % 64)).collect();
-            algorithm.plan(&mesh, &Multicast::new(NodeId::new(i * 37 % 64), &destinations))
+            algorithm.plan(&Multicast::new(NodeId::new(i * 37 % 64), &destinations))
         };
         let plans: Vec<Plan> = (0..300).map(plan).collect();
         let config = EngineConfig { selection, ..config(header) };
-        let worm = rounds(WormEngine::new(&mesh, algorithm.routing(), config, ()), &plans);
-        check(selection, &worm, &rounds(FlitEngine::new(&mesh, algorithm.routing(), config, ()), &plans));
+        let worm = rounds(WormEngine::new(algorithm.routing(), config, ()), &plans);
+        check(selection, &worm, &rounds(FlitEngine::new(algorithm.routing(), config, ()), &plans));
     }
 }
 
@@ -113,8 +111,8 @@ fn trees_too() {
     }
     let plans = vec![Plan { worms: vec![Worm::tree(NodeId::new(0), branches)] }; 40];
     let config = config(Header::BitString);
-    let worm = rounds(WormEngine::new(&mesh, algorithm.routing(), config, ()), &plans);
-    check(Selection::First, &worm, &rounds(FlitEngine::new(&mesh, algorithm.routing(), config, ()), &plans));
+    let worm = rounds(WormEngine::new(algorithm.routing(), config, ()), &plans);
+    check(Selection::First, &worm, &rounds(FlitEngine::new(algorithm.routing(), config, ()), &plans));
 }
 
 /// Writes nowhere, and counts.
@@ -137,7 +135,7 @@ fn peak<O: Observer, R>(messages: u64, observer: O, finish: impl FnOnce(O) -> R)
     let algorithm = algorithm_by_name("separate", &mesh, &Options::default()).unwrap();
     let mut end = None;
     let info = allocation_counter::measure(|| {
-        let mut engine = WormEngine::new(&mesh, algorithm.routing(), config(Header::AllDestinations), observer);
+        let mut engine = WormEngine::new(algorithm.routing(), config(Header::AllDestinations), observer);
         for id in 0..messages {
             let destinations = [1, 2, 3].map(|k| NodeId::new((id as u32 * 11 + k * 17) % 64));
             let multicast = Multicast::new(NodeId::new(id as u32 * 37 % 64), &destinations);
@@ -146,7 +144,7 @@ fn peak<O: Observer, R>(messages: u64, observer: O, finish: impl FnOnce(O) -> R)
             let source = multicast.source();
             let generated = Generated { message: id, at, source, destinations: multicast.destinations(), length: 8 };
             engine.observer_mut().generated(&generated);
-            engine.submit(at, id, 8, algorithm.plan(&mesh, &multicast));
+            engine.submit(at, id, 8, algorithm.plan(&multicast));
         }
         assert_eq!(engine.drain(Cycle::MAX), Progress::Reached);
         end = Some(finish(engine.into_observer()));
@@ -182,14 +180,14 @@ fn runs_take_as_much_memory_as_is_said() {
         ("hypercube:13", "separate", Switching::default(), 3.0),
         ("bmin:4x6", "u-min", buffered, 4.0),
     ] {
-        let network = Arc::new(text.parse::<TopologySpec>().unwrap().build().unwrap());
+        let network = text.parse::<TopologySpec>().unwrap().build().unwrap();
         let algorithm = algorithm_by_name(algorithm, &network, &Options::default()).unwrap().into();
         let traffic = serde_json::from_str(
             r#"{ "arrivals": { "process": "burst", "sources": 1 }, "length": 8, "multicast": { "destinations": 2 } }"#,
         );
         let run = serde_json::from_str(r#"{ "messages": 1 }"#).unwrap();
         let timing = Timing::default();
-        let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic.unwrap(), &run).unwrap();
+        let scenario = Scenario::new(algorithm, &switching, &timing, &traffic.unwrap(), &run).unwrap();
         let mut result = None;
         let info = allocation_counter::measure(|| result = Some(simulate(&scenario, EngineChoice::Auto, 1)));
         result.unwrap().unwrap();

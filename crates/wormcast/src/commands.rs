@@ -1,6 +1,7 @@
 //! The subcommands: one module each.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
@@ -127,7 +128,7 @@ fn topology_help() -> String {
 }
 
 /// The network that a specification names.
-fn network(spec: &str) -> Result<Network, Failure> {
+fn network(spec: &str) -> Result<Arc<Network>, Failure> {
     spec.parse::<TopologySpec>().and_then(|spec| spec.build()).map_err(Failure::bad_input)
 }
 

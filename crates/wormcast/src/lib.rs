@@ -14,12 +14,12 @@
 //!
 //! // The fewest worms whose paths are negative-first: one up the west side, one to the southeast.
 //! let algorithm = algorithm_by_name("pure-negative-first", &mesh, &Options::default())?;
-//! let plan = algorithm.plan(&mesh, &multicast);
-//! assert_eq!(plan.summary(&mesh, algorithm.routing(), PortModel::One)?.startups, 2);
+//! let plan = algorithm.plan(&multicast);
+//! assert_eq!(plan.summary(algorithm.routing(), PortModel::One)?.startups, 2);
 //!
 //! // Whatever is sent: three consumption channels a node rule deadlock out, two do not.
-//! assert!(algorithm.dependencies(&mesh).deadlock(3).is_none());
-//! assert!(algorithm.dependencies(&mesh).deadlock(2).is_some());
+//! assert!(algorithm.dependencies().deadlock(3).is_none());
+//! assert!(algorithm.dependencies().deadlock(2).is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

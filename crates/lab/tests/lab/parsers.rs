@@ -2,6 +2,7 @@
 //! the place.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_lab::{Experiment, Override};
@@ -143,7 +144,7 @@ fn read(text: &str, overrides: &[Override]) {
     }
 }
 
-fn network(spec: &str) -> Network {
+fn network(spec: &str) -> Arc<Network> {
     spec.parse::<TopologySpec>().unwrap().build().unwrap()
 }
 

@@ -130,8 +130,8 @@ mod tests {
         let algorithm = algorithm_by_name(algorithm, &mesh, &Options::default()).unwrap();
         let all: Vec<NodeId> = mesh.node_ids().skip(1).collect();
         let multicast = Multicast::new(NodeId::new(0), &all);
-        let plan = algorithm.plan(&mesh, &multicast);
-        let summary = plan.summary(&mesh, algorithm.routing(), PortModel::One).unwrap();
+        let plan = algorithm.plan(&multicast);
+        let summary = plan.summary(algorithm.routing(), PortModel::One).unwrap();
         let by_steps = summary.worms.iter().any(|worm| worm.after.is_some());
         let styles = Styles::of(summary.steps);
         let style = |worm: &WormSummary| styles.style(worm.id);

@@ -54,7 +54,7 @@ const LONG_RUN: usize = 3;
 /// let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 /// let algorithm = algorithm_by_name("dual-path", &mesh, &Options::default())?;
 /// let multicast = Multicast::new(NodeId::new(5), &[NodeId::new(0), NodeId::new(15)]);
-/// let summary = algorithm.plan(&mesh, &multicast).summary(&mesh, algorithm.routing(), PortModel::One)?;
+/// let summary = algorithm.plan(&multicast).summary(algorithm.routing(), PortModel::One)?;
 /// let svg = plan_svg(&mesh, algorithm.name(), &summary, &multicast);
 /// assert!(svg.starts_with("<svg ") && svg.contains("worm 1"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,11 +1,13 @@
 //! What several tests need.
 #![allow(dead_code, reason = "each of them uses some of it")]
 
+use std::sync::Arc;
+
 use wormcast_multicast::Multicast;
 use wormcast_network::{Network, NodeId, TopologySpec};
 
 /// The network of a specification.
-pub(crate) fn build(spec: &str) -> Network {
+pub(crate) fn build(spec: &str) -> Arc<Network> {
     spec.parse::<TopologySpec>().unwrap().build().unwrap()
 }
 
@@ -21,7 +23,7 @@ impl Numbers {
     }
 
     /// A multicast to so many different nodes.
-    pub(crate) fn multicast(&mut self, network: &Network, destinations: usize) -> Multicast {
+    pub(crate) fn multicast(&mut self, network: &Arc<Network>, destinations: usize) -> Multicast {
         let source = self.below(network.nodes());
         let mut wanted = Vec::new();
         while wanted.len() < destinations {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::sync::Arc;
 
 use super::Place;
 use super::edge_list::router_number;
@@ -15,7 +16,7 @@ const EXPECTED: &str = "lines such as `router 0 node 0 node 1 router 1`";
 /// Reads an `anynet` file. A line starts with a router, or a node, and lists what it is joined to; a number behind that is a
 /// latency, which is skipped, as every channel takes one cycle. A pair of routers is joined by one link whichever of them
 /// lists the other; where one lists the other more than once, by so many parallel links.
-pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
+pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
     let place = Place { path, expected: EXPECTED };
     let mut routers = 0;
     // How often the smaller router lists the larger, the larger the smaller; and in which line first.

@@ -1,6 +1,7 @@
 //! Edge lists: the plainest network file.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::Place;
 use crate::builder::NetworkBuilder;
@@ -17,7 +18,7 @@ const EXPECTED: &str = "two router numbers, as in `0 1`, or a comment after `#`"
 ///
 /// # Errors
 /// If a line is not of that form, joins a router to itself, or the list has no link.
-pub fn parse_edge_list(path: &str, text: &str) -> Result<Network, TopologyError> {
+pub fn parse_edge_list(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
     let place = Place { path, expected: EXPECTED };
     let mut builder = NetworkBuilder::new(path);
     let mut last = 1;

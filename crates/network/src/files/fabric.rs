@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use super::Place;
 use crate::builder::{MAX_NODES, NetworkBuilder, NodeDetails};
@@ -45,7 +46,7 @@ struct Cable<'t> {
 ///
 /// A cable may be listed by either of its devices or by both, which then have to agree. Devices without an identifier get
 /// the one that ibsim gives them.
-pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
+pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
     let place = Place { path, expected: EXPECTED };
     let devices = read(place, text)?;
     let last = text.lines().count().max(1);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -17,7 +18,7 @@ const EXPECTED: &str = "GraphML with one graph of `node` and `edge` elements";
 const MAX_DEPTH: usize = 64;
 
 /// Reads the graph of a GraphML file: see `Vertices::build` for what it means. Names are the vertices' `label`, or `name`.
-pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
+pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
     let place = Place { path, expected: EXPECTED };
     let mut reader = Reader::from_str(text);
     let mut document = Document::default();

@@ -1,7 +1,7 @@
 //! Networks as InfiniBand fabrics, in the form that `ibsim` reads.
 
-use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use super::FileFormat;
 use super::fabric::MAX_PORTS;
@@ -175,11 +175,11 @@ impl Names {
 /// assert_eq!((fabric.node_name(NodeId::new(2)), fabric.node_port(NodeId::new(2))), (Some("H2"), Some(3)));
 /// # Ok::<(), wormcast_network::TopologyError>(())
 /// ```
-pub fn as_fabric(network: &Network) -> Result<Cow<'_, Network>, TopologyError> {
+pub fn as_fabric(network: &Arc<Network>) -> Result<Arc<Network>, TopologyError> {
     let nodes = || network.node_ids();
     if nodes().all(|node| network.node_guid(node).is_some() && network.adapter_port(node).is_some()) {
-        return Ok(Cow::Borrowed(network));
+        return Ok(Arc::clone(network));
     }
     FileFormat::Fabric.check_expresses(network)?;
-    FileFormat::Fabric.parse(network.name(), &NetworkIbsim(network).to_string()).map(Cow::Owned)
+    FileFormat::Fabric.parse(network.name(), &NetworkIbsim(network).to_string())
 }

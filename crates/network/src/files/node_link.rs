@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -47,7 +48,7 @@ struct Joined {
 
 /// Reads node-link JSON, with the key `links` of older releases or `edges` of newer ones: see `Vertices::build` for what it
 /// means. Names are the vertices' `label`, or `name`.
-pub(super) fn parse(path: &str, text: &str) -> Result<Network, TopologyError> {
+pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
     let place = Place { path, expected: EXPECTED };
     // The parser would take a list for the values of an object.
     let no_object = |part: &str| part.trim_start().starts_with('[').then(|| "this is a list, not an object".to_owned());

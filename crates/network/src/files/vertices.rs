@@ -1,6 +1,7 @@
 //! What formats of general graphs have in common: vertices with ids, edges between them, and what they mean as a network.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Place;
 use crate::builder::{MAX_LINKS, MAX_NODES, NetworkBuilder, NodeDetails};
@@ -92,7 +93,7 @@ impl Vertices {
     }
 
     /// The network: a router for each vertex, with one node, or as vertices' kinds say.
-    pub(super) fn build(mut self, place: Place<'_>, last: usize) -> Result<Network, TopologyError> {
+    pub(super) fn build(mut self, place: Place<'_>, last: usize) -> Result<Arc<Network>, TopologyError> {
         if let Some(index) = self.list.iter().position(|vertex| !vertex.declared) {
             let line = self.list[index].line;
             let (id, declared) = (&self.ids[index], self.declared.iter().map(|&vertex| &*self.ids[vertex as usize]));

@@ -1,5 +1,7 @@
 //! How networks come about: from links, ports, one-way channels, or the shape of a grid.
 
+use std::sync::Arc;
+
 use super::{Attachment, Details, Network, OneWay};
 use crate::grid::Direction;
 use crate::shape::Shape;
@@ -8,7 +10,11 @@ impl Network {
     /// A network from its links, each of which becomes two channels; one node a router.
     ///
     /// Parallel links are kept, each with channels of its own. Takes time and memory linear in routers and links.
-    pub fn from_links(name: impl Into<String>, routers: usize, links: &[(u32, u32)]) -> Self {
+    pub fn from_links(name: impl Into<String>, routers: usize, links: &[(u32, u32)]) -> Arc<Self> {
+        Arc::new(Self::linked(name.into(), routers, links))
+    }
+
+    fn linked(name: String, routers: usize, links: &[(u32, u32)]) -> Self {
         let mut next = starts(routers, links);
         let mut place = |router: u32| {
             let place = next[router as usize];
@@ -16,14 +22,14 @@ impl Network {
             place
         };
         let places = links.iter().map(|&(u, v)| (place(u), place(v))).collect();
-        Self::from_places(name.into(), routers, links, places)
+        Self::from_places(name, routers, links, places)
     }
 
     /// The same where each end of a link has a port of its own, by which a router's channels are numbered:
     /// O(links log links). `ports` is empty where ports have no numbers.
     pub(crate) fn from_ports(name: String, routers: usize, links: &[(u32, u32)], ports: &[(u32, u32)]) -> Self {
         if ports.is_empty() {
-            return Self::from_links(name, routers, links);
+            return Self::linked(name, routers, links);
         }
         let mut ends: Vec<(u32, u32, u32)> = Vec::with_capacity(links.len() * 2);
         for (link, (&(u, v), &(p, q))) in (0u32..).zip(links.iter().zip(ports)) {

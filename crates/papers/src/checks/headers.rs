@@ -42,7 +42,7 @@ pub(super) fn deliver(quick: bool) -> Answer {
 
 /// What is not delivered as it should be in a run of an algorithm, if anything.
 fn lost(topology: &str, algorithm: &Descriptor, messages: u64) -> Result<Option<String>, Box<dyn Error>> {
-    let (network, seed) = (Arc::new(network(topology)), 1);
+    let (network, seed) = (network(topology), 1);
     let options = Options { seed, ..Options::default() };
     let multicasts: Arc<dyn Algorithm> = Arc::from(algorithm.make(&network, &options)?);
     let switching =
@@ -65,7 +65,7 @@ fn lost(topology: &str, algorithm: &Descriptor, messages: u64) -> Result<Option<
     };
     let run = Run { mode: Some(Mode::Finite), messages: Some(messages), ..Run::default() };
     let timing = Timing { startup: 0, ..Timing::default() };
-    let scenario = Scenario::new(network, multicasts, &switching, &timing, &traffic, &run)?;
+    let scenario = Scenario::new(multicasts, &switching, &timing, &traffic, &run)?;
     let result = simulate(&scenario, EngineChoice::Auto, seed)?;
     let sent = result.messages.generated;
     let all =

@@ -1,10 +1,12 @@
 //! Section 3.2 and Theorems 1 and 2 of paper 1.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rand::RngExt;
 use wormcast_multicast::{
-    Algorithm, MinimalNegativeFirst, MinimalNegativeFirstOptimal, Multicast, PureNegativeFirst, Worm,
+    Algorithm, Descriptor, MINIMAL_NEGATIVE_FIRST, MINIMAL_NEGATIVE_FIRST_OPTIMAL, Multicast, Options,
+    PURE_NEGATIVE_FIRST, Worm,
 };
 use wormcast_network::{Direction, Network, NodeId, RouterId, parse_node, parse_node_list};
 
@@ -22,7 +24,7 @@ pub(super) fn example(_: bool) -> Answer {
     let mesh = network("mesh:8x8");
     let nodes = |text: &str| parse_node_list(&mesh, text).unwrap_or_default();
     let Ok(source) = parse_node(&mesh, SOURCE) else { unreachable!("{SOURCE} is a node of the mesh") };
-    let plan = PureNegativeFirst.plan(&mesh, &Multicast::new(source, &nodes(DESTINATIONS)));
+    let plan = made(&PURE_NEGATIVE_FIRST, &mesh).plan(&Multicast::new(source, &nodes(DESTINATIONS)));
     let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(Worm::visits).collect();
     let holds = lists == LISTS.map(nodes);
     let lengths: Vec<String> = lists.iter().map(|list| list.len().to_string()).collect();
@@ -30,31 +32,41 @@ pub(super) fn example(_: bool) -> Answer {
 }
 
 pub(super) fn theorem_1(quick: bool) -> Answer {
-    fewest(quick, &PureNegativeFirst, false)
+    fewest(quick, &PURE_NEGATIVE_FIRST, false)
 }
 
 pub(super) fn theorem_2(quick: bool) -> Answer {
-    fewest(quick, &MinimalNegativeFirst, true)
+    fewest(quick, &MINIMAL_NEGATIVE_FIRST, true)
 }
 
 pub(super) fn theorem_2_joined(quick: bool) -> Answer {
-    fewest(quick, &MinimalNegativeFirstOptimal, true)
+    fewest(quick, &MINIMAL_NEGATIVE_FIRST_OPTIMAL, true)
+}
+
+/// An algorithm for meshes on one.
+fn made(algorithm: &Descriptor, mesh: &Arc<Network>) -> Box<dyn Algorithm> {
+    match algorithm.make(mesh, &Options::default()) {
+        Ok(made) => made,
+        Err(error) => unreachable!("{error}"),
+    }
 }
 
 /// Compares the worms that an algorithm sends with the fewest that there can be, found by exhaustive search.
-fn fewest(quick: bool, algorithm: &dyn Algorithm, shortest: bool) -> Answer {
+fn fewest(quick: bool, algorithm: &Descriptor, shortest: bool) -> Answer {
+    let meshes = SPECS.map(network);
+    let algorithms = meshes.each_ref().map(|mesh| made(algorithm, mesh));
     let mut random = generator(1);
     let cases = if quick { 500 } else { 5_000 };
     let (mut exact, mut more, mut example) = (0, 0, None);
     for case in 0..cases {
-        let mesh = network(SPECS[case % SPECS.len()]);
+        let (mesh, algorithm) = (&meshes[case % SPECS.len()], &algorithms[case % SPECS.len()]);
         let nodes = mesh.nodes() as u32;
         let source = NodeId::new(random.random_range(0..nodes));
         let drawn: BTreeSet<NodeId> = (0..7).map(|_| NodeId::new(random.random_range(0..nodes))).collect();
         let destinations: Vec<NodeId> = drawn.into_iter().filter(|&node| node != source).collect();
-        let worms = algorithm.plan(&mesh, &Multicast::new(source, &destinations)).worms.len();
+        let worms = algorithm.plan(&Multicast::new(source, &destinations)).worms.len();
         let least =
-            Search { network: &mesh, source: mesh.router_of(source), destinations: &destinations, shortest }.fewest();
+            Search { network: mesh, source: mesh.router_of(source), destinations: &destinations, shortest }.fewest();
         if worms == least {
             exact += 1;
         } else {

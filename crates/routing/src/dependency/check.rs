@@ -258,11 +258,13 @@ fn groups(together: &[(u32, u32)]) -> HashMap<u32, Vec<u32>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{ChannelNumbering, ECube, Hamiltonian, NegativeFirst, WormRule};
     use wormcast_network::TopologySpec;
 
-    fn build(spec: &str) -> Network {
+    fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
     }
 
@@ -270,20 +272,20 @@ mod tests {
     fn meshes_and_hypercubes_are_safe() {
         for spec in ["mesh:5x4", "mesh:3x3x3", "hypercube:4", "mesh:7"] {
             let network = build(spec);
-            assert_eq!(Dependencies::of_relation(&network, &ECube).deadlock(1), None, "e-cube on {spec}");
+            assert_eq!(Dependencies::of_relation(&ECube::new(&network).unwrap()).deadlock(1), None, "e-cube on {spec}");
             assert_eq!(
-                Dependencies::of_relation(&network, &NegativeFirst).deadlock(1),
+                Dependencies::of_relation(&NegativeFirst::new(&network).unwrap()).deadlock(1),
                 None,
                 "negative-first on {spec}"
             );
         }
-        assert_eq!(Dependencies::of_relation(&build("mesh:4x3x3"), &Hamiltonian).deadlock(1), None);
+        assert_eq!(Dependencies::of_relation(&Hamiltonian::new(&build("mesh:4x3x3")).unwrap()).deadlock(1), None);
     }
 
     #[test]
     fn e_cube_on_a_torus_has_a_ring_of_dependencies() {
         let torus = build("torus:4x4");
-        let cycle = Dependencies::of_relation(&torus, &ECube).deadlock(1).expect("a ring");
+        let cycle = Dependencies::of_relation(&ECube::new(&torus).unwrap()).deadlock(1).expect("a ring");
         assert_eq!(cycle.len(), 4);
         for (i, &resource) in cycle.iter().enumerate() {
             let (Resource::Channel(held), Resource::Channel(next)) = (resource, cycle[(i + 1) % 4]) else {
@@ -292,14 +294,15 @@ mod tests {
             assert_eq!(torus.to(held), torus.from(next));
         }
         // A ring of three is too short: no route takes two hops in the same direction.
-        assert_eq!(Dependencies::of_relation(&build("torus:3x3"), &ECube).deadlock(1), None);
+        assert_eq!(Dependencies::of_relation(&ECube::new(&build("torus:3x3")).unwrap()).deadlock(1), None);
     }
 
     #[test]
     fn unicasts_without_deadlock_have_a_proof() {
         for (spec, safe) in [("mesh:4x3", true), ("hypercube:4", true), ("torus:5x3", false)] {
             let network = build(spec);
-            let dependencies = Dependencies::of_relation(&network, &ECube);
+            let e_cube = ECube::new(&network).unwrap();
+            let dependencies = Dependencies::of_relation(&e_cube);
             let may_follow = |held, next| dependencies.contains(held, next);
             match ChannelNumbering::find(&network, may_follow) {
                 Ok(proof) => {

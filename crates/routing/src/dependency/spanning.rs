@@ -1,6 +1,6 @@
 //! The dependencies of multicasts on spanning trees.
 
-use wormcast_network::{ChannelId, Network};
+use wormcast_network::ChannelId;
 
 use super::{Dependencies, Stop};
 use crate::relation::RoutingRelation;
@@ -19,14 +19,10 @@ impl<'n> Dependencies<'n> {
     /// breaks that premise, all channels of the tree are taken to wait for each other.
     ///
     /// O(routers x channels), as [`of_relation`](Self::of_relation).
-    pub fn of_spanning_trees(
-        network: &'n Network,
-        relation: &dyn RoutingRelation,
-        trees: &[SpanningTree],
-        bound: bool,
-    ) -> Self {
+    pub fn of_spanning_trees(relation: &'n dyn RoutingRelation, trees: &[SpanningTree], bound: bool) -> Self {
         debug_assert!(bound || trees.len() == 1);
-        let mut dependencies = Self::of_relation(network, relation);
+        let network = relation.network();
+        let mut dependencies = Self::of_relation(relation);
         let mut tree_of = vec![None; network.channels()];
         for (index, tree) in trees.iter().enumerate() {
             for down in tree.links() {

@@ -96,11 +96,13 @@ impl<'n> Dependencies<'n> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::Resource;
     use wormcast_network::{NetworkBuilder, NodeDetails, RouterId, TopologySpec};
 
-    fn build(spec: &str) -> Network {
+    fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
     }
 

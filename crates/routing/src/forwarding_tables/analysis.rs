@@ -229,7 +229,8 @@ impl<'a> Row<'a> {
 /// Follows every message from every node to every address of every other; O(entries).
 ///
 /// Entries for routers themselves, which management alone uses, are left out.
-pub fn analyse_tables(network: &Network, tables: &ForwardingTables) -> TablesReport {
+pub fn analyse_tables(tables: &ForwardingTables) -> TablesReport {
+    let network = &*tables.network;
     let all_nodes = network.nodes() as u64;
     let mut report = TablesReport {
         pairs: 0,
@@ -323,7 +324,8 @@ fn list_missing(report: &mut TablesReport, row: &Row<'_>, destination: NodeId, a
 impl<'n> Dependencies<'n> {
     /// The dependencies of messages from every node to every address of every other, as tables route them; those that do not
     /// arrive hold what they have passed all the same. O(entries).
-    pub fn of_tables(network: &'n Network, tables: &ForwardingTables) -> Self {
+    pub fn of_tables(tables: &'n ForwardingTables) -> Self {
+        let network = &*tables.network;
         let mut row = Row::new(network);
         let mut waits = HashSet::new();
         for (place, destination) in tables.destinations().iter().enumerate() {
@@ -340,12 +342,12 @@ impl<'n> Dependencies<'n> {
 
 /// The messages that take `held` and then `requested`: how many there are, and at most `limit` of them; O(entries).
 pub fn witness_of_tables(
-    network: &Network,
     tables: &ForwardingTables,
     (held, requested): (ChannelId, ChannelId),
     limit: usize,
 ) -> Witness {
     let mut witness = Witness { pairs: Some(0), examples: Vec::new() };
+    let network = &*tables.network;
     let mut row = Row::new(network);
     let (first, second) = (network.from(held), network.to(held));
     for (place, destination) in tables.destinations().iter().enumerate() {

@@ -3,7 +3,7 @@
 mod search;
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_network::{ChannelId, NodeId, RouterId};
 
 use self::search::Chooser;
 use super::{Destination, ForwardingTables, Output, Target};
@@ -83,12 +83,9 @@ pub struct ChosenTables {
 ///
 /// # Errors
 /// If there are none, or none were found.
-pub fn choose_tables(
-    network: &Network,
-    relation: &dyn RoutingRelation,
-    detours: bool,
-) -> Result<ChosenTables, NoTables> {
-    let all_turns = relation.turn_routing().map(TurnRouting::turns);
+pub fn choose_tables(relation: &dyn RoutingRelation, detours: bool) -> Result<ChosenTables, NoTables> {
+    let all_turns = relation.capabilities().turns.map(TurnRouting::turns);
+    let network = relation.network();
     let mut chooser = Chooser::new(network, relation);
     let mut entries = Vec::new();
     let mut with_detours = Vec::new();

@@ -1,9 +1,9 @@
 //! Linear forwarding tables as the subnet manager `OpenSM` dumps and loads them.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::sync::Arc;
 
 use wormcast_network::{Network, NodeId, RouterId, as_fabric};
 
@@ -68,7 +68,7 @@ fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, St
 ///
 /// # Errors
 /// If the text is no such dump, contradicts itself, or is of another network.
-pub fn parse_lfts(network: &Network, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
+pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
     let place = Place { path, expected: EXPECTED };
     let fabric = as_fabric(network)?;
     let identities = Identities::new(&fabric);
@@ -265,7 +265,7 @@ fn quoted_name(line: &str) -> String {
 /// addresses of its own.
 pub struct NetworkLfts<'t> {
     tables: &'t ForwardingTables,
-    fabric: Cow<'t, Network>,
+    fabric: Arc<Network>,
     /// By destination.
     addresses: Vec<u16>,
 }
@@ -275,8 +275,8 @@ impl<'t> NetworkLfts<'t> {
     ///
     /// # Errors
     /// If the network does not fit into a fabric: a switch has at most 254 ports, and there are 49,151 addresses.
-    pub fn new(network: &'t Network, tables: &'t ForwardingTables) -> Result<Self, TablesError> {
-        let fabric = as_fabric(network)?;
+    pub fn new(tables: &'t ForwardingTables) -> Result<Self, TablesError> {
+        let fabric = as_fabric(&tables.network)?;
         let destinations = tables.destinations();
         let taken: std::collections::HashSet<u16> = destinations.iter().filter_map(|d| d.address).collect();
         let mut free = (1..=MAX_LID).filter(|lid| !taken.contains(lid));

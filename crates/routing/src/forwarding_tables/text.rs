@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, did_you_mean};
 
@@ -23,12 +24,10 @@ const EXPECTED: &str =
 ///
 /// `NODE address A` in the place of `NODE` tells several addresses of a node apart, `router ROUTER` stands for the router itself
 /// as a destination. What follows `#` is a comment.
-pub struct TablesText<'t> {
-    /// The network.
-    pub network: &'t Network,
-    /// Its tables.
-    pub tables: &'t ForwardingTables,
-}
+pub struct TablesText<'t>(
+    /// The tables.
+    pub &'t ForwardingTables,
+);
 
 /// How routers and nodes are written.
 struct Names<'n> {
@@ -88,7 +87,8 @@ impl Links {
 
 impl fmt::Display for TablesText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { network, tables } = self;
+        let tables = self.0;
+        let network = &*tables.network;
         let names = Names::new(network);
         let mut rows: Vec<Vec<(usize, Output)>> = vec![Vec::new(); network.routers()];
         for place in 0..tables.destinations().len() {
@@ -329,11 +329,11 @@ fn find(token: Token<'_>, what: &str, count: usize, names: &ByName<'_>) -> Resul
 /// let text = "router 0\n0 here\n1 to 1\nrouter 1\n0 to 0\n1 here\n";
 /// let tables = parse_tables(&pair, "pair", text)?;
 /// assert_eq!(tables.entries(), 4);
-/// assert_eq!(TablesText { network: &pair, tables: &tables }.to_string(), text);
+/// assert_eq!(TablesText(&tables).to_string(), text);
 /// assert!(parse_tables(&pair, "pair", "router 0\n1 to 0\n").unwrap_err().to_string().starts_with("pair:2: "));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn parse_tables(network: &Network, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
+pub fn parse_tables(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
     let place = Place { path, expected: EXPECTED };
     let reader = Reader::new(network);
     let mut section: Option<(RouterId, Links)> = None;

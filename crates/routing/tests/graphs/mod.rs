@@ -1,6 +1,7 @@
 //! Graphs to test on.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_network::Network;
@@ -13,7 +14,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    pub(crate) fn network(&self) -> Network {
+    pub(crate) fn network(&self) -> Arc<Network> {
         Network::from_links("graph", self.routers, &self.links)
     }
 

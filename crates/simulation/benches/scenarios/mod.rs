@@ -46,14 +46,14 @@ const fn multicast(name: &'static str, algorithm: &'static str, rate: f64) -> Ca
 }
 
 /// The network of all cases.
-pub(crate) fn network() -> Network {
+pub(crate) fn network() -> Arc<Network> {
     "mesh:16x16".parse::<TopologySpec>().unwrap().build().unwrap()
 }
 
 impl Case {
     /// The case, ready to be simulated.
     pub(crate) fn scenario(&self) -> Scenario {
-        let network = Arc::new(network());
+        let network = network();
         let algorithm = algorithm_by_name(self.algorithm, &network, &Options::default()).unwrap();
         let traffic = Traffic {
             arrivals: Some(Arrivals {
@@ -72,6 +72,6 @@ impl Case {
         };
         let run = Run { warmup: Warmup::Cycles(5000), messages: Some(4000), ..Run::default() };
         let timing = Timing { startup: self.startup, ..Timing::default() };
-        Scenario::new(network, algorithm.into(), &Switching::default(), &timing, &traffic, &run).unwrap()
+        Scenario::new(algorithm.into(), &Switching::default(), &timing, &traffic, &run).unwrap()
     }
 }

@@ -19,7 +19,7 @@ pub(crate) mod worm;
 
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, ChannelSpace, Network, RouterId};
-use wormcast_routing::{NoRoute, RoutingRelation};
+use wormcast_routing::{NoRoute, RoutingCapabilities, RoutingRelation, Spread, TreeDescent};
 
 use crate::calendar::Calendar;
 use crate::config::StartupMode;
@@ -27,7 +27,7 @@ use crate::engine::{EngineConfig, Progress, has_room};
 use crate::observer::{Cycle, LatencyParts, Observer};
 use crate::result::Deadlock;
 use crate::selection::Selector;
-use crate::switching::Header;
+use crate::switching::{Header, Selection};
 use arbiter::{Arbiter, Grant, NONE, Pool};
 use channels::{Channels, Reports};
 pub(crate) use dead::Search;
@@ -44,6 +44,9 @@ const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 pub(crate) struct Core<'a, O> {
     pub(crate) network: &'a Network,
     pub(crate) routing: &'a dyn RoutingRelation,
+    /// Parallel channels, where headers choose among those that are free.
+    spread: Option<&'a dyn Spread>,
+    pub(crate) descent: Option<&'a dyn TreeDescent>,
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     next_worm: u64,
@@ -74,18 +77,17 @@ pub(crate) struct Core<'a, O> {
 
 impl<'a, O: Observer> Core<'a, O> {
     /// An empty network in cycle 0.
-    pub(crate) fn new(
-        network: &'a Network,
-        routing: &'a dyn RoutingRelation,
-        config: EngineConfig,
-        observer: O,
-    ) -> Self {
+    pub(crate) fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
+        let network = &**routing.network();
+        let RoutingCapabilities { spread, descent, .. } = routing.capabilities();
         let space = ChannelSpace::new(network, config.ports);
         // Most deliveries and releases are known less than this ahead.
         let horizon = [config.startup, config.receive_overhead + 1, 1 << 10];
         Self {
             network,
             routing,
+            spread: spread.filter(|_| config.selection != Selection::First),
+            descent,
             config,
             now: 0,
             next_worm: 0,

@@ -37,13 +37,12 @@ impl<O: Observer> Core<'_, O> {
             match (route.exit, arrived) {
                 (Some(exit), None) => self.candidates.push(exit),
                 _ => {
-                    if self.channels.arbiter.selector.is_first() {
-                        self.routing.candidates(self.network, at, arrived, target, &mut self.candidates);
-                    } else {
-                        self.routing.spread(self.network, at, arrived, target, &mut self.candidates);
+                    match self.spread {
+                        None => self.routing.candidates(at, arrived, target, &mut self.candidates),
+                        Some(spread) => spread.spread(at, arrived, target, &mut self.candidates),
                     }
                     if self.candidates.is_empty() {
-                        self.stranded = Some(NoRoute::new(self.network, self.routing, at, target));
+                        self.stranded = Some(NoRoute::new(self.routing, at, target));
                         return;
                     }
                 }
@@ -160,15 +159,17 @@ impl<O: Observer> Core<'_, O> {
         };
         self.candidates.clear();
         match (down, first, arrived) {
-            (Some(on), _, _) => self.candidates.extend(self.routing.down(self.network, router, on, target)),
-            (None, Some(exit), None) => self.candidates.push(exit),
-            _ if self.channels.arbiter.selector.is_first() => {
-                self.routing.candidates(self.network, router, arrived, target, &mut self.candidates);
+            (Some(on), _, _) => {
+                self.candidates.extend(self.descent.and_then(|descent| descent.down(router, on, target)));
             }
-            _ => self.routing.spread(self.network, router, arrived, target, &mut self.candidates),
+            (None, Some(exit), None) => self.candidates.push(exit),
+            _ => match self.spread {
+                None => self.routing.candidates(router, arrived, target, &mut self.candidates),
+                Some(spread) => spread.spread(router, arrived, target, &mut self.candidates),
+            },
         }
         if self.candidates.is_empty() {
-            self.stranded = Some(NoRoute::new(self.network, self.routing, router, target));
+            self.stranded = Some(NoRoute::new(self.routing, router, target));
             return false;
         }
         let key = Key { cycle: self.now, worm: id, part: vertex };

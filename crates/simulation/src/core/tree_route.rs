@@ -2,7 +2,7 @@
 
 use wormcast_multicast::Tree;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::RoutingRelation;
+use wormcast_routing::TreeDescent;
 
 use super::arbiter::NONE;
 use super::worm::{Address, Guide, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, Worm};
@@ -105,7 +105,7 @@ impl TreeRoute {
         place: usize,
         number: u32,
         network: &Network,
-        routing: &dyn RoutingRelation,
+        descent: Option<&dyn TreeDescent>,
     ) -> Result<u32, (RouterId, RouterId)> {
         let at = &self.vertices[vertex];
         let Guide::Header { flits: header, .. } = &self.guide else { return Ok(at.script[place].to) };
@@ -117,7 +117,7 @@ impl TreeRoute {
         let target = header[number as usize - 1].router;
         let on = (at.first_child != NONE).then(|| self.vertices[at.first_child as usize].entered_by);
         let here = on.map(|channel| network.from(channel));
-        let down = here.zip(on).and_then(|(here, on)| routing.down(network, here, on, target));
+        let down = here.zip(on).and_then(|(here, on)| descent?.down(here, on, target));
         let to = down.and_then(|down| self.children(vertex).find(|&child| self.vertices[child].entered_by == down));
         to.map(|child| child as u32).ok_or((here.unwrap_or(target), target))
     }

@@ -7,8 +7,8 @@ use std::fmt;
 
 use thiserror::Error;
 use wormcast_multicast::{Multicast, Plan};
+use wormcast_network::NodeId;
 use wormcast_network::watch::step_every;
-use wormcast_network::{Network, NodeId};
 use wormcast_routing::RoutingRelation;
 
 use crate::engine::EngineConfig;
@@ -167,19 +167,19 @@ pub enum NotCovered {
 /// };
 /// let all = ring.node_ids().flat_map(|from| ring.node_ids().map(move |to| (from, to))).filter(|(from, to)| from != to);
 /// let messages: Vec<Sendable> = all.map(|(from, to)| send(from, to)).collect();
-/// let found = search_deadlock(&ring, &ECube, &config, &messages, 100_000)?;
+/// let found = search_deadlock(&ECube::new(&ring)?, &config, &messages, 100_000)?;
 /// let Verdict::Reachable(witness) = found.verdict else { panic!("{found:?}") };
 /// assert_eq!(witness.messages.len(), 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn search_deadlock(
-    network: &Network,
     routing: &dyn RoutingRelation,
     config: &EngineConfig,
     messages: &[Sendable],
     budget: u64,
 ) -> Result<Reachability, NotCovered> {
     check(config, messages)?;
+    let network = &**routing.network();
     let resources = Resources::new(network, config);
     let mut places = Places::new(network, &resources, budget);
     for (number, message) in messages.iter().enumerate() {
@@ -194,7 +194,7 @@ pub fn search_deadlock(
     // What was cut short is not looked at.
     let worms = if too_many { &[][..] } else { &found };
     let mut sets = Sets::new(&resources, worms, (most_stretch, true), left);
-    let mut search = Search { stage: Stage::new(network, routing, *config, messages), sets: 0 };
+    let mut search = Search { stage: Stage::new(routing, *config, messages), sets: 0 };
     let (verdict, dead) = if too_many {
         (Some(Verdict::NotDecided(Undecided::Ways)), None)
     } else if sets.is_cut() {
@@ -301,10 +301,11 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use rand::RngExt;
     use wormcast_multicast::{Options, Worm, algorithm_by_name};
-    use wormcast_network::{ChannelId, Ports, RouterId, TopologySpec};
-    use wormcast_routing::Unsupported;
+    use wormcast_network::{ChannelId, Network, Ports, RouterId, TopologySpec};
 
     use super::*;
     use crate::config::Timing;
@@ -312,33 +313,29 @@ mod tests {
     use crate::switching::Wormhole;
 
     /// Round a ring, in the direction of rising numbers.
-    struct Around;
+    struct Around {
+        network: Arc<Network>,
+    }
 
     impl RoutingRelation for Around {
         fn name(&self) -> &'static str {
             "around"
         }
 
-        fn supports(&self, _: &Network) -> Result<(), Unsupported> {
-            Ok(())
+        fn network(&self) -> &Arc<Network> {
+            &self.network
         }
 
-        fn candidates(
-            &self,
-            network: &Network,
-            at: RouterId,
-            _: Option<ChannelId>,
-            _: RouterId,
-            out: &mut Vec<ChannelId>,
-        ) {
+        fn candidates(&self, at: RouterId, _: Option<ChannelId>, _: RouterId, out: &mut Vec<ChannelId>) {
+            let network = self.network();
             let next = RouterId::new((at.raw() + 1) % network.routers() as u32);
             out.clear();
             out.extend(network.channel_between(at, next));
         }
     }
 
-    fn ring() -> Network {
-        "ring:4".parse::<TopologySpec>().unwrap().build().unwrap()
+    fn ring() -> Around {
+        Around { network: "ring:4".parse::<TopologySpec>().unwrap().build().unwrap() }
     }
 
     fn send(pairs: &[(u32, u32)]) -> Vec<Sendable> {
@@ -357,11 +354,11 @@ mod tests {
     /// Two worms that go three links each can block each other; so can four of them that hold one link each.
     #[test]
     fn a_long_worm_is_as_good_as_several_short_ones() {
-        let (network, messages) = (ring(), send(&[(0, 3), (2, 1)]));
-        let found = search_deadlock(&network, &Around, &config(&network), &messages, 10_000).unwrap();
+        let (ring, messages) = (ring(), send(&[(0, 3), (2, 1)]));
+        let found = search_deadlock(&ring, &config(&ring.network), &messages, 10_000).unwrap();
         assert!(matches!(found.verdict, Verdict::Reachable(_)), "{found:?}");
-        assert_eq!(sets(&network, &Around, &messages, (1, true)), 1);
-        assert!(sets(&network, &Around, &messages, (2, false)) > 1);
+        assert_eq!(sets(&ring, &messages, (1, true)), 1);
+        assert!(sets(&ring, &messages, (2, false)) > 1);
     }
 
     /// Trees that block each other by their branches, if each holds one while it waits for the other; if they hold one channel only, by
@@ -372,18 +369,19 @@ mod tests {
         let trees = algorithm_by_name("tree-one", &line, &Options::default()).unwrap();
         let send = |source| {
             let multicast = Multicast::new(NodeId::new(source), &[0, 3].map(NodeId::new));
-            Sendable { plan: trees.plan(&line, &multicast), multicast }
+            Sendable { plan: trees.plan(&multicast), multicast }
         };
         let messages = [send(1), send(2)];
-        let found = search_deadlock(&line, trees.routing(), &config(&line), &messages, 10_000).unwrap();
+        let found = search_deadlock(trees.routing(), &config(&line), &messages, 10_000).unwrap();
         let Verdict::Reachable(witness) = &found.verdict else { panic!("{found:?}") };
         assert_eq!(witness.messages.len(), 2);
-        assert_eq!(sets(&line, trees.routing(), &messages, (1, true)), 1);
-        assert!(sets(&line, trees.routing(), &messages, (2, true)) > 1);
+        assert_eq!(sets(trees.routing(), &messages, (1, true)), 1);
+        assert!(sets(trees.routing(), &messages, (2, true)) > 1);
     }
 
     /// How many sets there are of worms that stretch over so many channels.
-    fn sets(network: &Network, routing: &dyn RoutingRelation, messages: &[Sendable], stretch: (u32, bool)) -> u32 {
+    fn sets(routing: &dyn RoutingRelation, messages: &[Sendable], stretch: (u32, bool)) -> u32 {
+        let network = &**routing.network();
         let resources = Resources::new(network, &config(network));
         let mut places = Places::new(network, &resources, 100);
         for (number, message) in messages.iter().enumerate() {
@@ -401,9 +399,9 @@ mod tests {
     /// A worm that ends where the other one waits takes nothing that is waited for.
     #[test]
     fn two_worms_that_do_not_close_a_ring_are_safe() {
-        let network = ring();
+        let ring = ring();
         let messages = send(&[(0, 2), (2, 0)]);
-        let found = search_deadlock(&network, &Around, &config(&network), &messages, 10_000).unwrap();
+        let found = search_deadlock(&ring, &config(&ring.network), &messages, 10_000).unwrap();
         assert_eq!((found.verdict, found.runs), (Verdict::NotReachable, 0));
     }
 
@@ -426,7 +424,7 @@ mod tests {
             let routing = [Some("up-down-deterministic"), Some("up-down"), None][kind];
             let options = routing.map_or_else(Options::default, |routing| Options::routed_by(routing).unwrap());
             let made = algorithm_by_name(algorithm, &network, &options).unwrap();
-            let ways = Scattered { seed };
+            let ways = Scattered { network: Arc::clone(&network), seed };
             let routing: &dyn RoutingRelation = if kind == 0 { &ways } else { made.routing() };
             let messages: Vec<Sendable> = (0..2 + seed % 8)
                 .filter_map(|_| {
@@ -434,7 +432,7 @@ mod tests {
                     let source = nodes[random.random_range(0..nodes.len())];
                     let some = nodes.iter().filter(|_| random.random_bool(0.5)).copied().collect::<Vec<_>>();
                     let multicast = Multicast::checked(source, &some).ok()?;
-                    Some(Sendable { plan: made.plan(&network, &multicast), multicast })
+                    Some(Sendable { plan: made.plan(&multicast), multicast })
                 })
                 .collect();
             let ports = Ports { injection: 1 + (seed % 2) as u32, consumption: 1 + (seed / 6 % 2) as u32 };
@@ -445,7 +443,7 @@ mod tests {
                 places.add(number, &message.plan, routing, |_| 1).unwrap();
             }
             let all: Vec<&Waiting> = places.all.iter().collect();
-            let mut stage = Stage::new(&network, routing, config, &messages);
+            let mut stage = Stage::new(routing, config, &messages);
             let found = !all.is_empty() && stage.bursts(&all, 200).is_some();
             let ended = Sets::new(&resources, &places.all, (100, true), 200_000).each(&mut |_| true);
             assert!(!found || ended != Ended::Exhausted, "{algorithm} on {topology} deadlocks, but has no set");
@@ -457,6 +455,7 @@ mod tests {
 
     /// Ways to each target by trees that a seed decides.
     struct Scattered {
+        network: Arc<Network>,
         seed: u64,
     }
 
@@ -465,18 +464,12 @@ mod tests {
             "scattered"
         }
 
-        fn supports(&self, _: &Network) -> Result<(), Unsupported> {
-            Ok(())
+        fn network(&self) -> &Arc<Network> {
+            &self.network
         }
 
-        fn candidates(
-            &self,
-            network: &Network,
-            at: RouterId,
-            _: Option<ChannelId>,
-            target: RouterId,
-            out: &mut Vec<ChannelId>,
-        ) {
+        fn candidates(&self, at: RouterId, _: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+            let network = self.network();
             out.clear();
             let mut random = generator(self.seed, Purpose::Witness, 2, u64::from(target.raw()));
             // A tree that grows from the target, by one of its edges at a time.
@@ -497,19 +490,19 @@ mod tests {
 
     #[test]
     fn a_small_budget_is_no_answer_and_says_so() {
-        let network = ring();
+        let ring = ring();
         let all: Vec<(u32, u32)> = (0..4).flat_map(|from| (0..4).map(move |to| (from, to))).collect();
         let pairs: Vec<(u32, u32)> = all.into_iter().filter(|(from, to)| from != to).collect();
-        let found = search_deadlock(&network, &Around, &config(&network), &send(&pairs), 3).unwrap();
+        let found = search_deadlock(&ring, &config(&ring.network), &send(&pairs), 3).unwrap();
         assert_eq!((found.verdict, found.spent), (Verdict::NotDecided(Undecided::Ways), 3));
     }
 
     #[test]
     fn what_is_not_covered_is_refused() {
-        let network = ring();
+        let ring = ring();
         let messages = send(&[(0, 1)]);
-        let search = |config: &EngineConfig| search_deadlock(&network, &Around, config, &messages, 100).unwrap_err();
-        let config = config(&network);
+        let search = |config: &EngineConfig| search_deadlock(&ring, config, &messages, 100).unwrap_err();
+        let config = config(&ring.network);
         assert_eq!(search(&EngineConfig { virtual_channels: 2, ..config }), NotCovered::VirtualChannels);
         assert_eq!(search(&EngineConfig { header: Header::BitString, ..config }), NotCovered::Header);
     }

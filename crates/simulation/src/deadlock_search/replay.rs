@@ -3,8 +3,8 @@
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_multicast::{Itinerary, Plan};
+use wormcast_network::NodeId;
 use wormcast_network::watch::step_every;
-use wormcast_network::{Network, NodeId};
 use wormcast_routing::RoutingRelation;
 
 use super::schedule::{length, starts};
@@ -31,7 +31,6 @@ const LONG: u32 = 1 << 10;
 
 /// Runs schedules of some messages.
 pub(super) struct Stage<'a> {
-    pub(super) network: &'a Network,
     pub(super) routing: &'a dyn RoutingRelation,
     pub(super) config: EngineConfig,
     pub(super) messages: &'a [Sendable],
@@ -55,14 +54,9 @@ fn play<E: Engine>(engine: &mut E, sent: &[Sent], plans: &[Sendable]) -> Option<
 }
 
 impl<'a> Stage<'a> {
-    pub(super) fn new(
-        network: &'a Network,
-        routing: &'a dyn RoutingRelation,
-        config: EngineConfig,
-        messages: &'a [Sendable],
-    ) -> Self {
+    pub(super) fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, messages: &'a [Sendable]) -> Self {
         let random = generator(0, Purpose::Witness, 0, 0);
-        Self { network, routing, config, messages, random, runs: 0 }
+        Self { routing, config, messages, random, runs: 0 }
     }
 
     /// The deadlock that a schedule, in the order of its cycles, ends in by the fastest engine.
@@ -70,7 +64,7 @@ impl<'a> Stage<'a> {
         step_every(4, "running schedules", "schedules", self.runs as usize, 0);
         self.runs += 1;
         if WormEngine::<()>::objection(&self.config).is_none() {
-            play(&mut WormEngine::new(self.network, self.routing, self.config, ()), sent, self.messages)
+            play(&mut WormEngine::new(self.routing, self.config, ()), sent, self.messages)
         } else {
             self.flit_by_flit(sent)
         }
@@ -78,7 +72,7 @@ impl<'a> Stage<'a> {
 
     /// The same, every flit.
     pub(super) fn flit_by_flit(&self, sent: &[Sent]) -> Option<Deadlock> {
-        play(&mut FlitEngine::new(self.network, self.routing, self.config, ()), sent, self.messages)
+        play(&mut FlitEngine::new(self.routing, self.config, ()), sent, self.messages)
     }
 
     /// The schedule without the messages that its deadlock can do without.
@@ -118,7 +112,7 @@ impl<'a> Stage<'a> {
 
     /// Bursts of messages that can be part of a deadlock, each source's at about the same time.
     pub(super) fn bursts(&mut self, places: &[&Waiting], tries: u32) -> Option<Vec<Sent>> {
-        let mut by_source: Vec<Vec<usize>> = vec![Vec::new(); self.network.nodes()];
+        let mut by_source: Vec<Vec<usize>> = vec![Vec::new(); self.routing.network().nodes()];
         let mut longest = 1;
         for waiting in places {
             let of = &mut by_source[self.messages[waiting.message].multicast.source().index()];

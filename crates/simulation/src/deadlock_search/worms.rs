@@ -249,7 +249,7 @@ impl<'a> Places<'a> {
         if let Some(target) = target {
             match exit {
                 Some(exit) => candidates.push(exit),
-                None => way.routing.candidates(self.network, at, arrived, target, &mut candidates),
+                None => way.routing.candidates(at, arrived, target, &mut candidates),
             }
             if candidates.is_empty() {
                 // The header would be stranded, which is another failure than a deadlock.

@@ -9,7 +9,6 @@ mod shared_links;
 mod trees;
 
 use wormcast_multicast::Plan;
-use wormcast_network::Network;
 use wormcast_routing::RoutingRelation;
 
 use crate::core::worm::Route;
@@ -43,9 +42,9 @@ enum Flits {
 
 impl<'a, O: Observer> FlitEngine<'a, O> {
     /// An empty network in cycle 0.
-    pub fn new(network: &'a Network, routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
+    pub fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
         Self {
-            core: Core::new(network, routing, config, observer),
+            core: Core::new(routing, config, observer),
             flits: Vec::new(),
             active: Vec::new(),
             is_active: Vec::new(),

@@ -2,7 +2,7 @@
 //! router (model.md, rules 16 and 17).
 
 use wormcast_network::{ChannelId, Network, RouterId};
-use wormcast_routing::{NoRoute, RoutingRelation};
+use wormcast_routing::{NoRoute, TreeDescent};
 
 use super::{FlitEngine, Flits};
 use crate::core::arbiter::NONE;
@@ -39,7 +39,7 @@ pub(super) struct TreeFlits {
 /// What routers decode headers with.
 struct Decoder<'a> {
     network: &'a Network,
-    routing: &'a dyn RoutingRelation,
+    descent: Option<&'a dyn TreeDescent>,
 }
 
 /// Flits that have entered a vertex and have left it on all branches; and whether the flit that names its router is stripped in
@@ -226,7 +226,7 @@ impl TreeFlits {
             return route.vertices[v].script.get(place).copied();
         }
         let number = *self.vertices[v].addresses.get(place)?;
-        let to = route.heads_for(v, place, number, decoder.network, decoder.routing).unwrap_or_else(|lost| {
+        let to = route.heads_for(v, place, number, decoder.network, decoder.descent).unwrap_or_else(|lost| {
             self.lost = Some(lost);
             NONE
         });
@@ -297,7 +297,7 @@ impl<O: Observer> FlitEngine<'_, O> {
             return false;
         };
         let observer = &mut self.core.reports.observer;
-        let decoder = Decoder { network: self.core.network, routing: self.core.routing };
+        let decoder = Decoder { network: self.core.network, descent: self.core.descent };
         let moved = flits.step(route, buffer, replication, &decoder, &mut events, |channel, flit| {
             if O::FLITS {
                 observer.flit(now, id, channel, flit);
@@ -308,7 +308,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         }
         let done = flits.open == 0;
         if let Some((from, to)) = flits.lost {
-            self.core.stranded = Some(NoRoute::new(self.core.network, self.core.routing, from, to));
+            self.core.stranded = Some(NoRoute::new(self.core.routing, from, to));
         }
         if flits.decoded {
             // What the core has to know of a header that only its flits tell.

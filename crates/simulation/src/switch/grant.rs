@@ -185,15 +185,13 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 } else if let (Some(exit), None) = (exit, arrived) {
                     wants.push(want(exit, branch));
                 } else {
-                    match &self.selector {
-                        Some(selector) if !selector.is_first() => {
-                            self.routing.spread(self.network, at, arrived, router, &mut self.candidates);
-                        }
-                        _ => self.routing.candidates(self.network, at, arrived, router, &mut self.candidates),
+                    match self.spread {
+                        Some(spread) => spread.spread(at, arrived, router, &mut self.candidates),
+                        None => self.routing.candidates(at, arrived, router, &mut self.candidates),
                     }
                     wants.extend(self.candidates.iter().map(|&channel| want(channel, branch)));
                     if wants.is_empty() {
-                        stranded = Some(NoRoute::new(self.network, self.routing, at, router));
+                        stranded = Some(NoRoute::new(self.routing, at, router));
                     }
                 }
             }
@@ -203,8 +201,8 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     Memory::Input(readers) if readers.synchronous => 0,
                     _ => self.config.chunk_flits.min(flits) - 1,
                 };
-                let step = self.routing.multidestination().and_then(|switches| {
-                    switches.decide(self.network, at, arrived, self.packets.set(packet), &mut self.decision);
+                let step = self.multidestination.and_then(|switches| {
+                    switches.decide(at, arrived, self.packets.set(packet), &mut self.decision);
                     self.decision.step()
                 });
                 match step {
@@ -225,7 +223,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     }
                     None => {
                         let to = encoded.destinations.first().map_or(at, |&node| self.network.router_of(node));
-                        stranded = Some(NoRoute::new(self.network, self.routing, at, to));
+                        stranded = Some(NoRoute::new(self.routing, at, to));
                     }
                 }
             }

@@ -14,7 +14,7 @@ mod wiring;
 
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, Network, RouterId};
-use wormcast_routing::{Decision, NoRoute, RoutingRelation};
+use wormcast_routing::{Decision, MultidestinationRouting, NoRoute, RoutingCapabilities, RoutingRelation, Spread};
 
 use self::central::Central;
 pub use self::config::SwitchConfig;
@@ -26,7 +26,7 @@ use crate::engine::{Engine, Progress};
 use crate::observer::{Cycle, LatencyParts, Observer};
 use crate::run_end::{Held, WormAtEnd};
 use crate::selection::Selector;
-use crate::switching::{BranchTiming, Organization};
+use crate::switching::{BranchTiming, Organization, Selection};
 
 /// No channel, packet or chunk.
 const NIL: u32 = u32::MAX;
@@ -123,6 +123,9 @@ enum Memory {
 pub struct SwitchEngine<'a, O> {
     network: &'a Network,
     routing: &'a dyn RoutingRelation,
+    /// Parallel channels, where packets choose among those that are free.
+    spread: Option<&'a dyn Spread>,
+    multidestination: Option<&'a dyn MultidestinationRouting>,
     config: SwitchConfig,
     observer: O,
     now: Cycle,
@@ -166,7 +169,10 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
     /// An engine for a network that nothing has entered; worms go by `routing`.
     ///
     /// `config` is one that [`SwitchConfig::check`] has no objection to.
-    pub fn new(network: &'a Network, routing: &'a dyn RoutingRelation, config: SwitchConfig, observer: O) -> Self {
+    pub fn new(routing: &'a dyn RoutingRelation, config: SwitchConfig, observer: O) -> Self {
+        let network = &**routing.network();
+        let RoutingCapabilities { spread, multidestination, .. } = routing.capabilities();
+        let chooses = config.selection.is_some_and(|selection| selection != Selection::First);
         let wiring = Wiring::new(network);
         let channels = wiring.space.len();
         let line = |channel| Line {
@@ -189,6 +195,8 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
         Self {
             network,
             routing,
+            spread: spread.filter(|_| chooses),
+            multidestination,
             observer,
             now: 0,
             lines: (0..channels).map(line).collect(),

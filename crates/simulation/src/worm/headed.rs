@@ -7,7 +7,7 @@
 //! flit on, a vertex is one of `TreeTimes`, and only what the buffers below it still have of the header is added.
 
 use wormcast_network::{Network, RouterId};
-use wormcast_routing::RoutingRelation;
+use wormcast_routing::TreeDescent;
 
 use super::trees::TreeTimes;
 use crate::core::arbiter::NONE;
@@ -78,7 +78,7 @@ impl HeadedTimes {
         vertex: usize,
         now: Cycle,
         network: &Network,
-        routing: &dyn RoutingRelation,
+        descent: Option<&dyn TreeDescent>,
         found: &mut Vec<(u32, Cycle)>,
     ) {
         self.vertices.resize_with(route.vertices.len(), HeadedVertex::default);
@@ -86,7 +86,7 @@ impl HeadedTimes {
         self.vertices[vertex].granted = Some(now);
         self.work.push(vertex as u32);
         while let Some(vertex) = self.work.pop() {
-            while self.advance(route, vertex as usize, network, routing, found) {}
+            while self.advance(route, vertex as usize, network, descent, found) {}
         }
     }
 
@@ -96,7 +96,7 @@ impl HeadedTimes {
         route: &mut TreeRoute,
         v: usize,
         network: &Network,
-        routing: &dyn RoutingRelation,
+        descent: Option<&dyn TreeDescent>,
         found: &mut Vec<(u32, Cycle)>,
     ) -> bool {
         let at = &self.vertices[v];
@@ -107,7 +107,7 @@ impl HeadedTimes {
         let arrived = |enters: Cycle| if v == 0 { 0 } else { enters + 1 };
         if let Some(&HeaderTimes { number, enters, .. }) = at.flits.get(next) {
             let mut leaves = behind.max(arrived(enters));
-            let to = match route.heads_for(v, next, number, network, routing) {
+            let to = match route.heads_for(v, next, number, network, descent) {
                 Ok(to) => to,
                 Err(lost) => {
                     self.lost = Some(lost);

@@ -12,7 +12,6 @@ mod trees;
 use std::collections::VecDeque;
 
 use wormcast_multicast::Plan;
-use wormcast_network::Network;
 use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::core::arbiter::NONE;
@@ -79,10 +78,10 @@ impl<'a, O: Observer> WormEngine<'a, O> {
     }
 
     /// An empty network in cycle 0. The configuration must be one without [`objection`](Self::objection).
-    pub fn new(network: &'a Network, routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
+    pub fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
         debug_assert_eq!(Self::objection(&config), None);
         Self {
-            core: Core::new(network, routing, config, observer),
+            core: Core::new(routing, config, observer),
             times: Vec::new(),
             found: Vec::new(),
             copies: Granted::default(),
@@ -135,9 +134,9 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 self.tree_departures(slot);
             }
             (Times::Headed(times), Route::Tree(route)) => {
-                times.granted(route, vertex as usize, now, core.network, core.routing, &mut self.found);
+                times.granted(route, vertex as usize, now, core.network, core.descent, &mut self.found);
                 if let Some((from, to)) = times.lost {
-                    core.stranded = Some(NoRoute::new(core.network, core.routing, from, to));
+                    core.stranded = Some(NoRoute::new(core.routing, from, to));
                 }
                 for (vertex, at) in times.arrivals.drain(..) {
                     core.route_header_from(at, slot, vertex);

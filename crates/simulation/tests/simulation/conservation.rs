@@ -53,7 +53,7 @@ struct Case {
 }
 
 impl Case {
-    fn algorithm(&self, network: &Network, name: &str) -> Option<Arc<dyn Algorithm>> {
+    fn algorithm(&self, network: &Arc<Network>, name: &str) -> Option<Arc<dyn Algorithm>> {
         let routing = self.routing.filter(|_| name == "separate");
         let options = routing.map_or_else(Options::default, |routing| Options::routed_by(routing).unwrap());
         algorithm_by_name(name, network, &options).ok().map(Arc::from)
@@ -61,10 +61,10 @@ impl Case {
 
     /// The scenario with as few consumption channels as are safe, and some to spare.
     fn scenario(&self, name: &str) -> Option<Scenario> {
-        let network = Arc::new(build(&self.mesh));
+        let network = build(&self.mesh);
         let algorithm = self.algorithm(&network, name)?;
         let mut switching = self.switching.clone();
-        let safe = safe_ports(&network, &*algorithm, switching.virtual_channels).expect("safe with some number");
+        let safe = safe_ports(&*algorithm, switching.virtual_channels).expect("safe with some number");
         switching.consumption_ports = Some(safe + self.spare);
         let mut traffic = self.traffic.clone();
         if let Some(MulticastTraffic { destinations: Destinations::Count(count), .. }) = &mut traffic.multicast {
@@ -75,14 +75,14 @@ impl Case {
         if let Some(arrivals) = &mut traffic.arrivals {
             arrivals.sources = arrivals.sources.map(|sources| sources.min(network.nodes() as u32));
         }
-        let scenario = Scenario::new(network, algorithm, &switching.into(), &self.timing, &traffic, &self.run);
+        let scenario = Scenario::new(algorithm, &switching.into(), &self.timing, &traffic, &self.run);
         Some(scenario.unwrap_or_else(|error| panic!("{error}")))
     }
 }
 
 /// The least number of consumption channels with which the static check finds no deadlock.
-fn safe_ports(network: &Network, algorithm: &dyn Algorithm, virtual_channels: u32) -> Option<u32> {
-    let dependencies = algorithm.dependencies(network).with_virtual_channels(virtual_channels);
+fn safe_ports(algorithm: &dyn Algorithm, virtual_channels: u32) -> Option<u32> {
+    let dependencies = algorithm.dependencies().with_virtual_channels(virtual_channels);
     (1..=32).find(|&ports| dependencies.deadlock(ports).is_none())
 }
 
@@ -333,7 +333,7 @@ fn a_finite_run_ends_with_its_last_worm() {
     for (mesh, algorithm, seed) in
         [("mesh:3x1x1", "pure-negative-first", 516_226_707_754_070_254), ("mesh:4x4", "dual-path", 1)]
     {
-        let network = Arc::new(build(mesh));
+        let network = build(mesh);
         let algorithm: Arc<dyn Algorithm> =
             Arc::from(algorithm_by_name(algorithm, &network, &Options::default()).unwrap());
         let ends = [None, Some(1_000_000)].map(|max_cycles| {
@@ -356,8 +356,7 @@ fn a_finite_run_ends_with_its_last_worm() {
                 trace: None,
             };
             let run = Run { max_cycles, ..Run::default() };
-            let scenario =
-                Scenario::new(network.clone(), algorithm.clone(), &switching, &timing, &traffic, &run).unwrap();
+            let scenario = Scenario::new(algorithm.clone(), &switching, &timing, &traffic, &run).unwrap();
             [EngineChoice::Worm, EngineChoice::Flit].map(|engine| {
                 let result = simulate(&scenario, engine, seed).unwrap();
                 assert_eq!(
@@ -375,7 +374,7 @@ fn a_finite_run_ends_with_its_last_worm() {
 /// Bursts from every node, without rest.
 fn heavy(mesh: &str, algorithm: &str, switching: &Wormhole, seed: u64) -> RunResult {
     let switching = &Switching::from(switching.clone());
-    let network = Arc::new(build(mesh));
+    let network = build(mesh);
     let algorithm: Arc<dyn Algorithm> = Arc::from(algorithm_by_name(algorithm, &network, &Options::default()).unwrap());
     let nodes = network.nodes() as u32;
     let timing = Timing { startup: 0, routing_delay: 1, ..Timing::default() };
@@ -396,7 +395,7 @@ fn heavy(mesh: &str, algorithm: &str, switching: &Wormhole, seed: u64) -> RunRes
         trace: None,
     };
     let run = Run { mode: Some(Mode::Finite), messages: Some(8 * u64::from(nodes)), ..Run::default() };
-    let scenario = Scenario::new(network, algorithm, switching, &timing, &traffic, &run).unwrap();
+    let scenario = Scenario::new(algorithm, switching, &timing, &traffic, &run).unwrap();
     simulate(&scenario, EngineChoice::Auto, seed).unwrap()
 }
 
@@ -416,7 +415,7 @@ fn only_what_the_static_check_warns_of_deadlocks() {
                 (2, 1, Header::None),
                 (3, 2, Header::AllDestinations),
             ] {
-                let safe = safe_ports(&network, &*algorithm, virtual_channels).expect("safe with some number");
+                let safe = safe_ports(&*algorithm, virtual_channels).expect("safe with some number");
                 for consumption_ports in 1..=safe {
                     seed += 1;
                     let switching = Wormhole {
@@ -460,7 +459,7 @@ fn a_torus_deadlocks_and_a_hypercube_does_not() {
     let dead = |spec| {
         let network = build(spec);
         let algorithm = algorithm_by_name("separate", &network, &Options::default()).unwrap();
-        let warned = safe_ports(&network, &*algorithm, 1).is_none();
+        let warned = safe_ports(&*algorithm, 1).is_none();
         let found = (0..4).any(|seed| heavy(spec, "separate", &Wormhole::default(), seed).deadlock.is_some());
         (warned, found)
     };
@@ -474,7 +473,7 @@ fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
     for (algorithm, warmup) in
         [("dual-path", Warmup::Auto), ("dual-path", Warmup::Cycles(50)), ("separate", Warmup::Cycles(0))]
     {
-        let network = Arc::new(build("mesh:32x32"));
+        let network = build("mesh:32x32");
         let algorithm: Arc<dyn Algorithm> =
             Arc::from(algorithm_by_name(algorithm, &network, &Options::default()).unwrap());
         // One message of the whole network in 100 cycles, a startup of 1000.
@@ -490,7 +489,7 @@ fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
         let traffic = Traffic { arrivals: Some(arrivals), multicast, ..Traffic::default() };
         let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None, ports: None };
         let (switching, timing) = (Switching::default(), Timing::default());
-        let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &run).unwrap();
+        let scenario = Scenario::new(algorithm, &switching, &timing, &traffic, &run).unwrap();
         let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
         assert!(!result.saturated && result.messages.measured >= 5, "{result:?}");
     }
@@ -499,7 +498,7 @@ fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
 /// Zero is printed without a sign.
 #[test]
 fn what_was_not_measured_is_nothing() {
-    let network = Arc::new(build("mesh:2x2"));
+    let network = build("mesh:2x2");
     let algorithm: Arc<dyn Algorithm> =
         Arc::from(algorithm_by_name("separate", &network, &Options::default()).unwrap());
     let arrivals = Arrivals {
@@ -513,7 +512,7 @@ fn what_was_not_measured_is_nothing() {
     let traffic = Traffic { arrivals: Some(arrivals), ..Traffic::default() };
     let run = Run { max_cycles: Some(1), ..Run::default() };
     let (switching, timing) = (Switching::default(), Timing::default());
-    let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &run).unwrap();
+    let scenario = Scenario::new(algorithm, &switching, &timing, &traffic, &run).unwrap();
     let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
     assert_eq!(result.latency.last.mean, None);
     let parts = result.latency.parts;

@@ -4,6 +4,7 @@
 //! `WORMCAST_CASES=20000 cargo test --release -p wormcast-simulation --test simulation engines` runs the long mode.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_multicast::{Branch, Itinerary, Multicast, Options, Plan, Tree, Worm, algorithm_by_name};
@@ -161,7 +162,7 @@ fn cases() -> impl Strategy<Value = Case> {
 /// Routers of an irregular network.
 const IRREGULAR: u32 = 12;
 
-fn network(case: &Case) -> Network {
+fn network(case: &Case) -> Arc<Network> {
     if case.chords.is_empty() {
         return build(case.topology);
     }
@@ -172,7 +173,7 @@ fn network(case: &Case) -> Network {
 }
 
 /// A breadth-first tree from a router to others, without the branches that lead to none of them.
-fn tree(network: &Network, source: RouterId, wanted: &[u32]) -> Tree {
+fn tree(network: &Arc<Network>, source: RouterId, wanted: &[u32]) -> Tree {
     let delivers = network.nodes_of(source).filter(|node| wanted.contains(&node.raw())).collect();
     let source = source.raw();
     let mut branches: Vec<Branch> = Vec::new();
@@ -207,7 +208,7 @@ fn tree(network: &Network, source: RouterId, wanted: &[u32]) -> Tree {
 type Planned = (Cycle, u32, Plan);
 
 /// The plans of a case and the routing of their paths.
-fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelation>) {
+fn plans(case: &Case, network: &Arc<Network>) -> (Vec<Planned>, Box<dyn RoutingRelation>) {
     let nodes = network.nodes() as u32;
     let mut algorithm = None;
     let by_name = |name| routing_by_name(name, network, &RoutingOptions::default());
@@ -236,7 +237,7 @@ fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelati
         let stops = multicast.destinations().to_vec();
         let worms = match (&algorithm, case.scheme) {
             _ if stops.is_empty() => Vec::new(),
-            (Some(algorithm), _) => algorithm.plan(network, &multicast).worms,
+            (Some(algorithm), _) => algorithm.plan(&multicast).worms,
             (None, Scheme::Forwarded(_)) => {
                 let chain = std::iter::once(node(source)).chain(stops.iter().copied());
                 let hop = |(i, (from, &to)): (usize, (_, _))| {
@@ -253,7 +254,7 @@ fn plans(case: &Case, network: &Network) -> (Vec<Planned>, Box<dyn RoutingRelati
             }
             (None, _) => {
                 let worm = Worm::path(node(source), stops.clone());
-                let leads = worm.channels(network, routing.as_ref()).is_ok();
+                let leads = worm.channels(routing.as_ref()).is_ok();
                 let unicast = |stop| Worm::path(node(source), vec![stop]);
                 if leads { vec![worm] } else { stops.into_iter().map(unicast).collect() }
             }
@@ -354,8 +355,8 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
     let (messages, routing) = plans(case, &network);
     prop_assert_eq!(WormEngine::<Log<false>>::objection(&case.config), None);
     let log = Log::<false>::default;
-    let flit = run(FlitEngine::new(&network, routing.as_ref(), case.config, log()), &messages);
-    let worm = run(WormEngine::new(&network, routing.as_ref(), case.config, log()), &messages);
+    let flit = run(FlitEngine::new(routing.as_ref(), case.config, log()), &messages);
+    let worm = run(WormEngine::new(routing.as_ref(), case.config, log()), &messages);
     let dead = |progress: &Progress| matches!(progress, Progress::Deadlock(_));
     prop_assert_eq!(dead(&flit.1), dead(&worm.1));
     if dead(&flit.1) {
@@ -451,12 +452,12 @@ fn channels_are_used_alike() {
     let space = ChannelSpace::new(&mesh, config.ports);
     let plan = |i: u32| {
         let destinations: Vec<_> = (1..7).map(|k| node((i * 11 + k * k * 5) % 64)).collect();
-        algorithm.plan(&mesh, &Multicast::new(node(i * 37 % 64), &destinations))
+        algorithm.plan(&Multicast::new(node(i * 37 % 64), &destinations))
     };
     let plans: Vec<Plan> = (0..200).map(plan).collect();
     let routing = algorithm.routing();
     let observer = || ChannelUse::new(&mesh, space);
-    let flit = use_of_channels(FlitEngine::new(&mesh, routing, config, observer()), &plans);
-    assert_eq!(flit, use_of_channels(WormEngine::new(&mesh, routing, config, observer()), &plans));
+    let flit = use_of_channels(FlitEngine::new(routing, config, observer()), &plans);
+    assert_eq!(flit, use_of_channels(WormEngine::new(routing, config, observer()), &plans));
     assert!(flit.lines().filter(|line| line.starts_with("link") && !line.contains(",,0,0,0,")).count() > 50);
 }

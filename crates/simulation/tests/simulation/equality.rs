@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -10,7 +11,7 @@ use wormcast_multicast::{
     ALGORITHMS, Algorithm, Branch, Itinerary, Multicast, Options, Path, Plan, Tree, Worm, algorithm_by_name,
 };
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
-use wormcast_routing::{RoutingOptions, RoutingRelation, Unsupported, routing_by_name};
+use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
     Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
     Selection, StartupMode,
@@ -20,25 +21,21 @@ use crate::oracle::{What, tell};
 use crate::support::{Sent, build, path, plain};
 
 /// Any minimal way: many candidates, and deadlocks.
-struct Minimal;
+struct Minimal {
+    network: Arc<Network>,
+}
 
 impl RoutingRelation for Minimal {
     fn name(&self) -> &'static str {
         "minimal"
     }
 
-    fn supports(&self, _: &Network) -> Result<(), Unsupported> {
-        Ok(())
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        _: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, _: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let network = self.network();
         out.clear();
         let grid = network.shape().grid().unwrap();
         for dimension in (0..grid.dimensions()).rev() {
@@ -64,9 +61,9 @@ const ROUTINGS: [&str; 5] = ["e-cube", "negative-first", "hamiltonian", "minimal
 const SELECTIONS: [Selection; 4] = [Selection::First, Selection::Random, Selection::RoundRobin, Selection::LeastLoaded];
 
 /// The routing of this name, or another one if the network does not know it.
-fn routing_on(network: &Network, name: &str) -> Box<dyn RoutingRelation> {
+fn routing_on(network: &Arc<Network>, name: &str) -> Box<dyn RoutingRelation> {
     if name == "minimal" && network.shape().grid().is_some() {
-        return Box::new(Minimal);
+        return Box::new(Minimal { network: Arc::clone(network) });
     }
     let made = |name| routing_by_name(name, network, &RoutingOptions::default());
     made(name).or_else(|_| made("e-cube")).or_else(|_| made("up-down-deterministic")).unwrap()
@@ -155,7 +152,7 @@ impl Dice<'_> {
     }
 }
 
-fn random_tree(network: &Network, from: NodeId, group: &[NodeId], dice: &mut Dice<'_>) -> Worm {
+fn random_tree(network: &Arc<Network>, from: NodeId, group: &[NodeId], dice: &mut Dice<'_>) -> Worm {
     let wild = dice.roll(4) == 3;
     let home = |node: &NodeId| network.router_of(*node) == network.router_of(from);
     let here: Vec<NodeId> = group.iter().copied().filter(home).collect();
@@ -196,7 +193,7 @@ fn random_tree(network: &Network, from: NodeId, group: &[NodeId], dice: &mut Dic
 }
 
 fn plan_by_hand(
-    network: &Network,
+    network: &Arc<Network>,
     routing: &dyn RoutingRelation,
     ports: Ports,
     kind: Kind,
@@ -233,7 +230,7 @@ fn plan_by_hand(
                 worm.itinerary = Itinerary::Path(Path { exit, stops: group.to_vec() });
             }
             // By another way than the preferred one, up*/down* may not lead on from a stop.
-            if routing.name() != "up-down" && worm.channels(network, routing).is_ok() {
+            if routing.name() != "up-down" && worm.channels(routing).is_ok() {
                 vec![worm]
             } else {
                 group.iter().map(|&node| Worm::path(from, vec![node])).collect()
@@ -253,13 +250,7 @@ fn plan_by_hand(
 }
 
 /// The plans that an algorithm makes for parts of a multicast, some of them forwarded, bound to whichever consumption channels.
-fn own_in_parts(
-    network: &Network,
-    own: &dyn Algorithm,
-    ports: Ports,
-    multicast: &Multicast,
-    dice: &mut Dice<'_>,
-) -> Plan {
+fn own_in_parts(own: &dyn Algorithm, ports: Ports, multicast: &Multicast, dice: &mut Dice<'_>) -> Plan {
     let mut plan = Plan::default();
     let mut left = multicast.destinations();
     let mut sender = (multicast.source(), None);
@@ -267,7 +258,7 @@ fn own_in_parts(
         let (group, rest) = left.split_at(1 + dice.roll(left.len()));
         left = rest;
         let class = dice.roll(ports.consumption as usize + 1).checked_sub(1).map(|class| class as u8);
-        for worm in own.plan(network, &Multicast::new(sender.0, group)).worms {
+        for worm in own.plan(&Multicast::new(sender.0, group)).worms {
             plan.worms.push(Worm { after: sender.1, consumption_class: class, ..worm });
         }
         if dice.roll(2) == 1 {
@@ -313,8 +304,8 @@ fn case(
         }
         let mut dice = Dice { rolls: &draft.dice, next: 0 };
         let plan = match kind {
-            Kind::Algorithms => own.plan(&network, &multicast),
-            Kind::SpanningTrees => own_in_parts(&network, own.as_ref(), config.ports, &multicast, &mut dice),
+            Kind::Algorithms => own.plan(&multicast),
+            Kind::SpanningTrees => own_in_parts(own.as_ref(), config.ports, &multicast, &mut dice),
             _ => plan_by_hand(&network, routing, config.ports, kind, &multicast, &mut dice),
         };
         plan.check(&network, &multicast).expect("a good plan");
@@ -508,7 +499,7 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
     let routing = routing_on(&network, &case.routing);
     let space = Some(ChannelSpace::new(&network, case.config.ports));
     let listener = Listener { space, ..Listener::default() };
-    let mut engine = FlitEngine::new(&network, routing.as_ref(), case.config, listener);
+    let mut engine = FlitEngine::new(routing.as_ref(), case.config, listener);
     let mut progress = Progress::Reached;
     let mut submitted = 0;
     for (message, (at, length, worms)) in (0..).zip(&case.messages) {

@@ -12,7 +12,7 @@ use crate::support::build;
 
 /// Messages of 10 to 30 flits, three quarters of them to 2 to 6 nodes, at a rate or a load.
 fn run(rate: Option<f64>, load: Option<f64>) -> RunResult {
-    let mesh = Arc::new(build("mesh:4x4"));
+    let mesh = build("mesh:4x4");
     let algorithm = algorithm_by_name("dual-path", &mesh, &Options::default()).unwrap();
     let arrivals = Arrivals { process: Process::Poisson, rate, load, successes: None, sources: None, interval: None };
     let traffic = Traffic {
@@ -23,8 +23,7 @@ fn run(rate: Option<f64>, load: Option<f64>) -> RunResult {
     };
     let settings = Run { messages: Some(2000), warmup: Warmup::Cycles(20_000), ..Run::default() };
     let timing = Timing { startup: 20, ..Timing::default() };
-    let scenario =
-        Scenario::new(mesh, Arc::from(algorithm), &Switching::default(), &timing, &traffic, &settings).unwrap();
+    let scenario = Scenario::new(Arc::from(algorithm), &Switching::default(), &timing, &traffic, &settings).unwrap();
     simulate(&scenario, EngineChoice::Auto, 3).unwrap()
 }
 

@@ -1,15 +1,17 @@
 //! Fabrics: routers that have no node, or several.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use wormcast_multicast::{Branch, Itinerary, Multicast, Plan, Tree, Worm};
 use wormcast_network::{ChannelId, Network, NetworkBuilder, NodeDetails, RouterId};
-use wormcast_routing::{RoutingRelation, Unsupported};
+use wormcast_routing::RoutingRelation;
 use wormcast_simulation::{Cycle, Engine, FlitEngine, Progress, WormEngine};
 
 use crate::support::{Log, Sent, link, node, path, plain, unicast};
 
 /// Routers in a line: nodes 0, 1 and 2 at the first, none at the second, 3 and 4 at the third.
-fn line() -> Network {
+fn line() -> Along {
     let mut builder = NetworkBuilder::new("line");
     builder.at_least(3).unwrap();
     for router in [0, 1] {
@@ -18,29 +20,25 @@ fn line() -> Network {
     for router in [0, 2, 0, 2, 0] {
         builder.node(RouterId::new(router), NodeDetails::default()).unwrap();
     }
-    builder.build().unwrap()
+    Along { network: builder.build().unwrap() }
 }
 
 /// Along the line.
-struct Along;
+struct Along {
+    network: Arc<Network>,
+}
 
 impl RoutingRelation for Along {
     fn name(&self) -> &'static str {
         "along"
     }
 
-    fn supports(&self, _: &Network) -> Result<(), Unsupported> {
-        Ok(())
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        _: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, _: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        let network = self.network();
         out.clear();
         if at != target {
             let next = if target > at { at.raw() + 1 } else { at.raw() - 1 };
@@ -51,9 +49,9 @@ impl RoutingRelation for Along {
 
 /// What both engines agree on.
 fn run(messages: &[Sent]) -> Log<false> {
-    let network = line();
-    let mut flit = FlitEngine::new(&network, &Along, plain(), Log::<false>::default());
-    let mut worm = WormEngine::new(&network, &Along, plain(), Log::<false>::default());
+    let line = line();
+    let mut flit = FlitEngine::new(&line, plain(), Log::<false>::default());
+    let mut worm = WormEngine::new(&line, plain(), Log::<false>::default());
     for (id, (at, length, worms)) in messages.iter().enumerate() {
         flit.submit(*at, id as u64, *length, Plan { worms: worms.clone() });
         worm.submit(*at, id as u64, *length, Plan { worms: worms.clone() });
@@ -85,17 +83,17 @@ fn a_delivery_is_to_the_node_that_is_meant() {
 
 #[test]
 fn paths_and_trees_deliver_to_nodes_of_a_router() {
-    let network = line();
+    let line = line();
     let multicast = Multicast::new(node(0), &[node(2), node(4)]);
     let both = path(0, &[2, 4]);
-    assert_eq!(Plan { worms: vec![both.clone()] }.check(&network, &multicast), Ok(()));
+    assert_eq!(Plan { worms: vec![both.clone()] }.check(&line.network, &multicast), Ok(()));
     let log = run(&[(0, 5, vec![both])]);
     // Flits are consumed at the first stop as they leave for the second, whose router the header reaches in cycle 4.
     assert_eq!((log.at(0, 2), log.at(0, 4)), (9, 11));
 
     let branch = |from, to, parent, delivers: &[u32]| {
         let delivers = delivers.iter().copied().map(node).collect();
-        Branch { channel: link(&network, from, to), parent, delivers }
+        Branch { channel: link(&line.network, from, to), parent, delivers }
     };
     let tree = |to: &[u32]| Worm::tree(node(0), vec![branch(0, 1, None, &[]), branch(1, 2, Some(0), to)]);
     let log = run(&[(0, 5, vec![tree(&[4])])]);
@@ -107,7 +105,7 @@ fn paths_and_trees_deliver_to_nodes_of_a_router() {
     let everywhere = Worm { itinerary: Itinerary::Tree(everywhere), ..tree(&[]) };
     for worm in [everywhere, path(0, &[2, 1, 4, 3])] {
         let multicast = Multicast::new(node(0), &[1, 2, 3, 4].map(node));
-        assert_eq!(Plan { worms: vec![worm.clone()] }.check(&network, &multicast), Ok(()));
+        assert_eq!(Plan { worms: vec![worm.clone()] }.check(&line.network, &multicast), Ok(()));
         let log = run(&[(0, 5, vec![worm.clone()])]);
         assert_eq!([1, 2, 3, 4].map(|to| log.at(0, to)), [9, 9, 11, 11]);
         // Whoever needs several waits until all are free: 4's is taken for cycles 6 to 10 by a message from 3.
@@ -118,7 +116,7 @@ fn paths_and_trees_deliver_to_nodes_of_a_router() {
     let check = |worm: Worm, destinations: &[u32]| {
         let destinations: Vec<_> = destinations.iter().map(|&id| node(id)).collect();
         let multicast = Multicast::new(node(0), &destinations);
-        Plan { worms: vec![worm] }.check(&network, &multicast).unwrap_err().to_string()
+        Plan { worms: vec![worm] }.check(&line.network, &multicast).unwrap_err().to_string()
     };
     assert_eq!(check(tree(&[1]), &[1]), "worm 0 has a branch that delivers to a node of another router");
 }

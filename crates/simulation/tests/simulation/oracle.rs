@@ -2,6 +2,7 @@
 //! every worm, every request and every flit. Slow, and written from the model alone: it shares nothing with the engine.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use wormcast_multicast::{Itinerary, Worm};
 use wormcast_network::{ChannelId, ChannelSpace, Network, NodeId, RouterId};
@@ -164,7 +165,12 @@ pub(crate) struct Oracle<'a> {
 }
 
 /// Runs messages until everything has come to its end or nothing can happen any more.
-pub(crate) fn tell(network: &Network, routing: &dyn RoutingRelation, config: EngineConfig, messages: &[Sent]) -> Told {
+pub(crate) fn tell(
+    network: &Arc<Network>,
+    routing: &dyn RoutingRelation,
+    config: EngineConfig,
+    messages: &[Sent],
+) -> Told {
     let space = ChannelSpace::new(network, config.ports);
     let places = |channel: usize| if channel < space.links() { config.virtual_channels as usize } else { 1 };
     let mut oracle = Oracle {
@@ -428,8 +434,8 @@ impl Oracle<'_> {
     /// Rule 20: the relation's candidates, and the parallel links that will do as well.
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, candidates: &mut Vec<ChannelId>) {
         match self.config.selection {
-            Selection::First => self.routing.candidates(self.network, at, arrived, target, candidates),
-            _ => self.routing.spread(self.network, at, arrived, target, candidates),
+            Selection::First => self.routing.candidates(at, arrived, target, candidates),
+            _ => self.routing.spread(at, arrived, target, candidates),
         }
     }
 

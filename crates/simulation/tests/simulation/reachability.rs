@@ -1,8 +1,10 @@
 //! The search for deadlocks that can be reached, against runs: on small networks its answers are the engines'.
 
+use std::sync::Arc;
+
 use wormcast_multicast::{Algorithm, Multicast, Options, Plan, Worm, add_plan, algorithm_by_name};
 use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId};
-use wormcast_routing::{Branching, Dependencies, RoutingRelation, Unsupported};
+use wormcast_routing::{Branching, Dependencies, RoutingRelation};
 use wormcast_simulation::{
     Cycle, Engine, EngineConfig, FlitEngine, Progress, Reachability, Sendable, Timing, Verdict, WormEngine, Wormhole,
     search_deadlock,
@@ -11,6 +13,7 @@ use wormcast_simulation::{
 /// A next channel for each router and target.
 #[derive(Debug)]
 struct Table {
+    network: Arc<Network>,
     next: Vec<Vec<Option<ChannelId>>>,
 }
 
@@ -19,11 +22,11 @@ impl RoutingRelation for Table {
         "table"
     }
 
-    fn supports(&self, _: &Network) -> Result<(), Unsupported> {
-        Ok(())
+    fn network(&self) -> &Arc<Network> {
+        &self.network
     }
 
-    fn candidates(&self, _: &Network, at: RouterId, _: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+    fn candidates(&self, at: RouterId, _: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         out.clear();
         out.extend(self.next[at.index()][target.index()]);
     }
@@ -40,7 +43,7 @@ impl Numbers {
 }
 
 /// A connected network of a few routers, with a node at each, and ways in it: shortest ones, or any that trees of the targets make.
-fn irregular(seed: u64, routers: u64, chords: u64, shortest: bool) -> (Network, Table) {
+fn irregular(seed: u64, routers: u64, chords: u64, shortest: bool) -> (Arc<Network>, Table) {
     let mut numbers = Numbers(seed);
     let mut links: Vec<(u32, u32)> = (1..routers).map(|router| (numbers.below(router) as u32, router as u32)).collect();
     for _ in 0..chords {
@@ -77,10 +80,10 @@ fn irregular(seed: u64, routers: u64, chords: u64, shortest: bool) -> (Network, 
             }
         }
     }
-    (network, Table { next })
+    (Arc::clone(&network), Table { network, next })
 }
 
-fn unicasts(network: &Network) -> Vec<Sendable> {
+fn unicasts(network: &Arc<Network>) -> Vec<Sendable> {
     let pairs = network.node_ids().flat_map(|from| network.node_ids().map(move |to| (from, to)));
     let message = |(from, to): (NodeId, NodeId)| Sendable {
         multicast: Multicast::new(from, &[to]),
@@ -89,7 +92,7 @@ fn unicasts(network: &Network) -> Vec<Sendable> {
     pairs.filter(|(from, to)| from != to).map(message).collect()
 }
 
-fn config(network: &Network, ports: Ports, buffer: u32, startup: u32, routing_delay: u32) -> EngineConfig {
+fn config(network: &Arc<Network>, ports: Ports, buffer: u32, startup: u32, routing_delay: u32) -> EngineConfig {
     let timing = Timing { startup, routing_delay, ..Timing::default() };
     EngineConfig { ports, buffer, ..EngineConfig::new(&Wormhole::default(), &timing, network) }
 }
@@ -106,29 +109,17 @@ fn play<E: Engine>(mut engine: E, messages: &[Sendable], sent: &[Sent]) -> bool 
     matches!(engine.run_until(Cycle::MAX), Progress::Deadlock(_))
 }
 
-fn deadlocks(
-    network: &Network,
-    routing: &dyn RoutingRelation,
-    config: EngineConfig,
-    messages: &[Sendable],
-    sent: &[Sent],
-) -> bool {
-    play(WormEngine::new(network, routing, config, ()), messages, sent)
+fn deadlocks(routing: &dyn RoutingRelation, config: EngineConfig, messages: &[Sendable], sent: &[Sent]) -> bool {
+    play(WormEngine::new(routing, config, ()), messages, sent)
 }
 
 /// Replays a witness in both engines.
-fn replays(
-    network: &Network,
-    routing: &dyn RoutingRelation,
-    config: EngineConfig,
-    messages: &[Sendable],
-    found: &Reachability,
-) {
+fn replays(routing: &dyn RoutingRelation, config: EngineConfig, messages: &[Sendable], found: &Reachability) {
     let Verdict::Reachable(witness) = &found.verdict else { return };
     let sent: Vec<Sent> = witness.messages.iter().map(|m| (m.at, m.message, m.length)).collect();
     assert!(sent.is_sorted_by_key(|message| message.0));
-    assert!(play(WormEngine::new(network, routing, config, ()), messages, &sent), "{witness}");
-    assert!(play(FlitEngine::new(network, routing, config, ()), messages, &sent), "{witness}");
+    assert!(play(WormEngine::new(routing, config, ()), messages, &sent), "{witness}");
+    assert!(play(FlitEngine::new(routing, config, ()), messages, &sent), "{witness}");
 }
 
 /// Verdicts by name, for figures.
@@ -142,7 +133,7 @@ fn name(verdict: &Verdict) -> &'static str {
 
 /// Many bursts of random messages.
 fn bursts(
-    network: &Network,
+    network: &Arc<Network>,
     routing: &dyn RoutingRelation,
     config: EngineConfig,
     messages: &[Sendable],
@@ -159,7 +150,7 @@ fn bursts(
             })
             .collect();
         sent.sort_unstable();
-        deadlocks(network, routing, config, messages, &sent).then_some(sent)
+        deadlocks(routing, config, messages, &sent).then_some(sent)
     })
 }
 
@@ -174,14 +165,14 @@ struct Tally {
 
 /// Searches a case, and holds the answer against runs.
 fn decide(
-    network: &Network,
+    network: &Arc<Network>,
     routing: &dyn RoutingRelation,
     config: EngineConfig,
     messages: &[Sendable],
     (tally, safe, seed): (&mut Tally, bool, u64),
 ) {
-    let found = search_deadlock(network, routing, &config, messages, 100_000).unwrap();
-    replays(network, routing, config, messages, &found);
+    let found = search_deadlock(routing, &config, messages, 100_000).unwrap();
+    replays(routing, config, messages, &found);
     if safe {
         assert_eq!(found.verdict, Verdict::NotReachable, "the static check rules a deadlock out");
         tally.safe += 1;
@@ -216,7 +207,7 @@ fn unicasts_on_irregular_networks_are_decided() {
         let mut tally = Tally::default();
         for seed in 0..cases(40) {
             let (network, table) = irregular(seed * 7919 + routers * 31 + chords, routers, chords, shortest);
-            let safe = Dependencies::of_relation(&network, &table).deadlock(4).is_none();
+            let safe = Dependencies::of_relation(&table).deadlock(4).is_none();
             let config = config(&network, Ports { injection: 1, consumption: 4 }, 1, 0, 2);
             decide(&network, &table, config, &unicasts(&network), (&mut tally, safe, seed));
         }
@@ -241,15 +232,13 @@ fn trees_on_irregular_networks_are_decided() {
             let options = Options::routed_by("up-down").unwrap();
             let branching = algorithm_by_name("tree-one", &network, &options).unwrap();
             let mut messages = unicasts(&network);
-            let mut dependencies = Dependencies::of_relation(&network, made.routing());
+            let mut dependencies = Dependencies::of_relation(made.routing());
             for _ in 0..trees {
                 let source = NodeId::new(numbers.below(routers) as u32);
                 let wanted: Vec<NodeId> = network.node_ids().filter(|_| numbers.below(2) == 0).collect();
                 let Ok(multicast) = Multicast::checked(source, &wanted) else { continue };
-                let plan = branching.plan(&network, &multicast);
-                dependencies
-                    .add_worms(|worms| add_plan(worms, &network, made.routing(), &plan, Branching::LOCKSTEP))
-                    .unwrap();
+                let plan = branching.plan(&multicast);
+                dependencies.add_worms(|worms| add_plan(worms, made.routing(), &plan, Branching::LOCKSTEP)).unwrap();
                 messages.push(Sendable { multicast, plan });
             }
             let safe = dependencies.deadlock(4).is_none();
@@ -278,20 +267,20 @@ fn answers_are_those_of_all_schedules_on_rings() {
             let to = if through { third } else { target };
             next[at][target] = network.channel_between(RouterId::new(at as u32), RouterId::new(to as u32));
         }
-        let table = Table { next };
+        let table = Table { network: Arc::clone(&network), next };
         if !arrives(&network, &table) {
             continue;
         }
         let messages = unicasts(&network);
         let config = config(&network, Ports { injection: 1, consumption: 1 }, 1, 0, 1);
-        let found = search_deadlock(&network, &table, &config, &messages, 100_000).unwrap();
-        replays(&network, &table, config, &messages, &found);
+        let found = search_deadlock(&table, &config, &messages, 100_000).unwrap();
+        replays(&table, config, &messages, &found);
         let mut dead = false;
         let one = |at: Cycle| (0..messages.len()).flat_map(move |message| [1, 3].map(|length| (at, message, length)));
         'all: for first in one(0) {
             for second in (0..4).flat_map(one) {
                 for third in (second.0..4).flat_map(one) {
-                    if deadlocks(&network, &table, config, &messages, &[first, second, third]) {
+                    if deadlocks(&table, config, &messages, &[first, second, third]) {
                         dead = true;
                         break 'all;
                     }
@@ -312,7 +301,7 @@ fn answers_are_those_of_all_schedules_on_rings() {
 }
 
 /// Whether ways lead to every target.
-fn arrives(network: &Network, table: &Table) -> bool {
+fn arrives(network: &Arc<Network>, table: &Table) -> bool {
     network.router_ids().all(|target| {
         network.router_ids().all(|from| {
             let mut at = from;
@@ -328,14 +317,14 @@ fn arrives(network: &Network, table: &Table) -> bool {
 }
 
 /// All messages of an algorithm.
-fn multicasts(network: &Network, algorithm: &dyn Algorithm) -> Vec<Sendable> {
+fn multicasts(network: &Arc<Network>, algorithm: &dyn Algorithm) -> Vec<Sendable> {
     let mut messages = Vec::new();
     for source in network.node_ids() {
         let others: Vec<NodeId> = network.node_ids().filter(|&node| node != source).collect();
         for set in 1u32..1 << others.len() {
             let chosen = others.iter().enumerate().filter(|&(place, _)| set & 1 << place != 0);
             let multicast = Multicast::from_vec(source, chosen.map(|(_, &node)| node).collect());
-            messages.push(Sendable { plan: algorithm.plan(network, &multicast), multicast });
+            messages.push(Sendable { plan: algorithm.plan(&multicast), multicast });
         }
     }
     messages
@@ -363,10 +352,10 @@ fn algorithms_are_decided_as_runs_end() {
         let messages = multicasts(&network, made.as_ref());
         let config = config(&network, Ports { injection: 1, consumption }, buffer, 0, 1);
         let begun = std::time::Instant::now();
-        let found = search_deadlock(&network, made.routing(), &config, &messages, 300_000).unwrap();
+        let found = search_deadlock(made.routing(), &config, &messages, 300_000).unwrap();
         println!("{topology} {algorithm} {consumption} {buffer}: {} {:?}", name(&found.verdict), begun.elapsed());
-        replays(&network, made.routing(), config, &messages, &found);
-        let safe = made.dependencies_with(&network, config.branching()).deadlock(consumption).is_none();
+        replays(made.routing(), config, &messages, &found);
+        let safe = made.dependencies_with(config.branching()).deadlock(consumption).is_none();
         assert!(!safe || found.verdict == Verdict::NotReachable);
         if found.verdict == Verdict::NotReachable {
             let dead = bursts(&network, made.routing(), config, &messages, (&mut Numbers(7), 400));

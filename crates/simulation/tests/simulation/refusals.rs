@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wormcast_multicast::{Algorithm, Descriptor, Multicast, Options, Plan, algorithm_by_name, register};
 use wormcast_network::{ChannelId, Network, RouterId};
-use wormcast_routing::{Dependencies, ECube, NoRoute, RoutingRelation, Unsupported};
+use wormcast_routing::{Dependencies, ECube, NoRoute, RoutingRelation};
 use wormcast_simulation::{
     Arrivals, Count, Cycle, Engine, EngineChoice, FlitEngine, Mode, MulticastTraffic, Process, Progress, Run, Scenario,
     SimulationError, Switching, Timing, Traffic, WormEngine, simulate,
@@ -12,29 +12,26 @@ use wormcast_simulation::{
 
 use crate::support::{Log, build, node, path, plain};
 
+fn e_cube() -> ECube {
+    ECube::new(&build("mesh:4")).unwrap()
+}
+
 /// E-cube that does not know the way to one router.
-struct Gap(u32);
+struct Gap(ECube, u32);
 
 impl RoutingRelation for Gap {
     fn name(&self) -> &'static str {
         "gap"
     }
 
-    fn supports(&self, network: &Network) -> Result<(), Unsupported> {
-        ECube.supports(network)
+    fn network(&self) -> &Arc<Network> {
+        self.0.network()
     }
 
-    fn candidates(
-        &self,
-        network: &Network,
-        at: RouterId,
-        arrived: Option<ChannelId>,
-        target: RouterId,
-        out: &mut Vec<ChannelId>,
-    ) {
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         out.clear();
-        if target.raw() != self.0 {
-            ECube.candidates(network, at, arrived, target, out);
+        if target.raw() != self.1 {
+            self.0.candidates(at, arrived, target, out);
         }
     }
 }
@@ -51,12 +48,12 @@ impl<R: RoutingRelation, F: Fn(&Multicast) -> Plan + Send + Sync> Algorithm for 
         &self.0
     }
 
-    fn plan(&self, _: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
         (self.1)(multicast)
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        Dependencies::of_relation(network, &self.0)
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_relation(&self.0)
     }
 }
 
@@ -79,9 +76,9 @@ fn broadcasts() -> Traffic {
 /// What either engine says of them.
 fn refused(algorithm: impl Algorithm + 'static) -> String {
     let traffic = broadcasts();
-    let (network, algorithm) = (Arc::new(build("mesh:4")), Arc::new(algorithm));
+    let algorithm = Arc::new(algorithm);
     let (switching, timing) = (Switching::default(), Timing::default());
-    let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &Run::default()).unwrap();
+    let scenario = Scenario::new(algorithm, &switching, &timing, &traffic, &Run::default()).unwrap();
     let error = |engine| -> SimulationError { simulate(&scenario, engine, 0).unwrap_err() };
     assert_eq!(error(EngineChoice::Flit), error(EngineChoice::Worm));
     error(EngineChoice::Flit).to_string()
@@ -98,7 +95,7 @@ fn a_plan_that_leaves_somebody_out() {
         plan.worms.retain(|worm| worm.visits() != [node(3)]);
         plan
     };
-    let message = refused(Made(ECube, forgetful));
+    let message = refused(Made(e_cube(), forgetful));
     assert_eq!(message, "the plan of `made` is not as promised: no worm delivers to destination 3");
 }
 
@@ -109,7 +106,9 @@ fn a_plan_with_a_worm_that_waits_for_itself() {
         plan.worms[0].after = Some(0);
         plan
     };
-    assert!(refused(Made(ECube, circular)).starts_with("the plan of `made` is not as promised: worm 0 starts at node"));
+    assert!(
+        refused(Made(e_cube(), circular)).starts_with("the plan of `made` is not as promised: worm 0 starts at node")
+    );
 }
 
 #[test]
@@ -122,19 +121,19 @@ fn a_worm_that_is_bound_to_a_consumption_channel_beyond_the_last() {
         plan
     };
     assert_eq!(
-        refused(Made(ECube, bound)),
+        refused(Made(e_cube(), bound)),
         "`made` sends paths, which are bound to consumption channels that the nodes do not have: set more `consumption_ports`"
     );
 }
 
 #[test]
 fn a_routing_that_leads_nowhere() {
-    let message = refused(Made(Gap(2), unicasts));
+    let message = refused(Made(Gap(e_cube(), 2), unicasts));
     assert!(message.starts_with("`gap` has no route from router ") && message.ends_with(" to router 2"), "{message}");
 }
 
 /// Unicasts, of which the static check is told if the algorithm is called so.
-struct Registered(&'static str);
+struct Registered(&'static str, ECube);
 
 impl Algorithm for Registered {
     fn name(&self) -> &'static str {
@@ -142,29 +141,30 @@ impl Algorithm for Registered {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &ECube
+        &self.1
     }
 
-    fn plan(&self, _: &Network, multicast: &Multicast) -> Plan {
+    fn plan(&self, multicast: &Multicast) -> Plan {
         unicasts(multicast)
     }
 
-    fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-        if self.0 == "told" { Dependencies::of_relation(network, &ECube) } else { Dependencies::new(network) }
+    fn dependencies(&self) -> Dependencies<'_> {
+        let network = self.network();
+        if self.0 == "told" { Dependencies::of_relation(&self.1) } else { Dependencies::new(network) }
     }
 }
 
 /// What `plan` says of a single multicast, runs say of their first ones; of the workbench's algorithms only tests do.
 #[test]
 fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
-    register(Descriptor::new("told", 1, |_, _| Ok(Box::new(Registered("told"))))).unwrap();
-    register(Descriptor::new("untold", 1, |_, _| Ok(Box::new(Registered("untold"))))).unwrap();
+    register(Descriptor::new("told", 1, |network, _| Ok(Box::new(Registered("told", ECube::new(network)?))))).unwrap();
+    register(Descriptor::new("untold", 1, |network, _| Ok(Box::new(Registered("untold", ECube::new(network)?)))))
+        .unwrap();
     let run = |algorithm: Arc<dyn Algorithm>, mode: Mode| {
         let traffic = broadcasts();
         let run = Run { mode: Some(mode), ..Run::default() };
         let (switching, timing) = (Switching::default(), Timing::default());
-        let network = Arc::new(build("mesh:4"));
-        let scenario = Scenario::new(network, algorithm, &switching, &timing, &traffic, &run).unwrap();
+        let scenario = Scenario::new(algorithm, &switching, &timing, &traffic, &run).unwrap();
         simulate(&scenario, EngineChoice::Auto, 0).map_err(|error| error.to_string())
     };
     for mode in [Mode::Finite, Mode::Plan] {
@@ -174,18 +174,18 @@ fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
         let error = own("untold").unwrap_err();
         let start = "the plan of `untold` is not as promised: worm ";
         assert!(error.starts_with(start) && error.ends_with(", of which `dependencies` does not tell"), "{error}");
-        assert!(run(Arc::new(Registered("unregistered")), mode).is_ok());
+        assert!(run(Arc::new(Registered("unregistered", e_cube())), mode).is_ok());
     }
 }
 
 /// The engines by themselves: a worm that delivers to node 1 and knows no way on to node 2.
 #[test]
 fn an_engine_says_where_a_header_is_stranded() {
-    let line = build("mesh:4");
+    let gap = Gap(e_cube(), 2);
     let stranded = |engine: &mut dyn FnMut(Plan) -> Progress| engine(Plan { worms: vec![path(0, &[1, 2])] });
-    let no_route = NoRoute::new(&line, &Gap(2), RouterId::new(1), RouterId::new(2));
-    let mut flit = FlitEngine::new(&line, &Gap(2), plain(), Log::<false>::default());
-    let mut worm = WormEngine::new(&line, &Gap(2), plain(), Log::<false>::default());
+    let no_route = NoRoute::new(&gap, RouterId::new(1), RouterId::new(2));
+    let mut flit = FlitEngine::new(&gap, plain(), Log::<false>::default());
+    let mut worm = WormEngine::new(&gap, plain(), Log::<false>::default());
     let by_flit = stranded(&mut |plan| {
         flit.submit(0, 0, 8, plan);
         flit.run_until(Cycle::MAX)

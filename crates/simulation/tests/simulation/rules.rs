@@ -225,7 +225,7 @@ fn rule_11_one_pass_in_the_order_of_cycle_and_id_sees_its_own_removals() {
     let config = EngineConfig { ports: ports(4, 4), ..plain() };
     let mut ordered = messages;
     ordered.sort_by_key(|message| message.0);
-    let (log, progress) = run_with(&mesh, &NegativeFirst, config, ordered);
+    let (log, progress) = run_with(&NegativeFirst::new(&mesh).unwrap(), config, ordered);
     assert_eq!(progress, Progress::Reached);
     let (west, south) = (link(&mesh, 5, 4), link(&mesh, 5, 1));
     // Sorted by cycle, the ids are: 0 (5 to 4), 1 (9 to 1), 2 (6 to 0), 3 (6 to 4).
@@ -248,7 +248,7 @@ fn rule_11_one_pass_in_the_order_of_cycle_and_id_sees_its_own_removals() {
 fn rule_12_negative_first_prefers_x_and_adapts_and_moves_up_only_after_all_moves_down() {
     let mesh = build("mesh:4x4");
     let config = EngineConfig { ports: ports(4, 4), ..plain() };
-    let go = |messages| run_with(&mesh, &NegativeFirst, config, messages).0;
+    let go = |messages| run_with(&NegativeFirst::new(&mesh).unwrap(), config, messages).0;
     let (west, south, north) = (link(&mesh, 10, 9), link(&mesh, 10, 6), link(&mesh, 10, 14));
     assert_eq!(go(vec![(0, 5, vec![unicast(10, 5)])]).grant(0, west), 2);
     let log = go(vec![(0, 50, vec![unicast(10, 9)]), (0, 5, vec![unicast(10, 5)])]);
@@ -427,19 +427,19 @@ fn deadlock_is_reported_with_its_cycle_and_was_predicted() {
             next.worm
         );
     }
-    assert!(dual.dependencies(&mesh).deadlock(1).is_some());
+    assert!(dual.dependencies().deadlock(1).is_some());
     assert_eq!(dead(4), Progress::Reached);
-    assert!(dual.dependencies(&mesh).deadlock(4).is_none());
+    assert!(dual.dependencies().deadlock(4).is_none());
 }
 
 /// All nodes broadcast at once.
 fn deadlock_of(mesh: &wormcast_network::Network, algorithm: &dyn Algorithm, consumption: u32) -> Progress {
     let config = EngineConfig { ports: ports(4, consumption), ..plain() };
-    let mut engine = FlitEngine::new(mesh, algorithm.routing(), config, Log::<true>::default());
+    let mut engine = FlitEngine::new(algorithm.routing(), config, Log::<true>::default());
     let all: Vec<_> = (0..mesh.nodes() as u32).map(node).collect();
     for (message, &source) in (0..).zip(&all) {
         let multicast = Multicast::new(source, &all);
-        let plan: Plan = algorithm.plan(mesh, &multicast);
+        let plan: Plan = algorithm.plan(&multicast);
         engine.submit(0, message, 20, plan);
     }
     let progress = engine.run_until(Cycle::MAX);

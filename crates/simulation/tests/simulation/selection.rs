@@ -14,11 +14,11 @@ use wormcast_simulation::{
 use crate::support::{Log, Sent, plain, run_with, unicast};
 
 /// Six cables between two routers with a node each.
-fn cables() -> Network {
+fn cables() -> Arc<Network> {
     Network::from_links("cables", 2, &[(0, 1); 6])
 }
 
-fn deterministic(network: &Network) -> Box<dyn RoutingRelation> {
+fn deterministic(network: &Arc<Network>) -> Box<dyn RoutingRelation> {
     routing_by_name("up-down-deterministic", network, &RoutingOptions::default()).unwrap()
 }
 
@@ -28,8 +28,7 @@ fn config(selection: Selection) -> EngineConfig {
 
 /// The cables that worms from node 0 take, in the order of worms.
 fn taken(routing: &dyn RoutingRelation, selection: Selection, messages: Vec<Sent>) -> Vec<u32> {
-    let network = cables();
-    let (log, progress) = run_with(&network, routing, config(selection), messages);
+    let (log, progress) = run_with(routing, config(selection), messages);
     assert_eq!(progress, Progress::Reached);
     let cable = |&(worm, channel): &(u64, u32)| (channel < 6).then_some((worm, channel));
     log.grants.keys().filter_map(cable).collect::<BTreeMap<_, _>>().into_values().collect()
@@ -83,7 +82,7 @@ fn worms_spread_over_cables() {
     for (name, by_one_cable) in [("up-down", 1080..1180), ("up-down-deterministic", 1200..1201)] {
         let routing = routing_by_name(name, &network, &RoutingOptions::default()).unwrap();
         let busiest = |selection| {
-            let mut engine = WormEngine::new(&network, routing.as_ref(), config(selection), Log::<false>::default());
+            let mut engine = WormEngine::new(routing.as_ref(), config(selection), Log::<false>::default());
             for (id, (at, length, worms)) in (0..).zip(&messages) {
                 engine.run_until(*at);
                 engine.submit(*at, id, *length, Plan { worms: worms.clone() });
@@ -105,14 +104,14 @@ fn worms_spread_over_cables() {
 #[test]
 fn both_links_of_a_dimension_of_two() {
     let torus = crate::support::build("torus:2x3");
-    let ecube = wormcast_routing::ECube;
+    let ecube: &dyn RoutingRelation = &wormcast_routing::ECube::new(&torus).unwrap();
     let (mut own, mut both) = (Vec::<ChannelId>::new(), Vec::new());
     let routers: Vec<_> = torus.router_ids().collect();
-    ecube.candidates(&torus, routers[0], None, routers[1], &mut own);
-    ecube.spread(&torus, routers[0], None, routers[1], &mut both);
+    ecube.candidates(routers[0], None, routers[1], &mut own);
+    ecube.spread(routers[0], None, routers[1], &mut both);
     assert_eq!((own.len(), both.len(), both[0]), (1, 2, own[0]));
     // Along the dimension of three there is one.
-    ecube.spread(&torus, routers[0], None, routers[2], &mut both);
+    ecube.spread(routers[0], None, routers[2], &mut both);
     assert_eq!(both.len(), 1);
 }
 
@@ -139,7 +138,7 @@ fn settings_name_the_selection() {
 /// The same messages whatever the seed, and both engines: what is drawn depends on the run's seed, and on nothing else.
 #[test]
 fn draws_depend_on_the_seed_of_the_run() {
-    let network = Arc::new(cables());
+    let network = cables();
     let options = Options::routed_by("up-down").unwrap();
     let algorithm = Arc::from(algorithm_by_name("separate", &network, &options).unwrap());
     let use_of_cables = |selection: &str, engine, seed| {
@@ -147,7 +146,7 @@ fn draws_depend_on_the_seed_of_the_run() {
         let traffic: Traffic =
             serde_json::from_str(r#"{ "arrivals": { "process": "burst", "interval": 50 }, "length": 8 }"#).unwrap();
         let (timing, run) = (Timing::default(), Run { messages: Some(60), ..Run::default() });
-        let scenario = Scenario::new(network.clone(), Arc::clone(&algorithm), &switching, &timing, &traffic, &run);
+        let scenario = Scenario::new(Arc::clone(&algorithm), &switching, &timing, &traffic, &run);
         let scenario = scenario.unwrap();
         let mut used = ChannelUse::new(&network, ChannelSpace::new(&network, scenario.engine_config().ports));
         simulate_observed(&scenario, engine, seed, &mut used).unwrap();

@@ -4,6 +4,7 @@
 //! another sender holds; for the next worm of the same node to wait is no contention. `docs/algorithms.md` says what is promised.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_multicast::{Multicast, Options, Plan, algorithm_by_name};
@@ -54,7 +55,7 @@ struct Wait {
 impl Holds {
     /// All waits for other senders' worms. A header requests its next channel `routing_delay + 1` cycles after it was granted the one
     /// before, which it crosses at once (rules 1 and 3).
-    fn waits(&self, network: &Network, config: &EngineConfig) -> Vec<Wait> {
+    fn waits(&self, network: &Arc<Network>, config: &EngineConfig) -> Vec<Wait> {
         let mut holders: BTreeMap<ChannelId, Vec<(Cycle, u64)>> = BTreeMap::new();
         for (&worm, grants) in &self.grants {
             for &(at, channel) in grants {
@@ -87,7 +88,7 @@ impl Holds {
 
 /// One multicast, planned.
 struct Case {
-    network: Network,
+    network: Arc<Network>,
     algorithm: &'static str,
     plan: Plan,
 }
@@ -97,7 +98,7 @@ impl Case {
         let network = build(topology);
         let destinations: Vec<NodeId> = destinations.iter().copied().map(node).collect();
         let made = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
-        let plan = made.plan(&network, &Multicast::new(node(source), &destinations));
+        let plan = made.plan(&Multicast::new(node(source), &destinations));
         Self { network, algorithm, plan }
     }
 
@@ -105,9 +106,9 @@ impl Case {
         let made = algorithm_by_name(self.algorithm, &self.network, &Options::default()).unwrap();
         let routing = made.routing();
         if flit {
-            run(FlitEngine::new(&self.network, routing, config, Holds::default()), length, &self.plan)
+            run(FlitEngine::new(routing, config, Holds::default()), length, &self.plan)
         } else {
-            run(WormEngine::new(&self.network, routing, config, Holds::default()), length, &self.plan)
+            run(WormEngine::new(routing, config, Holds::default()), length, &self.plan)
         }
     }
 

@@ -21,11 +21,11 @@ fn delivered(
     let network = build(topology);
     let spam = algorithm_by_name("spam", &network, &Options::default()).unwrap();
     let destinations: Vec<NodeId> = destinations.iter().map(|&id| node(id)).collect();
-    let mut worms = spam.plan(&network, &Multicast::new(node(source), &destinations)).worms;
+    let mut worms = spam.plan(&Multicast::new(node(source), &destinations)).worms;
     let Itinerary::Tree(tree) = &mut worms[0].itinerary else { panic!("a tree") };
     change(&mut tree.header);
     let config = EngineConfig { header: Header::Tree, ..plain() };
-    let (log, progress) = run_with(&network, spam.routing(), config, vec![(0, 6, worms)]);
+    let (log, progress) = run_with(spam.routing(), config, vec![(0, 6, worms)]);
     match progress {
         Progress::Reached => {
             let mut nodes: Vec<u32> = log.deliveries.iter().map(|delivery| delivery.node.raw()).collect();
@@ -144,8 +144,8 @@ fn stress(
         options.faults.fail_at_random(&network, count, 11).unwrap();
     }
     let algorithm = algorithm_by_name(algorithm, &network, &options).unwrap();
-    let ports = algorithm.ports().unwrap_or(Ports { injection: 1, consumption: 2 });
-    let dependencies = algorithm.dependencies(&network);
+    let ports = algorithm.capabilities().ports.unwrap_or(Ports { injection: 1, consumption: 2 });
+    let dependencies = algorithm.dependencies();
     assert_eq!(dependencies.deadlock(ports.consumption), None);
     let config = EngineConfig { ports, header, header_flits: 4, ..plain() };
     let nodes = network.nodes() as u64;
@@ -155,15 +155,15 @@ fn stress(
         let count = if message.is_multiple_of(10) { 1 + numbers.below(nodes / 4) } else { 1 };
         let destinations: Vec<NodeId> = (0..count).map(|_| node(numbers.below(nodes) as u32)).collect();
         let multicast = Multicast::new(source, &destinations);
-        let plan = algorithm.plan(&network, &multicast);
+        let plan = algorithm.plan(&multicast);
         (multicast, plan, 1 + numbers.below(24) as u32)
     };
     let tally = Tally { relays: faults.is_some(), ..Tally::default() };
     let (limit, routing): (_, &dyn RoutingRelation) = (16 * network.nodes(), algorithm.routing());
     if flit_by_flit {
-        drive(FlitEngine::new(&network, routing, config, tally), messages, limit, &mut plan);
+        drive(FlitEngine::new(routing, config, tally), messages, limit, &mut plan);
     } else {
-        drive(WormEngine::new(&network, routing, config, tally), messages, limit, &mut plan);
+        drive(WormEngine::new(routing, config, tally), messages, limit, &mut plan);
     }
 }
 
@@ -222,8 +222,8 @@ fn independent_branches_arrive_too() {
     let network = build("torus:4x4");
     let spam = algorithm_by_name("spam", &network, &Options::default()).unwrap();
     let multicast = Multicast::new(node(6), &[1, 9, 11, 14].map(NodeId::new));
-    let worms: Vec<Worm> = spam.plan(&network, &multicast).worms;
+    let worms: Vec<Worm> = spam.plan(&multicast).worms;
     let config = EngineConfig { replication: Replication::Independent, ..plain() };
-    let (log, progress) = run_with(&network, spam.routing(), config, vec![(0, 6, worms)]);
+    let (log, progress) = run_with(spam.routing(), config, vec![(0, 6, worms)]);
     assert_eq!((progress, log.deliveries.len()), (Progress::Reached, 4));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
 use wormcast_multicast::{Branch, Plan, Worm};
 use wormcast_network::{ChannelId, Network, NetworkBuilder, NodeDetails, NodeId, Ports, RouterId, TopologySpec};
@@ -91,7 +92,7 @@ impl<const FLITS: bool> Log<FLITS> {
 
 /// A topology; or one with other nodes, as in `mesh:3x3 203`: two at the first router, none at the second, three at the third,
 /// two at the fourth, and so on.
-pub(crate) fn build(spec: &str) -> Network {
+pub(crate) fn build(spec: &str) -> Arc<Network> {
     let (spec, nodes) = spec.split_once(' ').unwrap_or((spec, ""));
     let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
     if nodes.is_empty() {
@@ -114,7 +115,7 @@ pub(crate) fn node(id: u32) -> NodeId {
     NodeId::new(id)
 }
 
-pub(crate) fn link(network: &Network, from: u32, to: u32) -> ChannelId {
+pub(crate) fn link(network: &Arc<Network>, from: u32, to: u32) -> ChannelId {
     network.channel_between(RouterId::new(from), RouterId::new(to)).expect("neighbours")
 }
 
@@ -150,7 +151,7 @@ pub(crate) fn path(from: u32, stops: &[u32]) -> Worm {
 }
 
 /// A tree from (from, to, position of the parent branch, delivers).
-pub(crate) fn tree(network: &Network, source: u32, branches: &[(u32, u32, Option<u32>, bool)]) -> Worm {
+pub(crate) fn tree(network: &Arc<Network>, source: u32, branches: &[(u32, u32, Option<u32>, bool)]) -> Worm {
     let branch = |&(from, to, parent, delivers): &(u32, u32, Option<u32>, bool)| {
         let delivers = Vec::from_iter(delivers.then(|| node(to)));
         Branch { channel: link(network, from, to), parent, delivers }
@@ -158,13 +159,8 @@ pub(crate) fn tree(network: &Network, source: u32, branches: &[(u32, u32, Option
     Worm::tree(node(source), branches.iter().map(branch).collect())
 }
 
-pub(crate) fn run_with(
-    network: &Network,
-    routing: &dyn RoutingRelation,
-    config: EngineConfig,
-    messages: Vec<Sent>,
-) -> (Log, Progress) {
-    let mut engine = FlitEngine::new(network, routing, config, Log::<true>::default());
+pub(crate) fn run_with(routing: &dyn RoutingRelation, config: EngineConfig, messages: Vec<Sent>) -> (Log, Progress) {
+    let mut engine = FlitEngine::new(routing, config, Log::<true>::default());
     for (message, (at, length, worms)) in (0..).zip(messages) {
         if let Progress::Deadlock(deadlock) = engine.run_until(at) {
             return (engine.into_observer(), Progress::Deadlock(deadlock));
@@ -184,8 +180,8 @@ pub(crate) fn run_with(
 }
 
 /// Runs messages over e-cube routes until everything has arrived.
-pub(crate) fn run(network: &Network, config: EngineConfig, messages: Vec<Sent>) -> Log {
-    let (log, progress) = run_with(network, &ECube, config, messages);
+pub(crate) fn run(network: &Arc<Network>, config: EngineConfig, messages: Vec<Sent>) -> Log {
+    let (log, progress) = run_with(&ECube::new(network).unwrap(), config, messages);
     assert_eq!(progress, Progress::Reached);
     log
 }

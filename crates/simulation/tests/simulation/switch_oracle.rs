@@ -408,17 +408,17 @@ impl<'a> SwitchOracle<'a> {
                 } else {
                     match self.config.selection {
                         None | Some(Selection::First) => {
-                            self.routing.candidates(self.network, at, arrived, router, &mut candidates);
+                            self.routing.candidates(at, arrived, router, &mut candidates);
                         }
-                        Some(_) => self.routing.spread(self.network, at, arrived, router, &mut candidates),
+                        Some(_) => self.routing.spread(at, arrived, router, &mut candidates),
                     }
                 }
                 to.extend(candidates.iter().map(|channel| (channel.index(), packet.destinations.clone())));
             }
             _ => {
                 let mut decision = Decision::default();
-                let switches = self.routing.multidestination().expect("a relation for sets");
-                switches.decide(self.network, at, arrived, &packet.destinations, &mut decision);
+                let switches = self.routing.capabilities().multidestination.expect("a relation for sets");
+                switches.decide(at, arrived, &packet.destinations, &mut decision);
                 match decision.step().expect("a way") {
                     Step::AnyOf(channels) => {
                         to.extend(channels.iter().map(|channel| (channel.index(), packet.destinations.clone())));

@@ -1,5 +1,7 @@
 //! The switch engine against cycles worked out by hand (docs/switches.md), and what it must never lose.
 
+use std::sync::Arc;
+
 use wormcast_multicast::{Encoded, Plan, Worm};
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{Choice, Turnaround};
@@ -18,7 +20,7 @@ fn multicast(from: u32, to: &[u32]) -> Worm {
     Worm::encoded(node(from), Encoded::bit_string(nodes(to)))
 }
 
-fn config(network: &Network, switching: &BufferedSwitch, longest: u32) -> SwitchConfig {
+fn config(network: &Arc<Network>, switching: &BufferedSwitch, longest: u32) -> SwitchConfig {
     let config = SwitchConfig::new(switching, &TimingPreset::Paper4.timing(), network, longest);
     config.check(network).expect("large enough buffers");
     config
@@ -31,9 +33,9 @@ fn both() -> [BufferedSwitch; 2] {
 /// Messages, each a worm: when, data flits, worm.
 type Sent = (Cycle, u32, Worm);
 
-fn run(network: &Network, config: SwitchConfig, sent: Vec<Sent>) -> (Log, Progress) {
-    let routing = Turnaround::new(Choice::Adaptive);
-    let mut engine = SwitchEngine::new(network, &routing, config, Log::<true>::default());
+fn run(network: &Arc<Network>, config: SwitchConfig, sent: Vec<Sent>) -> (Log, Progress) {
+    let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
+    let mut engine = SwitchEngine::new(&routing, config, Log::<true>::default());
     for (message, (at, length, worm)) in (0..).zip(sent) {
         assert_eq!(engine.run_until(at), Progress::Reached);
         engine.submit(at, message, length, Plan { worms: vec![worm] });

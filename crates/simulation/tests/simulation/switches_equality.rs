@@ -1,5 +1,7 @@
 //! The switch engine against the naive simulation of its rules: every delivery in the same cycle.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use wormcast_multicast::{Encoded, Multicast, Options, Plan, Worm, algorithm_by_name};
 use wormcast_network::Network;
@@ -35,7 +37,7 @@ fn switches() -> impl Strategy<Value = (BufferedSwitch, u32)> {
 /// A message before the network is known: cycles after the one before, length, source, which others, and how it is sent.
 type Draft = (u64, u32, usize, Vec<bool>, u8);
 
-fn message(network: &Network, at: Cycle, longest: u32, (_, length, source, others, kind): &Draft) -> Option<Sent> {
+fn message(network: &Arc<Network>, at: Cycle, longest: u32, (_, length, source, others, kind): &Draft) -> Option<Sent> {
     let nodes = network.nodes();
     let source = source % nodes;
     let destinations: Vec<u32> = (0..nodes).filter(|&n| n != source && others[n]).map(|n| n as u32).collect();
@@ -45,7 +47,7 @@ fn message(network: &Network, at: Cycle, longest: u32, (_, length, source, other
         0 => vec![unicast(source as u32, first)],
         1 => {
             let algorithm = algorithm_by_name("u-min", network, &Options::default()).unwrap();
-            algorithm.plan(network, &Multicast::new(node(source as u32), &ids)).worms
+            algorithm.plan(&Multicast::new(node(source as u32), &ids)).worms
         }
         _ => vec![Worm::encoded(node(source as u32), Encoded::bit_string(ids))],
     };
@@ -85,7 +87,7 @@ proptest! {
                 message(&network, at, longest, draft)
             })
             .collect();
-        compare(&network, &Turnaround::new(Choice::Adaptive), config, &sent)?;
+        compare(&network, &Turnaround::new(&network, Choice::Adaptive).unwrap(), config, &sent)?;
     }
 
     /// Two cables between some switches, over which worms are spread although the routing names one way only.
@@ -105,7 +107,7 @@ proptest! {
             at += gap;
             (at, 1 + length % longest, vec![unicast(from % nodes, to % nodes)])
         });
-        compare(&network, &ECube, config, &sent.collect::<Vec<Sent>>())?;
+        compare(&network, &ECube::new(&network).unwrap(), config, &sent.collect::<Vec<Sent>>())?;
     }
 }
 
@@ -115,13 +117,13 @@ fn selections() -> impl Strategy<Value = Option<Selection>> {
 }
 
 fn compare(
-    network: &Network,
+    network: &Arc<Network>,
     routing: &dyn RoutingRelation,
     config: SwitchConfig,
     sent: &[Sent],
 ) -> Result<(), TestCaseError> {
     let naive = SwitchOracle::new(network, routing, config).run(sent);
-    let mut engine = SwitchEngine::new(network, routing, config, Log::<false>::default());
+    let mut engine = SwitchEngine::new(routing, config, Log::<false>::default());
     for (message, (at, length, worms)) in (0..).zip(sent) {
         prop_assert_eq!(engine.run_until(*at), Progress::Reached);
         engine.submit(*at, message, *length, Plan { worms: worms.clone() });

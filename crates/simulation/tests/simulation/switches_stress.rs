@@ -1,6 +1,7 @@
 //! Buffered switches far beyond saturation: nothing is lost, nothing comes twice, nothing stops.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -33,7 +34,7 @@ impl Observer for Ledger {
 
 /// `count` messages to `fan` destinations each (of a range), as many a cycle as `burst` says, all delivered.
 fn flood(
-    network: &Network,
+    network: &Arc<Network>,
     switching: &BufferedSwitch,
     length: u32,
     fan: (usize, usize),
@@ -41,10 +42,10 @@ fn flood(
     burst: u64,
     seed: u64,
 ) -> Cycle {
-    let routing = Turnaround::new(Choice::Adaptive);
+    let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
     let config = SwitchConfig::new(switching, &TimingPreset::Paper4.timing(), network, length);
     config.check(network).expect("large enough buffers");
-    let mut engine = SwitchEngine::new(network, &routing, config, Ledger::default());
+    let mut engine = SwitchEngine::new(&routing, config, Ledger::default());
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let nodes = network.nodes();
     let mut all: Vec<NodeId> = (0..nodes as u32).map(NodeId::new).collect();

@@ -17,7 +17,7 @@ use crate::support::build;
 
 const ALGORITHMS: [&str; 3] = ["tree-zero", "tree-one", "tree-infinity"];
 
-fn make(network: &Network, name: &str, routing: &str) -> Arc<dyn Algorithm> {
+fn make(network: &Arc<Network>, name: &str, routing: &str) -> Arc<dyn Algorithm> {
     let options = Options::routed_by(routing).unwrap();
     Arc::from(algorithm_by_name(name, network, &options).unwrap())
 }
@@ -41,7 +41,7 @@ fn scenario(network: &Arc<Network>, algorithm: Arc<dyn Algorithm>, switching: &W
         trace: None,
     };
     let run = Run { mode: Some(Mode::Finite), messages: Some(12 * u64::from(most + 1)), ..Run::default() };
-    Scenario::new(Arc::clone(network), algorithm, &switching.clone().into(), timing, &traffic, &run).unwrap()
+    Scenario::new(algorithm, &switching.clone().into(), timing, &traffic, &run).unwrap()
 }
 
 fn fast() -> Timing {
@@ -51,7 +51,7 @@ fn fast() -> Timing {
 /// Whether the static check calls a deadlock possible.
 fn warned(scenario: &Scenario) -> bool {
     let config = scenario.engine_config();
-    let dependencies = scenario.algorithm().dependencies_with(scenario.network(), config.branching());
+    let dependencies = scenario.algorithm().dependencies_with(config.branching());
     dependencies.deadlock(config.ports.consumption).is_some()
 }
 
@@ -71,7 +71,7 @@ fn every_combination_is_proved_safe_or_deadlocks() {
     use Reservation::{Atomic, Separate};
     let networks =
         ["mesh:4x4", "torus:4x3", "random:nodes=16,degree=4,seed=1", "mesh:4 3", "random:nodes=10,degree=3,seed=2 21"]
-            .map(|spec| Arc::new(build(spec)));
+            .map(|spec| build(spec));
     let mut safe = Vec::new();
     for routing in ["turn-prohibition", "up-down"] {
         for (replication, reservation) in [(Lockstep, Atomic), (Independent, Atomic), (Independent, Separate)] {
@@ -110,7 +110,7 @@ fn every_combination_is_proved_safe_or_deadlocks() {
 /// Without a word about switching, trees are safe.
 #[test]
 fn trees_are_safe_by_default() {
-    let network = Arc::new(build("random:nodes=24,degree=4,seed=3"));
+    let network = build("random:nodes=24,degree=4,seed=3");
     for algorithm in ALGORITHMS {
         let scenario = scenario(&network, make(&network, algorithm, "up-down"), &Wormhole::default(), &fast());
         assert_eq!(scenario.engine_config().branching(), Branching::STORED);
@@ -146,7 +146,7 @@ struct Case {
 }
 
 impl Case {
-    fn network(&self) -> Network {
+    fn network(&self) -> Arc<Network> {
         let routers = self.parents.len() as u32 + 1;
         let mut builder = NetworkBuilder::new("case");
         builder.at_least(routers as usize).unwrap();
@@ -232,7 +232,7 @@ fn whatever_deadlocks_was_called_possible() {
     let mut counts: BTreeMap<(bool, bool), u32> = BTreeMap::new();
     let counts_in = std::cell::RefCell::new(&mut counts);
     proptest!(config, |(case in cases())| {
-        let network = Arc::new(case.network());
+        let network = case.network();
         let algorithm = make(&network, case.algorithm, case.routing);
         let timing = Timing { startup_mode: Some(case.startup_mode), routing_delay: case.routing_delay, ..fast() };
         let scenario = scenario(&network, algorithm, &case.switching, &timing);

@@ -60,9 +60,10 @@ fn who_waits_for_whom_by_hand() {
     // Flits have crossed the consumption channel in 4 and 5, the link also in 2, the injection channel in 0, 2, 4 and 5; those of worm
     // 2 stand one behind the other.
     let flits = [2, 3, 4, 1, 2];
-    for (worms, held) in
-        [waits(FlitEngine::new(&mesh, &ECube, plain(), ()), 6), waits(WormEngine::new(&mesh, &ECube, plain(), ()), 6)]
-    {
+    for (worms, held) in [
+        waits(FlitEngine::new(&ECube::new(&mesh).unwrap(), plain(), ()), 6),
+        waits(WormEngine::new(&ECube::new(&mesh).unwrap(), plain(), ()), 6),
+    ] {
         assert_eq!(worms, expected);
         assert_eq!(held, flits);
     }
@@ -73,9 +74,10 @@ fn who_waits_for_whom_by_hand() {
 fn a_port_is_held_during_the_startup() {
     let mesh = build("mesh:3");
     let config = wormcast_simulation::EngineConfig { startup: 9, startup_mode: StartupMode::PerPort, ..plain() };
-    for (worms, held) in
-        [waits(FlitEngine::new(&mesh, &ECube, config, ()), 6), waits(WormEngine::new(&mesh, &ECube, config, ()), 6)]
-    {
+    for (worms, held) in [
+        waits(FlitEngine::new(&ECube::new(&mesh).unwrap(), config, ()), 6),
+        waits(WormEngine::new(&ECube::new(&mesh).unwrap(), config, ()), 6),
+    ] {
         assert_eq!(held, [0, 0]);
         assert_eq!((worms[2].holds.len(), worms[3].holds.len()), (1, 0));
         assert_eq!(worms[3].waits[0].options, [Awaited { resource: Resource::Injection(node(0)), worms: vec![2] }]);
@@ -85,7 +87,7 @@ fn a_port_is_held_during_the_startup() {
 
 /// A steady load that is too much, or bursts that may deadlock with few consumption channels, until some cycle.
 fn scenario(mesh: &str, name: &str, consumption: u32, (rate, cycles): (Option<f64>, u64)) -> Scenario {
-    let network = Arc::new(build(mesh));
+    let network = build(mesh);
     let algorithm: Arc<dyn Algorithm> = Arc::from(algorithm_by_name(name, &network, &Options::default()).unwrap());
     let process = if rate.is_some() { Process::Poisson } else { Process::Burst };
     let interval = rate.is_none().then_some(20);
@@ -103,7 +105,7 @@ fn scenario(mesh: &str, name: &str, consumption: u32, (rate, cycles): (Option<f6
     let startup = if rate.is_some() { 30 } else { 0 };
     let timing = Timing { startup, routing_delay: 1, ..Timing::default() };
     let switching = Wormhole { consumption_ports: Some(consumption), ..Wormhole::default() };
-    Scenario::new(network, algorithm, &Switching::from(switching), &timing, &traffic, &run).unwrap()
+    Scenario::new(algorithm, &Switching::from(switching), &timing, &traffic, &run).unwrap()
 }
 
 fn log_of(scenario: &Scenario, engine: EngineChoice, seed: u64) -> (WaitLog, bool) {
@@ -159,7 +161,7 @@ fn check(worms: &[WormAtEnd], cycle: &[u64]) {
 /// Overloads cut off in the middle, on both engines: the same worms, holds, waits, to the cycle.
 #[test]
 fn engines_say_the_same_at_any_end() {
-    let json = |network: &Network, scenario: &Scenario, log: &WaitLog| {
+    let json = |network: &Arc<Network>, scenario: &Scenario, log: &WaitLog| {
         let space = ChannelSpace::new(network, scenario.engine_config().ports);
         let mut json = Vec::new();
         log.write_json(network, space, &mut json).unwrap();
@@ -222,8 +224,8 @@ fn buffered_switches_say_who_waits_for_whom() {
     let organization = Organization::Input { read_path, replication: BranchTiming::Synchronous };
     let switching = BufferedSwitch { organization, ..BufferedSwitch::input_buffer() };
     let config = SwitchConfig::new(&switching, &TimingPreset::Paper4.timing(), &network, 60);
-    let routing = Turnaround::new(Choice::Adaptive);
-    let mut engine = SwitchEngine::new(&network, &routing, config, ());
+    let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
+    let mut engine = SwitchEngine::new(&routing, config, ());
     let both = |from| Worm::encoded(node(from), Encoded::bit_string(vec![node(2), node(3)]));
     for (message, (at, worm)) in (0..).zip([(0, unicast(3, 2)), (10, both(0)), (12, both(1)), (14, unicast(1, 2))]) {
         assert_eq!(engine.run_until(at), Progress::Reached);

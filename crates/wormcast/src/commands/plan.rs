@@ -150,9 +150,9 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     {
         Failure::warn(&left_out);
     }
-    let plan = planned(algorithm.as_ref(), &network, &multicast)?;
-    let summary = plan.summary(&network, algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
-    let exact = algorithm.exact(&network, &multicast);
+    let plan = planned(algorithm.as_ref(), &multicast)?;
+    let summary = plan.summary(algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
+    let exact = algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
     let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
     let reason = format!("no header of `{}` encodes destinations", descriptor.name);
     warn_of_idle_option("--flit-bits", unencoded && arguments.flit_bits.is_some(), &reason);
@@ -169,7 +169,8 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     match arguments.format {
         Output::Text => {
             write_text(out, &answer)?;
-            let matrices = algorithm.covering_matrices(&network, &multicast);
+            let covers = algorithm.capabilities().covers;
+            let matrices = covers.map_or_else(Vec::new, |covers| covers.covering_matrices(&multicast));
             matrices.iter().try_for_each(|matrix| write_matrix(out, &network, matrix))
         }
         Output::Json => write_json(out, &answer),
@@ -180,12 +181,12 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
 
 /// The plan of a multicast. Plans of the workbench's algorithms are tested; those of a program's own are held against what the
 /// algorithm promises.
-fn planned(algorithm: &dyn Algorithm, network: &Network, multicast: &Multicast) -> Result<Plan, Failure> {
+fn planned(algorithm: &dyn Algorithm, multicast: &Multicast) -> Result<Plan, Failure> {
     step("planning", "worms", 0, 0);
     if !is_own(algorithm) {
-        return Ok(algorithm.plan(network, multicast));
+        return Ok(algorithm.plan(multicast));
     }
-    check_promise(algorithm, network, multicast).map_err(|broken| {
+    check_promise(algorithm, multicast).map_err(|broken| {
         Failure::bad_input(format!("the plan of `{}` is not as promised: {broken}", algorithm.name()))
     })
 }
@@ -278,13 +279,16 @@ fn headers(summary: &PlanSummary) -> Vec<EncodedHeader> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::multicast::{Descriptor, Worm, register};
+    use crate::multicast::{AlgorithmError, Descriptor, Options, Worm, register};
     use crate::network::TopologySpec;
     use crate::routing::{Dependencies, ECube, RoutingRelation};
 
     /// Forgets a destination, or tells the static check of unicasts and sends a path.
     struct Broken {
+        routing: ECube,
         forgets: bool,
     }
 
@@ -294,27 +298,30 @@ mod tests {
         }
 
         fn routing(&self) -> &dyn RoutingRelation {
-            &ECube
+            &self.routing
         }
 
-        fn plan(&self, _: &Network, multicast: &Multicast) -> Plan {
+        fn plan(&self, multicast: &Multicast) -> Plan {
             let stops = &multicast.destinations()[usize::from(self.forgets)..];
             Plan { worms: vec![Worm::path(multicast.source(), stops.to_vec())] }
         }
 
-        fn dependencies<'n>(&self, network: &'n Network) -> Dependencies<'n> {
-            Dependencies::of_relation(network, &ECube)
+        fn dependencies(&self) -> Dependencies<'_> {
+            Dependencies::of_relation(&self.routing)
         }
     }
 
     #[test]
     fn plans_of_own_algorithms_are_held_against_their_promises() {
-        register(Descriptor::new("broken", 1, |_, _| Ok(Box::new(Broken { forgets: true })))).unwrap();
+        let make = |network: &Arc<Network>, _: &Options| -> Result<Box<dyn Algorithm>, AlgorithmError> {
+            Ok(Box::new(Broken { routing: ECube::new(network)?, forgets: true }))
+        };
+        register(Descriptor::new("broken", 1, make)).unwrap();
         let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
         let said = |forgets: bool, destinations: &str| {
             let destinations = parse_node_list(&mesh, destinations).unwrap();
             let multicast = Multicast::new(parse_node(&mesh, "0,0").unwrap(), &destinations);
-            match planned(&Broken { forgets }, &mesh, &multicast) {
+            match planned(&Broken { routing: ECube::new(&mesh).unwrap(), forgets }, &multicast) {
                 Ok(_) => "as promised".to_owned(),
                 Err(Failure::BadInput(message)) => message,
                 Err(_) => "another failure".to_owned(),

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{ArgGroup, Args, ValueHint};
 use serde::Serialize;
@@ -161,14 +162,13 @@ impl Printed {
 
 fn analyse_algorithm(
     arguments: &Arguments,
-    network: &Network,
+    network: &Arc<Network>,
     descriptor: &'static Descriptor,
 ) -> Result<Printed, Failure> {
     let sender = format!("`{}`", descriptor.name);
     let request = arguments.choice.request(descriptor, FaultRequest::default());
     let algorithm = request.make(network).map_err(Failure::bad_input)?;
-    let report =
-        of_algorithm(network, algorithm.as_ref(), &settings(arguments)).map_err(|error| refusal(&error, &sender))?;
+    let report = of_algorithm(algorithm.as_ref(), &settings(arguments)).map_err(|error| refusal(&error, &sender))?;
     check_options(arguments, network, &Worms::new(&report, &sender, algorithm.branching()));
     arguments.choice.warn_of_idle_seed(network);
     Ok(Printed::new(report))
@@ -187,18 +187,18 @@ impl From<AnalysisError> for Refused {
 }
 
 /// The analysis of unicasts, and of multicasts beside them if some were given.
-fn analyse_unicasts(arguments: &Arguments, network: &Network, unicasts: Unicasts<'_>) -> Result<Printed, Failure> {
+fn analyse_unicasts(arguments: &Arguments, unicasts: Unicasts<'_>) -> Result<Printed, Failure> {
     let settings = settings(arguments);
     let Some(file) = &arguments.multicasts else {
         check_unicasts(arguments)?;
         let report = match unicasts {
-            Unicasts::Routing(relation) => of_routing(network, relation, &settings),
-            Unicasts::Tables(name, tables) => of_tables(network, name, tables, &settings),
+            Unicasts::Routing(relation) => of_routing(relation, &settings),
+            Unicasts::Tables(name, tables) => of_tables(name, tables, &settings),
         };
         return Ok(Printed::new(report.map_err(|error| refusal(&error, ""))?));
     };
     let sender = format!("`{}`", input_name(file));
-    let report = of_multicasts(network, unicasts, &settings, |adding| {
+    let report = of_multicasts(unicasts, &settings, |adding| {
         plan_all(file, &arguments.topology, |line, algorithm, multicast, plan| {
             adding.add(line, algorithm.routing(), multicast, plan).map_err(Failure::bad_input)
         })
@@ -208,13 +208,13 @@ fn analyse_unicasts(arguments: &Arguments, network: &Network, unicasts: Unicasts
         Refused::Multicasts(failure) => failure,
         Refused::Analysis(error) => refusal(&error, &sender),
     })?;
-    check_options(arguments, network, &Worms::new(&report, &sender, Branching::LOCKSTEP));
+    check_options(arguments, unicasts.network(), &Worms::new(&report, &sender, Branching::LOCKSTEP));
     Ok(Printed::new(report))
 }
 
 fn analyse_routing(
     arguments: &Arguments,
-    network: &Network,
+    network: &Arc<Network>,
     routing: &RoutingDescriptor,
     out: &mut dyn Write,
 ) -> Result<Printed, Failure> {
@@ -224,10 +224,10 @@ fn analyse_routing(
     let relation = routing.make(network, &options).map_err(Failure::bad_input)?;
     let relation = relation.as_ref();
     arguments.choice.warn_of_idle_seed(network);
-    let mut printed = analyse_unicasts(arguments, network, Unicasts::Routing(relation))?;
+    let mut printed = analyse_unicasts(arguments, Unicasts::Routing(relation))?;
     if let Some(file) = &arguments.export {
         let place = (file.as_str(), arguments.export_form);
-        let exported = || export_routing(network, relation, place, arguments.allow_detours, out);
+        let exported = || export_routing(relation, place, arguments.allow_detours, out);
         printed.exported = work::part("the tables of `--export`", exported).transpose()?;
     }
     Ok(printed)
@@ -235,16 +235,16 @@ fn analyse_routing(
 
 fn analyse_forwarding(
     arguments: &Arguments,
-    network: &Network,
+    network: &Arc<Network>,
     file: &str,
     out: &mut dyn Write,
 ) -> Result<Printed, Failure> {
     let tables = read_tables(network, file).map_err(Failure::bad_input)?;
     arguments.choice.warn_of_idle_seed(network);
     warn_of_missing_routers(network, &tables, file);
-    let mut printed = analyse_unicasts(arguments, network, Unicasts::Tables(file, &tables))?;
+    let mut printed = analyse_unicasts(arguments, Unicasts::Tables(file, &tables))?;
     if let Some(file) = &arguments.export {
-        let exported = || export::write(network, &tables, (file, arguments.export_form), out);
+        let exported = || export::write(&tables, (file, arguments.export_form), out);
         printed.exported = work::part("the tables of `--export`", exported).transpose()?;
     }
     Ok(printed)

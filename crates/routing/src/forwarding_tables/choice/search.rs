@@ -41,7 +41,7 @@ impl<'a> Chooser<'a> {
     }
 
     fn ask(&mut self, at: RouterId, arrived: Option<ChannelId>, target: RouterId) -> Vec<ChannelId> {
-        self.relation.candidates(self.network, at, arrived, target, &mut self.candidates);
+        self.relation.candidates(at, arrived, target, &mut self.candidates);
         self.candidates.clone()
     }
 
@@ -334,7 +334,7 @@ impl<'a> Chooser<'a> {
                 if from == target || chosen[from.index()].is_some() {
                     continue;
                 }
-                let permitted = match (chosen[router.index()], self.relation.turn_routing()) {
+                let permitted = match (chosen[router.index()], self.relation.capabilities().turns) {
                     (None, _) => true,
                     (Some(onward), Some(routing)) => routing.turns().permits(network, arriving, onward),
                     (Some(onward), None) => self.ask(router, Some(arriving), target).contains(&onward),

@@ -151,7 +151,7 @@ pub(in super::super) fn plan_all(
         if let Some(left_out) = left_out {
             Failure::warn(&format!("{path}:{number}: {left_out}"));
         }
-        let plan = planned(algorithm, network, &multicast).map_err(place)?;
+        let plan = planned(algorithm, &multicast).map_err(place)?;
         visit(number, algorithm, &multicast, &plan).map_err(place)?;
     }
     Ok(())
@@ -162,13 +162,14 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     let (network, algorithm) = get(made, &request)?;
     let (network, algorithm) = (&*network, &*algorithm);
     let (multicast, left_out) = request.multicast(network)?;
-    let plan = planned(algorithm, network, &multicast)?;
-    let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
+    let plan = planned(algorithm, &multicast)?;
+    let summary = plan.summary(algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
     let idle = [idle_seed(&request, network)?, idle_flit_bits(&request, &summary)];
     let warnings: Vec<String> = left_out.into_iter().chain(idle.into_iter().flatten()).collect();
     let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
-    let (exact, warning) = (algorithm.exact(network, &multicast), warning.as_deref());
+    let exact = algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
     let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.unwrap_or_default().0.get());
+    let warning = warning.as_deref();
     write_json(out, &Answer { network, algorithm, multicast: &multicast, summary: &summary, exact, flit_bits, warning })
 }
 

@@ -37,16 +37,15 @@ pub(super) struct Exported {
 
 /// Writes tables for a routing, if there are any and they are safe.
 pub(super) fn export_routing(
-    network: &Network,
     relation: &dyn RoutingRelation,
     (file, form): (&str, Form),
     detours: bool,
     out: &mut dyn Write,
 ) -> Result<Exported, Failure> {
-    let name = relation.name();
-    let chosen = choose_tables(network, relation, detours)
-        .map_err(|error| Failure::bad_input(inexpressible(network, relation, &error, detours)))?;
-    let dependencies = Dependencies::of_tables(network, &chosen.tables);
+    let (name, network) = (relation.name(), relation.network());
+    let chosen = choose_tables(relation, detours)
+        .map_err(|error| Failure::bad_input(inexpressible(relation, &error, detours)))?;
+    let dependencies = Dependencies::of_tables(&chosen.tables);
     let may_follow = |held, next| dependencies.contains(held, next);
     let proof = ChannelNumbering::find(network, may_follow);
     if !proof.is_ok_and(|proof| proof.check(network, may_follow).is_ok()) {
@@ -55,23 +54,22 @@ pub(super) fn export_routing(
             "`{name}` on `{network}` can deadlock, so no tables are written; `up-down` and `turn-prohibition` cannot"
         )));
     }
-    let exported = write(network, &chosen.tables, (file, form), out)?;
+    let exported = write(&chosen.tables, (file, form), out)?;
     Ok(Exported { detours: chosen.detours.iter().map(|router| router.raw()).collect(), ..exported })
 }
 
 /// Writes tables.
 pub(super) fn write(
-    network: &Network,
     tables: &ForwardingTables,
     (file, form): (&str, Form),
     out: &mut dyn Write,
 ) -> Result<Exported, Failure> {
     let text = match form {
-        Form::Opensm => NetworkLfts::new(network, tables).map_err(no_fabric)?.to_string(),
-        Form::Text => TablesText { network, tables }.to_string(),
+        Form::Opensm => NetworkLfts::new(tables).map_err(no_fabric)?.to_string(),
+        Form::Text => TablesText(tables).to_string(),
     };
     write_to(file, text.as_bytes(), out)?;
-    let average_distance = analyse_tables(network, tables).survey.average_distance;
+    let average_distance = analyse_tables(tables).survey.average_distance;
     Ok(Exported { file: file.to_owned(), entries: tables.entries(), detours: Vec::new(), average_distance })
 }
 
@@ -86,9 +84,10 @@ fn no_fabric(error: TablesError) -> Failure {
 }
 
 /// Why there are no tables, with an example and a way out.
-fn inexpressible(network: &Network, relation: &dyn RoutingRelation, error: &NoTables, detours: bool) -> String {
+fn inexpressible(relation: &dyn RoutingRelation, error: &NoTables, detours: bool) -> String {
+    let network = relation.network();
     let what = format!("forwarding tables cannot express `{}` on `{}`", relation.name(), network.name());
-    let hint = match (error, relation.turn_routing()) {
+    let hint = match (error, relation.capabilities().turns) {
         // No detour leads where there is no way.
         (NoTables::NoRoute { .. }, _) => "",
         (_, Some(_)) if !detours => "; `--allow-detours` takes longer ways over permitted turns where that is so",
