@@ -45,11 +45,11 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
     /// An empty network in cycle 0.
     pub fn new(network: &'a Network, routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
         Self {
+            shared_links: SharedLinks::new(if config.virtual_channels > 1 { network.channels() } else { 0 }),
             core: Core::new(network, routing, config, observer),
             flits: Vec::new(),
             active: Vec::new(),
             is_active: Vec::new(),
-            shared_links: SharedLinks::default(),
             tree_events: Vec::new(),
         }
     }
