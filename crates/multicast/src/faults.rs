@@ -1,6 +1,7 @@
 //! Links that have failed for good.
 
 use thiserror::Error;
+use wormcast_network::split_mix::mix;
 use wormcast_network::{ChannelId, Network, RouterId, parse_node};
 use wormcast_routing::Root;
 
@@ -172,7 +173,7 @@ impl Faults {
             return Err(FaultError::TooMany { asked: count, network, links });
         }
         for drawn in 0..count as u64 {
-            let hash = crate::dstm::mix(seed ^ crate::dstm::mix(drawn));
+            let hash = mix(seed ^ mix(drawn));
             let place = (u128::from(hash) * working.len() as u128) >> 64;
             self.links.push(working.swap_remove(place as usize));
         }
