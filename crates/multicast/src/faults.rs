@@ -1,5 +1,7 @@
 //! Links that have failed for good.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use wormcast_network::split_mix::mix;
 use wormcast_network::{ChannelId, Network, RouterId, parse_node};
@@ -15,12 +17,13 @@ pub struct Faults {
 }
 
 /// Who knows which links have failed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum FaultInformation {
     /// Every node: worms go by ways that are whole.
     #[default]
     Global,
-    /// The nodes at both ends: a worm that comes to a failed link is absorbed there, and sent on from there.
+    /// The nodes at both ends: a worm that comes to a failed link is absorbed there and sent on from there.
     Local,
 }
 

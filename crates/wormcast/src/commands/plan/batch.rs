@@ -163,7 +163,7 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     let (network, algorithm) = (&*network, &*algorithm);
     let (multicast, left_out) = request.multicast(network)?;
     let plan = planned(algorithm, network, &multicast)?;
-    let summary = plan.summary(network, algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
+    let summary = plan.summary(network, algorithm.routing(), request.ports).map_err(Failure::failed)?;
     let warning = left_out.as_deref();
     let exact = algorithm.exact(network, &multicast);
     let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.0.get());
