@@ -17,7 +17,7 @@ use toml::de::DeValue;
 use wormcast_multicast::{DUAL_PATH, Descriptor};
 use wormcast_network::{STANDARD_INPUT, TopologySpec, input_name, is_standard_input, read_input};
 use wormcast_routing::RoutingDescriptor;
-use wormcast_simulation::{Mode, Switching};
+use wormcast_simulation::{Switching, Traffic};
 
 use self::measured::MayHave;
 pub use self::name::file_part;
@@ -27,6 +27,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::{Document, Override, Tree};
 use crate::figure::Figure;
 use crate::file::{ExperimentFile, PlotSettings, Scale, Stop, TimeUnit};
+use crate::kind::Kind;
 use crate::point::{Coordinate, Point, PointSpec, sha256};
 use crate::quantity::Quantity;
 use crate::scenarios::drawn_with;
@@ -78,8 +79,8 @@ pub struct Experiment {
     claims: Vec<Claim>,
     /// The swept settings that an override fixes.
     fixed: Vec<Axis>,
-    /// The kind of run, if it is said.
-    mode: Option<Mode>,
+    /// What runs do at the first point.
+    kind: Kind,
     /// Whether runs may have buffered switches, and messages of both kinds.
     may_have: MayHave,
 }
@@ -157,7 +158,7 @@ impl Experiment {
             axes: kept,
             claims: Vec::new(),
             fixed,
-            mode: None,
+            kind: Kind::Simulated,
             may_have: MayHave::default(),
             document: document.clone(),
         };
@@ -171,7 +172,7 @@ impl Experiment {
         experiment.stop = file.stop;
         experiment.plot = file.plot;
         experiment.claims = file.claim;
-        experiment.mode = file.run.mode;
+        experiment.kind = Kind::of(file.run.mode);
         experiment.may_have = MayHave::of(&experiment.axes, &file.switching, &file.traffic);
         experiment.check_stop(&tree)?;
         experiment.check_plot(&tree)?;
@@ -231,6 +232,8 @@ impl Experiment {
         let total = self.axes.iter().map(|axis| axis.values.len()).product();
         let mut digests = HashMap::new();
         let mut points = Vec::with_capacity(total);
+        let (mut document, _) = self.document.tree()?;
+        document.remove("sweep");
         for index in 0..total {
             let mut rest = index;
             let mut choice = vec![0; self.axes.len()];
@@ -244,7 +247,7 @@ impl Experiment {
                 .zip(&choice)
                 .map(|(axis, &chosen)| Coordinate { key: axis.key.clone(), value: axis.values[chosen].json.clone() })
                 .collect();
-            let spec = self.spec(&choice, self.settings(&choice)?, &mut digests)?;
+            let spec = self.spec(&choice, self.settings_in(document.clone(), &choice)?, &mut digests)?;
             points.push(Point { index, coordinates, spec, choice, doubled: 0 });
         }
         Ok(points)
@@ -270,11 +273,7 @@ impl Experiment {
     /// What is plotted and claimed, unless a claim says otherwise: never empty.
     pub fn quantities(&self) -> Vec<Quantity> {
         match self.plot.y.0.as_slice() {
-            [] => vec![match self.mode {
-                Some(Mode::Plan) => Quantity::PlanSteps,
-                Some(Mode::Trees) => Quantity::TreesDiameter,
-                _ => Quantity::default(),
-            }],
+            [] => vec![self.kind.decisive()],
             given => given.to_vec(),
         }
     }
@@ -363,7 +362,12 @@ impl Experiment {
 
     /// The file's settings at a choice of values, one for each axis, or without the sweep for an empty one.
     fn settings(&self, choice: &[usize]) -> Result<ExperimentFile, Diagnostic> {
-        let tree = self.chosen(choice)?;
+        self.settings_in(self.document.tree()?.0, choice)
+    }
+
+    /// The same, of the document's own settings.
+    fn settings_in<'t>(&'t self, document: Tree<'t>, choice: &[usize]) -> Result<ExperimentFile, Diagnostic> {
+        let tree = self.chosen_in(document, choice)?;
         self.check_switching(&tree)?;
         let given = |key: &str| tree.get("traffic").is_some_and(|traffic| traffic.get_ref().get(key).is_some());
         if given("trace") && given("arrivals") {
@@ -384,7 +388,11 @@ impl Experiment {
 
     /// The document without its sweep and with the chosen values.
     fn chosen(&self, choice: &[usize]) -> Result<Tree<'_>, Diagnostic> {
-        let (mut tree, _) = self.document.tree()?;
+        self.chosen_in(self.document.tree()?.0, choice)
+    }
+
+    /// The same, of the document's own settings.
+    fn chosen_in<'t>(&'t self, mut tree: Tree<'t>, choice: &[usize]) -> Result<Tree<'t>, Diagnostic> {
         tree.remove("sweep");
         for (axis, &chosen) in self.axes.iter().zip(choice) {
             let value = axis.values[chosen]
@@ -445,7 +453,7 @@ impl Experiment {
             },
             // In mode `trees` the name is that of a construction.
             algorithm_revision: match Descriptor::named(&algorithm) {
-                Ok(own) if own.is_own() && file.run.mode != Some(Mode::Trees) => Some(own.revision),
+                Ok(own) if own.is_own() && Kind::of(file.run.mode) != Kind::Trees => Some(own.revision),
                 _ => None,
             },
             algorithm,
@@ -495,6 +503,15 @@ impl Experiment {
         let network = files.contains_key("topology").then(|| ("topology", self.beside(topology.trim())));
         let trace = traffic.trace.as_ref().map(|trace| ("traffic.trace", self.beside(trace)));
         network.into_iter().chain(trace).collect()
+    }
+
+    /// The traffic of a point, with its trace by the path to open.
+    pub(crate) fn traffic(&self, spec: &PointSpec) -> Traffic {
+        let mut traffic = spec.traffic.clone();
+        if let Some(trace) = &mut traffic.trace {
+            *trace = self.beside(trace).display().to_string();
+        }
+        traffic
     }
 
     /// The path of a file that the experiment file names: relative to that; `-` is standard input.

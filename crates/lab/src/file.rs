@@ -6,10 +6,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Serialize};
-use wormcast_multicast::FaultRequest;
-use wormcast_simulation::{EngineChoice, Run, Switching, Timing, Traffic};
+use wormcast_multicast::{FaultInformation, FaultRequest};
+use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 
 use crate::claim::Claim;
+use crate::kind::Run;
 use crate::quantity::Quantities;
 use crate::schema::{algorithm, routing};
 
@@ -44,7 +45,7 @@ pub(crate) struct ExperimentFile {
     pub(crate) seed: u64,
     /// The engine that simulates.
     #[serde(default)]
-    pub(crate) engine: Engine,
+    pub(crate) engine: EngineChoice,
     /// Links that have failed.
     #[serde(default)]
     pub(crate) faults: FaultSettings,
@@ -115,23 +116,8 @@ impl FaultSettings {
 
     /// The same for an algorithm.
     pub(crate) fn request(&self) -> FaultRequest {
-        let information = match self.information {
-            FaultInformation::Global => wormcast_multicast::FaultInformation::Global,
-            FaultInformation::Local => wormcast_multicast::FaultInformation::Local,
-        };
-        FaultRequest { links: self.links.clone(), random: self.random, information }
+        FaultRequest { links: self.links.clone(), random: self.random, information: self.information }
     }
-}
-
-/// Who knows which links have failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FaultInformation {
-    /// Every node: worms go by ways that are whole.
-    #[default]
-    Global,
-    /// The nodes at both ends: a worm that comes to a failed link is absorbed there and sent on from there.
-    Local,
 }
 
 /// A root in a file.
@@ -247,29 +233,6 @@ fn topology<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<
         text("seed", given.seed.map(|seed| seed.to_string())),
     ];
     Ok(Some(format!("{family}:{}", parameters.into_iter().flatten().collect::<Vec<_>>().join(","))))
-}
-
-/// The engine that simulates.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Engine {
-    /// The fastest that is exact for the scenario.
-    #[default]
-    Auto,
-    /// The reference, flit by flit.
-    Flit,
-    /// The fast one.
-    Worm,
-}
-
-impl From<Engine> for EngineChoice {
-    fn from(engine: Engine) -> Self {
-        match engine {
-            Engine::Auto => Self::Auto,
-            Engine::Flit => Self::Flit,
-            Engine::Worm => Self::Worm,
-        }
-    }
 }
 
 /// How precise each point has to be: replications go on until the confidence interval of the mean latency to the last

@@ -96,7 +96,7 @@ mod tests {
 
     use super::*;
     use crate::quantity::Quantity;
-    use crate::synthetic;
+    use crate::replication::Replication;
 
     /// The quantiles of some latencies, one for each.
     fn quantiles(mut latencies: Vec<f64>) -> Quantiles {
@@ -187,14 +187,11 @@ mod tests {
     #[test]
     fn quantities_of_points_are_such_percentiles() {
         // Two runs without congestion and one with: the median of all messages is not near the mean of the runs' medians.
-        let runs = [100.0, 100.0, 4000.0].map(|from| RunResult {
-            latency: Latency {
-                quantiles: Some(quantiles((0..100).map(|i| from + f64::from(i)).collect())),
-                ..Latency::default()
-            },
-            ..synthetic::run(0.0)
+        let of_runs = [100.0, 100.0, 4000.0].map(|from| quantiles((0..100).map(|i| from + f64::from(i)).collect()));
+        let runs = of_runs.clone().map(|quantiles| {
+            let latency = Latency { quantiles: Some(quantiles), ..Latency::default() };
+            Replication::from(RunResult { latency, ..RunResult::default() })
         });
-        let of_runs = runs.each_ref().map(|run| run.latency.quantiles.clone().unwrap());
         let estimate = Quantity::LatencyP50.estimate(&runs, 0.95).unwrap();
         assert_eq!(estimate, found(&of_runs, 0.5).estimate);
         assert!((170.0..180.0).contains(&estimate.mean), "{estimate:?}");

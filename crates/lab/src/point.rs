@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use wormcast_multicast::{Refused, Request};
-use wormcast_simulation::{Run, Switching, Timing, Traffic};
+use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 
-use crate::file::{Engine, FaultSettings};
+use crate::file::FaultSettings;
+use crate::kind::Run;
 
 /// Everything that the results of a point depend on, as plain data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -31,7 +32,7 @@ pub struct PointSpec {
     /// The experiment's seed: that of a single run, and the root of the replications' seeds.
     pub seed: u64,
     /// The engine asked for.
-    pub engine: Engine,
+    pub engine: EngineChoice,
     /// Links that have failed.
     #[serde(default, skip_serializing_if = "FaultSettings::is_empty")]
     pub faults: FaultSettings,

@@ -5,10 +5,13 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de::{self, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use wormcast_simulation::{Quantiles, RunResult};
+use wormcast_simulation::{PlanCosts, Quantiles, RunResult};
 
+use crate::kind::Kind;
 use crate::percentile::{Percentile, percentile};
+use crate::replication::Replication;
 use crate::statistics::Estimate;
+use crate::tree_runs::TreeFigures;
 
 /// A measured quantity of a point, by the name that experiment files use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -159,10 +162,48 @@ impl Quantity {
         )
     }
 
+    /// The kind of runs that measure it.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::LatencyLast
+            | Self::LatencyMean
+            | Self::LatencyP50
+            | Self::LatencyP95
+            | Self::LatencyP99
+            | Self::LatencyUnicast
+            | Self::LatencyMulticast
+            | Self::OfferedLoad
+            | Self::AcceptedLoad
+            | Self::DeliveredLoad
+            | Self::LinkUtilisation
+            | Self::BufferOccupancy => Kind::Simulated,
+            Self::PlanSteps
+            | Self::PlanStartups
+            | Self::PlanMeanStartups
+            | Self::PlanChannels
+            | Self::PlanContention
+            | Self::PlanProhibited => Kind::Planned,
+            Self::TreesSide
+            | Self::TreesDiameter
+            | Self::TreesLeastDiameter
+            | Self::TreesLargestDiameter
+            | Self::TreesAverageDistance
+            | Self::TreesUnused
+            | Self::TreesDisjoint
+            | Self::TreesBinary => Kind::Trees,
+        }
+    }
+
     /// Its value in one run, in cycles for times; `None` if the run has none.
-    pub(crate) fn of(self, run: &RunResult) -> Option<f64> {
-        let plan = run.plan.as_ref();
-        let trees = run.trees.as_ref();
+    pub(crate) fn of(self, run: &Replication) -> Option<f64> {
+        match run {
+            Replication::Simulated(run) => self.in_time(run),
+            Replication::Planned(plan) => self.of_plans(&plan.costs),
+            Replication::Trees(trees) => self.of_trees(&trees.figures),
+        }
+    }
+
+    fn in_time(self, run: &RunResult) -> Option<f64> {
         match self {
             Self::LatencyLast => run.latency.last.mean,
             Self::LatencyMean => run.latency.mean.mean,
@@ -176,20 +217,33 @@ impl Quantity {
             Self::DeliveredLoad => Some(run.delivered_load),
             Self::LinkUtilisation => Some(run.links.busy),
             Self::BufferOccupancy => run.buffers.map(|buffers| buffers.share),
-            Self::PlanSteps => plan.map(|plan| plan.steps),
-            Self::PlanStartups => plan.map(|plan| plan.startups as f64),
-            Self::PlanMeanStartups => plan.map(|plan| plan.mean_startups),
-            Self::PlanChannels => plan.map(|plan| plan.channels),
-            Self::PlanContention => plan.map(|plan| plan.contention),
-            Self::PlanProhibited => plan.and_then(|plan| plan.prohibited),
-            Self::TreesSide => trees.map(|trees| trees.side),
-            Self::TreesDiameter => trees.map(|trees| trees.diameter),
-            Self::TreesLeastDiameter => trees.map(|trees| trees.least_diameter),
-            Self::TreesLargestDiameter => trees.map(|trees| trees.largest_diameter),
-            Self::TreesAverageDistance => trees.map(|trees| trees.average_distance),
-            Self::TreesUnused => trees.map(|trees| trees.unused),
-            Self::TreesDisjoint => trees.map(|trees| trees.disjoint),
-            Self::TreesBinary => trees.map(|trees| trees.binary),
+            _ => None,
+        }
+    }
+
+    fn of_plans(self, costs: &PlanCosts) -> Option<f64> {
+        match self {
+            Self::PlanSteps => Some(costs.steps),
+            Self::PlanStartups => Some(costs.startups as f64),
+            Self::PlanMeanStartups => Some(costs.mean_startups),
+            Self::PlanChannels => Some(costs.channels),
+            Self::PlanContention => Some(costs.contention),
+            Self::PlanProhibited => costs.prohibited,
+            _ => None,
+        }
+    }
+
+    fn of_trees(self, figures: &TreeFigures) -> Option<f64> {
+        match self {
+            Self::TreesSide => Some(figures.side),
+            Self::TreesDiameter => Some(figures.diameter),
+            Self::TreesLeastDiameter => Some(figures.least_diameter),
+            Self::TreesLargestDiameter => Some(figures.largest_diameter),
+            Self::TreesAverageDistance => Some(figures.average_distance),
+            Self::TreesUnused => Some(figures.unused),
+            Self::TreesDisjoint => Some(figures.disjoint),
+            Self::TreesBinary => Some(figures.binary),
+            _ => None,
         }
     }
 
@@ -205,16 +259,16 @@ impl Quantity {
 
     /// Its values in replications of one point, `None` for those that have none. A percentile of all messages is not the mean of the
     /// percentiles of runs: of these, the values are those of [`Percentile`].
-    pub(crate) fn of_all(self, runs: &[RunResult], confidence: f64) -> Vec<Option<f64>> {
+    pub(crate) fn of_all(self, runs: &[Replication], confidence: f64) -> Vec<Option<f64>> {
         if self.percentile().is_none() {
             return runs.iter().map(|run| self.of(run)).collect();
         }
         let mut values = self.percentile_of(runs, confidence).map_or_else(Vec::new, |found| found.values).into_iter();
-        runs.iter().map(|run| run.latency.quantiles.as_ref().and_then(|_| values.next())).collect()
+        runs.iter().map(|run| quantiles(run).and_then(|_| values.next())).collect()
     }
 
     /// Its estimate from the replications of one point; `None` if none of them has a value.
-    pub(crate) fn estimate(self, runs: &[RunResult], confidence: f64) -> Option<Estimate> {
+    pub(crate) fn estimate(self, runs: &[Replication], confidence: f64) -> Option<Estimate> {
         if self.percentile().is_some() {
             return self.percentile_of(runs, confidence).map(|found| found.estimate);
         }
@@ -222,8 +276,8 @@ impl Quantity {
         Estimate::of(&values, confidence)
     }
 
-    fn percentile_of(self, runs: &[RunResult], confidence: f64) -> Option<Percentile> {
-        let quantiles: Vec<&Quantiles> = runs.iter().filter_map(|run| run.latency.quantiles.as_ref()).collect();
+    fn percentile_of(self, runs: &[Replication], confidence: f64) -> Option<Percentile> {
+        let quantiles: Vec<&Quantiles> = runs.iter().filter_map(quantiles).collect();
         percentile(&quantiles, self.percentile()?, confidence)
     }
 
@@ -240,6 +294,10 @@ impl Quantity {
                 | Self::LatencyMulticast
         )
     }
+}
+
+fn quantiles(run: &Replication) -> Option<&Quantiles> {
+    run.simulated()?.latency.quantiles.as_ref()
 }
 
 /// A quantity, or several.

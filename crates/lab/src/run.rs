@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
 use thiserror::Error;
-use wormcast_simulation::{RunResult, SimulationError, simulate};
+use wormcast_simulation::SimulationError;
 
 use crate::comparison::{SeriesComparison, rank_series};
 use crate::diagnostic::Diagnostic;
@@ -13,6 +13,7 @@ use crate::file::Stop;
 use crate::origin::Origin;
 use crate::output::OutputError;
 use crate::point::{Point, PointSpec};
+use crate::replication::Replication;
 use crate::scenarios::{JobError, drawn_with};
 use crate::seed::replication_seed;
 use crate::store::{Store, StoreError};
@@ -44,7 +45,7 @@ pub enum RunError {
     Input(#[from] Box<Diagnostic>),
     /// A single run failed.
     #[error(transparent)]
-    Simulation(#[from] SimulationError),
+    Run(#[from] JobError),
     /// A sweep failed.
     #[error(transparent)]
     Sweep(#[from] SweepError<JobError>),
@@ -66,10 +67,9 @@ impl From<Diagnostic> for RunError {
 ///
 /// # Errors
 /// If the experiment makes no sense, or the engine asked for cannot run it.
-pub fn run_point(experiment: &Experiment) -> Result<(Point, RunResult), RunError> {
+pub fn run_point(experiment: &Experiment) -> Result<(Point, Replication), RunError> {
     let point = experiment.point()?;
-    let scenario = experiment.scenario(&point)?;
-    let result = simulate(&scenario, point.spec.engine.into(), point.spec.seed)?;
+    let result = experiment.job(&point)?.run(point.spec.engine, point.spec.seed, point.spec.run.messages)?;
     Ok((point, result))
 }
 
@@ -108,7 +108,11 @@ const MOST_MESSAGES: u64 = 1 << 40;
 fn stored_as(spec: &PointSpec, store: &Store) -> Result<Vec<String>, StoreError> {
     let mut hashes = vec![spec.config_hash()];
     let first = store.load(&hashes[0])?;
-    let mut messages = spec.run.messages.or_else(|| first.values().map(|run| run.window.generated).max()).unwrap_or(0);
+    let mut messages = spec
+        .run
+        .messages
+        .or_else(|| first.values().filter_map(Replication::simulated).map(|run| run.window.generated).max())
+        .unwrap_or(0);
     let mut longer = spec.clone();
     while let Some(doubled) = messages.checked_mul(2).filter(|&doubled| 0 < doubled && doubled <= MOST_MESSAGES) {
         messages = doubled;
@@ -141,11 +145,13 @@ pub(crate) fn run_points_until(
 ) -> Result<Vec<PointRuns>, RunError> {
     let jobs_of_points = experiment.jobs(points)?;
     let places: HashMap<usize, usize> = points.iter().enumerate().map(|(place, point)| (point.index, place)).collect();
+    let drawn: Vec<bool> = points.iter().map(|point| drawn_with(&point.spec.topology, 0).is_some()).collect();
     Ok(sweep_within(budget, points, stop, jobs, store, observer, |point, replication| {
         let seed = replication_seed(point.spec.seed, replication);
-        let engine = point.spec.engine.into();
-        if drawn_with(&point.spec.topology, seed).is_none() {
-            return jobs_of_points[places[&point.index]].run(engine, seed, point.spec.run.messages);
+        let engine = point.spec.engine;
+        let place = places[&point.index];
+        if !drawn[place] {
+            return jobs_of_points[place].run(engine, seed, point.spec.run.messages);
         }
         let job = experiment.job_of(point, seed);
         let job = job.map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })?;

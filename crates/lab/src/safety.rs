@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use wormcast_analysis::{Held, deadlock_of_scenario};
 use wormcast_multicast::Descriptor;
 use wormcast_routing::RoutingDescriptor;
-use wormcast_simulation::{Mode, Scenario};
+use wormcast_simulation::Scenario;
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
@@ -56,12 +56,9 @@ pub fn unsafe_points(points: &[Point], jobs: &[Job]) -> Vec<UnsafePoint> {
     let mut known: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
     for (place, (point, job)) in points.iter().zip(jobs).enumerate() {
-        let Some(scenario) = job.scenario() else { continue };
+        // Nothing is sent otherwise.
+        let Job::Simulate(scenario) = job else { continue };
         let spec = &point.spec;
-        // Nothing is sent where runs only plan.
-        if scenario.mode() == Mode::Plan {
-            continue;
-        }
         let kind = (&spec.topology, &spec.algorithm, &spec.routing, &spec.root, &spec.faults, &spec.switching);
         // A seed of its own makes another kind of point only where worms depend on it.
         let seed = draws(point, scenario).then_some(spec.seed);

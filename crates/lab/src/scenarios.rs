@@ -7,31 +7,48 @@ use wormcast_multicast::{Algorithm, Made};
 use wormcast_network::{Network, TopologySpec};
 use wormcast_routing::{TreeDescriptor, TreeError};
 use wormcast_simulation::{
-    EngineChoice, IdleSetting, Mode, RunResult, Scenario, SimulationError, Traffic, Warmup, simulate,
+    ConfigError, EngineChoice, IdleSetting, Planning, Scenario, SimulationError, plan_messages, simulate,
 };
 
 use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
-use crate::file::Engine;
+use crate::kind::{Asked, Kind};
 use crate::point::Point;
+use crate::replication::Replication;
 use crate::tree_runs::TreeRuns;
 
 impl Experiment {
-    /// What to simulate at a point of this experiment.
+    /// What a single run does at a point of this experiment.
     ///
     /// # Errors
-    /// If the topology cannot be built, the algorithm is unknown or not defined for it, settings contradict each other, or the
+    /// If it would build trees, which only sweeps measure, the topology cannot be built, the algorithm is unknown or not defined for it, settings contradict each other, or the
     /// engine asked for cannot run this.
-    pub fn scenario(&self, point: &Point) -> Result<Scenario, Diagnostic> {
-        self.scenario_of(point, point.spec.seed)
+    pub fn job(&self, point: &Point) -> Result<Job, Diagnostic> {
+        match point.spec.kind() {
+            Kind::Simulated | Kind::Planned => self.job_of(point, point.spec.seed),
+            Kind::Trees => Err(self.sends_nothing(point)),
+        }
     }
 
-    /// The same in a run with this seed: a graph that is drawn at random and has no seed of its own is drawn with it.
+    /// The same in a replication with this seed, whatever it does: a graph that is drawn at random and has no seed of its own is drawn with it.
     ///
     /// # Errors
-    /// As [`scenario`](Self::scenario).
-    pub fn scenario_of(&self, point: &Point, seed: u64) -> Result<Scenario, Diagnostic> {
-        Workshop { seed: Some(seed), ..Workshop::default() }.scenario(self, point)
+    /// As [`job`](Self::job), but for trees.
+    pub fn job_of(&self, point: &Point, seed: u64) -> Result<Job, Diagnostic> {
+        Workshop { seed: Some(seed), ..Workshop::default() }.job(self, point)
+    }
+
+    /// What a job at a point sends, or plans.
+    ///
+    /// # Errors
+    /// If it builds trees.
+    pub fn scenario<'j>(&self, point: &Point, job: &'j Job) -> Result<&'j Scenario, Diagnostic> {
+        job.scenario().ok_or_else(|| self.sends_nothing(point))
+    }
+
+    fn sends_nothing(&self, point: &Point) -> Diagnostic {
+        let problem = "`run.mode`: `trees` builds trees and sends nothing: a sweep measures them";
+        self.error_at(&point.choice, "run.mode", problem)
     }
 
     /// Why a point's run failed, with the place of the setting that is to blame; `None` if none is.
@@ -42,15 +59,10 @@ impl Experiment {
     /// What to do at each of some points of this experiment. Points share the networks that they have in common.
     ///
     /// # Errors
-    /// As [`scenario`](Self::scenario), for the first point that is wrong.
+    /// As [`job`](Self::job), for the first point that is wrong.
     pub fn jobs(&self, points: &[Point]) -> Result<Vec<Job>, Diagnostic> {
         let mut workshop = Workshop::default();
         points.iter().map(|point| workshop.job(self, point)).collect()
-    }
-
-    /// What to do at a point in a run with this seed, as [`scenario_of`](Self::scenario_of).
-    pub(crate) fn job_of(&self, point: &Point, seed: u64) -> Result<Job, Diagnostic> {
-        Workshop { seed: Some(seed), ..Workshop::default() }.job(self, point)
     }
 }
 
@@ -63,49 +75,52 @@ pub(crate) fn drawn_with(topology: &str, seed: u64) -> Option<TopologySpec> {
 }
 
 /// What is to be done at a point, checked and ready.
-pub struct Job(Work);
-
-enum Work {
-    /// To simulate, or to plan.
+pub enum Job {
+    /// To simulate.
     Simulate(Box<Scenario>),
+    /// To plan.
+    Plan(Box<Planning>),
     /// To build trees.
     Trees(TreeRuns),
 }
 
 impl Job {
-    /// What is simulated or planned; `None` if trees are built.
+    /// What is simulated, or would be if more was done than to plan; `None` if trees are built.
     pub fn scenario(&self) -> Option<&Scenario> {
-        match &self.0 {
-            Work::Simulate(scenario) => Some(scenario),
-            Work::Trees(_) => None,
+        match self {
+            Self::Simulate(scenario) => Some(scenario),
+            Self::Plan(planning) => Some(planning.scenario()),
+            Self::Trees(_) => None,
+        }
+    }
+
+    /// What it does.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Simulate(_) => Kind::Simulated,
+            Self::Plan(_) => Kind::Planned,
+            Self::Trees(_) => Kind::Trees,
         }
     }
 
     /// What is left out of the message trace, as [`Scenario::trace_warning`] says.
     pub fn trace_warning(&self) -> Option<&str> {
-        match &self.0 {
-            Work::Simulate(scenario) => scenario.trace_warning(),
-            Work::Trees(_) => None,
-        }
+        self.scenario()?.trace_warning()
     }
 
     /// The settings that would make no difference to what is done, as [`Experiment::idle_settings`] asks.
     pub fn idle_settings(&self) -> Vec<IdleSetting> {
-        match &self.0 {
-            Work::Simulate(scenario) => scenario.idle_settings(),
-            Work::Trees(_) => {
-                let idle = |key| IdleSetting { key, reason: "`mode = \"trees\"` sends nothing".to_owned() };
-                ["switching", "timing"].map(idle).into()
-            }
-        }
+        let of_scenario = self.scenario().map_or_else(Vec::new, Scenario::idle_settings);
+        self.kind().idle_settings().into_iter().chain(of_scenario).collect()
     }
 
     /// Does it once, with this seed, and with so many messages if it simulates.
-    pub(crate) fn run(&self, engine: EngineChoice, seed: u64, messages: Option<u64>) -> Result<RunResult, JobError> {
-        match &self.0 {
-            Work::Simulate(scenario) => Ok(simulate(&scenario.with_messages(messages), engine, seed)?),
-            Work::Trees(runs) => Ok(runs.run(seed).map_err(Box::new)?),
-        }
+    pub(crate) fn run(&self, engine: EngineChoice, seed: u64, messages: Option<u64>) -> Result<Replication, JobError> {
+        Ok(match self {
+            Self::Simulate(scenario) => simulate(&scenario.with_messages(messages), engine, seed)?.into(),
+            Self::Plan(planning) => Replication::Planned(plan_messages(planning, seed)?),
+            Self::Trees(runs) => Replication::Trees(runs.run(seed).map_err(Box::new)?),
+        })
     }
 }
 
@@ -132,55 +147,31 @@ struct Workshop {
 impl Workshop {
     fn job(&mut self, experiment: &Experiment, point: &Point) -> Result<Job, Diagnostic> {
         let spec = &point.spec;
-        if spec.run.mode != Some(Mode::Trees) {
-            return self.scenario(experiment, point).map(|scenario| Job(Work::Simulate(Box::new(scenario))));
-        }
-        let error = |key: &str, problem: String| Err(experiment.error_at(&point.choice, key, problem));
-        let ignored = [
-            ("run.max_cycles", spec.run.max_cycles.is_some()),
-            ("run.ports", spec.run.ports.is_some()),
-            ("run.warmup", spec.run.warmup != Warmup::Auto),
-            ("routing", spec.routing.is_some()),
-            ("engine", spec.engine != Engine::Auto),
-            ("traffic", spec.traffic != Traffic::default()),
-        ];
-        if let Some((key, _)) = ignored.iter().find(|(_, given)| *given) {
-            return error(key, format!("`{key}`: `mode = \"trees\"` sends nothing: leave it out"));
-        }
-        let Some(sets) = u32::try_from(spec.run.messages.unwrap_or(1)).ok().filter(|&sets| sets > 0) else {
-            return error("run.messages", format!("`run.messages`: expected 1 to {} sets of trees", u32::MAX));
-        };
+        let error = |key: &str, problem: String| experiment.error_at(&point.choice, key, problem);
+        let refused =
+            |problem: ConfigError| error(experiment.to_blame(&point.choice, &problem.key), problem.to_string());
+        let asked = spec.asked().map_err(|(key, problem)| error(key, problem))?;
         let network = self.network(experiment, point)?;
-        if !spec.faults.links.is_empty() || spec.faults.random > 1 {
-            return error(
-                "faults",
-                "`faults`: `mode = \"trees\"` draws one failed link for each set, `random = 1`, or none".to_owned(),
-            );
-        }
-        let fault = (spec.faults.random == 1).then_some(spec.faults.information);
-        let construction = TreeDescriptor::named(&spec.algorithm).map_err(TreeError::from);
-        match construction.and_then(|construction| TreeRuns::new(network, construction, sets, fault)) {
-            Ok(runs) => Ok(Job(Work::Trees(runs))),
-            Err(problem) => error("algorithm", problem.to_string()),
-        }
-    }
-
-    fn scenario(&mut self, experiment: &Experiment, point: &Point) -> Result<Scenario, Diagnostic> {
-        let spec = &point.spec;
-        let network = self.network(experiment, point)?;
-        let algorithm = self.algorithm(experiment, point, &network)?;
-        let mut traffic = spec.traffic.clone();
-        if let Some(trace) = &mut traffic.trace {
-            *trace = experiment.beside(trace).display().to_string();
-        }
-        let scenario =
-            Scenario::new(algorithm, &spec.switching, &spec.timing, &traffic, &spec.run).map_err(|problem| {
-                let key = experiment.to_blame(&point.choice, &problem.key);
-                experiment.error_at(&point.choice, key, problem.to_string())
-            })?;
-        match EngineChoice::from(spec.engine).check(&scenario) {
-            Ok(()) => Ok(scenario),
-            Err(problem) => Err(experiment.error_at(&point.choice, "engine", problem.to_string())),
+        let (switching, timing) = (&spec.switching, &spec.timing);
+        match asked {
+            Asked::Simulated(run) => {
+                let algorithm = self.algorithm(experiment, point, &network)?;
+                let traffic = experiment.traffic(spec);
+                let scenario = Scenario::new(algorithm, switching, timing, &traffic, &run).map_err(refused)?;
+                spec.engine.check(&scenario).map_err(|problem| error("engine", problem.to_string()))?;
+                Ok(Job::Simulate(Box::new(scenario)))
+            }
+            Asked::Planned { messages, ports } => {
+                let algorithm = self.algorithm(experiment, point, &network)?;
+                let (settings, traffic) = ((switching, timing), experiment.traffic(spec));
+                let planning = Planning::new(algorithm, settings, &traffic, messages, ports);
+                planning.map(|planning| Job::Plan(Box::new(planning))).map_err(refused)
+            }
+            Asked::Trees { sets, fault } => {
+                let construction = TreeDescriptor::named(&spec.algorithm).map_err(TreeError::from);
+                let runs = construction.and_then(|construction| TreeRuns::new(network, construction, sets, fault));
+                runs.map(Job::Trees).map_err(|problem| error("algorithm", problem.to_string()))
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! The seed of each replication.
 
+use wormcast_network::split_mix::{STEP, finalise};
+
 /// The seed of a replication: a function of the experiment's seed and the replication's number alone, so that all points of a
 /// sweep meet the same random numbers in the same replication.
 ///
@@ -13,15 +15,7 @@
 /// assert_ne!(replication_seed(1, 0), replication_seed(1, 1));
 /// ```
 pub fn replication_seed(seed: u64, replication: u32) -> u64 {
-    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-    mix(mix(seed).wrapping_add(GOLDEN.wrapping_mul(u64::from(replication) + 1)))
-}
-
-/// The finaliser of `SplitMix64`.
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    finalise(finalise(seed).wrapping_add(STEP.wrapping_mul(u64::from(replication) + 1)))
 }
 
 #[cfg(test)]

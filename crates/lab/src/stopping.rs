@@ -1,11 +1,12 @@
 //! When a point has enough replications: a function of its results alone, whatever order they arrive in.
 
 use serde::{Deserialize, Serialize};
-use wormcast_simulation::{BACKLOG, Mode, Process, RunResult};
+use wormcast_simulation::{BACKLOG, Process};
 
 use crate::file::Stop;
+use crate::kind::Mode;
 use crate::point::PointSpec;
-use crate::quantity::Quantity;
+use crate::replication::Replication;
 use crate::statistics::{Estimate, lower_bound};
 use crate::window::settled;
 
@@ -90,8 +91,8 @@ impl Windows {
 /// A deadlock ends the point at its replication, if a checkpoint did not do so before. Where many replications are asked for, ten
 /// that are all saturated end it, too. While the mean depends on the length of the windows, these are doubled, as long as the
 /// replications needed at least then have no more messages in all than the replications allowed have at the first length.
-pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[RunResult]) -> Verdict {
-    let deadlock = runs.iter().position(|run| run.deadlock.is_some());
+pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Verdict {
+    let deadlock = runs.iter().position(|run| run.deadlock().is_some());
     let most = windows.most(stop);
     let steady = windows.steady;
     let mut checkpoint = stop.min_replications.min(HOPELESS);
@@ -101,7 +102,7 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[RunResult]) -> Verdic
         }
         let Some(seen) = runs.get(..checkpoint as usize) else { return Verdict::Need(checkpoint) };
         if checkpoint < stop.min_replications {
-            if seen.iter().all(|run| run.saturated) {
+            if seen.iter().all(|run| run.is_saturated()) {
                 return Verdict::Done(Outcome::Saturated, checkpoint);
             }
             checkpoint = stop.min_replications;
@@ -132,29 +133,29 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[RunResult]) -> Verdic
 /// Whether these replications say that messages pile up: most of them by themselves, or all together, if the share of the
 /// deliveries asked for within the windows that were not made in them is above 2% with a confidence of 95%. Finite runs start
 /// empty and their backlog grows by nature; they saturate by themselves only, and one that was given up is enough.
-fn saturated(runs: &[RunResult], steady: bool) -> bool {
-    if !steady && runs.iter().any(|run| run.saturated) {
+fn saturated(runs: &[Replication], steady: bool) -> bool {
+    if !steady && runs.iter().any(|run| run.is_saturated()) {
         // Without its slowest messages, or runs, the mean would be too small.
         return true;
     }
-    if runs.iter().filter(|run| run.saturated).count() * 2 > runs.len() {
+    if runs.iter().filter(|run| run.is_saturated()).count() * 2 > runs.len() {
         return true;
     }
     steady && lower_bound(&backlogs(runs)).is_some_and(|bound| bound > BACKLOG)
 }
 
 /// The share of the deliveries asked for in the window of each run by which those made in it fall behind.
-pub(crate) fn backlogs(runs: &[RunResult]) -> Vec<f64> {
-    let share = |run: &RunResult| 1.0 - run.window.delivered as f64 / run.window.offered as f64;
-    runs.iter().filter(|run| run.window.offered > 0).map(share).collect()
+pub(crate) fn backlogs(runs: &[Replication]) -> Vec<f64> {
+    let windows = runs.iter().filter_map(Replication::simulated).map(|run| run.window);
+    windows
+        .filter(|window| window.offered > 0)
+        .map(|window| 1.0 - window.delivered as f64 / window.offered as f64)
+        .collect()
 }
 
-/// What has to become precise: the mean latency to the last destination over replications, or the steps if runs only plan, or the
-/// combined diameter if they only build trees.
-pub(crate) fn latency(runs: &[RunResult], confidence: f64) -> Option<Estimate> {
-    let decisive = [Quantity::LatencyLast, Quantity::PlanSteps, Quantity::TreesDiameter];
-    let means: Vec<f64> =
-        runs.iter().filter_map(|run| decisive.into_iter().find_map(|quantity| quantity.of(run))).collect();
+/// What has to become precise, over replications.
+pub(crate) fn latency(runs: &[Replication], confidence: f64) -> Option<Estimate> {
+    let means: Vec<f64> = runs.iter().filter_map(|run| run.kind().decisive().of(run)).collect();
     Estimate::of(&means, confidence)
 }
 
@@ -180,7 +181,7 @@ mod tests {
         Stop { min_replications: least, max_replications: Some(most), ..Stop::default() }
     }
 
-    fn judged(stop: &Stop, runs: &[RunResult]) -> Verdict {
+    fn judged(stop: &Stop, runs: &[Replication]) -> Verdict {
         judge(stop, Windows::first(true), runs)
     }
 
@@ -210,15 +211,15 @@ mod tests {
     fn saturation_stops_early() {
         let mut runs: Vec<_> = (0..10).map(|i| run(100.0 * f64::from(i + 1))).collect();
         for run in &mut runs[..6] {
-            run.saturated = true;
+            run.in_time().saturated = true;
         }
         assert_eq!(judged(&stop(10, 50), &runs), Verdict::Done(Outcome::Saturated, 10));
-        runs[0].saturated = false;
+        runs[0].in_time().saturated = false;
         assert!(matches!(judged(&stop(10, 50), &runs), Verdict::Need(_)));
         // No single run says so, but all of them fall behind by about 4%.
         for (i, run) in runs.iter_mut().enumerate() {
-            run.saturated = false;
-            run.window.delivered = 9500 + 20 * i as u64;
+            run.in_time().saturated = false;
+            run.in_time().window.delivered = 9500 + 20 * i as u64;
         }
         assert_eq!(judged(&stop(10, 50), &runs), Verdict::Done(Outcome::Saturated, 10));
         assert!(matches!(judge(&stop(10, 50), Windows::first(false), &runs), Verdict::Need(_)));
@@ -228,11 +229,11 @@ mod tests {
     fn ten_saturated_replications_are_enough_to_give_up() {
         let mut runs: Vec<_> = (0..100).map(|_| run(100.0)).collect();
         for run in &mut runs[..10] {
-            run.saturated = true;
+            run.in_time().saturated = true;
         }
         assert_eq!(judged(&stop(100, 200), &runs[..9]), Verdict::Need(10));
         assert_eq!(judged(&stop(100, 200), &runs[..10]), Verdict::Done(Outcome::Saturated, 10));
-        runs[4].saturated = false;
+        runs[4].in_time().saturated = false;
         assert_eq!(judged(&stop(100, 200), &runs[..10]), Verdict::Need(100));
         assert_eq!(judged(&stop(100, 200), &runs), Verdict::Done(Outcome::Precise, 100));
     }
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn a_deadlock_ends_the_point_at_its_replication() {
         let mut runs: Vec<_> = (0..20).map(|i| run(100.0 + f64::from(i % 3))).collect();
-        runs[13].deadlock = Some(wormcast_simulation::Deadlock { at: 5, dead: 2, cycle: Vec::new() });
+        runs[13].in_time().deadlock = Some(wormcast_simulation::Deadlock { at: 5, dead: 2, cycle: Vec::new() });
         // Ten were enough before it.
         assert_eq!(judged(&stop(10, 50), &runs), Verdict::Done(Outcome::Precise, 10));
         assert_eq!(judged(&stop(16, 50), &runs), Verdict::Done(Outcome::Deadlocked, 14));
@@ -252,16 +253,16 @@ mod tests {
     fn runs_without_a_latency_do_not_make_a_point_precise() {
         let mut runs: Vec<_> = (0..10).map(|_| run(100.0)).collect();
         for run in &mut runs[1..] {
-            run.latency.last.mean = None;
+            run.in_time().latency.last.mean = None;
         }
         assert_eq!(judged(&stop(10, 10), &runs), Verdict::Done(Outcome::Exhausted, 10));
     }
 
     /// Runs whose batches drift, so that their mean depends on the window.
-    fn drifting(count: u32) -> Vec<RunResult> {
+    fn drifting(count: u32) -> Vec<Replication> {
         let of = |i: u32| {
             let mut run = run(100.0 + f64::from(i % 3));
-            run.latency.batches = (0..20).map(|batch| f64::from(batch) + f64::from(i % 7)).collect();
+            run.in_time().latency.batches = (0..20).map(|batch| f64::from(batch) + f64::from(i % 7)).collect();
             run
         };
         (0..count).map(of).collect()

@@ -13,18 +13,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
-use wormcast_simulation::RunResult;
+use wormcast_simulation::MODEL_VERSION;
 
-pub use self::error::StoreError;
 use self::error::failure;
+pub use self::error::{StoreError, StoreProblem};
 pub use self::rows::DamagedRow;
 use self::rows::{COLUMNS, Row, add_hashes, results_table, row_hash};
 use crate::origin::{Program, machine};
 use crate::point::PointSpec;
-
-/// The version of the simulation model. Stored results of another version are ignored; raise it with every change after which
-/// the same description and seed may give another result.
-pub const MODEL_VERSION: u32 = 7;
+use crate::replication::Replication;
 
 /// The layout of the database.
 const SCHEMA_VERSION: u32 = 2;
@@ -62,7 +59,7 @@ impl Store {
         loop {
             // The database waits for locks by itself, but not for all of those that it takes while it is opened.
             match Self::try_open(path) {
-                Err(StoreError::Locked { .. }) if start.elapsed() < PATIENCE => {
+                Err(StoreError { problem: StoreProblem::Locked, .. }) if start.elapsed() < PATIENCE => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 result => return result,
@@ -75,10 +72,10 @@ impl Store {
         // it would give up the locks of this process on it, which another store may hold.
         let metadata = std::fs::metadata(path);
         if metadata.is_ok_and(|metadata| metadata.is_file() && (1..SMALLEST).contains(&metadata.len())) {
-            return Err(StoreError::Foreign { path: path.to_owned(), reason: "it is not a database".to_owned() });
+            return Err(StoreProblem::Foreign("it is not a database".to_owned()).of(path));
         }
         if path.as_os_str().is_empty() {
-            return Err(StoreError::Unreadable { path: path.to_owned(), reason: "its name is empty".to_owned() });
+            return Err(StoreProblem::Unreadable("its name is empty".to_owned()).of(path));
         }
         let fail = |error| failure(path, error);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -96,7 +93,7 @@ impl Store {
     pub fn read(path: &Path) -> Result<Self, StoreError> {
         // Who may write takes away the files that the database makes beside a store to read it.
         match Self::open(path) {
-            Err(StoreError::ReadOnly { .. } | StoreError::Unreadable { .. }) if path.is_file() => {
+            Err(StoreError { problem: StoreProblem::ReadOnly | StoreProblem::Unreadable(_), .. }) if path.is_file() => {
                 Self::unchanging(path)
             }
             result => result,
@@ -106,7 +103,7 @@ impl Store {
     /// A store that nobody can write, by its file alone.
     fn unchanging(path: &Path) -> Result<Self, StoreError> {
         let fail = |error| failure(path, error);
-        let unreadable = |reason: String| Err(StoreError::Unreadable { path: path.to_owned(), reason });
+        let unreadable = |reason: String| Err(StoreProblem::Unreadable(reason).of(path));
         let mut log = OsString::from(path);
         log.push("-wal");
         if std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0) {
@@ -179,7 +176,7 @@ impl Store {
                 })
                 .map_err(fail)?;
             if hashed > 0 {
-                return Err(StoreError::Corrupt { path, reason: "its version is not that of its tables".to_owned() });
+                return Err(StoreProblem::Corrupt("its version is not that of its tables".to_owned()).of(&path));
             }
             add_hashes(&transaction).map_err(fail)?;
             transaction
@@ -197,19 +194,17 @@ impl Store {
             self.connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(fail)?;
         let id: i32 = self.connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(fail)?;
         if id != APPLICATION_ID && tables > 0 {
-            let reason = "it is a database of another program".to_owned();
-            return Err(StoreError::Foreign { path: self.path.clone(), reason });
+            return Err(StoreProblem::Foreign("it is a database of another program".to_owned()).of(&self.path));
         }
         Ok(tables > 0)
     }
 
     /// The version of its layout, which is known.
     fn layout(&self) -> Result<u32, StoreError> {
-        let path = self.path.clone();
-        match layout(&self.connection).map_err(|error| failure(&path, error))? {
-            Some(found) if found > SCHEMA_VERSION => Err(StoreError::Newer { path, found }),
+        match layout(&self.connection).map_err(|error| failure(&self.path, error))? {
+            Some(found) if found > SCHEMA_VERSION => Err(StoreProblem::Newer(found).of(&self.path)),
             Some(found) => Ok(found),
-            None => Err(StoreError::Corrupt { path, reason: "its version is missing".to_owned() }),
+            None => Err(StoreProblem::Corrupt("its version is missing".to_owned()).of(&self.path)),
         }
     }
 
@@ -233,9 +228,9 @@ impl Store {
     /// The stored results of a point, by replication.
     ///
     /// # Errors
-    /// If a row of the point is not what was written ([`StoreError::Damaged`], which names all of them; [`set_aside`](Self::set_aside)
+    /// If a row of the point is not what was written ([`StoreProblem::Damaged`], which names all of them; [`set_aside`](Self::set_aside)
     /// takes them away), or the store is damaged elsewhere, or locked.
-    pub fn load(&self, config_hash: &str) -> Result<BTreeMap<u32, RunResult>, StoreError> {
+    pub fn load(&self, config_hash: &str) -> Result<BTreeMap<u32, Replication>, StoreError> {
         let fail = |error| failure(&self.path, error);
         let mut statement = self
             .connection
@@ -252,29 +247,25 @@ impl Store {
             if model != i64::from(MODEL_VERSION) {
                 continue;
             }
-            let unreadable = |reason: String| StoreError::Corrupt {
-                path: self.path.clone(),
-                reason: format!("replication {replication} of {config_hash} is unreadable ({reason})"),
+            let unreadable = |reason: String| {
+                let problem = format!("replication {replication} of {config_hash} is unreadable ({reason})");
+                StoreProblem::Corrupt(problem).of(&self.path)
             };
             let number = u32::try_from(replication).map_err(|error| unreadable(error.to_string()))?;
             results.insert(number, serde_json::from_str(json).map_err(|error| unreadable(error.to_string()))?);
         }
-        if damaged.is_empty() {
-            Ok(results)
-        } else {
-            Err(StoreError::Damaged { path: self.path.clone(), rows: damaged })
-        }
+        if damaged.is_empty() { Ok(results) } else { Err(StoreProblem::Damaged(damaged).of(&self.path)) }
     }
 
     /// Stores the result of a replication; it is safe from the end of the process on.
     ///
     /// # Errors
     /// If the store is full, read-only or locked.
-    pub fn insert(&mut self, config_hash: &str, replication: u32, result: &RunResult) -> Result<(), StoreError> {
+    pub fn insert(&mut self, config_hash: &str, replication: u32, result: &Replication) -> Result<(), StoreError> {
         // JSON has no infinities: a result with one would not come back.
         let json = serde_json::to_string(result)
-            .and_then(|json| serde_json::from_str::<RunResult>(&json).map(|_| json))
-            .map_err(|error| StoreError::Unstorable { path: self.path.clone(), reason: error.to_string() })?;
+            .and_then(|json| serde_json::from_str::<Replication>(&json).map(|_| json))
+            .map_err(|error| StoreProblem::Unstorable(error.to_string()).of(&self.path))?;
         let hash = row_hash(config_hash.as_bytes(), MODEL_VERSION.into(), replication.into(), json.as_bytes());
         self.execute(
             &format!("INSERT OR REPLACE INTO results ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5)"),

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use wormcast_simulation::{Deadlock, Parts, RunResult};
 
+use crate::kind::Kind;
 use crate::point::{Coordinate, Point};
 use crate::quantity::Quantity;
+use crate::replication::Replication;
 use crate::statistics::{Estimate, mean};
 use crate::stopping::{Outcome, is_steady};
 use crate::sweep::PointRuns;
@@ -32,19 +34,29 @@ pub struct PointSummary {
     pub needed: Option<u64>,
     /// Nanoseconds a cycle.
     pub cycle_ns: f64,
-    /// Latencies; `None` if the point is saturated or deadlocked, or has no results.
-    pub latency: Option<LatencySummary>,
-    /// Loads; `None` if the point is deadlocked or has no results, or its runs only plan or build trees.
-    pub load: Option<LoadSummary>,
-    /// What the messages' plans cost, if runs only plan.
-    pub plan: Option<PlanCosts>,
-    /// What sets of spanning trees are like, if runs only build trees.
-    pub trees: Option<TreeSummary>,
+    /// What its runs measured, by their kind.
+    pub figures: Figures,
     /// The mean latency to the last destination minus that of the first series at the same point, over replications with the same
     /// random numbers.
     pub difference: Option<Estimate>,
     /// The first replication that deadlocked, and how.
     pub deadlock: Option<(u32, Deadlock)>,
+}
+
+/// What the runs of a point measured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Figures {
+    /// In time.
+    Simulated {
+        /// Latencies; `None` if the point is saturated or deadlocked, or has no results.
+        latency: Option<Box<LatencySummary>>,
+        /// Loads; `None` if the point is deadlocked or has no results.
+        load: Option<Box<LoadSummary>>,
+    },
+    /// What the messages' plans cost; `None` without results.
+    Planned(Option<Box<PlanSummary>>),
+    /// What sets of spanning trees are like; `None` without results.
+    Trees(Option<Box<TreeSummary>>),
 }
 
 /// Latencies of a point, in cycles.
@@ -89,7 +101,7 @@ pub struct LoadSummary {
 
 /// What the messages of a point cost apart from time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct PlanCosts {
+pub struct PlanSummary {
     /// Steps of a message's plan.
     pub steps: Estimate,
     /// Worms that the busiest node sends in a run.
@@ -137,12 +149,50 @@ impl PointSummary {
         self.coordinates.iter().find(|coordinate| coordinate.key == key)
     }
 
+    /// What its runs did.
+    pub fn kind(&self) -> Kind {
+        match self.figures {
+            Figures::Simulated { .. } => Kind::Simulated,
+            Figures::Planned(_) => Kind::Planned,
+            Figures::Trees(_) => Kind::Trees,
+        }
+    }
+
+    /// Latencies, where there are any.
+    pub fn latency(&self) -> Option<&LatencySummary> {
+        match &self.figures {
+            Figures::Simulated { latency, .. } => latency.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Loads, where there are any.
+    pub fn load(&self) -> Option<&LoadSummary> {
+        match &self.figures {
+            Figures::Simulated { load, .. } => load.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// What plans cost, of runs that only plan.
+    pub fn plan(&self) -> Option<&PlanSummary> {
+        match &self.figures {
+            Figures::Planned(plan) => plan.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// What sets of trees are like, of runs that build them.
+    pub fn trees(&self) -> Option<&TreeSummary> {
+        match &self.figures {
+            Figures::Trees(trees) => trees.as_deref(),
+            _ => None,
+        }
+    }
+
     /// A measured quantity. Times are in cycles.
     pub fn quantity(&self, quantity: Quantity) -> Option<Estimate> {
-        let latency = self.latency.as_ref();
-        let load = self.load.as_ref();
-        let plan = self.plan.as_ref();
-        let trees = self.trees.as_ref();
+        let (latency, load, plan, trees) = (self.latency(), self.load(), self.plan(), self.trees());
         match quantity {
             Quantity::LatencyLast => latency.map(|l| l.last),
             Quantity::LatencyMean => latency.and_then(|l| l.mean),
@@ -197,16 +247,16 @@ pub fn summarise(points: &[Point], runs: &[PointRuns], confidence: f64, series: 
 }
 
 /// The paired difference over the replications that both have.
-fn difference(runs: &[RunResult], reference: &[RunResult], confidence: f64) -> Option<Estimate> {
-    let pairs = runs.iter().zip(reference).filter_map(|(a, b)| Some((a.latency.last.mean?, b.latency.last.mean?)));
+fn difference(runs: &[Replication], reference: &[Replication], confidence: f64) -> Option<Estimate> {
+    let last = |run| Quantity::LatencyLast.of(run);
+    let pairs = runs.iter().zip(reference).filter_map(|(a, b)| Some((last(a)?, last(b)?)));
     let (values, reference): (Vec<f64>, Vec<f64>) = pairs.unzip();
     Estimate::of_differences(&values, &reference, confidence)
 }
 
 fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSummary {
     let runs = &of_point.runs;
-    let deadlock = runs.iter().zip(0u32..).find_map(|(run, replication)| Some((replication, run.deadlock.clone()?)));
-    let (plan, trees) = (plan_of(runs, confidence), trees_of(runs, confidence));
+    let deadlock = runs.iter().zip(0u32..).find_map(|(run, replication)| Some((replication, run.deadlock().cloned()?)));
     let hidden = matches!(of_point.outcome, Outcome::Saturated | Outcome::Deadlocked);
     PointSummary {
         config_hash: point.spec.config_hash(),
@@ -217,20 +267,25 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
         trend: of_point.outcome == Outcome::Unsettled,
         needed: needed(runs).filter(|_| of_point.outcome == Outcome::Unsettled),
         cycle_ns: point.spec.timing.cycle_ns,
-        latency: if hidden { None } else { latency_of(runs, confidence) },
-        load: if deadlock.is_some() || plan.is_some() || trees.is_some() { None } else { load_of(runs, confidence) },
-        plan,
-        trees,
+        figures: match point.spec.kind() {
+            Kind::Simulated => Figures::Simulated {
+                latency: if hidden { None } else { latency_of(runs, confidence).map(Box::new) },
+                load: if deadlock.is_some() { None } else { load_of(runs, confidence).map(Box::new) },
+            },
+            Kind::Planned => Figures::Planned(plan_of(runs, confidence).map(Box::new)),
+            Kind::Trees => Figures::Trees(trees_of(runs, confidence).map(Box::new)),
+        },
         difference: None,
         deadlock,
     }
 }
 
-fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
+fn latency_of(runs: &[Replication], confidence: f64) -> Option<LatencySummary> {
     let estimate = |quantity: Quantity| quantity.estimate(runs, confidence);
     let part = |value: fn(&Parts) -> f64| {
-        let measured = runs.iter().filter(|run| run.latency.last.mean.is_some());
-        mean(&measured.map(|run| value(&run.latency.parts)).collect::<Vec<f64>>()).unwrap_or_default()
+        let latencies = runs.iter().filter_map(Replication::simulated).map(|run| &run.latency);
+        let measured = latencies.filter(|latency| latency.last.mean.is_some());
+        mean(&measured.map(|latency| value(&latency.parts)).collect::<Vec<f64>>()).unwrap_or_default()
     };
     Some(LatencySummary {
         last: estimate(Quantity::LatencyLast)?,
@@ -249,9 +304,9 @@ fn latency_of(runs: &[RunResult], confidence: f64) -> Option<LatencySummary> {
     })
 }
 
-fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanCosts> {
+fn plan_of(runs: &[Replication], confidence: f64) -> Option<PlanSummary> {
     let estimate = |quantity: Quantity| quantity.estimate(runs, confidence);
-    Some(PlanCosts {
+    Some(PlanSummary {
         steps: estimate(Quantity::PlanSteps)?,
         startups: estimate(Quantity::PlanStartups)?,
         mean_startups: estimate(Quantity::PlanMeanStartups)?,
@@ -261,7 +316,7 @@ fn plan_of(runs: &[RunResult], confidence: f64) -> Option<PlanCosts> {
     })
 }
 
-fn trees_of(runs: &[RunResult], confidence: f64) -> Option<TreeSummary> {
+fn trees_of(runs: &[Replication], confidence: f64) -> Option<TreeSummary> {
     let estimate = |quantity: Quantity| quantity.estimate(runs, confidence);
     Some(TreeSummary {
         side: estimate(Quantity::TreesSide)?,
@@ -275,8 +330,11 @@ fn trees_of(runs: &[RunResult], confidence: f64) -> Option<TreeSummary> {
     })
 }
 
-fn load_of(runs: &[RunResult], confidence: f64) -> Option<LoadSummary> {
-    let value = |value: fn(&RunResult) -> f64| Estimate::of(&runs.iter().map(value).collect::<Vec<f64>>(), confidence);
+fn load_of(runs: &[Replication], confidence: f64) -> Option<LoadSummary> {
+    let runs: Vec<&RunResult> = runs.iter().filter_map(Replication::simulated).collect();
+    let value = |value: fn(&RunResult) -> f64| {
+        Estimate::of(&runs.iter().map(|run| value(run)).collect::<Vec<f64>>(), confidence)
+    };
     let buffers: Vec<f64> = runs.iter().filter_map(|run| run.buffers).map(|buffers| buffers.share).collect();
     Some(LoadSummary {
         offered: value(|run| run.offered_load)?,

@@ -1,20 +1,22 @@
 //! Points times replications on several threads, with results that do not depend on how many.
 
-use std::collections::BTreeMap;
+mod progress;
+
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
-use wormcast_simulation::RunResult;
 
+use self::progress::{Progress, Tally};
 use crate::file::Stop;
 use crate::point::Point;
+use crate::replication::Replication;
 use crate::statistics::Estimate;
-use crate::stopping::{Outcome, Verdict, Windows, is_steady, judge, latency};
-use crate::store::{DamagedRow, Store, StoreError};
-use crate::window::{correlation, window_of};
+use crate::stopping::{Outcome, latency};
+use crate::store::{DamagedRow, Store, StoreError, StoreProblem};
 
 /// The replications of a point that count.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,7 +24,7 @@ pub struct PointRuns {
     /// How the point ended.
     pub outcome: Outcome,
     /// Replications 0, 1, …: exactly those that its outcome was decided on.
-    pub runs: Vec<RunResult>,
+    pub runs: Vec<Replication>,
     /// The window, if it had to be longer than the point's description says.
     pub lengthened: Option<Lengthened>,
 }
@@ -52,7 +54,7 @@ pub(crate) fn replication_of(number: u32) -> (u32, u32) {
 
 impl PointRuns {
     /// Replications with the window that their point's description says.
-    pub fn new(outcome: Outcome, runs: Vec<RunResult>) -> Self {
+    pub fn new(outcome: Outcome, runs: Vec<Replication>) -> Self {
         Self { outcome, runs, lengthened: None }
     }
 }
@@ -152,122 +154,9 @@ enum Failure<E> {
     Panic(String),
 }
 
-/// The results that the store has of a point whose windows were doubled so often, numbered from 0.
-fn there(store: &Store, hash: &str, doubled: u32) -> Result<BTreeMap<u32, RunResult>, StoreError> {
-    let mut all = store.load(hash)?;
-    let first = first_replication(doubled);
-    let own = all.split_off(&first);
-    Ok(own.into_iter().map(|(replication, run)| (replication - first, run)).collect())
-}
-
-/// A point on its way.
-struct Progress {
-    /// The point, with the window that its runs have now.
-    point: Point,
-    hash: String,
-    windows: Windows,
-    /// All results that are there, with gaps and surplus.
-    there: BTreeMap<u32, RunResult>,
-    /// Replications 0, 1, … without a gap.
-    prefix: Vec<RunResult>,
-    /// Replications needed for the next decision.
-    target: u32,
-    /// The next replication to hand out, if it is not there.
-    next: u32,
-    outcome: Option<Outcome>,
-}
-
-impl Progress {
-    fn new(point: &Point, stop: &Stop, store: &Store) -> Result<Self, StoreError> {
-        let hash = point.spec.config_hash();
-        let mut progress = Self {
-            point: point.clone(),
-            there: there(store, &hash, point.doubled)?,
-            hash,
-            windows: Windows::first(is_steady(&point.spec)),
-            prefix: Vec::new(),
-            target: stop.min_replications,
-            next: 0,
-            outcome: None,
-        };
-        progress.advance(stop, store)?;
-        Ok(progress)
-    }
-
-    /// Lengthens the prefix by what is there and decides what it allows to decide.
-    fn advance(&mut self, stop: &Stop, store: &Store) -> Result<(), StoreError> {
-        while self.outcome.is_none() {
-            while (self.prefix.len() as u32) < self.target {
-                let Some(run) = self.there.remove(&(self.prefix.len() as u32)) else { break };
-                // Nothing beyond a deadlock is needed.
-                let dead = run.deadlock.is_some();
-                self.prefix.push(run);
-                if dead {
-                    break;
-                }
-            }
-            match judge(stop, self.windows, &self.prefix) {
-                Verdict::Done(outcome, used) => {
-                    self.prefix.truncate(used as usize);
-                    self.there.clear();
-                    self.target = used;
-                    self.outcome = Some(outcome);
-                }
-                Verdict::Longer => self.lengthen(stop, store)?,
-                Verdict::Need(more) => {
-                    self.target = more;
-                    if !self.there.contains_key(&(self.prefix.len() as u32)) {
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Starts again with windows twice as long.
-    fn lengthen(&mut self, stop: &Stop, store: &Store) -> Result<(), StoreError> {
-        let half = correlation(&self.prefix);
-        let mut spec = self.point.spec.clone();
-        spec.run.messages = window_of(&self.prefix).map(|messages| 2 * messages);
-        let hash = spec.config_hash();
-        // First of all: if it fails, nothing has changed.
-        self.there = there(store, &hash, self.point.doubled + 1)?;
-        self.point.spec = spec;
-        self.point.doubled += 1;
-        self.hash = hash;
-        self.windows = Windows { doubled: self.windows.doubled + 1, half, ..self.windows };
-        self.prefix.clear();
-        self.target = stop.min_replications;
-        self.next = 0;
-        Ok(())
-    }
-
-    /// Takes a replication that the point needs and that nobody computes yet.
-    fn take(&mut self) -> Option<u32> {
-        if self.outcome.is_some() {
-            return None;
-        }
-        // A known deadlock makes later replications useless, though earlier ones may have another.
-        let dead = self.there.iter().find(|(_, run)| run.deadlock.is_some()).map_or(u32::MAX, |(&at, _)| at);
-        while self.next < self.target.min(dead) {
-            let replication = self.next;
-            self.next += 1;
-            if replication as usize >= self.prefix.len() && !self.there.contains_key(&replication) {
-                return Some(replication);
-            }
-        }
-        None
-    }
-
-    fn replications(&self) -> u64 {
-        (self.prefix.len() + self.there.range(..self.target).count()) as u64
-    }
-}
-
 /// Computes every point until it is precise enough, saturated or deadlocked, and answers from the store what is there.
 ///
-/// `run` simulates a replication of a point, whose [`Run::messages`](wormcast_simulation::Run::messages) is that of the point or, where
+/// `run` simulates a replication of a point, whose [`Run::messages`](crate::Run::messages) is that of the point or, where
 /// the window has to be longer, a multiple of it by a power of two, with replications of other numbers; it is called on `jobs` threads. The outcome is a function of the points, the stopping
 /// rule and `run` alone: decisions fall only on complete prefixes of a point's replications, and what lies beyond the prefix that a
 /// point needs is never used.
@@ -285,7 +174,7 @@ pub fn sweep<E, F>(
 ) -> Result<Vec<PointRuns>, SweepError<E>>
 where
     E: std::error::Error + Send,
-    F: Fn(&Point, u32) -> Result<RunResult, E> + Sync,
+    F: Fn(&Point, u32) -> Result<Replication, E> + Sync,
 {
     sweep_within(&mut Budget::default(), points, stop, jobs, store, observer, run)
 }
@@ -301,7 +190,6 @@ impl Default for Budget {
 }
 
 /// The same within a budget: points for which it does not last are [`Outcome::Incomplete`].
-#[allow(clippy::too_many_lines, reason = "one loop over what comes back")]
 pub(crate) fn sweep_within<E, F>(
     budget: &mut Budget,
     points: &[Point],
@@ -313,25 +201,14 @@ pub(crate) fn sweep_within<E, F>(
 ) -> Result<Vec<PointRuns>, SweepError<E>>
 where
     E: std::error::Error + Send,
-    F: Fn(&Point, u32) -> Result<RunResult, E> + Sync,
+    F: Fn(&Point, u32) -> Result<Replication, E> + Sync,
 {
-    let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
-    for row in store.set_aside(hashes.iter().map(String::as_str))? {
-        observer.damaged(&row);
-    }
-    let mut progress = points
-        .iter()
-        .map(|point| mended(store, observer, |store| Progress::new(point, stop, store)))
-        .collect::<Result<Vec<_>, StoreError>>()?;
-    store.describe(progress.iter().map(|progress| (progress.hash.as_str(), &progress.point.spec)))?;
-    let mut tally = Tally::new(&progress);
-    observer.update(&tally.status(None));
-
+    let mut sweep = Sweep::begin(points, stop, store, observer)?;
     // More threads than replications are idle, and the system cannot start any number of them.
     let replications = points.len().saturating_mul(stop.most() as usize);
     let threads = jobs.get().min(replications).min(MAX_THREADS);
     let (task_sender, task_receiver) = mpsc::channel::<(Task, Point)>();
-    let (result_sender, result_receiver) = mpsc::channel::<(Task, Duration, Result<Box<RunResult>, Failure<E>>)>();
+    let (result_sender, result_receiver) = mpsc::channel::<Finished<E>>();
     let tasks = Mutex::new(task_receiver);
     let failed = std::thread::scope(|scope| -> Result<Option<(Task, Failure<E>)>, StoreError> {
         // Both channels close when this closure ends, however it ends, and with them the threads.
@@ -339,40 +216,13 @@ where
         let result_receiver = result_receiver;
         for _ in 0..threads {
             let (results, tasks, run) = (result_sender.clone(), &tasks, &run);
-            scope.spawn(move || {
-                loop {
-                    let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok((task, point)) = task else { break };
-                    let start = Instant::now();
-                    let finished =
-                        match catch_unwind(AssertUnwindSafe(|| run(&point, first_replication(point.doubled) + task.2)))
-                        {
-                            Ok(Ok(result)) => Ok(Box::new(result)),
-                            Ok(Err(error)) => Err(Failure::Error(error)),
-                            Err(panic) => Err(Failure::Panic(panic_message(&*panic))),
-                        };
-                    if results.send((task, start.elapsed(), finished)).is_err() {
-                        break;
-                    }
-                }
-            });
+            scope.spawn(move || work(tasks, &results, run));
         }
         let mut failed: Option<(Task, Failure<E>)> = None;
         let mut running = 0;
-        let mut first_open = 0;
         loop {
             while running < threads && failed.is_none() {
-                while progress.get(first_open).is_some_and(|point| point.outcome.is_some()) {
-                    first_open += 1;
-                }
-                let next = (first_open..points.len()).find_map(|index| {
-                    let point = &mut progress[index];
-                    let left = budget.0.checked_sub(1)?;
-                    let replication = point.take()?;
-                    budget.0 = left;
-                    Some(((index, point.windows.doubled, replication), point.point.clone()))
-                });
-                let Some(next) = next else { break };
+                let Some(next) = sweep.take(budget) else { break };
                 if task_sender.send(next).is_err() {
                     break;
                 }
@@ -383,43 +233,17 @@ where
             }
             let Ok((task, took, finished)) = result_receiver.recv() else { return Ok(failed) };
             running -= 1;
-            let result = match finished {
-                Ok(result) => result,
-                Err(failure) => {
-                    if failed.as_ref().is_none_or(|(earlier, _)| task < *earlier) {
-                        failed = Some((task, failure));
-                    }
-                    continue;
+            match finished {
+                Ok(result) => sweep.finished(task, took, result)?,
+                Err(failure) if failed.as_ref().is_none_or(|(earlier, _)| task < *earlier) => {
+                    failed = Some((task, failure));
                 }
-            };
-            let (index, doubled, replication) = task;
-            let point = &mut progress[index];
-            tally.computed += 1;
-            // Windows may have grown since it was begun: nobody needs it any more.
-            if doubled == point.windows.doubled {
-                store.insert(&point.hash, first_replication(point.point.doubled) + replication, &result)?;
-                store.note(&hashes[index], took)?;
-                tally.remove(point);
-                if point.outcome.is_none() {
-                    point.there.insert(replication, *result);
-                    mended(store, observer, |store| point.advance(stop, store))?;
-                    if point.windows.doubled > doubled {
-                        store.describe([(point.hash.as_str(), &point.point.spec)])?;
-                    }
-                }
-                tally.add(point);
+                Err(_) => {}
             }
-            let status = PointStatus {
-                point: &points[index],
-                replications: point.prefix.len() as u32,
-                latency: latency(&point.prefix, stop.confidence),
-                outcome: point.outcome,
-            };
-            observer.update(&tally.status(Some(status)));
         }
     })?;
     match failed {
-        None => Ok(progress.into_iter().map(finish).collect()),
+        None => Ok(sweep.progress.into_iter().map(Progress::finish).collect()),
         Some(((index, _, replication), failure)) => {
             let label = points[index].label();
             Err(match failure {
@@ -430,24 +254,128 @@ where
     }
 }
 
+/// What comes back of a task: how long it took, and what it gave.
+type Finished<E> = (Task, Duration, Result<Replication, Failure<E>>);
+
+/// Does tasks until there are no more, or nobody wants their results.
+fn work<E, F>(tasks: &Mutex<Receiver<(Task, Point)>>, results: &Sender<Finished<E>>, run: &F)
+where
+    F: Fn(&Point, u32) -> Result<Replication, E>,
+{
+    loop {
+        let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((task, point)) = task else { break };
+        let start = Instant::now();
+        let replication = first_replication(point.doubled) + task.2;
+        let finished = match catch_unwind(AssertUnwindSafe(|| run(&point, replication))) {
+            Ok(result) => result.map_err(Failure::Error),
+            Err(panic) => Err(Failure::Panic(panic_message(&*panic))),
+        };
+        if results.send((task, start.elapsed(), finished)).is_err() {
+            break;
+        }
+    }
+}
+
+/// A sweep on its way, on the thread that called it.
+struct Sweep<'s> {
+    points: &'s [Point],
+    stop: &'s Stop,
+    store: &'s mut Store,
+    observer: &'s mut dyn Observer,
+    /// The names of the points, with the windows that their descriptions say.
+    hashes: Vec<String>,
+    progress: Vec<Progress>,
+    tally: Tally,
+    /// All points before it are done.
+    first_open: usize,
+}
+
+impl<'s> Sweep<'s> {
+    /// With what the store has.
+    fn begin(
+        points: &'s [Point],
+        stop: &'s Stop,
+        store: &'s mut Store,
+        observer: &'s mut dyn Observer,
+    ) -> Result<Self, StoreError> {
+        let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+        for row in store.set_aside(hashes.iter().map(String::as_str))? {
+            observer.damaged(&row);
+        }
+        let progress = points
+            .iter()
+            .map(|point| mended(store, observer, |store| Progress::new(point, stop, store)))
+            .collect::<Result<Vec<_>, StoreError>>()?;
+        store.describe(progress.iter().map(|progress| (progress.hash.as_str(), &progress.point.spec)))?;
+        let tally = Tally::new(&progress);
+        observer.update(&tally.status(None));
+        Ok(Self { points, stop, store, observer, hashes, progress, tally, first_open: 0 })
+    }
+
+    /// The next replication to compute, if the budget has one left.
+    fn take(&mut self, budget: &mut Budget) -> Option<(Task, Point)> {
+        while self.progress.get(self.first_open).is_some_and(|point| point.outcome.is_some()) {
+            self.first_open += 1;
+        }
+        (self.first_open..self.points.len()).find_map(|index| {
+            let point = &mut self.progress[index];
+            let left = budget.0.checked_sub(1)?;
+            let replication = point.take()?;
+            budget.0 = left;
+            Some(((index, point.windows.doubled, replication), point.point.clone()))
+        })
+    }
+
+    /// Stores a replication, and decides what it allows to decide.
+    fn finished(&mut self, task: Task, took: Duration, result: Replication) -> Result<(), StoreError> {
+        let Self { stop, store, observer, tally, .. } = self;
+        let (index, doubled, replication) = task;
+        let point = &mut self.progress[index];
+        tally.computed += 1;
+        // Windows may have grown since it was begun: nobody needs it any more.
+        if doubled == point.windows.doubled {
+            store.insert(&point.hash, first_replication(point.point.doubled) + replication, &result)?;
+            store.note(&self.hashes[index], took)?;
+            tally.remove(point);
+            if point.outcome.is_none() {
+                point.there.insert(replication, result);
+                mended(store, *observer, |store| point.advance(stop, store))?;
+                if point.windows.doubled > doubled {
+                    store.describe([(point.hash.as_str(), &point.point.spec)])?;
+                }
+            }
+            tally.add(point);
+        }
+        let status = PointStatus {
+            point: &self.points[index],
+            replications: point.prefix.len() as u32,
+            latency: latency(&point.prefix, stop.confidence),
+            outcome: point.outcome,
+        };
+        observer.update(&tally.status(Some(status)));
+        Ok(())
+    }
+}
+
 /// What the store has of each point, judged as a sweep would; points that lack replications are [`Outcome::Incomplete`].
 ///
 /// # Errors
-/// If the store fails, or has damaged rows of these points: [`StoreError::Damaged`] names all of them.
+/// If the store fails, or has damaged rows of these points: [`StoreProblem::Damaged`](crate::StoreProblem::Damaged) names all of them.
 pub fn stored(points: &[Point], stop: &Stop, store: &Store) -> Result<Vec<PointRuns>, StoreError> {
     let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
     let mut rows = store.damaged(hashes.iter().map(String::as_str))?;
     let mut runs = Vec::with_capacity(points.len());
     for point in points {
         match Progress::new(point, stop, store) {
-            Ok(progress) => runs.push(finish(progress)),
-            Err(StoreError::Damaged { rows: more, .. }) => {
+            Ok(progress) => runs.push(progress.finish()),
+            Err(StoreError { problem: StoreProblem::Damaged(more), .. }) => {
                 rows.extend(more.into_iter().filter(|row| !rows.contains(row)).collect::<Vec<_>>());
             }
             Err(error) => return Err(error),
         }
     }
-    if rows.is_empty() { Ok(runs) } else { Err(StoreError::Damaged { path: store.path().to_owned(), rows }) }
+    if rows.is_empty() { Ok(runs) } else { Err(StoreProblem::Damaged(rows).of(store.path())) }
 }
 
 /// Does what reads the store; damaged rows that it meets are set aside, and it is done again.
@@ -458,7 +386,7 @@ fn mended<T>(
 ) -> Result<T, StoreError> {
     loop {
         match work(store) {
-            Err(StoreError::Damaged { rows, .. }) => {
+            Err(StoreError { problem: StoreProblem::Damaged(rows), .. }) => {
                 store.separate(&rows)?;
                 for row in &rows {
                     observer.damaged(row);
@@ -469,59 +397,7 @@ fn mended<T>(
     }
 }
 
-fn finish(progress: Progress) -> PointRuns {
-    let doubled = progress.point.doubled;
-    let messages = progress.point.spec.run.messages.filter(|_| doubled > 0);
-    PointRuns {
-        outcome: progress.outcome.unwrap_or(Outcome::Incomplete),
-        runs: progress.prefix,
-        lengthened: messages.map(|messages| Lengthened { messages, doubled }),
-    }
-}
-
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
-}
-
-/// The sums that a status reports.
-struct Tally {
-    points: usize,
-    done: usize,
-    replications: u64,
-    expected: u64,
-    computed: u64,
-}
-
-impl Tally {
-    fn new(progress: &[Progress]) -> Self {
-        let mut tally = Self { points: progress.len(), done: 0, replications: 0, expected: 0, computed: 0 };
-        for point in progress {
-            tally.add(point);
-        }
-        tally
-    }
-
-    fn add(&mut self, point: &Progress) {
-        self.done += usize::from(point.outcome.is_some());
-        self.replications += point.replications();
-        self.expected += u64::from(point.target);
-    }
-
-    fn remove(&mut self, point: &Progress) {
-        self.done -= usize::from(point.outcome.is_some());
-        self.replications -= point.replications();
-        self.expected -= u64::from(point.target);
-    }
-
-    fn status<'a>(&self, point: Option<PointStatus<'a>>) -> Status<'a> {
-        Status {
-            points: self.points,
-            points_done: self.done,
-            replications: self.replications,
-            replications_expected: self.expected,
-            computed: self.computed,
-            point,
-        }
-    }
 }

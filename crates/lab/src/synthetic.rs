@@ -2,8 +2,10 @@
 
 use wormcast_simulation::{Distribution, Latency, LinkUse, Messages, Quantiles, RunResult, Window};
 
+use crate::replication::Replication;
+
 /// A run with this mean latency.
-pub(crate) fn run(latency: f64) -> RunResult {
+pub(crate) fn run(latency: f64) -> Replication {
     let last = Distribution {
         mean: Some(latency),
         mean_ns: Some(latency * 5.0),
@@ -38,13 +40,22 @@ pub(crate) fn run(latency: f64) -> RunResult {
         flit_hops: 1,
         deadlock: None,
         buffers: None,
-        plan: None,
-        trees: None,
     }
+    .into()
 }
 
 /// A number that looks independent of those of other keys, with mean 0 and variance 1: the sum of twelve uniform ones.
 pub(crate) fn noise(key: u64) -> f64 {
     let uniform = |i: u64| (crate::seed::replication_seed(key, i as u32) >> 11) as f64 / (1u64 << 53) as f64;
     (0..12).map(uniform).sum::<f64>() - 6.0
+}
+
+impl Replication {
+    /// What happened in time, to be changed.
+    pub(crate) fn in_time(&mut self) -> &mut RunResult {
+        match self {
+            Self::Simulated(run) => run,
+            Self::Planned(_) | Self::Trees(_) => panic!("nothing happened in time"),
+        }
+    }
 }

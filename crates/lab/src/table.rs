@@ -37,40 +37,40 @@ const COLUMNS: [Column; 61] = [
     ("latency_unicast_half_width_cycles", |s| number(unicast(s).and_then(|latency| latency.half_width))),
     ("latency_multicast_cycles", |s| number(multicast(s).map(|latency| latency.mean))),
     ("latency_multicast_half_width_cycles", |s| number(multicast(s).and_then(|latency| latency.half_width))),
-    ("queueing_cycles", |s| number(s.latency.as_ref().map(|latency| latency.parts.queueing))),
-    ("startup_cycles", |s| number(s.latency.as_ref().map(|latency| latency.parts.startup))),
-    ("network_cycles", |s| number(s.latency.as_ref().map(|latency| latency.parts.network))),
-    ("blocking_cycles", |s| number(s.latency.as_ref().map(|latency| latency.parts.blocking))),
-    ("offered_load", |s| number(s.load.as_ref().map(|load| load.offered.mean))),
-    ("offered_load_half_width", |s| number(s.load.as_ref().and_then(|load| load.offered.half_width))),
-    ("injected_load", |s| number(s.load.as_ref().map(|load| load.injected.mean))),
-    ("injected_load_half_width", |s| number(s.load.as_ref().and_then(|load| load.injected.half_width))),
-    ("accepted_load", |s| number(s.load.as_ref().map(|load| load.accepted.mean))),
-    ("accepted_load_half_width", |s| number(s.load.as_ref().and_then(|load| load.accepted.half_width))),
-    ("delivered_load", |s| number(s.load.as_ref().map(|load| load.delivered.mean))),
-    ("delivered_load_half_width", |s| number(s.load.as_ref().and_then(|load| load.delivered.half_width))),
-    ("link_utilisation", |s| number(s.load.as_ref().map(|load| load.link_busy.mean))),
-    ("link_utilisation_half_width", |s| number(s.load.as_ref().and_then(|load| load.link_busy.half_width))),
-    ("link_utilisation_busiest", |s| number(s.load.as_ref().map(|load| load.link_busiest.mean))),
-    ("link_utilisation_busiest_half_width", |s| number(s.load.as_ref().and_then(|load| load.link_busiest.half_width))),
-    ("buffer_occupancy", |s| number(s.load.as_ref().and_then(|load| load.buffers).map(|share| share.mean))),
+    ("queueing_cycles", |s| number(s.latency().map(|latency| latency.parts.queueing))),
+    ("startup_cycles", |s| number(s.latency().map(|latency| latency.parts.startup))),
+    ("network_cycles", |s| number(s.latency().map(|latency| latency.parts.network))),
+    ("blocking_cycles", |s| number(s.latency().map(|latency| latency.parts.blocking))),
+    ("offered_load", |s| number(s.load().map(|load| load.offered.mean))),
+    ("offered_load_half_width", |s| number(s.load().and_then(|load| load.offered.half_width))),
+    ("injected_load", |s| number(s.load().map(|load| load.injected.mean))),
+    ("injected_load_half_width", |s| number(s.load().and_then(|load| load.injected.half_width))),
+    ("accepted_load", |s| number(s.load().map(|load| load.accepted.mean))),
+    ("accepted_load_half_width", |s| number(s.load().and_then(|load| load.accepted.half_width))),
+    ("delivered_load", |s| number(s.load().map(|load| load.delivered.mean))),
+    ("delivered_load_half_width", |s| number(s.load().and_then(|load| load.delivered.half_width))),
+    ("link_utilisation", |s| number(s.load().map(|load| load.link_busy.mean))),
+    ("link_utilisation_half_width", |s| number(s.load().and_then(|load| load.link_busy.half_width))),
+    ("link_utilisation_busiest", |s| number(s.load().map(|load| load.link_busiest.mean))),
+    ("link_utilisation_busiest_half_width", |s| number(s.load().and_then(|load| load.link_busiest.half_width))),
+    ("buffer_occupancy", |s| number(s.load().and_then(|load| load.buffers).map(|share| share.mean))),
     ("buffer_occupancy_half_width", |s| {
-        number(s.load.as_ref().and_then(|load| load.buffers).and_then(|share| share.half_width))
+        number(s.load().and_then(|load| load.buffers).and_then(|share| share.half_width))
     }),
-    ("plan_steps", |s| number(s.plan.as_ref().map(|plan| plan.steps.mean))),
-    ("plan_steps_half_width", |s| number(s.plan.as_ref().and_then(|plan| plan.steps.half_width))),
-    ("plan_startups", |s| number(s.plan.as_ref().map(|plan| plan.startups.mean))),
-    ("plan_mean_startups", |s| number(s.plan.as_ref().map(|plan| plan.mean_startups.mean))),
-    ("plan_channels", |s| number(s.plan.as_ref().map(|plan| plan.channels.mean))),
-    ("plan_contention", |s| number(s.plan.as_ref().map(|plan| plan.contention.mean))),
-    ("plan_contention_half_width", |s| number(s.plan.as_ref().and_then(|plan| plan.contention.half_width))),
-    ("plan_prohibited", |s| number(s.plan.as_ref().and_then(|plan| plan.prohibited).map(|share| share.mean))),
-    ("trees_diameter", |s| number(s.trees.as_ref().map(|trees| trees.diameter.mean))),
-    ("trees_least_diameter", |s| number(s.trees.as_ref().map(|trees| trees.least_diameter.mean))),
-    ("trees_average_distance", |s| number(s.trees.as_ref().map(|trees| trees.average_distance.mean))),
-    ("trees_unused", |s| number(s.trees.as_ref().map(|trees| trees.unused.mean))),
-    ("trees_disjoint", |s| number(s.trees.as_ref().map(|trees| trees.disjoint.mean))),
-    ("trees_binary", |s| number(s.trees.as_ref().map(|trees| trees.binary.mean))),
+    ("plan_steps", |s| number(s.plan().map(|plan| plan.steps.mean))),
+    ("plan_steps_half_width", |s| number(s.plan().and_then(|plan| plan.steps.half_width))),
+    ("plan_startups", |s| number(s.plan().map(|plan| plan.startups.mean))),
+    ("plan_mean_startups", |s| number(s.plan().map(|plan| plan.mean_startups.mean))),
+    ("plan_channels", |s| number(s.plan().map(|plan| plan.channels.mean))),
+    ("plan_contention", |s| number(s.plan().map(|plan| plan.contention.mean))),
+    ("plan_contention_half_width", |s| number(s.plan().and_then(|plan| plan.contention.half_width))),
+    ("plan_prohibited", |s| number(s.plan().and_then(|plan| plan.prohibited).map(|share| share.mean))),
+    ("trees_diameter", |s| number(s.trees().map(|trees| trees.diameter.mean))),
+    ("trees_least_diameter", |s| number(s.trees().map(|trees| trees.least_diameter.mean))),
+    ("trees_average_distance", |s| number(s.trees().map(|trees| trees.average_distance.mean))),
+    ("trees_unused", |s| number(s.trees().map(|trees| trees.unused.mean))),
+    ("trees_disjoint", |s| number(s.trees().map(|trees| trees.disjoint.mean))),
+    ("trees_binary", |s| number(s.trees().map(|trees| trees.binary.mean))),
     ("saturated", |s| s.saturated().to_string()),
     ("deadlocked", |s| s.deadlock.is_some().to_string()),
     ("difference_cycles", |s| number(s.difference.map(|difference| difference.mean))),
@@ -87,7 +87,7 @@ fn number(value: Option<f64>) -> String {
 }
 
 fn of_latency(summary: &PointSummary, part: fn(&LatencySummary) -> Option<Estimate>) -> Option<Estimate> {
-    summary.latency.as_ref().and_then(part)
+    summary.latency().and_then(part)
 }
 
 /// The lower (0) or the upper (1) end of an interval.
@@ -96,19 +96,19 @@ fn end(summary: &PointSummary, part: fn(&LatencySummary) -> Option<Estimate>, wh
 }
 
 fn last(summary: &PointSummary) -> Option<Estimate> {
-    summary.latency.as_ref().map(|latency| latency.last)
+    summary.latency().map(|latency| latency.last)
 }
 
 fn mean(summary: &PointSummary) -> Option<Estimate> {
-    summary.latency.as_ref().and_then(|latency| latency.mean)
+    summary.latency().and_then(|latency| latency.mean)
 }
 
 fn unicast(summary: &PointSummary) -> Option<Estimate> {
-    summary.latency.as_ref().and_then(|latency| latency.unicast)
+    summary.latency().and_then(|latency| latency.unicast)
 }
 
 fn multicast(summary: &PointSummary) -> Option<Estimate> {
-    summary.latency.as_ref().and_then(|latency| latency.multicast)
+    summary.latency().and_then(|latency| latency.multicast)
 }
 
 /// The table of a sweep as CSV: a header, then a line a point. What a point does not have is empty: latencies of a saturated
@@ -116,7 +116,7 @@ fn multicast(summary: &PointSummary) -> Option<Estimate> {
 pub fn csv(summaries: &[PointSummary]) -> String {
     let rows: Vec<Vec<String>> =
         summaries.iter().map(|summary| COLUMNS.iter().map(|(_, value)| value(summary)).collect()).collect();
-    let timed = summaries.iter().all(|summary| summary.plan.is_none() && summary.trees.is_none());
+    let timed = summaries.iter().all(|summary| summary.plan().is_none() && summary.trees().is_none());
     let shown: Vec<usize> = (0..COLUMNS.len())
         .filter(|&column| {
             rows.iter().any(|row| !row[column].is_empty()) || timed && LATENCY.contains(&COLUMNS[column].0)
@@ -226,6 +226,7 @@ fn written(lines: impl Iterator<Item = Vec<String>>) -> String {
 mod tests {
     use super::*;
     use crate::experiment::Experiment;
+    use crate::replication::Replication;
     use crate::stopping::Outcome;
     use crate::summary::summarise;
     use crate::synthetic::run;
@@ -294,7 +295,7 @@ mod tests {
             (&lines[3]["settings"]["traffic.arrivals.rate"], &lines[3]["replication"]),
             (&json!(0.2), &json!(1))
         );
-        let back: wormcast_simulation::RunResult = serde_json::from_value(lines[3]["result"].clone()).unwrap();
+        let back: Replication = serde_json::from_value(lines[3]["result"].clone()).unwrap();
         assert_eq!(back, run(103.0), "nothing is lost");
     }
 }

@@ -3,18 +3,52 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+use wormcast_multicast::FaultInformation;
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{
     SpanningTree, TorusMethod, TreeChoice, TreeDescriptor, TreeError, TreeOptions, combined_distance,
     local_fault_distance,
 };
-use wormcast_simulation::{Messages, RunResult, TreeFigures};
 
-use crate::file::FaultInformation;
 use crate::seed::replication_seed;
 
+/// The outcome of a run that builds sets of edge-disjoint spanning trees.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TreeResult {
+    /// The seed of the run's random choices.
+    pub seed: u64,
+    /// The sets.
+    pub sets: u32,
+    /// What they are like.
+    pub figures: TreeFigures,
+}
+
+/// What the sets of edge-disjoint spanning trees of a run are like.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct TreeFigures {
+    /// The routers along the first dimension of the network; all of them where it has none.
+    pub side: f64,
+    /// The number of trees in a set: the mean over sets; so are the figures below, unless they say otherwise.
+    pub trees: f64,
+    /// The combined diameter: the largest distance of two routers, each in the tree where it is shorter.
+    pub diameter: f64,
+    /// The smallest combined diameter of all sets.
+    pub least_diameter: f64,
+    /// The largest.
+    pub largest_diameter: f64,
+    /// The average distance over pairs of routers, each in the tree where it is shorter.
+    pub average_distance: f64,
+    /// Links in no tree.
+    pub unused: f64,
+    /// The share of sets whose trees span the network and have no link in common.
+    pub disjoint: f64,
+    /// The share of sets whose trees are all binary.
+    pub binary: f64,
+}
+
 /// Sets of trees of a network, checked and ready.
-pub(crate) struct TreeRuns {
+pub struct TreeRuns {
     network: Arc<Network>,
     construction: &'static TreeDescriptor,
     sets: u32,
@@ -57,7 +91,7 @@ impl TreeRuns {
     }
 
     /// Builds the sets, each from its own seed, and measures them: a function of the seed alone.
-    pub(crate) fn run(&self, seed: u64) -> Result<RunResult, TreeError> {
+    pub(crate) fn run(&self, seed: u64) -> Result<TreeResult, TreeError> {
         let mut figures = TreeFigures { least_diameter: f64::INFINITY, ..TreeFigures::default() };
         for set in 0..self.sets {
             let set_seed = replication_seed(seed, set);
@@ -77,11 +111,7 @@ impl TreeRuns {
             binary: figures.binary / sets,
             ..figures
         };
-        Ok(RunResult {
-            messages: Messages { measured: u64::from(self.sets), ..Messages::default() },
-            trees: Some(figures),
-            ..RunResult::without_time(seed, "trees")
-        })
+        Ok(TreeResult { seed, sets: self.sets, figures })
     }
 
     /// The sums with those of one more set.
@@ -128,7 +158,7 @@ mod tests {
     fn a_failed_link_makes_ways_longer() {
         let network = || "torus:5x5".parse::<TopologySpec>().unwrap().build().unwrap();
         let figures = |fault| {
-            TreeRuns::new(network(), &wormcast_routing::DSTM_1_TREES, 50, fault).unwrap().run(1).unwrap().trees.unwrap()
+            TreeRuns::new(network(), &wormcast_routing::DSTM_1_TREES, 50, fault).unwrap().run(1).unwrap().figures
         };
         let [whole, global, local] = [None, Some(FaultInformation::Global), Some(FaultInformation::Local)].map(figures);
         assert!(whole.average_distance < global.average_distance && global.average_distance < local.average_distance);
@@ -138,8 +168,8 @@ mod tests {
     #[test]
     fn figures_of_dstm_1() {
         let run = runs("torus:5x5", "dstm-1", 500).unwrap().run(1).unwrap();
-        let figures = run.trees.unwrap();
-        assert_eq!(run.messages.measured, 1);
+        let figures = run.figures;
+        assert_eq!(run.sets, 1);
         assert_eq!((figures.side, figures.trees, figures.unused), (5.0, 2.0, 2.0));
         assert_eq!((figures.diameter, figures.least_diameter, figures.largest_diameter), (9.0, 9.0, 9.0));
         assert!((figures.average_distance - 3.766_666_666_666_666_6).abs() < 1e-12);
@@ -151,7 +181,7 @@ mod tests {
         for construction in ["dstm", "dstm-tarjan"] {
             let runs = runs("torus:6x6", construction, 20).unwrap();
             assert_eq!(runs.run(3).unwrap(), runs.run(3).unwrap());
-            let figures = [1, 2].map(|seed| runs.run(seed).unwrap().trees.unwrap());
+            let figures = [1, 2].map(|seed| runs.run(seed).unwrap().figures);
             assert_ne!(figures[0], figures[1]);
             for figures in figures {
                 assert!(figures.least_diameter < figures.diameter && figures.diameter < figures.largest_diameter);

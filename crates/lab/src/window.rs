@@ -1,7 +1,6 @@
 //! Whether the window of steady runs is long enough: what their batches of messages say together.
 
-use wormcast_simulation::RunResult;
-
+use crate::replication::Replication;
 use crate::statistics::{Estimate, mean};
 
 /// The correlation of neighbouring batches, a twentieth of a window each, up to which a point's first window is long enough.
@@ -16,11 +15,16 @@ const CHANCE: f64 = 2.33;
 /// The confidence with which the second halves of windows differ from the first, if they do.
 const TREND: f64 = 0.99;
 
+/// The batches of those runs that have any.
+fn batches_of(runs: &[Replication]) -> impl Iterator<Item = &[f64]> {
+    let batches = runs.iter().filter_map(Replication::simulated).map(|run| run.latency.batches.as_slice());
+    batches.filter(|batches| !batches.is_empty())
+}
+
 /// The correlation of neighbouring batch means, pooled over runs and about the mean of all runs, so that what is common to a whole run
 /// counts as correlation, too; `None` if there are no batches.
-pub(crate) fn correlation(runs: &[RunResult]) -> Option<f64> {
-    let batches: Vec<&[f64]> =
-        runs.iter().map(|run| run.latency.batches.as_slice()).filter(|batches| !batches.is_empty()).collect();
+pub(crate) fn correlation(runs: &[Replication]) -> Option<f64> {
+    let batches: Vec<&[f64]> = batches_of(runs).collect();
     let all: Vec<f64> = batches.iter().copied().flatten().copied().collect();
     let centre = mean(&all)?;
     let square = all.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / all.len() as f64;
@@ -32,9 +36,8 @@ pub(crate) fn correlation(runs: &[RunResult]) -> Option<f64> {
 }
 
 /// Whether the second halves of the windows have another mean than the first, over runs.
-fn drifts(runs: &[RunResult]) -> bool {
-    let halves = runs.iter().map(|run| run.latency.batches.as_slice()).filter(|batches| !batches.is_empty());
-    let differences: Option<Vec<f64>> = halves
+fn drifts(runs: &[Replication]) -> bool {
+    let differences: Option<Vec<f64>> = batches_of(runs)
         .map(|batches| {
             let (first, second) = batches.split_at(batches.len() / 2);
             Some(mean(second)? - mean(first)?)
@@ -51,18 +54,18 @@ fn drifts(runs: &[RunResult]) -> bool {
 /// that are averaged. (Rare congestion raises both the correlation and the mean, and accepting a window for its own correlation would prefer
 /// runs without it.) Only the first window has to speak for itself. The means of its halves must not differ, and no run may be
 /// saturated by itself.
-pub(crate) fn settled(runs: &[RunResult], half: Option<f64>) -> bool {
+pub(crate) fn settled(runs: &[Replication], half: Option<f64>) -> bool {
     let Some(correlation) = correlation(runs) else { return true };
-    let batches: usize = runs.iter().map(|run| run.latency.batches.len()).sum();
+    let batches: usize = batches_of(runs).map(<[f64]>::len).sum();
     let chance = CHANCE / (batches as f64).sqrt();
     let uncorrelated =
         half.map_or_else(|| correlation <= UNCORRELATED.max(chance), |half| half <= UNCORRELATED_IN_HALF);
-    uncorrelated && !drifts(runs) && !runs.iter().any(|run| run.saturated)
+    uncorrelated && !drifts(runs) && !runs.iter().any(Replication::is_saturated)
 }
 
 /// The messages a run that it would take at least, if correlations decay exponentially: batches so long that neighbours are
 /// uncorrelated.
-pub(crate) fn needed(runs: &[RunResult]) -> Option<u64> {
+pub(crate) fn needed(runs: &[Replication]) -> Option<u64> {
     let correlation = correlation(runs)?;
     let window = window_of(runs)?;
     let factor = batch_length(UNCORRELATED) / batch_length(correlation.clamp(0.001, 0.999));
@@ -70,8 +73,12 @@ pub(crate) fn needed(runs: &[RunResult]) -> Option<u64> {
 }
 
 /// The messages of a run's window.
-pub(crate) fn window_of(runs: &[RunResult]) -> Option<u64> {
-    runs.iter().map(|run| run.window.generated).max().filter(|&messages| messages > 0)
+pub(crate) fn window_of(runs: &[Replication]) -> Option<u64> {
+    runs.iter()
+        .filter_map(Replication::simulated)
+        .map(|run| run.window.generated)
+        .max()
+        .filter(|&messages| messages > 0)
 }
 
 /// The length of batches, in time constants of an exponentially decaying correlation, whose neighbours have this correlation:
@@ -96,7 +103,7 @@ mod tests {
     use crate::synthetic::{noise, run};
 
     /// Runs whose batches are correlated from one to the next.
-    fn runs(count: u64, memory: f64, seed: u64) -> Vec<RunResult> {
+    fn runs(count: u64, memory: f64, seed: u64) -> Vec<Replication> {
         let of = |replication: u64| {
             let mut level = 0.0;
             let batches = (0..20).map(|i| {
@@ -105,7 +112,7 @@ mod tests {
                 100.0 + level
             });
             let mut run = run(100.0);
-            run.latency.batches = batches.collect();
+            run.in_time().latency.batches = batches.collect();
             run
         };
         (0..count).map(of).collect()
@@ -125,7 +132,7 @@ mod tests {
     fn what_is_common_to_a_run_is_correlation() {
         let mut of_levels = runs(10, 0.0, 1);
         for (run, level) in of_levels.iter_mut().zip([-9.0, 4.0, 2.0, -7.0, 8.0, 1.0, -3.0, 5.0, -6.0, 3.0]) {
-            run.latency.batches.iter_mut().for_each(|batch| *batch += level);
+            run.in_time().latency.batches.iter_mut().for_each(|batch| *batch += level);
         }
         assert!(correlation(&of_levels).unwrap() > 0.8);
         assert!(!settled(&of_levels, None));
@@ -135,7 +142,7 @@ mod tests {
     fn drifting_windows_are_too_short_whatever_the_correlation() {
         let mut drifting = runs(100, 0.0, 2);
         for run in &mut drifting {
-            run.latency.batches[10..].iter_mut().for_each(|batch| *batch += 0.2);
+            run.in_time().latency.batches[10..].iter_mut().for_each(|batch| *batch += 0.2);
         }
         assert!(correlation(&drifting).unwrap() < UNCORRELATED);
         assert!(!settled(&drifting, Some(0.0)));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wormcast_network::split_mix::mix;
 use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{
     Dependencies, EdgeDisjointTrees, RoutingRelation, SpanningTree, TREE_ROUTING, TreeError, TreeRouting, Unsupported,
@@ -223,14 +224,6 @@ impl Dstm {
 /// The node that absorbs worms at a router.
 fn relay_node(network: &Network, router: RouterId) -> NodeId {
     network.nodes_of(router).next().unwrap_or(NodeId::new(0))
-}
-
-/// One step of SplitMix64.
-pub(crate) fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl Algorithm for Dstm {

@@ -1,6 +1,9 @@
 //! Links that have failed for good.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use wormcast_network::split_mix::mix;
 use wormcast_network::{ChannelId, Network, RouterId, parse_node};
 use wormcast_routing::Root;
 
@@ -14,12 +17,13 @@ pub struct Faults {
 }
 
 /// Who knows which links have failed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum FaultInformation {
     /// Every node: worms go by ways that are whole.
     #[default]
     Global,
-    /// The nodes at both ends: a worm that comes to a failed link is absorbed there, and sent on from there.
+    /// The nodes at both ends: a worm that comes to a failed link is absorbed there and sent on from there.
     Local,
 }
 
@@ -172,7 +176,7 @@ impl Faults {
             return Err(FaultError::TooMany { asked: count, network, links });
         }
         for drawn in 0..count as u64 {
-            let hash = crate::dstm::mix(seed ^ crate::dstm::mix(drawn));
+            let hash = mix(seed ^ mix(drawn));
             let place = (u128::from(hash) * working.len() as u128) >> 64;
             self.links.push(working.swap_remove(place as usize));
         }

@@ -1,5 +1,7 @@
 //! What a plan costs before anything is simulated: startups, steps and channels.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wormcast_network::{ChannelId, NodeId};
 use wormcast_routing::{NoRoute, RoutingRelation};
 
@@ -8,13 +10,17 @@ use crate::ids::IdMap;
 use crate::plan::{Itinerary, Plan};
 use crate::tree_header::HeaderFlit;
 
-/// How many worms a node can send in one step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// How many worms a node sends in one step.
+// A node of its own on a router has the router's links; one that is attached to a switch has one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "StepPorts")]
 pub enum PortModel {
-    /// One at a time.
+    /// One.
     #[default]
     One,
-    /// One by each of its links at a time. A node of its own on a router has the router's links; one that is attached to a switch has one.
+    /// One by each of its channels.
     All,
 }
 

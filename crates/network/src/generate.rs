@@ -10,6 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::decimal::Decimal;
+use crate::split_mix::mix;
 
 /// Links, each from the smaller router.
 pub(crate) type Links = Vec<(u32, u32)>;
@@ -26,14 +27,6 @@ enum Purpose {
 fn generator(seed: u64, purpose: Purpose, attempt: u64) -> Xoshiro256PlusPlus {
     let mixed = [purpose as u64, attempt].into_iter().fold(seed, |state, value| mix(state ^ mix(value)));
     Xoshiro256PlusPlus::seed_from_u64(mixed)
-}
-
-/// One step of SplitMix64.
-fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 fn link(u: u32, v: u32) -> (u32, u32) {

@@ -58,6 +58,7 @@ mod one_way;
 mod ports;
 mod shape;
 mod spec;
+pub mod split_mix;
 mod stages;
 pub mod watch;
 

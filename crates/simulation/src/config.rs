@@ -6,6 +6,6 @@ mod timing;
 mod traffic;
 
 pub use amounts::{Count, Destinations, Length};
-pub use run::{Mode, Run, StepPorts, Warmup};
+pub use run::{Mode, Run, Warmup};
 pub use timing::{StartupMode, Timing, TimingPreset};
 pub use traffic::{Arrivals, MulticastTraffic, Pattern, Process, Traffic, UnicastTraffic};

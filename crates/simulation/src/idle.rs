@@ -32,11 +32,6 @@ impl Scenario {
     pub fn idle_settings(&self) -> Vec<IdleSetting> {
         let mut idle = Vec::new();
         let mut add = |key, reason: String| idle.push(IdleSetting { key, reason });
-        if self.mode == Mode::Plan {
-            for key in ["switching", "timing", "traffic.length"] {
-                add(key, "`mode = \"plan\"` knows no time".to_owned());
-            }
-        }
         if self.mode == Mode::Finite && matches!(self.run.warmup, Warmup::Cycles(1..)) {
             add("run.warmup", "a finite run measures all messages".to_owned());
         }
@@ -153,7 +148,5 @@ mod tests {
         assert_eq!(idle("u-mesh", stripped, cold, "{}")[2..], ["traffic.unicast.node"]);
         let finite = r#"{ "mode": "finite", "messages": 5, "warmup": 9 }"#;
         assert_eq!(idle("u-mesh", stripped, mixed, finite), [&["run.warmup"], &of_paths[..2]].concat());
-        let plan = idle("dual-path", "{}", multicast, r#"{ "mode": "plan" }"#);
-        assert!(plan.starts_with(&["switching", "timing", "traffic.length"]), "{plan:?}");
     }
 }

@@ -71,8 +71,8 @@ pub use buffer::Buffer;
 pub use buffer_use::BufferLog;
 pub use channel_use::ChannelUse;
 pub use config::{
-    Arrivals, Count, Destinations, Length, Mode, MulticastTraffic, Pattern, Process, Run, StartupMode, StepPorts,
-    Timing, TimingPreset, Traffic, UnicastTraffic, Warmup,
+    Arrivals, Count, Destinations, Length, Mode, MulticastTraffic, Pattern, Process, Run, StartupMode, Timing,
+    TimingPreset, Traffic, UnicastTraffic, Warmup,
 };
 pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 pub use deadlock_search::{
@@ -83,14 +83,14 @@ pub use engine::{Engine, EngineConfig, Progress};
 pub use flit::FlitEngine;
 pub use idle::IdleSetting;
 pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
+pub use planning::{PlanCosts, PlanResult, Planning, plan_messages};
 pub use quantiles::Quantiles;
 pub use result::{
-    BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, PlanCosts, RunResult,
-    TreeFigures, Window,
+    BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, RunResult, Window,
 };
 pub use run_end::{Awaited, Held, Resource, RunEnd, Wait, WormAtEnd};
 pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
-pub use simulate::{EngineChoice, SimulationError, simulate, simulate_observed};
+pub use simulate::{EngineChoice, MODEL_VERSION, SimulationError, simulate, simulate_observed};
 pub use switch::{SwitchConfig, SwitchEngine};
 pub use switching::{
     BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Selection,

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantiles::Quantiles;
 
-/// The outcome of one run.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// The outcome of a run in time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RunResult {
     /// The seed of the run's random choices.
     pub seed: u64,
-    /// The engine that ran: `flit`, `worm`, or `plan` if nothing ran.
+    /// The engine that ran: `flit`, `worm` or `switch`.
     pub engine: String,
     /// Cycles simulated.
     pub cycles: u64,
@@ -55,66 +55,6 @@ pub struct RunResult {
     pub flit_hops: u64,
     /// The deadlock that ended the run.
     pub deadlock: Option<Deadlock>,
-    /// What the messages' plans cost, for a run that only plans; everything in time is then empty.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan: Option<PlanCosts>,
-    /// What sets of spanning trees are like, for a run that only builds trees; everything else is then empty.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trees: Option<TreeFigures>,
-}
-
-impl RunResult {
-    /// Of a run in which nothing happens in time.
-    pub fn without_time(seed: u64, engine: &str) -> Self {
-        Self {
-            seed,
-            engine: engine.to_owned(),
-            cycles: 0,
-            warmup: 0,
-            messages: Messages::default(),
-            deliveries: 0,
-            duplicates: 0,
-            forwarded: 0,
-            latency: Latency::default(),
-            offered_load: 0.0,
-            injected_load: 0.0,
-            accepted_load: 0.0,
-            delivered_load: 0.0,
-            saturated: false,
-            given_up: false,
-            trend: None,
-            window: Window::default(),
-            links: LinkUse::default(),
-            flit_hops: 0,
-            deadlock: None,
-            buffers: None,
-            plan: None,
-            trees: None,
-        }
-    }
-}
-
-/// What the sets of edge-disjoint spanning trees of a run are like.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct TreeFigures {
-    /// The routers along the first dimension of the network; all of them where it has none.
-    pub side: f64,
-    /// The number of trees in a set: the mean over sets; so are the figures below, unless they say otherwise.
-    pub trees: f64,
-    /// The combined diameter: the largest distance of two routers, each in the tree where it is shorter.
-    pub diameter: f64,
-    /// The smallest combined diameter of all sets.
-    pub least_diameter: f64,
-    /// The largest.
-    pub largest_diameter: f64,
-    /// The average distance over pairs of routers, each in the tree where it is shorter.
-    pub average_distance: f64,
-    /// Links in no tree.
-    pub unused: f64,
-    /// The share of sets whose trees span the network and have no link in common.
-    pub disjoint: f64,
-    /// The share of sets whose trees are all binary.
-    pub binary: f64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -125,24 +65,6 @@ fn is_zero(count: &u64) -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_false(said: &bool) -> bool {
     !said
-}
-
-/// What plans cost apart from time.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct PlanCosts {
-    /// The steps of a message's plan: the mean over messages.
-    pub steps: f64,
-    /// Worms that the busiest node sends for all messages of the run together.
-    pub startups: u64,
-    /// The same, as the mean over all nodes.
-    pub mean_startups: f64,
-    /// Channels that the worms of a plan take, one counted as often as it is taken: the mean over messages.
-    pub channels: f64,
-    /// The share of plans that are not contention-free (paper 2, Definition 4).
-    pub contention: f64,
-    /// The share of turns that the routing prohibits; `None` for a routing that is not one over permitted turns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prohibited: Option<f64>,
 }
 
 /// Messages by fate.

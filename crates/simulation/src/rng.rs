@@ -2,6 +2,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use wormcast_network::split_mix::mix;
 
 /// What random numbers are for; part of every seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,12 +30,4 @@ pub(crate) fn generator(seed: u64, purpose: Purpose, index: u64, sequence: u64) 
 /// One random number for one purpose and one pair of indices.
 pub(crate) fn number(seed: u64, purpose: Purpose, index: u64, sequence: u64) -> u64 {
     [purpose as u64, index, sequence].into_iter().fold(seed, |state, value| mix(state ^ mix(value)))
-}
-
-/// One step of SplitMix64.
-fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -63,22 +63,12 @@ fn check_run(run: &Run, mode: Mode) -> Result<(), ConfigError> {
     if let Some((key, problem)) = problem {
         return Err(ConfigError { key: format!("run.{key}"), problem: problem.to_owned() });
     }
-    if run.ports.is_some() && mode != Mode::Plan {
-        let problem =
-            "only `mode = \"plan\"` counts steps; in time, `switching.injection_ports` says how many".to_owned();
-        return Err(ConfigError { key: "run.ports".to_owned(), problem });
-    }
     if let (Mode::Steady, Warmup::Cycles(warmup), Some(most)) = (mode, run.warmup, run.max_cycles)
         && most <= warmup
     {
         let problem =
             format!("{most} cycles end within the warm-up: expected more than `run.warmup`, which is {warmup}");
         return Err(ConfigError { key: "run.max_cycles".to_owned(), problem });
-    }
-    let timed = [("max_cycles", run.max_cycles.is_some()), ("warmup", run.warmup != Warmup::Auto)];
-    if let (Mode::Plan, Some((key, _))) = (mode, timed.into_iter().find(|(_, given)| *given)) {
-        let problem = "`mode = \"plan\"` knows no time: leave it out".to_owned();
-        return Err(ConfigError { key: format!("run.{key}"), problem });
     }
     Ok(())
 }
@@ -112,6 +102,19 @@ impl Scenario {
     /// # Errors
     /// The first setting that makes no sense.
     pub fn new(
+        algorithm: Arc<dyn Algorithm>,
+        switching: &Switching,
+        timing: &Timing,
+        traffic: &Traffic,
+        run: &Run,
+    ) -> Result<Self, ConfigError> {
+        let scenario = Self::checked(algorithm, switching, timing, traffic, run)?;
+        scenario.require(scenario.memory())?;
+        Ok(scenario)
+    }
+
+    /// As [`new`](Self::new), whatever memory it takes.
+    pub(crate) fn checked(
         algorithm: Arc<dyn Algorithm>,
         switching: &Switching,
         timing: &Timing,
@@ -174,10 +177,6 @@ impl Scenario {
             );
             return Err(ConfigError { key: "switching.header".to_owned(), problem });
         }
-        if run.mode == Some(Mode::Trees) {
-            let problem = "`trees` builds trees and sends nothing: a sweep measures them".to_owned();
-            return Err(ConfigError { key: "run.mode".to_owned(), problem });
-        }
         let checked = CheckedTraffic::new(traffic, switching, timing, &network)?;
         let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
         check_run(run, mode)?;
@@ -191,7 +190,7 @@ impl Scenario {
                 Some(checked_switch(buffered, timing, &network, longest.max(1))?)
             }
         };
-        let scenario = Self {
+        Ok(Self {
             network,
             algorithm,
             engine,
@@ -200,26 +199,19 @@ impl Scenario {
             traffic: checked,
             run: run.clone(),
             mode,
-        };
-        let what = format_args!("a run on {}", scenario.network.name());
-        require_memory(what, scenario.memory(), |_| None)
-            .map_err(|error| ConfigError { key: "topology".to_owned(), problem: error.to_string() })?;
-        Ok(scenario)
+        })
+    }
+
+    /// Checks that so many bytes can be had.
+    pub(crate) fn require(&self, bytes: u64) -> Result<(), ConfigError> {
+        require_memory(format_args!("a run on {}", self.network.name()), bytes, |_| None)
+            .map_err(|error| ConfigError { key: "topology".to_owned(), problem: error.to_string() })
     }
 
     /// The bytes of memory that a run takes before its first message, rounded up: for channels and nodes, buffers of switches, and the tables
     /// of the routing as far as messages fill them.
     pub fn memory(&self) -> u64 {
         let Self { network, engine, .. } = self;
-        let routers = network.routers() as u64;
-        let destinations = self
-            .run
-            .messages
-            .map_or(routers, |count| count.saturating_mul(u64::from(self.traffic.most(network.nodes()).1)));
-        let tables = self.algorithm.routing().capabilities().target_bytes * destinations.min(routers);
-        if self.mode == Mode::Plan {
-            return tables;
-        }
         let ports = u64::from(engine.ports.injection + engine.ports.consumption) * network.nodes() as u64;
         let channels = network.channels() as u64 * u64::from(engine.virtual_channels) + ports;
         let chunk = |switch: SwitchConfig| (switch, u64::from(switch.chunk_flits.max(1)));
@@ -227,18 +219,21 @@ impl Scenario {
             let chunks = switch.storage(network).iter().map(|storage| storage.div_ceil(flits)).sum::<u64>();
             chunks * CHUNK_BYTES + channels * SWITCH_CHANNEL_BYTES
         });
-        channels * CHANNEL_BYTES + network.nodes() as u64 * NODE_BYTES + buffers + tables
+        channels * CHANNEL_BYTES + network.nodes() as u64 * NODE_BYTES + buffers + self.tables_memory()
+    }
+
+    /// The bytes of the tables of the routing, as far as messages fill them.
+    pub(crate) fn tables_memory(&self) -> u64 {
+        let routers = self.network.routers() as u64;
+        let most = u64::from(self.traffic.most(self.network.nodes()).1);
+        let destinations = self.run.messages.map_or(routers, |count| count.saturating_mul(most));
+        self.algorithm.routing().capabilities().target_bytes * destinations.min(routers)
     }
 
     /// The same with another number of [messages](Run::messages).
     #[must_use]
     pub fn with_messages(&self, messages: Option<u64>) -> Self {
         Self { run: Run { messages, ..self.run.clone() }, ..self.clone() }
-    }
-
-    /// The kind of run.
-    pub fn mode(&self) -> Mode {
-        self.mode
     }
 
     /// The network.

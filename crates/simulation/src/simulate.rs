@@ -1,5 +1,7 @@
 //! Runs a scenario: traffic into plans, plans into an engine, what it reports into a result.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use wormcast_multicast::{BrokenPromise, Itinerary, Multicast, Plan, Worm};
 use wormcast_network::ChannelId;
@@ -10,7 +12,6 @@ use crate::config::{Mode, Warmup};
 use crate::engine::{Engine, EngineConfig, Progress};
 use crate::flit::FlitEngine;
 use crate::observer::{Cycle, Generated, Observer};
-use crate::planning::plan_messages;
 use crate::promises::Promises;
 use crate::recorder::{ALL, Goal, Recorder};
 use crate::result::{Deadlock, Messages, RunResult};
@@ -21,20 +22,30 @@ use crate::switching::{Header, Replication};
 use crate::traffic::MessageSource;
 use crate::worm::WormEngine;
 
+/// The version of the simulation model, which is part of a stored result's name. Results of another version are ignored; raise it with every
+/// change after which the same description and seed may give another result.
+pub const MODEL_VERSION: u32 = 7;
+
 /// Messages that a run measures unless it is told otherwise: twenty a node, within limits.
 fn default_messages(scenario: &Scenario) -> u64 {
     (20 * scenario.network.nodes() as u64).clamp(2_000, 100_000)
 }
 
-/// Which engine runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// The engine that simulates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Engine")]
 pub enum EngineChoice {
     /// The fastest that is exact for the scenario.
     #[default]
+    #[cfg_attr(feature = "clap", value(help = "The fastest that is exact for the configuration"))]
     Auto,
-    /// The flit engine.
+    /// The reference, flit by flit.
+    #[cfg_attr(feature = "clap", value(help = "Every flit on every hop"))]
     Flit,
-    /// The worm engine.
+    /// The fast one.
+    #[cfg_attr(feature = "clap", value(help = "Headers and tails only"))]
     Worm,
 }
 
@@ -58,9 +69,6 @@ pub enum SimulationError {
         /// The engine.
         engine: &'static str,
     },
-    /// An engine was asked for, but the run only plans.
-    #[error("a run with `mode = \"plan\"` has no engine: leave `engine` out")]
-    NoEngine,
     /// A plan does not fit the switching.
     #[error("`{algorithm}` sends {worms}, which {problem}")]
     Switching {
@@ -108,7 +116,7 @@ impl SimulationError {
     /// The setting of an experiment file that is to blame, if one is.
     pub fn setting(&self) -> Option<&'static str> {
         match self {
-            Self::Engine { .. } | Self::Buffered { .. } | Self::NoEngine => Some("engine"),
+            Self::Engine { .. } | Self::Buffered { .. } => Some("engine"),
             Self::Switching { setting, .. } => Some(setting),
             Self::Scenario { .. } => Some("topology"),
             Self::Plan { .. } | Self::OutOfMemory { .. } | Self::NoRoute(_) => None,
@@ -127,9 +135,6 @@ impl EngineChoice {
 
     /// The engine that runs a scenario.
     fn made<O: Observer>(self, scenario: &Scenario) -> Result<Made, SimulationError> {
-        if scenario.mode == Mode::Plan && self != Self::Auto {
-            return Err(SimulationError::NoEngine);
-        }
         if let Some(switch) = scenario.switch {
             return match self {
                 Self::Auto => Ok(Made::Switch(switch)),
@@ -160,7 +165,7 @@ pub fn simulate(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Result<
     simulate_observed(scenario, engine, seed, &mut ())
 }
 
-/// The same, with an observer that is told everything; of a run that only plans there is nothing to tell.
+/// The same, with an observer that is told everything.
 ///
 /// # Errors
 /// As [`simulate`].
@@ -171,9 +176,6 @@ pub fn simulate_observed<O: Observer>(
     observer: &mut O,
 ) -> Result<RunResult, SimulationError> {
     let made = engine.made::<&mut O>(scenario)?;
-    if scenario.mode == Mode::Plan {
-        return plan_messages(scenario, seed);
-    }
     let (network, routing) = (&*scenario.network, scenario.algorithm.routing());
     let observer = (Recorder::new(goal(scenario), network.channels()), observer);
     let config = EngineConfig { seed, ..scenario.engine };
@@ -190,7 +192,7 @@ pub fn simulate_observed<O: Observer>(
 /// Which messages a run is about.
 pub(crate) fn goal(scenario: &Scenario) -> Goal {
     match scenario.mode {
-        Mode::Finite | Mode::Plan | Mode::Trees => Goal::Finite {
+        Mode::Finite => Goal::Finite {
             count: scenario.run.messages.or_else(|| (!scenario.traffic.ends()).then(|| default_messages(scenario))),
         },
         Mode::Steady => {
@@ -499,8 +501,6 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
             buffers: scenario.switch.and_then(|switch| recorder.buffers.result(&switch.storage(&scenario.network))),
             flit_hops,
             deadlock,
-            plan: None,
-            trees: None,
         }
     }
 }

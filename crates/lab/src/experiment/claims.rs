@@ -1,13 +1,13 @@
 //! Claims: which swept settings they compare, and whether what they name is there.
 
 use wormcast_network::short_list;
-use wormcast_simulation::Mode;
 
 use super::Experiment;
 use crate::axis::{Axis, AxisValue};
 use crate::claim::{Claim, Scope, Test, same};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Document, Tree};
+use crate::kind::Kind;
 
 impl Experiment {
     /// The swept settings whose values are the series of a claim.
@@ -186,7 +186,7 @@ impl Experiment {
             if claim.y.is_some() {
                 return error("y", "a claim about saturation is about the horizontal axis: leave `y` out");
             }
-            if matches!(self.mode, Some(Mode::Plan | Mode::Trees)) {
+            if self.kind != Kind::Simulated {
                 return error("id", "only runs in which time passes can saturate");
             }
         }

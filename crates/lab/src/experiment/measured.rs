@@ -1,6 +1,6 @@
 //! Which quantities the runs of an experiment measure, as far as that is known before them.
 
-use wormcast_simulation::{Mode, Switching, Traffic};
+use wormcast_simulation::{Switching, Traffic};
 
 use super::Experiment;
 use crate::axis::Axis;
@@ -41,14 +41,7 @@ impl MayHave {
 impl Experiment {
     /// Whether its runs measure a quantity at all: those that only plan, or build trees, measure nothing else.
     pub(crate) fn may_measure(&self, quantity: Quantity) -> bool {
-        let of = |kind| quantity.name().starts_with(kind);
-        let of_mode = match self.mode {
-            _ if self.may_have.any_mode => true,
-            Some(Mode::Plan) => of("plan."),
-            Some(Mode::Trees) => of("trees."),
-            _ => !of("plan.") && !of("trees."),
-        };
-        of_mode
+        (self.may_have.any_mode || quantity.kind() == self.kind)
             && match quantity {
                 Quantity::BufferOccupancy => self.may_have.buffers,
                 Quantity::LatencyUnicast | Quantity::LatencyMulticast => self.may_have.both_kinds,

@@ -1,8 +1,9 @@
 //! How a page was made: of runs only what was noted when they ran, so that the same results make the same page.
 
+use wormcast_simulation::MODEL_VERSION;
+
 use super::{Block, Cell, Section, Table};
 use crate::origin::{Origin, Program, duration_text, moment};
-use crate::store::MODEL_VERSION;
 
 /// In a line, for those who only want to know how old it is.
 pub(super) fn byline(program: Program, origins: &[Origin]) -> String {

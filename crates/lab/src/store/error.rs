@@ -10,92 +10,74 @@ use super::rows::DamagedRow;
 
 /// Why a store cannot be used.
 #[derive(Debug, Error)]
+#[error("{}", .problem.text(.path))]
+pub struct StoreError {
+    /// The store.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: StoreProblem,
+}
+
+/// What is wrong with a store.
+#[derive(Debug)]
 #[non_exhaustive]
-pub enum StoreError {
-    /// The file cannot be opened or made.
-    #[error("cannot open the result store `{path}`: {reason}")]
-    Unreadable {
-        /// The store.
-        path: PathBuf,
-        /// What the operating system or the database said.
-        reason: String,
-    },
+pub enum StoreProblem {
+    /// The file cannot be opened or made: what the operating system or the database said.
+    Unreadable(String),
     /// The file is something else.
-    #[error("`{path}` is not a result store: {reason}; choose another file with --store")]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What it is.
-        reason: String,
-    },
-    /// A newer version of the program made it.
-    #[error(
-        "the result store `{path}` has layout {found}, and this version of wormcast knows {SCHEMA_VERSION} at most"
-    )]
-    Newer {
-        /// The store.
-        path: PathBuf,
-        /// Its layout's version.
-        found: u32,
-    },
+    Foreign(String),
+    /// A newer version of the program made it, with this version of its layout.
+    Newer(u32),
     /// Its contents are damaged.
-    #[error("the result store `{path}` is damaged: {reason}; delete it to start again")]
-    Corrupt {
-        /// The store.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Rows of it are not what was written.
-    #[error("{}", damaged(.path, .rows))]
-    Damaged {
-        /// The store.
-        path: PathBuf,
-        /// All of them that were asked for.
-        rows: Vec<DamagedRow>,
-    },
+    Corrupt(String),
+    /// Rows of it are not what was written: all of them that were asked for.
+    Damaged(Vec<DamagedRow>),
     /// A result that has no form on disk: an error of the program.
-    #[error("the result store `{path}` cannot hold a result: {reason}")]
-    Unstorable {
-        /// The store.
-        path: PathBuf,
-        /// What is wrong with the result.
-        reason: String,
-    },
+    Unstorable(String),
     /// Another process keeps it for itself.
-    #[error("the result store `{path}` is locked by another process")]
-    Locked {
-        /// The store.
-        path: PathBuf,
-    },
+    Locked,
     /// It may not be written.
-    #[error("the result store `{path}` is read-only")]
-    ReadOnly {
-        /// The store.
-        path: PathBuf,
-    },
+    ReadOnly,
     /// It cannot be read or written although it is open: a broken disk, a quota, a network drive that is gone.
-    #[error("the result store `{path}` cannot be read or written: {reason}; what it has is kept")]
-    Disk {
-        /// The store.
-        path: PathBuf,
-        /// What the database said.
-        reason: String,
-    },
+    Disk(String),
     /// There is no space left.
-    #[error("no space left for the result store `{path}`; what it has is safe, and the sweep goes on from there")]
-    Full {
-        /// The store.
-        path: PathBuf,
-    },
+    Full,
     /// Anything else that the database reports.
-    #[error("the result store `{path}` failed: {reason}")]
-    Other {
-        /// The store.
-        path: PathBuf,
-        /// The database's error.
-        reason: rusqlite::Error,
-    },
+    Other(rusqlite::Error),
+}
+
+impl StoreProblem {
+    /// With the store that has it.
+    pub(crate) fn of(self, path: &Path) -> StoreError {
+        StoreError { path: path.to_owned(), problem: self }
+    }
+
+    fn text(&self, path: &Path) -> String {
+        let store = path.display();
+        match self {
+            Self::Unreadable(reason) => format!("cannot open the result store `{store}`: {reason}"),
+            Self::Foreign(reason) => {
+                format!("`{store}` is not a result store: {reason}; choose another file with --store")
+            }
+            Self::Newer(found) => format!(
+                "the result store `{store}` has layout {found}, and this version of wormcast knows {SCHEMA_VERSION} at most"
+            ),
+            Self::Corrupt(reason) => {
+                format!("the result store `{store}` is damaged: {reason}; delete it to start again")
+            }
+            Self::Damaged(rows) => damaged(path, rows),
+            Self::Unstorable(reason) => format!("the result store `{store}` cannot hold a result: {reason}"),
+            Self::Locked => format!("the result store `{store}` is locked by another process"),
+            Self::ReadOnly => format!("the result store `{store}` is read-only"),
+            Self::Disk(reason) => {
+                format!("the result store `{store}` cannot be read or written: {reason}; what it has is kept")
+            }
+            Self::Full => format!(
+                "no space left for the result store `{store}`; what it has is safe, and the sweep goes on from there"
+            ),
+            Self::Other(reason) => format!("the result store `{store}` failed: {reason}"),
+        }
+    }
 }
 
 fn damaged(path: &Path, rows: &[DamagedRow]) -> String {
@@ -110,28 +92,31 @@ fn damaged(path: &Path, rows: &[DamagedRow]) -> String {
 
 /// What an error of the database comes to.
 pub(super) fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
+    problem(path, error).of(path)
+}
+
+fn problem(path: &Path, error: rusqlite::Error) -> StoreProblem {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
 
-    let path = path.to_owned();
     let reason = error.to_string();
     if let InvalidColumnType(..) | IntegralValueOutOfRange(..) | FromSqlConversionFailure(..) = error {
-        return StoreError::Corrupt { path, reason: "a table has a value that wormcast never writes".to_owned() };
+        return StoreProblem::Corrupt("a table has a value that wormcast never writes".to_owned());
     }
     match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, reason: "it is not a database".to_owned() },
-        Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { path, reason },
+        Some(ErrorCode::NotADatabase) => StoreProblem::Foreign("it is not a database".to_owned()),
+        Some(ErrorCode::DatabaseCorrupt) => StoreProblem::Corrupt(reason),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
-            StoreError::Locked { path }
+            StoreProblem::Locked
         }
-        Some(ErrorCode::DiskFull) => StoreError::Full { path },
-        Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
-        Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, reason },
+        Some(ErrorCode::DiskFull) => StoreProblem::Full,
+        Some(ErrorCode::ReadOnly) => StoreProblem::ReadOnly,
+        Some(ErrorCode::SystemIoFailure) => StoreProblem::Disk(reason),
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             // The operating system's own words are clearer, if it has any. What cannot be opened is not open already, so that no
             // locks are lost by trying.
-            let reason = match std::fs::metadata(&path) {
+            let reason = match std::fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => "it is a directory".to_owned(),
-                Ok(_) => std::fs::File::open(&path).err().map_or_else(
+                Ok(_) => std::fs::File::open(path).err().map_or_else(
                     || "it cannot be written, or its directory takes no new files, which the database needs".to_owned(),
                     |error| error.to_string(),
                 ),
@@ -143,8 +128,8 @@ pub(super) fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
                     None => "there is none, and the current directory takes no new file".to_owned(),
                 },
             };
-            StoreError::Unreadable { path, reason }
+            StoreProblem::Unreadable(reason)
         }
-        _ => StoreError::Other { path, reason: error },
+        _ => StoreProblem::Other(error),
     }
 }

@@ -39,9 +39,9 @@ fn after_a_checkpoint_the_file_alone_has_all_results() {
 #[test]
 fn results_that_would_not_come_back_are_refused() {
     let mut result = run(1.0);
-    result.offered_load = f64::NAN;
+    result.in_time().offered_load = f64::NAN;
     let error = Store::in_memory().unwrap().insert("a", 0, &result).unwrap_err();
-    assert!(matches!(error, StoreError::Unstorable { .. }), "{error}");
+    assert!(matches!(error.problem, StoreProblem::Unstorable(_)), "{error}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_full_disk_is_reported_and_spares_what_is_there() {
     let mut store = Store::open(&directory.path().join("results.db")).unwrap();
     store.connection.pragma_update(None, "max_page_count", 12).unwrap();
     let error = (0..1000).find_map(|replication| store.insert("a", replication, &run(1.0)).err()).unwrap();
-    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    assert!(matches!(error.problem, StoreProblem::Full), "{error}");
     assert!(store.load("a").unwrap().len() > 5);
 }
 
@@ -183,7 +183,7 @@ fn no_changed_byte_of_a_row_passes() {
             let found = store.damaged(["point"]).unwrap();
             assert_eq!(found.len(), 1, "byte {at} of {column}");
             match store.load("point") {
-                Err(StoreError::Damaged { rows, .. }) => assert_eq!(rows, found),
+                Err(StoreError { problem: StoreProblem::Damaged(rows), .. }) => assert_eq!(rows, found),
                 Ok(loaded) => assert!(column == "config_hash" && loaded.is_empty(), "byte {at} of {column}"),
                 Err(error) => panic!("byte {at} of {column}: {error}"),
             }
@@ -211,7 +211,7 @@ fn no_changed_byte_of_the_file_changes_a_result() {
     let all = |store: &Store| -> Result<Vec<_>, StoreError> {
         let rows = store.damaged(points)?;
         if !rows.is_empty() {
-            return Err(StoreError::Damaged { path: copy.clone(), rows });
+            return Err(StoreProblem::Damaged(rows).of(&copy));
         }
         points.iter().map(|point| store.load(point)).collect()
     };
@@ -224,8 +224,8 @@ fn no_changed_byte_of_the_file_changes_a_result() {
         std::fs::write(&copy, bytes).unwrap();
         match Store::open(&copy).and_then(|store| all(&store)) {
             Ok(read) => assert!(read == good, "byte {at}"),
-            Err(StoreError::Damaged { .. }) => named += 1,
-            Err(StoreError::Corrupt { .. }) => {}
+            Err(StoreError { problem: StoreProblem::Damaged(_), .. }) => named += 1,
+            Err(StoreError { problem: StoreProblem::Corrupt(_), .. }) => {}
             Err(error) => panic!("byte {at}: {error}"),
         }
     }
@@ -280,7 +280,10 @@ fn a_store_without_hashes_gets_them_once() {
     store.connection.execute("UPDATE results SET result = replace(result, '1000', '1001')", []).unwrap();
     drop(store);
     let store = Store::open(&path).unwrap();
-    assert!(matches!(store.load("a"), Err(StoreError::Damaged { .. })), "no hash is made for it again");
+    assert!(
+        matches!(store.load("a"), Err(StoreError { problem: StoreProblem::Damaged(_), .. })),
+        "no hash is made for it again"
+    );
     // A store that says that it has none is no way round them.
     store.connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'", []).unwrap();
     let error = Store::open(&path).unwrap_err().to_string();
@@ -310,7 +313,7 @@ fn a_store_that_may_not_be_written_is_read() {
     // As where neither it nor its folder may be written, which does not stop every user from writing.
     let mut store = Store::unchanging(&path).unwrap();
     assert_eq!(store.load("a").unwrap()[&0], run(7.0));
-    assert!(matches!(store.insert("a", 1, &run(8.0)), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(store.insert("a", 1, &run(8.0)), Err(StoreError { problem: StoreProblem::ReadOnly, .. })));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is made beside it");
     // What is only in the log would be left out.
     let open = Store::open(&path).unwrap();

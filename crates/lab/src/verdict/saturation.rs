@@ -44,12 +44,12 @@ impl Court<'_> {
     fn state(&self, context: usize, series: &str, place: usize, confidence: f64) -> State {
         let Some(entry) = self.entry(context, series, place) else { return State::Open };
         let runs = &entry.runs.runs;
-        if runs.iter().any(|run| run.deadlock.is_some()) {
+        if runs.iter().any(|run| run.deadlock().is_some()) {
             return State::Open;
         }
         if !is_steady(&entry.point.spec) {
             // These start empty, and are saturated if they were given up.
-            return match runs.iter().filter(|run| run.saturated).count() {
+            return match runs.iter().filter(|run| run.is_saturated()).count() {
                 _ if runs.is_empty() => State::Open,
                 0 => State::Stable,
                 given_up if given_up == runs.len() => State::Saturated,

@@ -239,8 +239,9 @@ fn with_backlogs(test: &str, backlog: impl Fn(&str, u64, f64) -> [u64; 4], gap: 
                 .map(|i| {
                     let noise = 0.01 * ((i * 7 + point.index) % 5) as f64 - 0.02;
                     let mut run = run(100.0 * (1.0 + gap(&point.spec.algorithm, load) + noise));
-                    run.latency.mean.mean = Some(100.0);
-                    run.window.delivered = run.window.offered - 10 * backlogs[i % 4];
+                    let in_time = run.in_time();
+                    in_time.latency.mean.mean = Some(100.0);
+                    in_time.window.delivered = in_time.window.offered - 10 * backlogs[i % 4];
                     run
                 })
                 .collect();

@@ -30,8 +30,8 @@ fn sweeps_are_reproducible_and_stored() {
     let summaries = run_sweep(&experiment, jobs(2), &mut store, false, &mut ()).unwrap().summaries;
     assert_eq!(summaries.len(), 6);
     // Ten messages a microsecond from every node are more than a mesh of this kind can take.
-    assert!(summaries[2].outcome == Outcome::Saturated && summaries[2].latency.is_none());
-    assert!(summaries[0].latency.is_some() && summaries[3].difference.is_some());
+    assert!(summaries[2].outcome == Outcome::Saturated && summaries[2].latency().is_none());
+    assert!(summaries[0].latency().is_some() && summaries[3].difference.is_some());
     let table = csv(&summaries);
     assert_eq!(csv(&stored_sweep(&experiment, &store).unwrap().summaries), table);
     assert_eq!(csv(&run_sweep(&experiment, jobs(1), &mut store, true, &mut ()).unwrap().summaries), table);
@@ -39,9 +39,13 @@ fn sweeps_are_reproducible_and_stored() {
 
     // A stored replication is the run of its seed.
     let points = experiment.points().unwrap();
-    let scenario = experiment.scenario(&points[1]).unwrap();
+    let job = experiment.job(&points[1]).unwrap();
+    let scenario = experiment.scenario(&points[1], &job).unwrap();
     let stored = store.load(&points[1].spec.config_hash()).unwrap();
-    assert_eq!(simulate(&scenario, points[1].spec.engine.into(), replication_seed(5, 2)).unwrap(), stored[&2]);
+    assert_eq!(
+        Some(&simulate(scenario, points[1].spec.engine, replication_seed(5, 2)).unwrap()),
+        stored[&2].simulated()
+    );
 }
 
 #[test]
@@ -49,7 +53,7 @@ fn single_runs_have_the_seed_of_the_experiment() {
     let set = |text: &str| Override::set(text).unwrap();
     let experiment = Experiment::parse("x.toml", TEXT, &[set("algorithm=dual-path")]).unwrap();
     let (point, result) = run_point(&experiment).unwrap();
-    assert_eq!((point.spec.seed, result.seed), (5, 5));
+    assert_eq!((point.spec.seed, result.simulated().unwrap().seed), (5, 5));
 
     let experiment = Experiment::parse("x.toml", TEXT, &[]).unwrap();
     assert!(matches!(run_point(&experiment), Err(RunError::Input(_))));

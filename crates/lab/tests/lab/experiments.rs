@@ -108,8 +108,8 @@ fn graphs_without_a_seed_are_drawn_anew() {
     };
     let links = |experiment: &Experiment, point: usize, seed| {
         let points = experiment.points().unwrap();
-        let scenario = experiment.scenario_of(&points[point], seed).unwrap();
-        let network = scenario.network();
+        let job = experiment.job_of(&points[point], seed).unwrap();
+        let network = job.scenario().unwrap().network();
         let ends = network.channel_ids().map(|c| (network.from(c), network.to(c)));
         ends.collect::<Vec<_>>()
     };

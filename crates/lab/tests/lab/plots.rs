@@ -14,7 +14,7 @@ fn results(set: &[&str], run: impl Fn(&Point, u32) -> RunResult + Sync) -> (Figu
     let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
     let experiment = Experiment::parse("x.toml", synthetic::SWEEP, &overrides).unwrap();
     let points = experiment.points().unwrap();
-    let run = |point: &Point, replication| Ok::<_, std::convert::Infallible>(run(point, replication));
+    let run = |point: &Point, replication| Ok::<_, std::convert::Infallible>(run(point, replication).into());
     let jobs = NonZeroUsize::new(2).unwrap();
     let runs = sweep(&points, experiment.stop(), jobs, &mut Store::in_memory().unwrap(), &mut (), run).unwrap();
     let figure = experiment.figure().unwrap();
@@ -23,8 +23,7 @@ fn results(set: &[&str], run: impl Fn(&Point, u32) -> RunResult + Sync) -> (Figu
 }
 
 fn plain(point: &Point, replication: u32) -> RunResult {
-    let Ok(result) = synthetic::run(point, replication);
-    result
+    synthetic::result(point, replication)
 }
 
 fn drawn(name: &str, set: &[&str], run: impl Fn(&Point, u32) -> RunResult + Sync) -> Plot {

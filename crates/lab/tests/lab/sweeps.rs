@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use wormcast_lab::{
-    Experiment, Observer, Outcome, Override, Point, PointRuns, Status, Stop, Store, SweepError, csv, stored, summarise,
-    sweep,
+    Experiment, Observer, Outcome, Override, Point, PointRuns, Replication, Status, Stop, Store, SweepError, csv,
+    stored, summarise, sweep,
 };
-use wormcast_simulation::{RunResult, SimulationError};
+use wormcast_simulation::SimulationError;
 
 use crate::synthetic;
 
@@ -52,7 +52,7 @@ fn a_finished_sweep_is_answered_from_the_store() {
     let points = experiment.points().unwrap();
     let mut store = Store::in_memory().unwrap();
     let first = sweep(&points, experiment.stop(), jobs(2), &mut store, &mut (), synthetic::run).unwrap();
-    let none = |_: &Point, _: u32| -> Result<RunResult, SimulationError> { panic!("everything is stored") };
+    let none = |_: &Point, _: u32| -> Result<Replication, SimulationError> { panic!("everything is stored") };
     assert_eq!(sweep(&points, experiment.stop(), jobs(2), &mut store, &mut (), none).unwrap(), first);
     assert_eq!(stored(&points, experiment.stop(), &store).unwrap(), first);
 
@@ -95,7 +95,7 @@ fn a_deadlock_ends_its_point_alone() {
     let experiment = synthetic::experiment();
     let points = experiment.points().unwrap();
     let run = |point: &Point, replication| match (point.index, replication) {
-        (2, 3 | 4) => Ok(synthetic::deadlocked(point, replication)),
+        (2, 3 | 4) => Ok(synthetic::deadlocked(point, replication).into()),
         (2, _) => {
             std::thread::sleep(Duration::from_millis(2));
             synthetic::run(point, replication)
@@ -112,7 +112,7 @@ fn a_deadlock_ends_its_point_alone() {
             summaries[2].deadlock.as_ref().map(|(replication, deadlock)| (*replication, deadlock.at)),
             Some((3, 1234))
         );
-        assert!(summaries[2].latency.is_none() && summaries[2].load.is_none());
+        assert!(summaries[2].latency().is_none() && summaries[2].load().is_none());
         // Nothing is compared with a deadlock, and it with nothing.
         assert!(summaries[14].difference.is_none() && summaries[13].difference.is_some());
     }
@@ -137,7 +137,7 @@ fn the_first_failure_is_reported_and_what_was_there_is_kept() {
     );
     assert!(store.load(&points[1].spec.config_hash()).unwrap().contains_key(&1));
 
-    let run = |_: &Point, _: u32| -> Result<RunResult, SimulationError> { panic!("oh {}", "no") };
+    let run = |_: &Point, _: u32| -> Result<Replication, SimulationError> { panic!("oh {}", "no") };
     let error = sweep(&points[4..5], experiment.stop(), jobs(3), &mut store, &mut (), run).unwrap_err();
     assert!(
         matches!(error, SweepError::Panic { replication: 0..=2, ref message, .. } if message == "oh no"),
@@ -197,7 +197,7 @@ fn tables_have_a_line_a_point_and_paired_differences() {
     // Common random numbers: the difference is known better than either mean.
     let minimal = &summaries[3];
     let difference = minimal.difference.unwrap();
-    let last = minimal.latency.as_ref().unwrap().last;
+    let last = minimal.latency().unwrap().last;
     assert!(difference.half_width.unwrap() < last.half_width.unwrap() / 2.0, "{difference:?} {last:?}");
     let ns: f64 = cell(3, "latency_last_ns").parse().unwrap();
     assert!((ns - last.mean * 5.0).abs() < 1e-6);

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use wormcast_lab::{Experiment, Point, replication_seed};
+use wormcast_lab::{Experiment, Point, Replication, replication_seed};
 use wormcast_simulation::{Deadlock, Distribution, Latency, LinkUse, Messages, Parts, Quantiles, RunResult, Window};
 
 /// Four algorithms at six rates; the slow ones saturate within the sweep.
@@ -39,7 +39,12 @@ fn character(algorithm: &str) -> (f64, f64) {
 
 /// The run of a point in a replication.
 #[expect(clippy::unnecessary_wraps, reason = "the form that sweeps want")]
-pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallible> {
+pub(crate) fn run(point: &Point, replication: u32) -> Result<Replication, Infallible> {
+    Ok(result(point, replication).into())
+}
+
+/// What happens in it.
+pub(crate) fn result(point: &Point, replication: u32) -> RunResult {
     let seed = replication_seed(point.spec.seed, replication);
     let rate = point.spec.traffic.arrivals.as_ref().and_then(|arrivals| arrivals.rate).unwrap();
     let (capacity, idle) = character(&point.spec.algorithm);
@@ -58,7 +63,7 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         max: Some(latency * 4.0),
     };
     let mean = Distribution { mean: Some(latency * 0.8), ..Distribution::default() };
-    Ok(RunResult {
+    RunResult {
         seed,
         engine: "synthetic".to_owned(),
         cycles: 100_000,
@@ -93,14 +98,11 @@ pub(crate) fn run(point: &Point, replication: u32) -> Result<RunResult, Infallib
         flit_hops: 1_000_000,
         deadlock: None,
         buffers: None,
-        plan: None,
-        trees: None,
-    })
+    }
 }
 
 /// The run, but dead.
 pub(crate) fn deadlocked(point: &Point, replication: u32) -> RunResult {
-    let Ok(mut result) = run(point, replication);
-    result.deadlock = Some(Deadlock { at: 1234, dead: 2, cycle: Vec::new() });
-    result
+    let deadlock = Some(Deadlock { at: 1234, dead: 2, cycle: Vec::new() });
+    RunResult { deadlock, ..result(point, replication) }
 }

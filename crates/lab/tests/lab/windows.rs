@@ -34,7 +34,7 @@ fn swept(experiment: &Experiment, store: &mut Store) -> Findings {
 
 /// Each length of window has replications of its own, which are told by their seeds.
 fn has_replications_from(first: u32, of_point: &PointRuns) -> bool {
-    let seeds = of_point.runs.iter().map(|run| run.seed);
+    let seeds = of_point.runs.iter().map(|run| run.simulated().unwrap().seed);
     seeds.eq((first..).map(|replication| replication_seed(0, replication)).take(of_point.runs.len()))
 }
 
@@ -48,8 +48,8 @@ fn windows_grow_where_latencies_are_correlated_and_nowhere_else() {
     // 40 replications of 200 messages are as many as 5 of 1,600.
     assert_eq!((heavy.window, heavy.replications >= 5), (1600, true), "{heavy:?}");
     assert_eq!((heavy.outcome, heavy.trend), (Outcome::Unsettled, true));
-    assert!(heavy.needed.unwrap() > 1600 && heavy.latency.is_some(), "{heavy:?}");
-    assert!(findings.runs[1].runs.iter().all(|run| run.messages.measured == 1600));
+    assert!(heavy.needed.unwrap() > 1600 && heavy.latency().is_some(), "{heavy:?}");
+    assert!(findings.runs[1].runs.iter().all(|run| run.simulated().unwrap().messages.measured == 1600));
     assert_eq!(findings.runs[0].lengthened, None);
     assert_eq!(findings.runs[1].lengthened, Some(Lengthened { messages: 1600, doubled: 3 }));
     assert!(has_replications_from(0, &findings.runs[0]) && has_replications_from(3 << 20, &findings.runs[1]));
@@ -81,6 +81,7 @@ fn replications_that_even_series_have_the_windows_and_numbers_of_their_point() {
         let stored = store.load(&lengthened.points().unwrap()[index].spec.config_hash()).unwrap();
         assert!(stored.len() >= most && *stored.keys().next().unwrap() == doubled << 20, "{:?}", stored.keys());
         for (replication, (&number, run)) in (0u32..).zip(&stored) {
+            let run = run.simulated().unwrap();
             assert_eq!((number, run.seed), ((doubled << 20) + replication, replication_seed(0, number)));
             assert_eq!(run.messages.measured, messages);
         }
@@ -95,7 +96,12 @@ fn a_load_of_twice_the_capacity_is_saturated_however_short_the_window() {
         let run = |rate: f64| {
             let set = |given: String| Override::set(&given).unwrap();
             let overrides = [set(format!("traffic.arrivals.rate={rate}")), set(format!("run.messages={messages}"))];
-            wormcast_lab::run_point(&Experiment::parse("mesh.toml", MESH, &overrides).unwrap()).unwrap().1
+            wormcast_lab::run_point(&Experiment::parse("mesh.toml", MESH, &overrides).unwrap())
+                .unwrap()
+                .1
+                .simulated()
+                .unwrap()
+                .clone()
         };
         let result = run(1.1);
         assert!(result.saturated, "{messages}: {:?}", result.window);

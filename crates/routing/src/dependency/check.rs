@@ -59,6 +59,13 @@ impl Rows {
     }
 }
 
+/// The channels by which worms that hold consumption channels of a router have come, and those that they hold: kept for their memory.
+#[derive(Default)]
+struct Sides {
+    inputs: Vec<u32>,
+    outputs: Vec<u32>,
+}
+
 impl<'a> Check<'a> {
     pub(super) fn new(dependencies: &'a Dependencies<'a>, ports: usize) -> Self {
         let network = dependencies.network;
@@ -93,16 +100,19 @@ impl<'a> Check<'a> {
         all.find(|&c| self.suspect.contains(c as usize))
     }
 
-    /// The channels whose holders may take every consumption channel where `arriving` ends, and stay.
-    fn exhausting(&self, arriving: ChannelId) -> Vec<u32> {
+    /// Whether the holders of some channels may take every consumption channel where `arriving` ends, and stay; `sides.outputs` is then
+    /// these channels.
+    fn exhausts(&self, arriving: ChannelId, sides: &mut Sides) -> bool {
         let router = self.network.to(arriving);
         if self.network.nodes_of(router).len() == 0 {
             // Nobody waits for a delivery here.
-            return Vec::new();
+            return false;
         }
         let class = |channel: ChannelId| self.classes.map(|classes| classes[channel.index()]);
         let ports = if self.classes.is_some() { 1 } else { self.ports };
-        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        let Sides { inputs, outputs } = sides;
+        inputs.clear();
+        outputs.clear();
         for &stop in self.stops_at.row(router.index()) {
             let stop = self.stops[stop as usize];
             let held = stop.leaving.unwrap_or(stop.arriving).raw();
@@ -114,7 +124,7 @@ impl<'a> Check<'a> {
                 outputs.push(held);
             }
         }
-        for side in [&mut inputs, &mut outputs] {
+        for side in [&mut *inputs, &mut *outputs] {
             side.sort_unstable();
             side.dedup();
         }
@@ -122,24 +132,26 @@ impl<'a> Check<'a> {
         let through = (inputs.len() * self.virtual_channels - own).min(outputs.len() * self.virtual_channels);
         // Trees that start here and deliver to other nodes of this router: each holds a channel out of it, or waits for one.
         let suspect_start = |c: &ChannelId| self.starts.contains(c.index()) && self.suspect.contains(c.index());
-        let starts: Vec<u32> = self.network.outputs(router).filter(suspect_start).map(ChannelId::raw).collect();
-        let starting = if self.separate && !starts.is_empty() { ports } else { starts.len() };
-        outputs.extend(starts);
-        if through + starting >= ports { outputs } else { Vec::new() }
+        let through_alone = outputs.len();
+        outputs.extend(self.network.outputs(router).filter(suspect_start).map(ChannelId::raw));
+        let starts = outputs.len() - through_alone;
+        let starting = if self.separate && starts > 0 { ports } else { starts };
+        through + starting >= ports && !outputs.is_empty()
     }
 
-    fn may_block(&self, channel: ChannelId) -> bool {
+    fn may_block(&self, channel: ChannelId, sides: &mut Sides) -> bool {
         self.requested.row(channel.index()).iter().any(|&c| self.suspect_request(c).is_some())
-            || !self.exhausting(channel).is_empty()
-            || self.held_up.row(channel.index()).iter().any(|&at| !self.exhausting(ChannelId::new(at)).is_empty())
+            || self.exhausts(channel, sides)
+            || self.held_up.row(channel.index()).iter().any(|&at| self.exhausts(ChannelId::new(at), sides))
     }
 
     pub(super) fn run(mut self) -> Option<Vec<Resource>> {
         let mut work: Vec<ChannelId> = self.network.channel_ids().collect();
+        let mut sides = Sides::default();
         for round in 0.. {
             let Some(channel) = work.pop() else { break };
             step_every(12, "looking for worms that block each other", "steps", round, 0);
-            if !self.suspect.contains(channel.index()) || self.may_block(channel) {
+            if !self.suspect.contains(channel.index()) || self.may_block(channel, &mut sides) {
                 continue;
             }
             self.suspect.set(channel.index(), false);
@@ -162,11 +174,15 @@ impl<'a> Check<'a> {
     fn blockers(&self, channel: u32) -> Vec<(Option<NodeId>, u32)> {
         let links = self.requested.row(channel as usize).iter().filter_map(|&c| self.suspect_request(c));
         let waits_at = std::iter::once(channel).chain(self.held_up.row(channel as usize).iter().copied());
-        let stops = waits_at.map(ChannelId::new).flat_map(|arriving| {
-            let node = self.network.nodes_of(self.network.to(arriving)).next();
-            self.exhausting(arriving).into_iter().map(move |c| (node, c))
-        });
-        links.map(|c| (None, c)).chain(stops).collect()
+        let mut blockers: Vec<(Option<NodeId>, u32)> = links.map(|c| (None, c)).collect();
+        let mut sides = Sides::default();
+        for arriving in waits_at.map(ChannelId::new) {
+            if self.exhausts(arriving, &mut sides) {
+                let node = self.network.nodes_of(self.network.to(arriving)).next();
+                blockers.extend(sides.outputs.iter().map(|&c| (node, c)));
+            }
+        }
+        blockers
     }
 
     fn shortest_cycle(&self) -> Option<Vec<Resource>> {

@@ -7,66 +7,38 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// When a run ends and what of it is measured.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Run {
-    /// The kind of run; a trace or a single burst is finite by default, everything else steady.
+    /// How it ends; a trace or a single burst is finite by default, everything else steady.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// Steady: cycles before the first measured message is generated, or `"auto"`: half as many messages as are measured come before
     /// them (none with traffic that comes to an end).
     pub warmup: Warmup,
-    /// Steady: messages measured after warm-up; in a sweep at least, windows grow where means depend on them. Finite: messages delivered until the run ends. Plan:
-    /// messages planned. Trees: sets of trees, default 1. Finite and plan by default all of a trace or of a single burst. Otherwise the default is 20 messages a node, but 2,000 to 100,000.
+    /// Steady: messages measured after warm-up. Finite: messages delivered until the run ends, by default all of a trace or of a single
+    /// burst. Otherwise the default is 20 messages a node, but 2,000 to 100,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
     /// Cycles after which a run is given up as saturated. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cycles: Option<u64>,
-    /// Plan: how many worms a node sends in one step. Default one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ports: Option<StepPorts>,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        Self { mode: None, warmup: Warmup::Auto, messages: None, max_cycles: None, ports: None }
+        Self { mode: None, warmup: Warmup::Auto, messages: None, max_cycles: None }
     }
 }
 
-/// The kind of run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+/// How a run ends, and what of it is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Warm-up, measured messages, then arrivals go on until those are delivered.
     Steady,
     /// From an empty network until a number of messages is delivered.
     Finite,
-    /// No time at all: messages are planned, and their plans' steps, startups and channels counted.
-    Plan,
-    /// No messages either: `algorithm` names a construction of edge-disjoint spanning trees, and `messages` sets of trees are built and
-    /// measured, one where nothing is random.
-    Trees,
-}
-
-/// How many worms a node sends in one step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum StepPorts {
-    /// One.
-    #[default]
-    One,
-    /// One by each of its channels.
-    All,
-}
-
-impl From<StepPorts> for wormcast_multicast::PortModel {
-    fn from(ports: StepPorts) -> Self {
-        match ports {
-            StepPorts::One => Self::One,
-            StepPorts::All => Self::All,
-        }
-    }
 }
 
 /// How the warm-up is chosen.

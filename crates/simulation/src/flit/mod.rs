@@ -44,11 +44,11 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
     /// An empty network in cycle 0.
     pub fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
         Self {
+            shared_links: SharedLinks::new(if config.virtual_channels > 1 { routing.network().channels() } else { 0 }),
             core: Core::new(routing, config, observer),
             flits: Vec::new(),
             active: Vec::new(),
             is_active: Vec::new(),
-            shared_links: SharedLinks::default(),
             tree_events: Vec::new(),
         }
     }

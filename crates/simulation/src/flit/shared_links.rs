@@ -9,8 +9,6 @@
 //! to processors, take part in the rounds: what they free counts from the next round on. Stripped flits have left before the
 //! first round.
 
-use std::collections::HashMap;
-
 use wormcast_network::ChannelId;
 
 use super::paths::{Step, report_crossing};
@@ -20,14 +18,28 @@ use crate::observer::Observer;
 use crate::selection::Selector;
 use crate::switching::Header;
 
-/// Which virtual channel each link served last, and this cycle's bookkeeping.
+/// A flit that could cross a link: (distance in the round robin, virtual channel, worm, vertex that the flit leaves).
+type Offer = (u32, u32, u32, u32);
+
+/// A link and its turns.
+#[derive(Clone, Default)]
+struct Link {
+    /// The virtual channel that comes first.
+    turn: u32,
+    /// Whether it has served in this cycle.
+    served: bool,
+    /// The best offer of this round.
+    offer: Option<Offer>,
+}
+
+/// Whose turn it is on each link, and this cycle's bookkeeping.
 #[derive(Default)]
 pub(super) struct SharedLinks {
-    last_user: HashMap<ChannelId, u32>,
-    /// Links that have served in this cycle.
-    served: HashMap<ChannelId, u32>,
-    /// Best offer a link in this round: (distance in the round robin, virtual channel, worm, vertex that the flit leaves).
-    offers: HashMap<ChannelId, (u32, u32, u32, usize)>,
+    links: Vec<Link>,
+    /// Links that have served in this cycle: those, and the virtual channels served.
+    served: Vec<(ChannelId, u32)>,
+    /// Links with an offer in this round.
+    offered: Vec<ChannelId>,
     /// Moves of this round that share no link: (worm, vertex).
     free: Vec<(u32, usize)>,
     /// For each active worm, how many flits have left each vertex at the start of the cycle.
@@ -35,12 +47,52 @@ pub(super) struct SharedLinks {
 }
 
 impl SharedLinks {
+    pub(super) fn new(links: usize) -> Self {
+        Self { links: vec![Link::default(); links], ..Self::default() }
+    }
+
+    /// Takes the offer of a flit to cross a link in this round, unless the link has served or has a better one.
+    fn offer(&mut self, link: ChannelId, virtual_channel: u32, virtual_channels: u32, (slot, vertex): (u32, usize)) {
+        let at = &mut self.links[link.index()];
+        if at.served {
+            return;
+        }
+        let distance = (virtual_channel + virtual_channels - at.turn) % virtual_channels;
+        let offer = (distance, virtual_channel, slot, vertex as u32);
+        match &mut at.offer {
+            Some(best) => *best = offer.min(*best),
+            none => {
+                *none = Some(offer);
+                self.offered.push(link);
+            }
+        }
+    }
+
+    /// Every link serves its best offer; calls `moves` with each worm and the vertex that its flit leaves. Returns whether any flit moved.
+    fn serve(&mut self, mut moves: impl FnMut(u32, usize)) -> bool {
+        let any = !self.offered.is_empty() || !self.free.is_empty();
+        for link in self.offered.drain(..) {
+            let at = &mut self.links[link.index()];
+            if let Some((_, virtual_channel, slot, vertex)) = at.offer.take() {
+                at.served = true;
+                self.served.push((link, virtual_channel));
+                moves(slot, vertex as usize);
+            }
+        }
+        self.free.drain(..).for_each(|(slot, vertex)| moves(slot, vertex));
+        any
+    }
+
     /// Nothing else moves in this cycle: those that were served have had their turn.
     fn end_rounds(&mut self, selector: &mut Selector) {
-        if selector.counts_flits() {
-            self.served.keys().for_each(|&link| selector.crossed(link, 1));
+        let counts = selector.counts_flits();
+        for (link, virtual_channel) in self.served.drain(..) {
+            if counts {
+                selector.crossed(link, 1);
+            }
+            let at = &mut self.links[link.index()];
+            (at.turn, at.served) = (virtual_channel + 1, false);
         }
-        self.last_user.extend(self.served.iter().map(|(&link, &virtual_channel)| (link, virtual_channel)));
     }
 }
 
@@ -48,10 +100,35 @@ impl<O: Observer> FlitEngine<'_, O> {
     pub(super) fn move_on_shared_links(&mut self) {
         let mut shared = std::mem::take(&mut self.shared_links);
         let mut active = std::mem::take(&mut self.active);
-        let virtual_channels = self.core.config.virtual_channels;
-        shared.served.clear();
+        self.begin_rounds(&mut shared, &active);
+        loop {
+            self.offer_flits(&mut shared, &active);
+            let moved = shared.serve(|slot, vertex| {
+                if let Flits::Path(flits) = &mut self.flits[slot as usize] {
+                    flits.left[vertex] += 1;
+                }
+            });
+            if !moved {
+                break;
+            }
+        }
+        shared.end_rounds(&mut self.core.channels.arbiter.selector);
+        let mut position = 0;
+        active.retain(|&slot| {
+            let before = &shared.before[position];
+            position += 1;
+            let goes_on = self.settle_on_shared_links(slot, before);
+            self.is_active[slot as usize] = goes_on;
+            goes_on
+        });
+        self.active = active;
+        self.shared_links = shared;
+    }
+
+    /// Notes where flits are at the start of the cycle; address flits are stripped.
+    fn begin_rounds(&mut self, shared: &mut SharedLinks, active: &[u32]) {
         shared.before.resize_with(active.len().max(shared.before.len()), Vec::new);
-        for (before, &slot) in shared.before.iter_mut().zip(&active) {
+        for (before, &slot) in shared.before.iter_mut().zip(active) {
             before.clear();
             let Route::Path(route) = &self.core.worms[slot as usize].route else { continue };
             if let Flits::Path(flits) = &mut self.flits[slot as usize] {
@@ -61,91 +138,65 @@ impl<O: Observer> FlitEngine<'_, O> {
                 }
             }
         }
-        loop {
-            shared.offers.clear();
-            shared.free.clear();
-            for (before, &slot) in shared.before.iter().zip(&active) {
-                let worm = &self.core.worms[slot as usize];
-                let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else {
+    }
+
+    /// Offers to the links what is ready in this round.
+    fn offer_flits(&self, shared: &mut SharedLinks, active: &[u32]) {
+        let (buffer, virtual_channels) = (self.core.config.buffer, self.core.config.virtual_channels);
+        for (position, &slot) in active.iter().enumerate() {
+            let worm = &self.core.worms[slot as usize];
+            let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else {
+                continue;
+            };
+            let last = route.last() as usize;
+            for vertex in route.tail as usize..=last {
+                let before = &shared.before[position];
+                if flits.left[vertex] > before[vertex] || (vertex == last && !route.complete) {
                     continue;
-                };
-                let last = route.last() as usize;
-                for vertex in route.tail as usize..=last {
-                    if flits.left[vertex] > before[vertex] || (vertex == last && !route.complete) {
-                        continue;
-                    }
-                    let supply = if vertex == 0 { worm.flits } else { before[vertex - 1] };
-                    let room = vertex == last || flits.left[vertex] - flits.left[vertex + 1] < self.core.config.buffer;
-                    if supply <= flits.left[vertex] || !room {
-                        continue;
-                    }
-                    if vertex == 0 || vertex == last {
-                        shared.free.push((slot, vertex));
-                        continue;
-                    }
-                    let (link, virtual_channel) = {
-                        let hop = route.hop(vertex as u32 + 1);
-                        (hop.entered_by, hop.virtual_channel)
-                    };
-                    if shared.served.contains_key(&link) {
-                        continue;
-                    }
-                    let turn = shared.last_user.get(&link).map_or(0, |last| last + 1);
-                    let distance = (virtual_channel + virtual_channels - turn) % virtual_channels;
-                    let offer = (distance, virtual_channel, slot, vertex);
-                    shared.offers.entry(link).and_modify(|best| *best = offer.min(*best)).or_insert(offer);
                 }
-            }
-            if shared.offers.is_empty() && shared.free.is_empty() {
-                break;
-            }
-            for (&link, &(_, virtual_channel, ..)) in &shared.offers {
-                shared.served.insert(link, virtual_channel);
-            }
-            let winners = shared.offers.values().map(|&(_, _, slot, vertex)| (slot, vertex));
-            for (slot, vertex) in winners.chain(shared.free.iter().copied()) {
-                if let Flits::Path(flits) = &mut self.flits[slot as usize] {
-                    flits.left[vertex] += 1;
+                let supply = if vertex == 0 { worm.flits } else { before[vertex - 1] };
+                let room = vertex == last || flits.left[vertex] - flits.left[vertex + 1] < buffer;
+                if supply <= flits.left[vertex] || !room {
+                    continue;
+                }
+                if vertex == 0 || vertex == last {
+                    shared.free.push((slot, vertex));
+                } else {
+                    let hop = route.hop(vertex as u32 + 1);
+                    shared.offer(hop.entered_by, hop.virtual_channel, virtual_channels, (slot, vertex));
                 }
             }
         }
-        shared.end_rounds(&mut self.core.channels.arbiter.selector);
+    }
 
-        let mut position = 0;
-        active.retain(|&slot| {
-            let before = &shared.before[position];
-            position += 1;
-            let (now, config) = (self.core.now, self.core.config);
-            let worm = &self.core.worms[slot as usize];
-            let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
-            let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else {
-                return false;
-            };
-            if O::FLITS {
-                let last = route.last() as usize;
-                for vertex in (route.tail as usize..=last).filter(|&v| flits.left[v] > before[v]) {
-                    if vertex < last || route.complete {
-                        let observer = &mut self.core.reports.observer;
-                        report_crossing(observer, now, worm.id, route, vertex, flits.left[vertex], addresses);
-                    }
+    /// Does what follows from a worm's moves, with the flits that had left each vertex `before` them; returns whether it may move in the next
+    /// cycle.
+    fn settle_on_shared_links(&mut self, slot: u32, before: &[u32]) -> bool {
+        let (now, config) = (self.core.now, self.core.config);
+        let worm = &self.core.worms[slot as usize];
+        let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
+        let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else {
+            return false;
+        };
+        if O::FLITS {
+            let last = route.last() as usize;
+            for vertex in (route.tail as usize..=last).filter(|&v| flits.left[v] > before[v]) {
+                if vertex < last || route.complete {
+                    let observer = &mut self.core.reports.observer;
+                    report_crossing(observer, now, worm.id, route, vertex, flits.left[vertex], addresses);
                 }
             }
-            let step = Step {
-                moved: flits.left != *before,
-                header_arrived: flits.header_arrived(),
-                tail_left: flits.left[route.tail as usize] == worm.flits,
-            };
-            if cfg!(debug_assertions) {
-                flits.check(worm.flits, config.buffer);
-            }
-            let goes_on = self.settle_path(slot, step);
-            // A worm that lost every link may win one in the next cycle: it goes on until it is done or stuck.
-            let waits_for_turn = !goes_on && self.core.worms[slot as usize].live && self.has_ready_flit(slot);
-            self.is_active[slot as usize] = goes_on || waits_for_turn;
-            goes_on || waits_for_turn
-        });
-        self.active = active;
-        self.shared_links = shared;
+        }
+        let step = Step {
+            moved: flits.left != *before,
+            header_arrived: flits.header_arrived(),
+            tail_left: flits.left[route.tail as usize] == worm.flits,
+        };
+        if cfg!(debug_assertions) {
+            flits.check(worm.flits, config.buffer);
+        }
+        // A worm that lost every link may win one in the next cycle: it goes on until it is done or stuck.
+        self.settle_path(slot, step) || (self.core.worms[slot as usize].live && self.has_ready_flit(slot))
     }
 
     /// Whether a flit of a path worm could cross if its link served it.

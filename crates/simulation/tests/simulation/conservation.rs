@@ -190,7 +190,7 @@ fn cases() -> impl Strategy<Value = Case> {
             // at each node are enough.
             let rate = traffic.arrivals.as_ref().and_then(|arrivals| arrivals.rate);
             let max_cycles = rate.map(|rate| ((2000.0 * 200.0 / rate) as u64).max(3000));
-            let run = Run { mode, warmup, messages, max_cycles, ports: None };
+            let run = Run { mode, warmup, messages, max_cycles };
             Case { mesh, algorithm, routing, switching, spare, timing, traffic, run, seed }
         },
     )
@@ -487,7 +487,7 @@ fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
         };
         let multicast = Some(MulticastTraffic { destinations: Count::fixed(4).into(), fraction: 1.0 });
         let traffic = Traffic { arrivals: Some(arrivals), multicast, ..Traffic::default() };
-        let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None, ports: None };
+        let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None };
         let (switching, timing) = (Switching::default(), Timing::default());
         let scenario = Scenario::new(algorithm, &switching, &timing, &traffic, &run).unwrap();
         let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use wormcast_multicast::{Algorithm, Descriptor, Multicast, Options, Plan, algorithm_by_name, register};
+use wormcast_multicast::{Algorithm, Descriptor, Multicast, Options, Plan, PortModel, algorithm_by_name, register};
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{Dependencies, ECube, NoRoute, RoutingRelation};
 use wormcast_simulation::{
-    Arrivals, Count, Cycle, Engine, EngineChoice, FlitEngine, Mode, MulticastTraffic, Process, Progress, Run, Scenario,
-    SimulationError, Switching, Timing, Traffic, WormEngine, simulate,
+    Arrivals, Count, Cycle, Engine, EngineChoice, FlitEngine, MulticastTraffic, Planning, Process, Progress, Run,
+    Scenario, SimulationError, Switching, Timing, Traffic, WormEngine, plan_messages, simulate,
 };
 
 use crate::support::{Log, build, node, path, plain};
@@ -160,21 +160,24 @@ fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
     register(Descriptor::new("told", 1, |network, _| Ok(Box::new(Registered("told", ECube::new(network)?))))).unwrap();
     register(Descriptor::new("untold", 1, |network, _| Ok(Box::new(Registered("untold", ECube::new(network)?)))))
         .unwrap();
-    let run = |algorithm: Arc<dyn Algorithm>, mode: Mode| {
-        let traffic = broadcasts();
-        let run = Run { mode: Some(mode), ..Run::default() };
-        let (switching, timing) = (Switching::default(), Timing::default());
-        let scenario = Scenario::new(algorithm, &switching, &timing, &traffic, &run).unwrap();
-        simulate(&scenario, EngineChoice::Auto, 0).map_err(|error| error.to_string())
+    let (switching, timing, traffic) = (Switching::default(), Timing::default(), broadcasts());
+    let in_time = |algorithm: Arc<dyn Algorithm>| {
+        let scenario = Scenario::new(algorithm, &switching, &timing, &traffic, &Run::default()).unwrap();
+        simulate(&scenario, EngineChoice::Auto, 0).map(drop)
     };
-    for mode in [Mode::Finite, Mode::Plan] {
-        let own =
-            |name: &str| run(algorithm_by_name(name, &build("mesh:4"), &Options::default()).unwrap().into(), mode);
+    let planned = |algorithm: Arc<dyn Algorithm>| {
+        let settings = (&switching, &timing);
+        let planning = Planning::new(algorithm, settings, &traffic, None, PortModel::One).unwrap();
+        plan_messages(&planning, 0).map(drop)
+    };
+    let run: [&dyn Fn(Arc<dyn Algorithm>) -> Result<(), SimulationError>; 2] = [&in_time, &planned];
+    for run in run {
+        let own = |name: &str| run(algorithm_by_name(name, &build("mesh:4"), &Options::default()).unwrap().into());
         assert!(own("told").is_ok());
-        let error = own("untold").unwrap_err();
+        let error = own("untold").unwrap_err().to_string();
         let start = "the plan of `untold` is not as promised: worm ";
         assert!(error.starts_with(start) && error.ends_with(", of which `dependencies` does not tell"), "{error}");
-        assert!(run(Arc::new(Registered("unregistered", e_cube())), mode).is_ok());
+        assert!(run(Arc::new(Registered("unregistered", e_cube()))).is_ok());
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     destinations: Option<String>,
     /// How many worms a node sends in one step.
     #[arg(long, value_enum, default_value_t)]
-    ports: Ports,
+    ports: PortModel,
     /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
@@ -74,24 +74,6 @@ struct FlitBits(NonZeroU32);
 impl Default for FlitBits {
     fn default() -> Self {
         Self(const { NonZeroU32::new(16).unwrap() })
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum Ports {
-    /// One.
-    #[default]
-    One,
-    /// One by each of its channels.
-    All,
-}
-
-impl From<Ports> for PortModel {
-    fn from(ports: Ports) -> Self {
-        match ports {
-            Ports::One => Self::One,
-            Ports::All => Self::All,
-        }
     }
 }
 
@@ -151,7 +133,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
         Failure::warn(&left_out);
     }
     let plan = planned(algorithm.as_ref(), &multicast)?;
-    let summary = plan.summary(algorithm.routing(), arguments.ports.into()).map_err(Failure::failed)?;
+    let summary = plan.summary(algorithm.routing(), arguments.ports).map_err(Failure::failed)?;
     let exact = algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
     let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
     let reason = format!("no header of `{}` encodes destinations", descriptor.name);

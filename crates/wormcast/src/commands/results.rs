@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::lab::{Experiment, JobError, RunError, Store, StoreError, SweepError, is_file_name};
+use crate::lab::{Experiment, JobError, RunError, Store, StoreError, StoreProblem, SweepError, is_file_name};
 use crate::program;
 use crate::progress::Progress;
 use crate::simulation::SimulationError;
@@ -103,11 +103,11 @@ pub(crate) fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
 /// What the failure of a store comes to, whoever meets it: a file that is no store is the wrong choice; what happens to a store, and
 /// results that have no place, are failed work.
 pub(crate) fn unusable(error: StoreError) -> Failure {
-    match error {
-        StoreError::Foreign { .. } | StoreError::Newer { .. } => Failure::bad_input(error),
+    match error.problem {
+        StoreProblem::Foreign(_) | StoreProblem::Newer(_) => Failure::bad_input(error),
         // What is there and cannot be read was a bad choice; what cannot be made is failed work.
-        StoreError::Unreadable { ref path, .. } if path.exists() => Failure::bad_input(error),
-        StoreError::Damaged { .. } => {
+        StoreProblem::Unreadable(_) if error.path.exists() => Failure::bad_input(error),
+        StoreProblem::Damaged(_) => {
             let program = program::name();
             Failure::failed(format!(
                 "{error}\nrun `{program} sweep`: it sets damaged rows aside and simulates again what is needed"
@@ -121,8 +121,8 @@ pub(crate) fn unusable(error: StoreError) -> Failure {
 pub(crate) fn failure(error: RunError) -> Failure {
     match error {
         RunError::Input(diagnostic) => Failure::diagnostic(*diagnostic),
-        RunError::Simulation(error @ SimulationError::OutOfMemory { .. }) => Failure::failed(error),
-        RunError::Simulation(error) => Failure::bad_input(error),
+        RunError::Run(error @ JobError::Simulation(SimulationError::OutOfMemory { .. })) => Failure::failed(error),
+        RunError::Run(error) => Failure::bad_input(error),
         RunError::Sweep(
             error @ SweepError::Run { reason: JobError::Simulation(SimulationError::OutOfMemory { .. }), .. },
         ) => Failure::failed(error),

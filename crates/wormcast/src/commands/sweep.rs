@@ -270,17 +270,10 @@ fn publish(
 
 /// A point's result in words: what is plotted, unless that comes first anyway, and then what its mode is about.
 fn describe(summary: &PointSummary, plotted: Quantity, unit: TimeUnit) -> String {
-    let usual = if summary.plan.is_some() {
-        Quantity::PlanSteps
-    } else if summary.trees.is_some() {
-        Quantity::TreesDiameter
-    } else {
-        Quantity::LatencyLast
-    };
-    let shown = summary.outcome != Outcome::Deadlocked && plotted != usual;
+    let shown = summary.outcome != Outcome::Deadlocked && plotted != summary.kind().decisive();
     let Some(value) = summary.quantity(plotted).filter(|_| shown) else { return result(summary, unit) };
     let value = if plotted.is_latency() { time(value, summary, unit) } else { value.text() };
-    let usual = if summary.latency.is_some() { "latency.last " } else { "" };
+    let usual = if summary.latency().is_some() { "latency.last " } else { "" };
     format!("{} {value}; {usual}{}", plotted.name(), result(summary, unit))
 }
 
@@ -299,7 +292,7 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
         1 => "1 replication".to_owned(),
         several => format!("{several} replications"),
     };
-    if let Some(plan) = &summary.plan {
+    if let Some(plan) = summary.plan() {
         return format!(
             "{} steps, {} channels; startups {} a node, {} for the busiest ({replications})",
             plan.steps.text(),
@@ -308,7 +301,7 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
             short(plan.startups.mean)
         );
     }
-    if let Some(trees) = &summary.trees {
+    if let Some(trees) = summary.trees() {
         return format!(
             "combined diameter {}, at least {}; average distance of routers {} ({replications})",
             trees.diameter.text(),
@@ -316,7 +309,7 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
             trees.average_distance.text()
         );
     }
-    match (&summary.latency, summary.outcome) {
+    match (summary.latency(), summary.outcome) {
         (Some(latency), outcome) => {
             let reservation = match outcome {
                 Outcome::Exhausted => ", not as precise as asked for".to_owned(),
@@ -327,7 +320,7 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
             format!("{} ({replications}{reservation})", time(latency.last, summary, unit))
         }
         (None, Outcome::Saturated) => {
-            let accepted = summary.load.as_ref().map_or(0.0, |load| load.delivered.mean);
+            let accepted = summary.load().map_or(0.0, |load| load.delivered.mean);
             format!("saturated: {accepted:.4} data flits delivered per node per cycle ({replications})")
         }
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),

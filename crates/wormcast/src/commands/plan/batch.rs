@@ -163,7 +163,7 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     let (network, algorithm) = (&*network, &*algorithm);
     let (multicast, left_out) = request.multicast(network)?;
     let plan = planned(algorithm, &multicast)?;
-    let summary = plan.summary(algorithm.routing(), request.ports.into()).map_err(Failure::failed)?;
+    let summary = plan.summary(algorithm.routing(), request.ports).map_err(Failure::failed)?;
     let idle = [idle_seed(&request, network)?, idle_flit_bits(&request, &summary)];
     let warnings: Vec<String> = left_out.into_iter().chain(idle.into_iter().flatten()).collect();
     let warning = (!warnings.is_empty()).then(|| warnings.join("; "));

@@ -5,9 +5,9 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
-use super::{FlitBits, Ports};
+use super::FlitBits;
 use crate::failure::Failure;
-use crate::multicast::{self, Multicast, Refused, left_out};
+use crate::multicast::{self, Multicast, PortModel, Refused, left_out};
 use crate::network::{Network, NodeError, NodeId, is_all_nodes, parse_node, parse_node_list};
 
 /// One line of a batch.
@@ -27,7 +27,7 @@ pub(super) struct Request<'a> {
     #[serde(borrow)]
     pub(super) destinations: GivenNodes<'a>,
     #[serde(default, deserialize_with = "ports")]
-    pub(super) ports: Ports,
+    pub(super) ports: PortModel,
     #[serde(default)]
     pub(super) seed: Option<u64>,
     #[serde(default)]
@@ -60,20 +60,20 @@ impl Request<'_> {
     }
 }
 
-fn ports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ports, D::Error> {
+fn ports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PortModel, D::Error> {
     struct Name;
 
     impl Visitor<'_> for Name {
-        type Value = Ports;
+        type Value = PortModel;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("`one` or `all`")
         }
 
-        fn visit_str<E: de::Error>(self, name: &str) -> Result<Ports, E> {
+        fn visit_str<E: de::Error>(self, name: &str) -> Result<PortModel, E> {
             match name {
-                "one" => Ok(Ports::One),
-                "all" => Ok(Ports::All),
+                "one" => Ok(PortModel::One),
+                "all" => Ok(PortModel::All),
                 _ => Err(E::unknown_variant(name, &["one", "all"])),
             }
         }

@@ -9,12 +9,12 @@ use super::super::output::{Files, is_output};
 use super::Arguments;
 use super::at_end::AtEnd;
 use crate::failure::Failure;
-use crate::lab::{Experiment, OutputError, OutputFile, Point, check_file};
+use crate::lab::{Experiment, Kind, OutputError, OutputFile, Point, check_file};
 use crate::network::ChannelSpace;
 use crate::network::watch::{ask, step};
 use crate::simulation::{
-    BufferLog, ChannelUse, Cycle, DeliveryLog, EngineChoice, Mode, Observer, RunResult, Scenario, SimulationError,
-    Timeline, simulate_observed,
+    BufferLog, ChannelUse, Cycle, DeliveryLog, EngineChoice, Observer, RunResult, Scenario, SimulationError, Timeline,
+    simulate_observed,
 };
 use crate::work::SIMULATING;
 
@@ -41,9 +41,7 @@ pub(super) fn observed(
             (channels.as_ref().map(|_| ChannelUse::new(network, space)), open(buffers)?.map(BufferLog::new)),
         ),
     );
-    if scenario.mode() != Mode::Plan {
-        step(SIMULATING, "busy cycles", 0, 0);
-    }
+    step(SIMULATING, "busy cycles", 0, 0);
     let AtEnd { shares, waits } = end;
     let mut interruption = Interruption::default();
     let mut always = (shares, &mut interruption);
@@ -111,7 +109,7 @@ pub(super) fn check_outputs(
         let message = "`--buffers` writes what buffered switches hold: set `switching.model` to `central-buffer` or `input-buffer`";
         return Err(Failure::BadInput(message.to_owned()));
     }
-    if let (Mode::Plan, Some((option, _))) = (scenario.mode(), outputs.iter().find(|(_, path)| path.is_some())) {
+    if let (Kind::Planned, Some((option, _))) = (point.spec.kind(), outputs.iter().find(|(_, path)| path.is_some())) {
         let message =
             format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
         return Err(Failure::BadInput(message));

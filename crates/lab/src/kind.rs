@@ -1,0 +1,180 @@
+//! The kinds of runs: what is asked of a point, by its kind, and what a kind cannot use.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wormcast_multicast::{FaultInformation, PortModel};
+use wormcast_simulation::{EngineChoice, IdleSetting, Traffic, Warmup};
+
+use crate::point::PointSpec;
+use crate::quantity::Quantity;
+
+/// When a run ends and what of it is measured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Run {
+    /// The kind of run; a trace or a single burst is finite by default, everything else steady.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Steady: cycles before the first measured message is generated, or `"auto"`: half as many messages as are measured come before
+    /// them (none with traffic that comes to an end).
+    pub warmup: Warmup,
+    /// Steady: messages measured after warm-up; in a sweep at least, windows grow where means depend on them. Finite: messages delivered until the run ends. Plan:
+    /// messages planned. Trees: sets of trees, default 1. Finite and plan by default all of a trace or of a single burst. Otherwise the default is 20 messages a node, but 2,000 to 100,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+    /// Cycles after which a run is given up as saturated. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cycles: Option<u64>,
+    /// Plan: how many worms a node sends in one step. Default one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<PortModel>,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self { mode: None, warmup: Warmup::Auto, messages: None, max_cycles: None, ports: None }
+    }
+}
+
+/// The kind of run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Warm-up, measured messages, then arrivals go on until those are delivered.
+    Steady,
+    /// From an empty network until a number of messages is delivered.
+    Finite,
+    /// No time at all: messages are planned, and their plans' steps, startups and channels counted.
+    Plan,
+    /// No messages either: `algorithm` names a construction of edge-disjoint spanning trees, and `messages` sets of trees are built and
+    /// measured, one where nothing is random.
+    Trees,
+}
+
+impl Mode {
+    /// How runs in time end; `None` of those without.
+    fn in_time(self) -> Option<wormcast_simulation::Mode> {
+        match self {
+            Self::Steady => Some(wormcast_simulation::Mode::Steady),
+            Self::Finite => Some(wormcast_simulation::Mode::Finite),
+            Self::Plan | Self::Trees => None,
+        }
+    }
+}
+
+/// What runs do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Send messages, in time.
+    Simulated,
+    /// Plan messages, and send none.
+    Planned,
+    /// Build edge-disjoint spanning trees.
+    Trees,
+}
+
+/// What is asked of a point, with the settings that its kind has beside network, algorithm and traffic.
+pub(crate) enum Asked {
+    /// To simulate, until so much has happened.
+    Simulated(wormcast_simulation::Run),
+    /// To plan so many messages, on nodes with these ports.
+    Planned { messages: Option<u64>, ports: PortModel },
+    /// To build so many sets of trees; who knows of the link that fails in each, if one does.
+    Trees { sets: u32, fault: Option<FaultInformation> },
+}
+
+/// A setting that a kind of run refuses: its path, and what is wrong with it.
+pub(crate) type Refusal = (&'static str, String);
+
+impl Kind {
+    /// The kind of runs in a mode, which is in time where nothing is said.
+    pub(crate) fn of(mode: Option<Mode>) -> Self {
+        match mode {
+            None | Some(Mode::Steady | Mode::Finite) => Self::Simulated,
+            Some(Mode::Plan) => Self::Planned,
+            Some(Mode::Trees) => Self::Trees,
+        }
+    }
+
+    /// What has to become precise, and is plotted unless a file says otherwise.
+    pub const fn decisive(self) -> Quantity {
+        match self {
+            Self::Simulated => Quantity::LatencyLast,
+            Self::Planned => Quantity::PlanSteps,
+            Self::Trees => Quantity::TreesDiameter,
+        }
+    }
+
+    /// The settings that such runs refuse, and why.
+    const fn refused(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            Self::Simulated => (
+                &["run.ports"],
+                "only `mode = \"plan\"` counts steps; in time, `switching.injection_ports` says how many",
+            ),
+            Self::Planned => (&["run.max_cycles", "run.warmup"], "`mode = \"plan\"` knows no time: leave it out"),
+            Self::Trees => (
+                &["run.max_cycles", "run.ports", "run.warmup", "routing", "engine", "traffic"],
+                "`mode = \"trees\"` sends nothing: leave it out",
+            ),
+        }
+    }
+
+    /// The settings that make no difference to such runs, whatever they say.
+    pub(crate) fn idle_settings(self) -> Vec<IdleSetting> {
+        let (keys, reason): (&[&'static str], _) = match self {
+            Self::Simulated => (&[], ""),
+            Self::Planned => (&["switching", "timing", "traffic.length"], "`mode = \"plan\"` knows no time"),
+            Self::Trees => (&["switching", "timing"], "`mode = \"trees\"` sends nothing"),
+        };
+        keys.iter().map(|&key| IdleSetting { key, reason: reason.to_owned() }).collect()
+    }
+}
+
+impl PointSpec {
+    /// What its runs do.
+    pub fn kind(&self) -> Kind {
+        Kind::of(self.run.mode)
+    }
+
+    /// What is asked of its runs.
+    ///
+    /// # Errors
+    /// If a setting is given that makes no sense for their kind.
+    pub(crate) fn asked(&self) -> Result<Asked, Refusal> {
+        let kind = self.kind();
+        let Run { mode, warmup, messages, max_cycles, ports } = self.run;
+        let given = |key: &str| match key {
+            "run.max_cycles" => max_cycles.is_some(),
+            "run.ports" => ports.is_some(),
+            "run.warmup" => warmup != Warmup::Auto,
+            "routing" => self.routing.is_some(),
+            "engine" => self.engine != EngineChoice::Auto,
+            _ => self.traffic != Traffic::default(),
+        };
+        let (refused, reason) = kind.refused();
+        if let Some(key) = refused.iter().find(|key| given(key)) {
+            return Err((key, format!("`{key}`: {reason}")));
+        }
+        match kind {
+            Kind::Simulated => {
+                let mode = mode.and_then(Mode::in_time);
+                Ok(Asked::Simulated(wormcast_simulation::Run { mode, warmup, messages, max_cycles }))
+            }
+            Kind::Planned if given("engine") => {
+                Err(("engine", "a run with `mode = \"plan\"` has no engine: leave `engine` out".to_owned()))
+            }
+            Kind::Planned => Ok(Asked::Planned { messages, ports: ports.unwrap_or_default() }),
+            Kind::Trees => {
+                let Some(sets) = u32::try_from(messages.unwrap_or(1)).ok().filter(|&sets| sets > 0) else {
+                    return Err(("run.messages", format!("`run.messages`: expected 1 to {} sets of trees", u32::MAX)));
+                };
+                if !self.faults.links.is_empty() || self.faults.random > 1 {
+                    let problem = "draws one failed link for each set, `random = 1`, or none";
+                    return Err(("faults", format!("`faults`: `mode = \"trees\"` {problem}")));
+                }
+                Ok(Asked::Trees { sets, fault: (self.faults.random == 1).then_some(self.faults.information) })
+            }
+        }
+    }
+}

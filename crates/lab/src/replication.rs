@@ -1,0 +1,123 @@
+//! What a run gives, by its kind; in stores and files all kinds have the form of a simulation's result.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use wormcast_simulation::{Deadlock, Messages, PlanCosts, PlanResult, RunResult};
+
+use crate::kind::Kind;
+use crate::tree_runs::{TreeFigures, TreeResult};
+
+/// The result of a replication.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Replication {
+    /// What happened in time.
+    Simulated(Box<RunResult>),
+    /// What plans cost.
+    Planned(PlanResult),
+    /// What sets of spanning trees are like.
+    Trees(TreeResult),
+}
+
+impl Replication {
+    /// What the run did.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Simulated(_) => Kind::Simulated,
+            Self::Planned(_) => Kind::Planned,
+            Self::Trees(_) => Kind::Trees,
+        }
+    }
+
+    /// What happened in time; `None` if nothing did.
+    pub fn simulated(&self) -> Option<&RunResult> {
+        match self {
+            Self::Simulated(run) => Some(run),
+            Self::Planned(_) | Self::Trees(_) => None,
+        }
+    }
+
+    /// The deadlock that ended the run.
+    pub fn deadlock(&self) -> Option<&Deadlock> {
+        self.simulated()?.deadlock.as_ref()
+    }
+
+    /// Whether deliveries fell behind what messages asked for.
+    pub fn is_saturated(&self) -> bool {
+        self.simulated().is_some_and(|run| run.saturated)
+    }
+}
+
+impl From<RunResult> for Replication {
+    fn from(run: RunResult) -> Self {
+        Self::Simulated(Box::new(run))
+    }
+}
+
+/// Any result as a row of a store has it, and as `simulate` prints it: of runs without time, everything in time is zero.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    #[serde(flatten)]
+    run: RunResult,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanCosts>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trees: Option<TreeFigures>,
+}
+
+impl Row {
+    fn without_time(seed: u64, engine: &str, messages: Messages) -> Self {
+        let run = RunResult { seed, engine: engine.to_owned(), messages, ..RunResult::default() };
+        Self { run, plan: None, trees: None }
+    }
+}
+
+impl Serialize for Replication {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let row = match self {
+            Self::Simulated(run) => return run.serialize(serializer),
+            Self::Planned(plan) => {
+                let messages = Messages { generated: plan.messages, measured: plan.messages, ..Messages::default() };
+                Row { plan: Some(plan.costs), ..Row::without_time(plan.seed, "plan", messages) }
+            }
+            Self::Trees(trees) => {
+                let messages = Messages { measured: u64::from(trees.sets), ..Messages::default() };
+                Row { trees: Some(trees.figures), ..Row::without_time(trees.seed, "trees", messages) }
+            }
+        };
+        row.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Replication {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Row { run, plan, trees } = Row::deserialize(deserializer)?;
+        let (seed, measured) = (run.seed, run.messages.measured);
+        Ok(match (plan, trees) {
+            (None, None) => run.into(),
+            (Some(costs), _) => Self::Planned(PlanResult { seed, messages: measured, costs }),
+            (None, Some(figures)) => {
+                let sets = u32::try_from(measured).map_err(serde::de::Error::custom)?;
+                Self::Trees(TreeResult { seed, sets, figures })
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of runs without time, as they were written before kinds of runs had results of their own.
+    const ROWS: [&str; 2] = [
+        r#"{"seed":7,"engine":"plan","cycles":0,"warmup":0,"messages":{"generated":5,"delivered":0,"in_flight":0,"measured":5},"deliveries":0,"duplicates":0,"latency":{"last":{"mean":null,"mean_ns":null,"p50":null,"p95":null,"p99":null,"max":null},"mean":{"mean":null,"mean_ns":null,"p50":null,"p95":null,"p99":null,"max":null},"parts":{"queueing":0.0,"startup":0.0,"network":0.0,"blocking":0.0}},"offered_load":0.0,"injected_load":0.0,"accepted_load":0.0,"delivered_load":0.0,"saturated":false,"trend":null,"window":{"from":0,"to":0,"generated":0,"completed":0,"offered":0,"delivered":0},"links":{"busy":0.0,"busiest":0.0,"held":0.0,"blocked":0.0},"flit_hops":0,"deadlock":null,"plan":{"steps":2.5,"startups":4,"mean_startups":0.3125,"channels":11.2,"contention":0.1}}"#,
+        r#"{"seed":9,"engine":"trees","cycles":0,"warmup":0,"messages":{"generated":0,"delivered":0,"in_flight":0,"measured":3},"deliveries":0,"duplicates":0,"latency":{"last":{"mean":null,"mean_ns":null,"p50":null,"p95":null,"p99":null,"max":null},"mean":{"mean":null,"mean_ns":null,"p50":null,"p95":null,"p99":null,"max":null},"parts":{"queueing":0.0,"startup":0.0,"network":0.0,"blocking":0.0}},"offered_load":0.0,"injected_load":0.0,"accepted_load":0.0,"delivered_load":0.0,"saturated":false,"trend":null,"window":{"from":0,"to":0,"generated":0,"completed":0,"offered":0,"delivered":0},"links":{"busy":0.0,"busiest":0.0,"held":0.0,"blocked":0.0},"flit_hops":0,"deadlock":null,"trees":{"side":4.0,"trees":2.0,"diameter":7.0,"least_diameter":7.0,"largest_diameter":7.0,"average_distance":3.1,"unused":2.0,"disjoint":1.0,"binary":1.0}}"#,
+    ];
+
+    #[test]
+    fn rows_of_runs_without_time_come_back_and_stay_as_they_are() {
+        for (row, kind) in ROWS.into_iter().zip([Kind::Planned, Kind::Trees]) {
+            let replication: Replication = serde_json::from_str(row).unwrap();
+            assert_eq!((replication.kind(), replication.simulated()), (kind, None));
+            assert_eq!(serde_json::to_string(&replication).unwrap(), row);
+        }
+    }
+}
