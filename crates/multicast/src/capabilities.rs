@@ -4,7 +4,7 @@ use wormcast_network::Ports;
 use wormcast_routing::{Branching, Dependencies, MultidestinationRouting};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::covering_matrix::CoveringMatrix;
+use crate::algorithms::irregular::covering_matrix::CoveringMatrix;
 
 /// What an algorithm can do, or needs, beside planning; by default nothing.
 #[derive(Clone, Copy, Default)]

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use wormcast_network::{LineStyle, Network, RouterId, escape_xml, line_style};
 
-use crate::summary::{PlanSummary, WormSummary};
+use crate::plan::summary::{PlanSummary, WormSummary};
 
 /// The height of a hop in pixels.
 const ROW: f64 = 34.0;

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use wormcast_network::{Layout, Network, escape_dot, line_style};
 
 use crate::algorithm::Multicast;
-use crate::summary::PlanSummary;
+use crate::plan::summary::PlanSummary;
 
 /// A plan as a Graphviz graph: links in grey, the source in black, destinations in grey, and each worm's channels in its
 /// colour with its id. Routers have positions, which `neato -n` uses.

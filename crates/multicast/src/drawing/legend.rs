@@ -6,7 +6,7 @@ use wormcast_network::{Network, NodeId};
 
 use super::palette::Style;
 use super::svg::{LINE, count};
-use crate::summary::{PlanSummary, WormSummary};
+use crate::plan::summary::{PlanSummary, WormSummary};
 
 /// How many characters of visits a line holds.
 const CHARACTERS: usize = 52;

@@ -12,7 +12,7 @@ use super::legend::{Legend, Line};
 use super::palette::{Style, Styles};
 use super::tree::TreeDiagram;
 use crate::algorithm::Multicast;
-use crate::summary::{PlanSummary, WormSummary};
+use crate::plan::summary::{PlanSummary, WormSummary};
 
 /// The largest radius of a router's disc in pixels.
 const RADIUS: f64 = 9.0;

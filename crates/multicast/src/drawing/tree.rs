@@ -7,7 +7,7 @@ use wormcast_network::{Network, NodeId, escape_xml};
 
 use super::palette::{Style, Styles};
 use crate::algorithm::Multicast;
-use crate::summary::PlanSummary;
+use crate::plan::summary::PlanSummary;
 
 /// The height of a step in pixels.
 const ROW: f64 = 34.0;

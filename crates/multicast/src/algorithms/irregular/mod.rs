@@ -1,0 +1,8 @@
+//! Multicast trees on irregular networks.
+
+pub(crate) mod covering_matrix;
+pub(crate) mod spam;
+pub(crate) mod tree_infinity;
+pub(crate) mod tree_one;
+pub(crate) mod tree_zero;
+pub(crate) mod turn_trees;

@@ -1,0 +1,97 @@
+//! SPAM: single phase adaptive multicast on one spanning tree with cross links.
+
+use std::sync::Arc;
+
+use wormcast_network::{Network, Ports};
+use wormcast_routing::{Dependencies, RoutingRelation, SPAM_ROUTING, SpamRouting};
+
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
+use crate::algorithms::tree_plan::{require_bits, tree_worm, unicast};
+use crate::capabilities::AlgorithmCapabilities;
+use crate::faults::FaultInformation;
+use crate::plan::Plan;
+use crate::registry::descriptor::{Descriptor, Options};
+use crate::registry::family::{Family, Sends};
+
+/// [`Spam`].
+pub const SPAM: Descriptor = Descriptor::built_in(
+    "spam",
+    "up, across and down to the lowest common ancestor, then down one spanning tree",
+    Sends::Trees,
+    |network, options| Ok(Box::new(Spam::new(network, options)?)),
+)
+.on(Family::Connected)
+.routed_by(&SPAM_ROUTING)
+.with_faults();
+
+/// Single phase adaptive multicast (SPAM): one spanning tree, and the links beside it as shortcuts.
+///
+/// Source: Libeskind-Hadas, Mazzoni and Rajagopalan 1998; paper 5, section 2. A unicast goes up, then down cross links, then down
+/// tree links ([`SpamRouting`]), adaptively. A multicast goes to the lowest common ancestor of its destinations in the same way,
+/// and from there on down the tree only, replicated where its branches part; these are reserved at once. On any connected
+/// network, with the breadth-first tree from the router with the smallest id.
+///
+/// O(D log D + N) a multicast to D of N nodes. One startup.
+///
+/// Failed links are no part of the tree and no shortcuts; everybody has to know of them.
+///
+/// ```
+/// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
+/// use wormcast_network::{NodeId, TopologySpec};
+///
+/// let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
+/// let spam = algorithm_by_name("spam", &torus, &Options::default())?;
+/// // 5 and 9 lie below 1, which 2 reaches in one hop.
+/// let plan = spam.plan(&Multicast::new(NodeId::new(2), &[NodeId::new(5), NodeId::new(9)]));
+/// let summary = plan.summary(spam.routing(), PortModel::One)?;
+/// assert_eq!((summary.startups, summary.worms[0].visits.len()), (1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Spam {
+    routing: SpamRouting,
+}
+
+impl Spam {
+    /// With its own routing.
+    ///
+    /// # Errors
+    /// If the network is not connected or has a router with more than 128 links or nodes, or failed links leave nothing whole.
+    fn new(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
+        let faults = &options.faults;
+        if faults.information == FaultInformation::Local && !faults.links.is_empty() {
+            return Err(AlgorithmError::NoWholeTree { algorithm: SPAM.name, trees: 1 });
+        }
+        require_bits(SPAM.name, network)?;
+        Ok(Self { routing: SpamRouting::without(network, options.root.unwrap_or_default(), &options.faults.links)? })
+    }
+}
+
+impl Algorithm for Spam {
+    fn name(&self) -> &'static str {
+        SPAM.name
+    }
+
+    fn routing(&self) -> &dyn RoutingRelation {
+        &self.routing
+    }
+
+    fn plan(&self, multicast: &Multicast) -> Plan {
+        let network = self.network();
+        let worm = match multicast.destinations() {
+            [] => return Plan::default(),
+            &[node] => unicast(multicast.source(), node),
+            several => tree_worm(network, self.routing.tree(), multicast.source(), several, |_| None),
+        };
+        Plan { worms: vec![worm] }
+    }
+
+    fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies::of_spanning_trees(&self.routing, std::slice::from_ref(self.routing.tree()), false)
+    }
+
+    fn capabilities(&self) -> AlgorithmCapabilities<'_> {
+        // As many as the two trees have that paper 5 compares it with.
+        let ports = Some(Ports { injection: 1, consumption: 2 });
+        AlgorithmCapabilities { ports, ..AlgorithmCapabilities::default() }
+    }
+}

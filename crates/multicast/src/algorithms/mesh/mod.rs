@@ -1,0 +1,13 @@
+//! Path-based multicast on meshes.
+
+pub(crate) mod chains;
+pub(crate) mod column_path;
+pub(crate) mod containment;
+pub(crate) mod dual_path;
+pub(crate) mod minimal_negative_first;
+pub(crate) mod minimal_negative_first_optimal;
+pub(crate) mod multi_path;
+pub(crate) mod negative_first_rule;
+pub(crate) mod pure_negative_first;
+pub(crate) mod schl;
+pub(crate) mod u_mesh;

@@ -1,0 +1,40 @@
+//! What the multicasts on spanning trees share: from a tree and destinations to a worm.
+
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_routing::{SpanningTree, Unsupported};
+
+use crate::headers::tree_header::{MAX_BITS, TreeEncoding};
+use crate::plan::{Itinerary, Tree, Trunk, Worm};
+
+/// A worm to one node, wherever the routing takes it.
+pub(crate) fn unicast(source: NodeId, destination: NodeId) -> Worm {
+    Worm::path(source, vec![destination])
+}
+
+/// A worm to several nodes: it goes to the lowest common ancestor of them, by the first channel that `exit` names if it does,
+/// and is replicated from there on.
+pub(crate) fn tree_worm(
+    network: &Network,
+    tree: &SpanningTree,
+    source: NodeId,
+    destinations: &[NodeId],
+    exit: impl FnOnce(RouterId) -> Option<ChannelId>,
+) -> Worm {
+    let TreeEncoding { top, delivers, branches, header } = TreeEncoding::new(network, tree, destinations);
+    let trunk = (top != network.router_of(source)).then(|| Trunk { exit: exit(top), to: top });
+    let tree = Tree { trunk, delivers, branches, header };
+    Worm { from: source, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None }
+}
+
+/// Checks that header flits have a bit for each link and node of every router.
+pub(crate) fn require_bits(algorithm: &'static str, network: &Network) -> Result<(), Unsupported> {
+    let mut routers = network.router_ids();
+    let crowded = |&router: &RouterId| network.outputs(router).len().max(network.nodes_of(router).len()) > MAX_BITS;
+    match routers.find(crowded) {
+        None => Ok(()),
+        Some(router) => {
+            Err(Unsupported::new(algorithm, &format!("at most {MAX_BITS} links and nodes a router"), network)
+                .with_hint(&format!("router {router} has more")))
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Headers that encode several destinations.
+
+pub(crate) mod encoded;
+pub(crate) mod tree_header;

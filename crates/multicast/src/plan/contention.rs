@@ -1,0 +1,188 @@
+//! Whether the worms of a plan can get into each other's way: paper 2, Definition 4.
+
+use wormcast_network::ChannelId;
+
+use crate::plan::ids::IdMap;
+use crate::plan::summary::{PlanSummary, WormSummary};
+
+/// Two worms of a plan that are not contention-free, and where they meet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contention {
+    /// The worm of the earlier step, or of the same step and the smaller id.
+    pub first: u32,
+    /// The other worm.
+    pub second: u32,
+    /// A channel that both take.
+    pub channel: ChannelId,
+}
+
+impl PlanSummary {
+    /// Two worms that contend (paper 2, Definition 4), or `None` if the plan is contention-free.
+    ///
+    /// Two worms, from u in step t and from x in step t' >= t, are contention-free if they share no channel, or if t < t' and x
+    /// has the message from u: it is u, or a node to which a worm of such a node delivers (Definition 3). How long a worm
+    /// takes is not known in advance, so only what has to happen before can be relied on. The definition is for
+    /// unicasts; a worm with several stops or branches counts with all its channels.
+    ///
+    /// Steps are [`WormSummary::step`]: a worm that shares a channel with an earlier one of the plan waits for it. By the definition
+    /// that is enough if the earlier one is its sender's own or that of a node above its sender in the tree, and only then.
+    ///
+    /// Of several contending pairs, the one whose second worm is the first to be sent. O(channels taken + worms log worms): where
+    /// every worm on a channel descends from the one before it, each descends from all before it.
+    pub fn contention(&self) -> Option<Contention> {
+        let senders = Senders::new(&self.worms);
+        let step = |id: u32| self.worms[id as usize].step;
+        let mut order: Vec<u32> = (0..self.worms.len() as u32).collect();
+        order.sort_unstable_by_key(|&id| (step(id), id));
+        let mut last_on: IdMap<ChannelId, u32> = IdMap::default();
+        last_on.reserve(self.channels as usize);
+        for second in order {
+            for &channel in &self.worms[second as usize].channels {
+                let Some(first) = last_on.insert(channel, second).filter(|&first| first != second) else { continue };
+                if step(first) == step(second) || !senders.reaches(first, second) {
+                    return Some(Contention { first, second, channel });
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The nodes that send worms, as a tree: each hangs from the sender of the worm that it has the message from.
+struct Senders {
+    /// The sender of each worm; senders are numbered as they first occur, parents before children.
+    of: Vec<u32>,
+    /// The senders in the subtree of each, itself first, in a numbering in which they are consecutive.
+    reach: Vec<std::ops::Range<u32>>,
+}
+
+impl Senders {
+    fn new(worms: &[WormSummary]) -> Self {
+        let mut numbers = IdMap::default();
+        numbers.reserve(worms.len() / 2);
+        let mut of: Vec<u32> = Vec::with_capacity(worms.len());
+        let mut parents: Vec<Option<u32>> = Vec::new();
+        for worm in worms {
+            let number = *numbers.entry(worm.from).or_insert_with(|| {
+                parents.push(worm.after.map(|trigger| of[trigger as usize]));
+                parents.len() as u32 - 1
+            });
+            of.push(number);
+        }
+        let mut sizes = vec![1u32; parents.len()];
+        for (sender, parent) in parents.iter().enumerate().rev() {
+            if let Some(parent) = parent {
+                sizes[*parent as usize] += sizes[sender];
+            }
+        }
+        // Where the next child's subtree starts: of the whole, and of each sender.
+        let mut free = 0;
+        let mut next: Vec<u32> = Vec::with_capacity(parents.len());
+        let mut reach = Vec::with_capacity(parents.len());
+        for (parent, size) in parents.iter().zip(sizes) {
+            let slot = parent.map_or(&mut free, |parent| &mut next[parent as usize]);
+            let start = *slot;
+            *slot += size;
+            next.push(start + 1);
+            reach.push(start..start + size);
+        }
+        Self { of, reach }
+    }
+
+    /// Whether the sender of `second` is that of `first`, or has the message through it.
+    fn reaches(&self, first: u32, second: u32) -> bool {
+        let reach = |worm: u32| &self.reach[self.of[worm as usize] as usize];
+        reach(first).contains(&reach(second).start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::plan::summary::PortModel;
+    use crate::plan::{Plan, Worm};
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+    use wormcast_network::{Network, NodeId, TopologySpec};
+    use wormcast_routing::ECube;
+
+    fn node(id: u32) -> NodeId {
+        NodeId::new(id)
+    }
+
+    fn mesh(spec: &str) -> Arc<Network> {
+        spec.parse::<TopologySpec>().unwrap().build().unwrap()
+    }
+
+    #[test]
+    fn contention_names_the_worms_and_the_channel() {
+        let line = mesh("mesh:5");
+        let unicast = |from, to| Worm::path(node(from), vec![node(to)]);
+        let contention = |worms: Vec<Worm>| {
+            let summary = Plan { worms }.summary(&ECube::new(&line).unwrap(), PortModel::One).unwrap();
+            let found = summary.contention();
+            found.map(|c| (c.first, c.second, line.from(c.channel).raw(), line.to(c.channel).raw()))
+        };
+        // 2 forwards by the channel that the source's second worm has used: it has the message from the source.
+        assert_eq!(contention(vec![unicast(1, 2), unicast(1, 4), unicast(2, 3).after(0)]), None);
+        // The other way round, the source would have to wait for 2.
+        assert_eq!(contention(vec![unicast(1, 2), unicast(2, 3).after(0), unicast(1, 4)]), Some((1, 2, 2, 3)));
+        // Neither of 0 and 2 has the message from the other.
+        let plan = vec![unicast(1, 0), unicast(1, 2), unicast(0, 3).after(0), unicast(2, 4).after(1)];
+        assert_eq!(contention(plan), Some((2, 3, 2, 3)));
+    }
+
+    /// Definition 4, pair by pair.
+    fn by_definition(worms: &[WormSummary]) -> bool {
+        let reachable_set = |u: NodeId| {
+            let mut reachable = HashSet::from([u]);
+            for worm in worms {
+                if reachable.contains(&worm.from) {
+                    reachable.extend(&worm.visits);
+                }
+            }
+            reachable
+        };
+        let reachable: Vec<HashSet<NodeId>> = worms.iter().map(|worm| reachable_set(worm.from)).collect();
+        (0..worms.len()).all(|a| {
+            (0..worms.len()).filter(|&b| b != a && worms[a].step <= worms[b].step).all(|b| {
+                let disjoint = worms[a].channels.iter().all(|channel| !worms[b].channels.contains(channel));
+                disjoint || (worms[a].step < worms[b].step && reachable[a].contains(&worms[b].from))
+            })
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Random trees of unicasts, each from a node that has the message to one that has not.
+        #[test]
+        fn as_defined(
+            choices in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..12),
+            all: bool,
+        ) {
+            let network = mesh("mesh:4x3");
+            let ports = if all { PortModel::All } else { PortModel::One };
+            let mut has: Vec<(u32, Option<u32>)> = vec![(5, None)];
+            let mut worms = Vec::new();
+            for (sender, receiver) in choices {
+                let rest: Vec<u32> = (0..12).filter(|id| has.iter().all(|(has, _)| has != id)).collect();
+                if rest.is_empty() {
+                    break;
+                }
+                let &(from, after) = sender.get(&has);
+                let to = *receiver.get(&rest);
+                has.push((to, Some(worms.len() as u32)));
+                worms.push(Worm { after, ..Worm::path(node(from), vec![node(to)]) });
+            }
+            let summary = Plan { worms }.summary(&ECube::new(&network).unwrap(), ports).unwrap();
+            let found = summary.contention();
+            prop_assert_eq!(found.is_none(), by_definition(&summary.worms));
+            if let Some(Contention { first, second, channel }) = found {
+                prop_assert!([first, second].iter().all(|&id| summary.worms[id as usize].channels.contains(&channel)));
+            }
+        }
+    }
+}

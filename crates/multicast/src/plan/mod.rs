@@ -1,0 +1,394 @@
+//! The plan: the one form between algorithms and engines.
+
+pub(crate) mod contention;
+pub(crate) mod dependencies;
+pub(crate) mod ids;
+pub(crate) mod summary;
+
+use thiserror::Error;
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_routing::{NoRoute, RoutingRelation, append_route};
+
+use crate::algorithm::Multicast;
+use crate::headers::encoded::Encoded;
+use crate::headers::tree_header::HeaderFlit;
+
+/// The worms of one multicast, in the order in which their senders start them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Plan {
+    /// The worms; a worm's id within the plan is its position.
+    pub worms: Vec<Worm>,
+}
+
+/// One worm: who sends it, when it may start, and where it goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Worm {
+    /// The node that sends it.
+    pub from: NodeId,
+    /// The worm, earlier in the plan, whose delivery at `from` lets this one start (software forwarding); `None`: it starts
+    /// when the message is generated, and `from` is the source.
+    pub after: Option<u32>,
+    /// Where it goes.
+    pub itinerary: Itinerary,
+    /// The one consumption channel that it may use at every node (model.md, rule 9); `None`: any.
+    pub consumption_class: Option<u8>,
+}
+
+/// Where a worm goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Itinerary {
+    /// One header that visits stops in order.
+    Path(Path),
+    /// A worm that is replicated where its branches part.
+    Tree(Tree),
+    /// A worm whose header encodes its destinations, which switches route and replicate.
+    Encoded(Encoded),
+}
+
+/// A path from stop to stop, each leg routed by the algorithm's relation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// The channel that the worm must take first; `None`: the relation decides.
+    pub exit: Option<ChannelId>,
+    /// The nodes that it delivers to, in order; it delivers at the first visit of the one that is next, and to those directly
+    /// behind it in the list that are at the same router.
+    pub stops: Vec<NodeId>,
+}
+
+/// A tree of fixed channels.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tree {
+    /// How the worm gets to the router where its branches begin; `None`: that is the source's.
+    pub trunk: Option<Trunk>,
+    /// The nodes, at the router where the branches begin, that the worm delivers to.
+    pub delivers: Vec<NodeId>,
+    /// The channels, each after the one that leads to it.
+    pub branches: Vec<Branch>,
+    /// Its header flits, where routers decode them (model.md, rule 16); empty if the algorithm has no encoding.
+    pub header: Vec<HeaderFlit>,
+}
+
+/// The way of a tree worm to the router where its branches begin, routed by the algorithm's relation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trunk {
+    /// The channel that the worm must take first; `None`: the relation decides.
+    pub exit: Option<ChannelId>,
+    /// The router where the branches begin, not the sender's.
+    pub to: RouterId,
+}
+
+/// A channel of a tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Branch {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The position of the branch that enters the router which this one leaves; `None`: it leaves the router where the
+    /// branches begin.
+    pub parent: Option<u32>,
+    /// The nodes, at the router that the channel enters, that the worm delivers to.
+    pub delivers: Vec<NodeId>,
+}
+
+impl Worm {
+    /// A path worm that the source sends, free in its first channel and its consumption channels.
+    pub fn path(from: NodeId, stops: Vec<NodeId>) -> Self {
+        Self { from, after: None, itinerary: Itinerary::Path(Path { exit: None, stops }), consumption_class: None }
+    }
+
+    /// A tree worm that the source sends, with no delivery at its own router.
+    pub fn tree(from: NodeId, branches: Vec<Branch>) -> Self {
+        let tree = Tree { branches, ..Tree::default() };
+        Self { from, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None }
+    }
+
+    /// A worm that the source sends with its destinations encoded in the header.
+    pub fn encoded(from: NodeId, encoded: Encoded) -> Self {
+        Self { from, after: None, itinerary: Itinerary::Encoded(encoded), consumption_class: None }
+    }
+
+    /// The same worm, sent once worm `trigger` of the plan has delivered at its sender.
+    #[must_use]
+    pub fn after(self, trigger: u32) -> Self {
+        Self { after: Some(trigger), ..self }
+    }
+
+    /// The nodes that it delivers to: in order for a path, parents first for a tree, as listed for an encoded
+    /// worm.
+    pub fn visits(&self) -> Vec<NodeId> {
+        self.visited().collect()
+    }
+
+    fn visited(&self) -> impl Iterator<Item = NodeId> {
+        let (stops, branches): (&[NodeId], &[Branch]) = match &self.itinerary {
+            Itinerary::Path(path) => (&path.stops, &[]),
+            Itinerary::Tree(tree) => (&tree.delivers, &tree.branches),
+            Itinerary::Encoded(encoded) => (&encoded.destinations, &[]),
+        };
+        stops.iter().chain(branches.iter().flat_map(|branch| &branch.delivers)).copied()
+    }
+
+    /// The channels that it takes in an idle network, parents first.
+    ///
+    /// # Errors
+    /// If the relation does not lead from a stop to the next, or to all destinations of an encoded worm.
+    pub fn channels(&self, routing: &dyn RoutingRelation) -> Result<Vec<ChannelId>, NoRoute> {
+        let network = routing.network();
+        match &self.itinerary {
+            Itinerary::Path(path) => {
+                let mut channels: Vec<ChannelId> = path.exit.into_iter().collect();
+                for &stop in &path.stops {
+                    let arrived = channels.last().copied();
+                    let at = arrived.map_or(network.entry_of(self.from), |channel| network.to(channel));
+                    append_route(routing, at, arrived, network.router_of(stop), &mut channels)?;
+                }
+                Ok(channels)
+            }
+            Itinerary::Tree(tree) => {
+                let mut channels = Vec::with_capacity(tree.branches.len());
+                if let Some(Trunk { exit, to }) = tree.trunk {
+                    channels.extend(exit);
+                    let at = exit.map_or(network.router_of(self.from), |channel| network.to(channel));
+                    append_route(routing, at, exit, to, &mut channels)?;
+                }
+                channels.extend(tree.branches.iter().map(|branch| branch.channel));
+                Ok(channels)
+            }
+            Itinerary::Encoded(encoded) => {
+                let route = encoded.route(routing, self.from, |_| 0)?;
+                Ok(route.channels.into_iter().map(|(channel, _)| channel).collect())
+            }
+        }
+    }
+}
+
+/// A plan that no engine should run.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A destination that no worm delivers to.
+    #[error("no worm delivers to destination {0}")]
+    Missing(NodeId),
+    /// A node that is delivered to twice, or is no destination.
+    #[error("worm {worm} delivers to node {node}, which {why}")]
+    Unwanted {
+        /// The worm.
+        worm: usize,
+        /// The node.
+        node: NodeId,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A worm whose sender does not have the message by then.
+    #[error("worm {worm} starts at node {from}, which {why}")]
+    Untriggered {
+        /// The worm.
+        worm: usize,
+        /// Its sender.
+        from: NodeId,
+        /// What is wrong with that.
+        why: &'static str,
+    },
+    /// A worm without stops, a tree whose branches do not hang together, or destinations that a header cannot tell.
+    #[error("worm {worm} {problem}")]
+    Shape {
+        /// The worm.
+        worm: usize,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+}
+
+impl Plan {
+    /// Checks that the plan delivers to each destination exactly once, that every sender has the message before it sends,
+    /// and that every itinerary hangs together.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn check(&self, network: &Network, multicast: &Multicast) -> Result<(), PlanError> {
+        self.check_with(network, multicast, &mut Vec::new())
+    }
+
+    /// The same, with a list to keep for the next check: runs check every plan.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn check_with(
+        &self,
+        network: &Network,
+        multicast: &Multicast,
+        delivered_by: &mut Vec<(NodeId, Option<usize>)>,
+    ) -> Result<(), PlanError> {
+        // A sorted list is faster than a hash table.
+        delivered_by.clear();
+        delivered_by.extend(multicast.destinations().iter().map(|&node| (node, None)));
+        delivered_by.sort_unstable();
+        let place = |list: &[(NodeId, Option<usize>)], node| list.binary_search_by_key(&node, |entry| entry.0).ok();
+        // A node that is no destination may get the message if it sends it on.
+        let relays = |node: NodeId, id: usize| {
+            let sent_on = |worm: &Worm| worm.from == node && worm.after == Some(id as u32);
+            node != multicast.source() && self.worms.get(id + 1..).is_some_and(|later| later.iter().any(sent_on))
+        };
+        for (id, worm) in self.worms.iter().enumerate() {
+            let untriggered = |why| PlanError::Untriggered { worm: id, from: worm.from, why };
+            match worm.after {
+                None if worm.from != multicast.source() => return Err(untriggered("is not the source")),
+                Some(trigger) if !self.has_from(delivered_by, worm, trigger as usize, id) => {
+                    return Err(untriggered(
+                        "the worm that triggers it does not deliver to, or not before it in the plan",
+                    ));
+                }
+                _ => {}
+            }
+            self.check_shape(network, id)?;
+            for node in worm.visited() {
+                let unwanted = |why| PlanError::Unwanted { worm: id, node, why };
+                let Some(at) = place(delivered_by, node) else {
+                    if relays(node, id) {
+                        continue;
+                    }
+                    return Err(unwanted("is not a destination"));
+                };
+                if delivered_by[at].1.replace(id).is_some() {
+                    return Err(unwanted("has the message already"));
+                }
+            }
+        }
+        let missing = delivered_by.iter().find(|(_, worm)| worm.is_none());
+        missing.map_or(Ok(()), |&(node, _)| Err(PlanError::Missing(node)))
+    }
+
+    /// Whether a worm's sender has the message from an earlier worm of the plan.
+    fn has_from(&self, delivered_by: &[(NodeId, Option<usize>)], worm: &Worm, trigger: usize, id: usize) -> bool {
+        match delivered_by.binary_search_by_key(&worm.from, |entry| entry.0) {
+            Ok(at) => delivered_by[at].1 == Some(trigger),
+            Err(_) => trigger < id && self.worms[trigger].visited().any(|node| node == worm.from),
+        }
+    }
+
+    fn check_shape(&self, network: &Network, id: usize) -> Result<(), PlanError> {
+        let worm = &self.worms[id];
+        let problem = |problem| Err(PlanError::Shape { worm: id, problem });
+        let source = network.entry_of(worm.from);
+        match &worm.itinerary {
+            Itinerary::Path(path) if path.stops.is_empty() => problem("has no stop"),
+            Itinerary::Path(path) if path.exit.is_some_and(|exit| network.from(exit) != source) => {
+                problem("leaves by a channel of another router")
+            }
+            Itinerary::Path(path) => {
+                if path.exit.is_some() && network.router_of(path.stops[0]) == source {
+                    return problem("leaves its sender's router, where its first stop is");
+                }
+                Ok(())
+            }
+            Itinerary::Encoded(encoded) => encoded.problem(network).map_or(Ok(()), problem),
+            Itinerary::Tree(tree) => {
+                let top = tree.trunk.map_or(source, |trunk| trunk.to);
+                if tree.trunk.is_some_and(|trunk| trunk.to == source) {
+                    return problem("has a trunk that ends where it begins");
+                }
+                if tree.trunk.and_then(|trunk| trunk.exit).is_some_and(|exit| network.from(exit) != source) {
+                    return problem("leaves by a channel of another router");
+                }
+                let start = |branch: &Branch| match branch.parent {
+                    None => Some(top),
+                    Some(parent) => tree.branches.get(parent as usize).map(|p| network.to(p.channel)),
+                };
+                let mut has_child = vec![false; tree.branches.len()];
+                for (position, branch) in tree.branches.iter().enumerate() {
+                    if branch.parent.is_some_and(|p| p as usize >= position) {
+                        return problem("has a branch before the one that leads to it");
+                    }
+                    if start(branch) != Some(network.from(branch.channel)) {
+                        return problem("has a branch that does not start where its parent ends");
+                    }
+                    if branch.delivers.iter().any(|&node| network.router_of(node) != network.to(branch.channel)) {
+                        return problem("has a branch that delivers to a node of another router");
+                    }
+                    if let Some(parent) = branch.parent {
+                        has_child[parent as usize] = true;
+                    }
+                }
+                if tree.delivers.iter().any(|&node| network.router_of(node) != top) {
+                    return problem("delivers where its branches begin to a node of another router");
+                }
+                let dangling = |(i, branch): (usize, &Branch)| !has_child[i] && branch.delivers.is_empty();
+                if tree.branches.is_empty() && tree.delivers.is_empty() {
+                    return problem("has no delivery");
+                }
+                if tree.branches.iter().enumerate().any(dangling) {
+                    return problem("has a branch that leads to no delivery");
+                }
+                // A worm holds what it was granted: it would wait for itself.
+                let mut channels: Vec<ChannelId> = tree.branches.iter().map(|branch| branch.channel).collect();
+                channels.sort_unstable();
+                if channels.windows(2).any(|pair| pair[0] == pair[1]) {
+                    return problem("takes a channel twice");
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wormcast_network::{RouterId, TopologySpec};
+
+    fn node(id: u32) -> NodeId {
+        NodeId::new(id)
+    }
+
+    #[test]
+    fn check_names_the_broken_rule() {
+        let mesh = "mesh:3x3".parse::<TopologySpec>().unwrap().build().unwrap();
+        let multicast = Multicast::new(node(0), &[node(1), node(2)]);
+        let check = |worms: Vec<Worm>| Plan { worms }.check(&mesh, &multicast).map_err(|e| e.to_string());
+        assert_eq!(check(vec![Worm::path(node(0), vec![node(1), node(2)])]), Ok(()));
+        assert_eq!(
+            check(vec![Worm::path(node(0), vec![node(1)]), Worm::path(node(1), vec![node(2)]).after(0)]),
+            Ok(())
+        );
+        assert_eq!(
+            check(vec![Worm::path(node(0), vec![node(1)])]),
+            Err("no worm delivers to destination 2".to_owned())
+        );
+        assert_eq!(
+            check(vec![Worm::path(node(0), vec![node(1), node(1)])]),
+            Err("worm 0 delivers to node 1, which has the message already".to_owned())
+        );
+        assert_eq!(
+            check(vec![Worm::path(node(0), vec![node(4)])]),
+            Err("worm 0 delivers to node 4, which is not a destination".to_owned())
+        );
+        assert_eq!(
+            check(vec![Worm::path(node(1), vec![node(2)])]),
+            Err("worm 0 starts at node 1, which is not the source".to_owned())
+        );
+        let channel = |u, v| mesh.channel_between(RouterId::new(u), RouterId::new(v)).unwrap();
+        let branch = |channel: ChannelId, parent, delivers: bool| Branch {
+            channel,
+            parent,
+            delivers: Vec::from_iter(delivers.then(|| node(mesh.to(channel).raw()))),
+        };
+        let tree = |branches| check(vec![Worm::tree(node(0), branches)]);
+        assert_eq!(tree(vec![branch(channel(0, 1), None, true), branch(channel(1, 2), Some(0), true)]), Ok(()));
+        assert_eq!(
+            tree(vec![branch(channel(0, 1), None, true), branch(channel(4, 5), Some(0), true)]),
+            Err("worm 0 has a branch that does not start where its parent ends".to_owned())
+        );
+        assert_eq!(
+            tree(vec![branch(channel(0, 1), None, true), branch(channel(0, 3), None, false)]),
+            Err("worm 0 has a branch that leads to no delivery".to_owned())
+        );
+        let there_and_back = |back| {
+            tree(vec![
+                branch(channel(0, 1), None, true),
+                branch(channel(1, 0), Some(0), false),
+                branch(back, Some(1), true),
+            ])
+        };
+        let twice = there_and_back(channel(0, 1));
+        assert_eq!(twice, Err("worm 0 takes a channel twice".to_owned()));
+    }
+}

@@ -1,0 +1,251 @@
+//! What a plan costs before anything is simulated: startups, steps and channels.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wormcast_network::{ChannelId, NodeId};
+use wormcast_routing::{NoRoute, RoutingRelation};
+
+use crate::headers::encoded::Encoding;
+use crate::headers::tree_header::HeaderFlit;
+use crate::plan::ids::IdMap;
+use crate::plan::{Itinerary, Plan};
+
+/// How many worms a node sends in one step.
+// A node of its own on a router has the router's links; one that is attached to a switch has one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "StepPorts")]
+pub enum PortModel {
+    /// One.
+    #[default]
+    One,
+    /// One by each of its channels.
+    All,
+}
+
+/// A worm of a plan as users see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WormSummary {
+    /// Its position in the plan.
+    pub id: u32,
+    /// The node that sends it.
+    pub from: NodeId,
+    /// The worm whose delivery at `from` triggers it.
+    pub after: Option<u32>,
+    /// The earliest step, from 1, in which it can be sent if earlier worms of the plan go first: after its trigger's step,
+    /// after those of all earlier worms that share a channel with it and, on one port or link, of all earlier worms of its sender.
+    pub step: u32,
+    /// The nodes that it delivers to, in order (trees: parents first).
+    pub visits: Vec<NodeId>,
+    /// The channels that it takes in an idle network, parents first.
+    pub channels: Vec<ChannelId>,
+    /// Of a worm that may branch, for each of these channels: where it comes from, and whether it delivers.
+    pub(crate) branches: Vec<BranchSummary>,
+    /// The longest way in hops from its sender to a node that it delivers to.
+    pub longest: u32,
+    /// Its header flits, if its algorithm plans them one by one.
+    pub header_flits: Vec<HeaderFlit>,
+    /// The header of a worm that switches replicate.
+    pub header: Option<EncodedHeader>,
+}
+
+/// What a worm that branches does at the end of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BranchSummary {
+    /// The position of the channel by which the worm came to where this one starts; `None`: that is its sender's router.
+    pub(crate) parent: Option<u32>,
+    /// Whether it delivers where the channel ends.
+    pub(crate) delivers: bool,
+}
+
+/// The header of an encoded worm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EncodedHeader {
+    /// What it consists of.
+    pub encoding: Encoding,
+    /// Its length in bits ([`Encoded::header_bits`](crate::Encoded::header_bits)).
+    pub bits: u32,
+}
+
+/// A plan as users see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanSummary {
+    /// The worms, in plan order.
+    pub worms: Vec<WormSummary>,
+    /// The worms that the busiest node sends.
+    pub startups: u32,
+    /// The last worm's step.
+    pub steps: u32,
+    /// The channels that all worms take, one counted as often as it is taken.
+    pub channels: u32,
+    /// The longest way in hops from a worm's sender to a node that it delivers to.
+    pub longest: u32,
+}
+
+impl Plan {
+    /// Routes the plan's worms through an idle network and schedules them in steps: O(channels taken).
+    ///
+    /// # Errors
+    /// If the routing does not lead from a stop to the next.
+    pub fn summary(&self, routing: &dyn RoutingRelation, ports: PortModel) -> Result<PlanSummary, NoRoute> {
+        // The last step in which a channel, a sender's port is in use; how many worms a node sends.
+        let mut taken: IdMap<ChannelId, u32> = IdMap::default();
+        let mut senders: IdMap<NodeId, (u32, u32)> = IdMap::default();
+        taken.reserve(self.worms.len());
+        senders.reserve(self.worms.len() / 2);
+        let network = &**routing.network();
+        let one_port = ports == PortModel::One || !network.has_one_node_each();
+        let mut worms: Vec<WormSummary> = Vec::with_capacity(self.worms.len());
+        for (id, worm) in self.worms.iter().enumerate() {
+            let channels = worm.channels(routing)?;
+            let (port, sent) = senders.entry(worm.from).or_default();
+            let triggered = worm.after.map_or(0, |trigger| worms[trigger as usize].step);
+            let sending = if one_port { *port } else { 0 };
+            let busy = channels.iter().filter_map(|channel| taken.get(channel).copied());
+            let step = busy.fold(triggered.max(sending), u32::max) + 1;
+            taken.extend(channels.iter().map(|&channel| (channel, step)));
+            *port = step;
+            *sent += 1;
+            let mut branches = Vec::new();
+            let longest = match &worm.itinerary {
+                Itinerary::Path(_) => channels.len() as u32,
+                Itinerary::Tree(tree) => {
+                    let trunk = (channels.len() - tree.branches.len()) as u32;
+                    // A delivery where the branches begin is the trunk's last.
+                    branches.extend((0..trunk).map(|place| BranchSummary {
+                        parent: place.checked_sub(1),
+                        delivers: place + 1 == trunk && !tree.delivers.is_empty(),
+                    }));
+                    branches.extend(tree.branches.iter().map(|branch| BranchSummary {
+                        parent: branch.parent.map_or(trunk.checked_sub(1), |parent| Some(trunk + parent)),
+                        delivers: !branch.delivers.is_empty(),
+                    }));
+                    let mut depths = Vec::with_capacity(tree.branches.len());
+                    for branch in &tree.branches {
+                        depths.push(branch.parent.map_or(trunk + 1, |parent: u32| depths[parent as usize] + 1));
+                    }
+                    depths.into_iter().max().unwrap_or(trunk)
+                }
+                Itinerary::Encoded(encoded) => {
+                    let route = encoded.route(routing, worm.from, |_| 0)?;
+                    branches
+                        .extend(route.channels.iter().map(|&(_, parent)| BranchSummary { parent, delivers: false }));
+                    for place in route.deliveries.iter().filter_map(|&(_, place)| place) {
+                        branches[place as usize].delivers = true;
+                    }
+                    route.longest()
+                }
+            };
+            let header = match &worm.itinerary {
+                Itinerary::Encoded(encoded) => {
+                    Some(EncodedHeader { encoding: encoded.encoding, bits: encoded.header_bits(network, worm.from) })
+                }
+                _ => None,
+            };
+            let visits = worm.visits();
+            worms.push(WormSummary {
+                id: id as u32,
+                from: worm.from,
+                after: worm.after,
+                step,
+                visits,
+                channels,
+                branches,
+                longest,
+                header_flits: match &worm.itinerary {
+                    Itinerary::Tree(tree) => tree.header.clone(),
+                    Itinerary::Path(_) | Itinerary::Encoded(_) => Vec::new(),
+                },
+                header,
+            });
+        }
+        Ok(PlanSummary {
+            startups: senders.values().map(|&(_, sent)| sent).max().unwrap_or(0),
+            steps: worms.iter().map(|worm| worm.step).max().unwrap_or(0),
+            channels: worms.iter().map(|worm| worm.channels.len() as u32).sum(),
+            longest: worms.iter().map(|worm| worm.longest).max().unwrap_or(0),
+            worms,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Worm;
+    use proptest::prelude::*;
+    use wormcast_network::TopologySpec;
+    use wormcast_routing::{Choice, ECube, Turnaround};
+
+    fn node(id: u32) -> NodeId {
+        NodeId::new(id)
+    }
+
+    #[test]
+    fn steps_respect_ports_triggers_and_contention() {
+        let line = "mesh:5".parse::<TopologySpec>().unwrap().build().unwrap();
+        // From 1: to 2, to 0, and from 2 on to 4 after the first; then 1 to 3, which meets nobody in step 2 with all ports
+        // but shares channel 1-2 with worm 0 in step 1 and channel 2-3 with worm 2 in step 2.
+        let plan = Plan {
+            worms: vec![
+                Worm::path(node(1), vec![node(2)]),
+                Worm::path(node(1), vec![node(0)]),
+                Worm::path(node(2), vec![node(4)]).after(0),
+                Worm::path(node(1), vec![node(3)]),
+            ],
+        };
+        let steps = |ports| {
+            let summary = plan.summary(&ECube::new(&line).unwrap(), ports).unwrap();
+            (summary.worms.iter().map(|w| w.step).collect::<Vec<_>>(), summary.steps)
+        };
+        assert_eq!(steps(PortModel::All), (vec![1, 1, 2, 3], 3));
+        assert_eq!(steps(PortModel::One), (vec![1, 2, 2, 3], 3));
+        let summary = plan.summary(&ECube::new(&line).unwrap(), PortModel::One).unwrap();
+        assert_eq!((summary.startups, summary.channels, summary.longest), (3, 6, 2));
+        let entered: Vec<u32> = summary.worms[2].channels.iter().map(|&channel| line.to(channel).raw()).collect();
+        assert_eq!(entered, [3, 4]);
+    }
+
+    /// A node of a switch has one link: two unicasts take two steps even where they part at once.
+    #[test]
+    fn nodes_of_switches_have_one_link() {
+        let bmin = "bmin:4x2".parse::<TopologySpec>().unwrap().build().unwrap();
+        let plan = Plan { worms: [1, 2, 14].map(|to| Worm::path(node(0), vec![node(to)])).to_vec() };
+        for ports in [PortModel::One, PortModel::All] {
+            let summary = plan.summary(&Turnaround::new(&bmin, Choice::Adaptive).unwrap(), ports).unwrap();
+            assert_eq!(summary.worms.iter().map(|worm| worm.step).collect::<Vec<_>>(), [1, 2, 3]);
+        }
+    }
+
+    /// Whether `later` has to wait for `earlier`.
+    fn clash(ports: PortModel, earlier: &WormSummary, later: &WormSummary) -> bool {
+        (ports == PortModel::One && earlier.from == later.from)
+            || earlier.channels.iter().any(|channel| later.channels.contains(channel))
+    }
+
+    proptest! {
+        /// By the definition: the first step after the trigger's and those of all earlier worms that are in the way.
+        #[test]
+        fn every_step_is_the_earliest(
+            pairs in prop::collection::vec((0u32..12, 0u32..12), 1..15),
+            ports in prop::sample::select(vec![PortModel::One, PortModel::All]),
+        ) {
+            let mesh = "mesh:4x3".parse::<TopologySpec>().unwrap().build().unwrap();
+            let apart = pairs.into_iter().filter(|(from, to)| from != to);
+            let worms: Vec<Worm> = apart.map(|(from, to)| Worm::path(node(from), vec![node(to)])).collect();
+            // A worm is triggered by the first earlier one that ends where it starts.
+            let trigger = |id: usize| {
+                worms[..id].iter().position(|earlier| earlier.visits() == [worms[id].from]).map(|id| id as u32)
+            };
+            let worms = (0..worms.len()).map(|id| Worm { after: trigger(id), ..worms[id].clone() }).collect();
+            let summary = Plan { worms }.summary(&ECube::new(&mesh).unwrap(), ports).unwrap();
+            for (id, worm) in summary.worms.iter().enumerate() {
+                let earlier = &summary.worms[..id];
+                let trigger = worm.after.map(|trigger| &earlier[trigger as usize]);
+                let first = trigger.into_iter().chain(earlier.iter().filter(|other| clash(ports, other, worm)));
+                prop_assert_eq!(worm.step, first.map(|other| other.step).max().unwrap_or(0) + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! What is known of multicast algorithms before they are made for a network, what they may be told, and what is made of that.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use thiserror::Error;
+use wormcast_network::Network;
+use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, Unsupported};
+
+use crate::algorithm::{Algorithm, AlgorithmError};
+use crate::checks::watched::Watched;
+use crate::faults::{FaultError, FaultInformation, Faults};
+use crate::registry::family::{Family, Routed, Sends};
+
+/// Makes an algorithm for a network, or says why there is none.
+pub type MakeAlgorithm = fn(&Arc<Network>, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
+
+/// What is known of a multicast algorithm before it is made for a network. Each stands in the algorithm's own file;
+/// [`ALGORITHMS`](crate::ALGORITHMS) has those of the workbench, and [`register`](crate::register) adds those of a program.
+///
+/// ```
+/// use wormcast_multicast::{Descriptor, Family, Options, Separate};
+/// use wormcast_network::TopologySpec;
+/// use wormcast_routing::E_CUBE;
+///
+/// // In earnest, an algorithm of one's own, which calls itself `my-own`.
+/// const MY_OWN: Descriptor = Descriptor::new("my-own", 1, |network, options| Ok(Box::new(Separate::new(network, options)?)))
+///     .on(Family::Mesh2d)
+///     .routed_by(&E_CUBE);
+/// let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
+/// let refused = MY_OWN.make(&torus, &Options::default()).err().unwrap();
+/// assert_eq!(refused.to_string(), "`my-own` needs a 2-D mesh, but `torus:4x4` is a torus");
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Descriptor {
+    /// The name under which users ask for it: that of [`Algorithm::name`].
+    pub name: &'static str,
+    /// What it does, in a line; may be empty.
+    pub summary: &'static str,
+    /// The networks that it is for.
+    pub family: Family,
+    /// The routing that leads its worms.
+    pub routed: Routed,
+    /// What it sends; `None` if that is not said.
+    pub sends: Option<Sends>,
+    /// Whether it makes random choices, which [`Options::seed`] decides.
+    pub draws: bool,
+    /// Whether it heeds [`Options::faults`]. If not, it is refused where links have failed.
+    pub faults: bool,
+    /// The revision of an algorithm that a program adds; 0 for those of the workbench.
+    pub revision: u32,
+    /// Whether a program adds it.
+    own: bool,
+    make: MakeAlgorithm,
+}
+
+impl Descriptor {
+    /// The algorithm of a program's own that `make` makes. Unless the other functions say otherwise, it is for any network, sees itself
+    /// to its routing, may make random choices, and needs all links.
+    ///
+    /// The name is that of [`Algorithm::name`]: lower-case letters, digits and hyphens. The `revision` becomes part of the
+    /// description under which results are stored: raise it with every change of plans, routing (what a relation's
+    /// `candidates` are), rules, switches or ports, or stored results of the old code will be taken for those of the new. `--fresh`
+    /// of the commands forgets those of a sweep.
+    pub const fn new(name: &'static str, revision: u32, make: MakeAlgorithm) -> Self {
+        Self {
+            name,
+            summary: "",
+            family: Family::Any,
+            routed: Routed::Itself,
+            sends: None,
+            draws: true,
+            faults: false,
+            revision,
+            own: true,
+            make,
+        }
+    }
+
+    /// An algorithm of the workbench, without random choices.
+    pub(crate) const fn built_in(name: &'static str, summary: &'static str, sends: Sends, make: MakeAlgorithm) -> Self {
+        let own = Self::new(name, 0, make);
+        Self { summary, sends: Some(sends), draws: false, own: false, ..own }
+    }
+
+    /// The same, with what it does in a line: for help.
+    #[must_use]
+    pub const fn about(self, summary: &'static str) -> Self {
+        Self { summary, ..self }
+    }
+
+    /// The same, for these networks only: others are refused.
+    #[must_use]
+    pub const fn on(self, family: Family) -> Self {
+        Self { family, ..self }
+    }
+
+    /// The same, with this routing only: to ask for another one is refused, and so is a root if the routing has none.
+    #[must_use]
+    pub const fn routed_by(self, routing: &'static RoutingDescriptor) -> Self {
+        self.routed(Routed::By(routing))
+    }
+
+    /// The same, with what there is to choose of its routing.
+    #[must_use]
+    pub const fn routed(self, routed: Routed) -> Self {
+        Self { routed, ..self }
+    }
+
+    /// The same, of one that heeds [`Options::seed`].
+    pub(crate) const fn drawing(self) -> Self {
+        Self { draws: true, ..self }
+    }
+
+    /// The same, of an algorithm that heeds [`Options::faults`].
+    #[must_use]
+    pub const fn with_faults(self) -> Self {
+        Self { faults: true, ..self }
+    }
+
+    /// Whether a program adds it. The workbench's algorithms are tested; the plans and the routing of others are checked in runs.
+    pub fn is_own(&self) -> bool {
+        self.own
+    }
+
+    /// Whether it, or the routing that it is to use, makes random choices on a network, which [`Options::seed`] decides.
+    pub fn draws_on(&self, network: &Network, routing: Option<&RoutingDescriptor>) -> bool {
+        self.draws || routing.is_some_and(|routing| routing.draws_on(network))
+    }
+
+    /// The algorithm, made for `network`.
+    ///
+    /// # Errors
+    /// If it is not defined for the network or with these options. If it is one that a program adds: if its relation gives channels that
+    /// do not leave the router in question, as far as that is found out here, on networks that are not too large; a route that gets there
+    /// later has [no way](wormcast_routing::NoRoute).
+    pub fn make(&self, network: &Arc<Network>, options: &Options) -> Result<Box<dyn Algorithm>, AlgorithmError> {
+        self.check(network, options.routing, options.root.is_some(), !options.faults.links.is_empty())?;
+        self.checked(network, options)
+    }
+
+    /// Checks that the network is of its family, and that it takes what is given. Returns the routing that will be used, if that is known.
+    pub(crate) fn check(
+        &self,
+        network: &Network,
+        given: Option<&'static RoutingDescriptor>,
+        root: bool,
+        faults: bool,
+    ) -> Result<Option<&'static RoutingDescriptor>, AlgorithmError> {
+        if faults && !self.faults {
+            return Err(AlgorithmError::NeedsAllLinks { algorithm: self.name });
+        }
+        self.family.check(self.name, network)?;
+        let own = self.routed.default_on(network);
+        let fixed = |given: &RoutingDescriptor| AlgorithmError::FixedRouting {
+            algorithm: self.name,
+            own: own.map_or("its own", |own| own.name),
+            given: given.name,
+        };
+        if let (Routed::By(own), Some(given)) = (self.routed, given)
+            && own != given
+        {
+            return Err(fixed(given));
+        }
+        let used = given.or(own);
+        if let Some(used) = used.filter(|used| root && !used.root) {
+            return Err(RoutingError::NoRoot(used.name).into());
+        }
+        match (self.routed, given) {
+            (Routed::OneOf(known, _), Some(given)) if !known.contains(&given) => Err(fixed(given)),
+            _ => Ok(used),
+        }
+    }
+
+    /// The relation of an algorithm that needs nothing else of its network, on a network of its family.
+    pub(crate) fn relation<R>(
+        &self,
+        network: &Arc<Network>,
+        make: impl FnOnce(&Arc<Network>) -> Result<R, Unsupported>,
+    ) -> Result<R, Unsupported> {
+        self.family.check(self.name, network)?;
+        make(network)
+    }
+
+    /// The algorithm, with options that are checked.
+    pub(crate) fn checked(
+        &self,
+        network: &Arc<Network>,
+        options: &Options,
+    ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
+        let made = (self.make)(network, options)?;
+        if made.name() != self.name {
+            return Err(AlgorithmError::Misnamed { registered: self.name, own: made.name() });
+        }
+        if !self.own {
+            debug_assert!(Arc::ptr_eq(made.network(), network), "{} is made for its network", self.name);
+            return Ok(made);
+        }
+        if !Arc::ptr_eq(made.network(), network) {
+            let (routing, network) = (made.routing().name(), network.name().to_owned());
+            return Err(AlgorithmError::OtherNetwork { algorithm: self.name, routing, network });
+        }
+        let watched = Watched::new(made);
+        if let Some(problem) = watched.try_all() {
+            return Err(AlgorithmError::Routing { algorithm: self.name, problem: problem.to_owned() });
+        }
+        Ok(Box::new(watched))
+    }
+}
+
+/// Names are unique in a process.
+impl PartialEq for Descriptor {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Descriptor {}
+
+impl Hash for Descriptor {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+/// What an algorithm may be told on a network. What a user says, in text, is a [`Request`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// The routing to use, for algorithms that leave a choice.
+    pub routing: Option<&'static RoutingDescriptor>,
+    /// The root of the routing, if that has one; `None`: the smallest id.
+    pub root: Option<Root>,
+    /// The seed of an algorithm that makes random choices.
+    pub seed: u64,
+    /// Links that have failed, for algorithms that can do without them.
+    pub faults: Faults,
+}
+
+impl Options {
+    /// Those that choose a routing by its name, and nothing else.
+    ///
+    /// # Errors
+    /// If there is no routing of that name, naming the nearest.
+    pub fn routed_by(routing: &str) -> Result<Self, UnknownName> {
+        Ok(Self { routing: Some(RoutingDescriptor::named(routing)?), ..Self::default() })
+    }
+
+    /// The options of the routing.
+    pub(crate) fn of_routing(&self) -> RoutingOptions {
+        RoutingOptions { seed: self.seed, root: self.root }
+    }
+}
+
+/// What a user asks for, with the names looked up: an algorithm, and what it is told. It is good for any network; what its texts name there
+/// is found when the algorithm is [made](Self::make).
+///
+/// ```
+/// use wormcast_multicast::{Part, Request};
+/// use wormcast_network::TopologySpec;
+///
+/// let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
+/// let request = Request { root: Some("2,1".to_owned()), ..Request::new("separate", Some("up-down"))? };
+/// assert_eq!(request.make(&torus)?.routing().name(), "up-down");
+/// let refused = Request { routing: None, ..request }.make(&torus).err().unwrap();
+/// assert_eq!((refused.part, refused.part.key()), (Part::Root, "root"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Request {
+    /// The algorithm.
+    pub algorithm: &'static Descriptor,
+    /// The routing that it shall use; `None`: its own.
+    pub routing: Option<&'static RoutingDescriptor>,
+    /// The root of that routing, as [`Root::parse`] reads it; `None`: the smallest id.
+    pub root: Option<String>,
+    /// The seed of all random choices, 0 by default.
+    pub seed: u64,
+    /// Links that have failed.
+    pub faults: FaultRequest,
+}
+
+/// Links that shall have failed.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct FaultRequest {
+    /// The links, as [`Faults::fail`] reads them.
+    pub links: Vec<String>,
+    /// So many further links, drawn with the seed.
+    pub random: u32,
+    /// Who knows of them.
+    pub information: FaultInformation,
+}
+
+impl FaultRequest {
+    /// The links on a network.
+    fn on(&self, network: &Network, seed: u64) -> Result<Faults, FaultError> {
+        let mut faults = Faults { links: Vec::new(), information: self.information };
+        self.links.iter().try_for_each(|link| faults.fail(network, link))?;
+        if self.random > 0 {
+            faults.fail_at_random(network, self.random as usize, seed)?;
+        }
+        Ok(faults)
+    }
+}
+
+/// What of a request an error is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The algorithm.
+    Algorithm,
+    /// The routing.
+    Routing,
+    /// The root.
+    Root,
+    /// That links have failed.
+    Faults,
+    /// The links that are named.
+    FailedLinks,
+    /// The number of those that are drawn.
+    RandomFaults,
+}
+
+impl Part {
+    /// The setting of an experiment file.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Algorithm => "algorithm",
+            Self::Routing => "routing",
+            Self::Root => "root",
+            Self::Faults => "faults",
+            Self::FailedLinks => "faults.links",
+            Self::RandomFaults => "faults.random",
+        }
+    }
+}
+
+/// Why a request comes to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{error}")]
+pub struct Refused {
+    /// What of it is to blame.
+    pub part: Part,
+    /// The problem.
+    pub error: Box<AlgorithmError>,
+}
+
+impl Refused {
+    fn new(part: Part, error: impl Into<AlgorithmError>) -> Self {
+        Self { part, error: Box::new(error.into()) }
+    }
+}
+
+impl Request {
+    /// An algorithm and its routing by their names, and nothing else.
+    ///
+    /// # Errors
+    /// If there is none of that name, naming the nearest.
+    pub fn new(algorithm: &str, routing: Option<&str>) -> Result<Self, Refused> {
+        let algorithm = Descriptor::named(algorithm).map_err(|unknown| Refused::new(Part::Algorithm, unknown))?;
+        let routing = routing.map(RoutingDescriptor::named).transpose();
+        let routing = routing.map_err(|unknown| Refused::new(Part::Routing, unknown))?;
+        Ok(Self { algorithm, routing, root: None, seed: 0, faults: FaultRequest::default() })
+    }
+
+    /// The algorithm, made for a network.
+    ///
+    /// # Errors
+    /// If it takes something else, or is not defined there. An error that there is not without the routing is the routing's, one that there
+    /// is not without faults is theirs.
+    pub fn make(&self, network: &Arc<Network>) -> Result<Box<dyn Algorithm>, Refused> {
+        self.resolve(network).map_err(|error| Refused::new(self.to_blame(network, &error), error))
+    }
+
+    fn resolve(&self, network: &Arc<Network>) -> Result<Box<dyn Algorithm>, AlgorithmError> {
+        let faults = self.faults.on(network, self.seed)?;
+        let root = self.root.as_deref();
+        let routing = self.algorithm.check(network, self.routing, root.is_some(), !faults.links.is_empty())?;
+        let root = match (routing, root) {
+            (Some(routing), root) => routing.root(network, root)?,
+            (None, Some(text)) => Some(Root::parse(network, text).map_err(RoutingError::from)?),
+            (None, None) => None,
+        };
+        self.algorithm.checked(network, &Options { routing: self.routing, root, seed: self.seed, faults })
+    }
+
+    fn to_blame(&self, network: &Arc<Network>, error: &AlgorithmError) -> Part {
+        match error {
+            AlgorithmError::FixedRouting { .. } => Part::Routing,
+            AlgorithmError::Root(_) => Part::Root,
+            AlgorithmError::Fault(FaultError::TooMany { .. }) => Part::RandomFaults,
+            AlgorithmError::Fault(_) => Part::FailedLinks,
+            AlgorithmError::NeedsAllLinks { .. } | AlgorithmError::NoWholeTree { .. } => Part::Faults,
+            _ => {
+                // What would do without one of the others is not to blame itself.
+                let does = |request: Self| request.resolve(network).is_ok();
+                let none = FaultRequest::default();
+                if self.routing.is_some() && does(Self { routing: None, root: None, ..self.clone() }) {
+                    Part::Routing
+                } else if self.faults == none || !does(Self { faults: none, ..self.clone() }) {
+                    Part::Algorithm
+                } else if self.faults.random > 0 {
+                    Part::RandomFaults
+                } else {
+                    Part::Faults
+                }
+            }
+        }
+    }
+}
