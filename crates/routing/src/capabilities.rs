@@ -4,7 +4,7 @@ use wormcast_network::{ChannelId, RouterId};
 
 use crate::multidestination::MultidestinationRouting;
 use crate::relation::RoutingRelation;
-use crate::turn_routing::TurnRouting;
+use crate::turns::turn_routing::TurnRouting;
 
 /// What a relation can do beside leading headers; by default nothing. Whoever asks on every hop asks once, before.
 #[derive(Clone, Copy, Default)]

@@ -7,13 +7,13 @@ use thiserror::Error;
 use wormcast_network::{Network, expected_name, quoted};
 
 use crate::relation::{RoutingRelation, Unsupported};
-use crate::tree_error::TreeError;
-use crate::tree_routing::TreesError;
-use crate::up_down::{InvalidRoot, Root};
-use crate::{
+use crate::relations::tree_routing::TreesError;
+use crate::relations::up_down::{InvalidRoot, Root};
+use crate::relations::{
     destination_tag, e_cube, hamiltonian, negative_first, spam_routing, tree_routing, turn_prohibition, turnaround,
     up_down,
 };
+use crate::trees::tree_error::TreeError;
 
 /// Every routing, one line each.
 pub const ROUTINGS: &[&RoutingDescriptor] = &[

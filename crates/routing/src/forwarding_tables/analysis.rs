@@ -6,10 +6,10 @@ use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::{Destination, ForwardingTables, Output, Target};
-use crate::dependency::Dependencies;
-use crate::link_load::LinkLoad;
-use crate::survey::Survey;
-use crate::witness::Witness;
+use crate::analysis::dependency::Dependencies;
+use crate::analysis::link_load::LinkLoad;
+use crate::analysis::survey::Survey;
+use crate::analysis::witness::Witness;
 
 /// Why a message does not arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@ use wormcast_network::{ChannelId, NodeId, RouterId};
 use self::search::Chooser;
 use super::{Destination, ForwardingTables, Output, Target};
 use crate::relation::RoutingRelation;
-use crate::turn_routing::TurnRouting;
+use crate::turns::turn_routing::TurnRouting;
 
 /// How a worm got into a router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

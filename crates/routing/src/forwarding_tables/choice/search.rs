@@ -4,7 +4,7 @@ use wormcast_network::{ChannelId, Network, RouterId};
 
 use super::{Arrival, Conflict, NoTables};
 use crate::relation::RoutingRelation;
-use crate::turn_set::TurnSet;
+use crate::turns::turn_set::TurnSet;
 
 /// A tree towards a target: outputs of routers, each after that of the router it leads to.
 pub(super) type Tree = Vec<(RouterId, ChannelId)>;

@@ -3,7 +3,7 @@
 use wormcast_network::{ChannelId, Network};
 
 use super::{Branching, Dependencies, Stop};
-use crate::turn_set::TurnSet;
+use crate::turns::turn_set::TurnSet;
 
 impl<'n> Dependencies<'n> {
     /// Tree worms that take permitted turns only, whatever their destinations: enough of their dependencies to tell whether they

@@ -8,8 +8,8 @@ use wormcast_network::{ChannelId, Network, RouterId};
 use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::relation::{RoutingRelation, Unsupported};
-use crate::turn_routing::{Choice, TurnRouting};
-use crate::up_down::{Root, UP_DOWN, up_down};
+use crate::relations::up_down::{Root, UP_DOWN, up_down};
+use crate::turns::turn_routing::{Choice, TurnRouting};
 
 /// The most memory that reachability strings may take, in bytes.
 const MOST_BYTES: usize = 1 << 31;

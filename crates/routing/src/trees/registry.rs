@@ -4,13 +4,13 @@ use std::fmt;
 
 use wormcast_network::{ChannelId, Network, RouterId, quoted};
 
-use crate::edge_disjoint::{EdgeDisjointTrees, repair_trees};
 use crate::registry::UnknownName;
 use crate::relation::Unsupported;
-use crate::spanning_tree::SpanningTree;
-use crate::tarjan_trees;
-use crate::torus_trees::{self, Balance, TorusMethod};
-use crate::tree_error::TreeError;
+use crate::trees::edge_disjoint::{EdgeDisjointTrees, repair_trees};
+use crate::trees::spanning_tree::SpanningTree;
+use crate::trees::tarjan_trees;
+use crate::trees::torus_trees::{self, Balance, TorusMethod};
+use crate::trees::tree_error::TreeError;
 
 /// Every construction of spanning trees, one line each.
 pub const TREE_CONSTRUCTIONS: &[&TreeDescriptor] = &[

@@ -9,9 +9,9 @@ use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::registry::{RoutingDescriptor, RoutingError};
 use crate::relation::RoutingRelation;
-use crate::turn_routing::{Choice, TurnRouting};
-use crate::turn_set::{Label, TurnSet};
-use crate::up_down::{UP_DOWN, require_ways_back};
+use crate::relations::up_down::{UP_DOWN, require_ways_back};
+use crate::turns::turn_routing::{Choice, TurnRouting};
+use crate::turns::turn_set::{Label, TurnSet};
 
 /// [`turn_prohibition`]'s turns, by all channels on shortest permitted paths ([`TurnRouting`]).
 pub const TURN_PROHIBITION: RoutingDescriptor = RoutingDescriptor::new(

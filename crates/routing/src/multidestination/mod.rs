@@ -1,5 +1,8 @@
 //! Multidestination worms in switches: where a header that encodes a set of destinations goes.
 
+pub(crate) mod reachability;
+pub(crate) mod replication;
+
 use wormcast_network::{ChannelId, NodeId, RouterId};
 
 use crate::relation::RoutingRelation;

@@ -8,10 +8,10 @@ use wormcast_network::{ChannelId, Network, RouterId};
 use crate::capabilities::{RoutingCapabilities, TreeDescent};
 use crate::registry::RoutingDescriptor;
 use crate::relation::RoutingRelation;
-use crate::spanning_tree::SpanningTree;
-use crate::tarjan_trees::TARJAN_TREES;
-use crate::torus_trees::DSTM_1_TREES;
-use crate::tree_registry::TreeOptions;
+use crate::trees::registry::TreeOptions;
+use crate::trees::spanning_tree::SpanningTree;
+use crate::trees::tarjan_trees::TARJAN_TREES;
+use crate::trees::torus_trees::DSTM_1_TREES;
 
 /// [`TreeRouting`] on the edge-disjoint spanning trees that the network is known to have: those of DSTM-1 in a 2-D torus.
 pub const TREE_ROUTING: RoutingDescriptor = RoutingDescriptor::new(

@@ -3,8 +3,8 @@
 use wormcast_network::watch::step_every;
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::link_forests::LinkForests;
-use crate::spanning_tree::{NotSpanning, SpanningTree};
+use crate::trees::link_forests::LinkForests;
+use crate::trees::spanning_tree::{NotSpanning, SpanningTree};
 
 /// Edge-disjoint spanning trees, and why there are no more.
 #[derive(Clone, PartialEq, Eq, Debug)]

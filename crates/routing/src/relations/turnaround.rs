@@ -8,7 +8,7 @@ use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
-use crate::turn_routing::Choice;
+use crate::turns::turn_routing::Choice;
 
 /// [`Turnaround`] with all ways up.
 pub const TURNAROUND: RoutingDescriptor = RoutingDescriptor::new(

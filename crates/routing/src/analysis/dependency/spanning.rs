@@ -4,7 +4,7 @@ use wormcast_network::ChannelId;
 
 use super::{Dependencies, Stop};
 use crate::relation::RoutingRelation;
-use crate::spanning_tree::SpanningTree;
+use crate::trees::spanning_tree::SpanningTree;
 
 impl<'n> Dependencies<'n> {
     /// The dependencies of worms that follow `relation`, alone to a destination or to the router where a multicast's branches

@@ -2,7 +2,7 @@
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::turn_set::TurnSet;
+use crate::turns::turn_set::TurnSet;
 
 /// No permitted path.
 pub(crate) const UNREACHABLE: u32 = u32::MAX;

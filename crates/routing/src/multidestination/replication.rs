@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::dependency::{Dependencies, Resource, WormRule};
+use crate::analysis::dependency::{Dependencies, Resource, WormRule};
 use crate::multidestination::MultidestinationRouting;
 
 /// Up, and then down: a worm that has come down goes up no more. A branch may go back down by the link on which the worm came up.

@@ -3,13 +3,13 @@
 use wormcast_network::watch::{attempt, step, stop};
 use wormcast_network::{Grid, Network};
 
-use crate::edge_disjoint::{EdgeDisjointTrees, edge_disjoint_trees, working_links};
-use crate::link_orders::{RandomOrders, hamilton_order};
 use crate::relation::Unsupported;
-use crate::torus_trees::Balance;
-use crate::tree_distance::combined_distance;
-use crate::tree_error::TreeError;
-use crate::tree_registry::{TreeChoice, TreeDescriptor, TreeOptions, check_count, repaired};
+use crate::trees::edge_disjoint::{EdgeDisjointTrees, edge_disjoint_trees, working_links};
+use crate::trees::link_orders::{RandomOrders, hamilton_order};
+use crate::trees::registry::{TreeChoice, TreeDescriptor, TreeOptions, check_count, repaired};
+use crate::trees::torus_trees::Balance;
+use crate::trees::tree_distance::combined_distance;
+use crate::trees::tree_error::TreeError;
 
 /// As many trees as the network has ([`edge_disjoint_trees`]), its links in a random order. The root is the starting node, if one is
 /// given; otherwise each tree has its own, where it is [best balanced](crate::SpanningTree::best_balanced_root).

@@ -6,12 +6,12 @@ use std::str::FromStr;
 use thiserror::Error;
 use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId};
 
-use crate::edge_disjoint::EdgeDisjointTrees;
 use crate::relation::Unsupported;
-use crate::spanning_tree::SpanningTree;
-use crate::tarjan_trees::TARJAN_TREES;
-use crate::tree_error::TreeError;
-use crate::tree_registry::{TreeChoice, TreeDescriptor, TreeOptions, repaired};
+use crate::trees::edge_disjoint::EdgeDisjointTrees;
+use crate::trees::registry::{TreeChoice, TreeDescriptor, TreeOptions, repaired};
+use crate::trees::spanning_tree::SpanningTree;
+use crate::trees::tarjan_trees::TARJAN_TREES;
+use crate::trees::tree_error::TreeError;
 
 /// The two trees of DSTM-1 in a torus ([`TorusTrees::dstm_1`]).
 pub const DSTM_1_TREES: TreeDescriptor = TreeDescriptor {

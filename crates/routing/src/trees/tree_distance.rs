@@ -8,7 +8,7 @@ use std::thread;
 use wormcast_network::watch::{ask, stop};
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::spanning_tree::SpanningTree;
+use crate::trees::spanning_tree::SpanningTree;
 
 /// Distances between routers where a worm takes the tree with the shorter way.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -8,9 +8,9 @@ use wormcast_network::{ChannelId, Network, RouterId};
 use crate::capabilities::{RoutingCapabilities, TreeDescent};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported, nearest_channels};
-use crate::spanning_tree::SpanningTree;
-use crate::tree_error::TreeError;
-use crate::up_down::Root;
+use crate::relations::up_down::Root;
+use crate::trees::spanning_tree::SpanningTree;
+use crate::trees::tree_error::TreeError;
 
 /// [`SpamRouting`].
 pub const SPAM_ROUTING: RoutingDescriptor = RoutingDescriptor::new(

@@ -2,8 +2,8 @@
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
-use crate::spanning_tree::SpanningTree;
-use crate::tree_distance::CombinedDistance;
+use crate::trees::spanning_tree::SpanningTree;
+use crate::trees::tree_distance::CombinedDistance;
 
 /// The combined diameter and the average distance where one link has failed and only the routers at its ends know: a unicast takes
 /// the tree with the shorter way, the first of several, as if nothing had failed. If that leads over the link, it goes as far

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use wormcast_network::{Network, RouterId, did_you_mean};
 
-use crate::destination_tag::DESTINATION_TAG;
 use crate::registry::RoutingDescriptor;
 use crate::relation::Unsupported;
-use crate::turn_routing::{Choice, TurnRouting};
-use crate::turn_set::{Label, TurnSet};
+use crate::relations::destination_tag::DESTINATION_TAG;
+use crate::turns::turn_routing::{Choice, TurnRouting};
+use crate::turns::turn_set::{Label, TurnSet};
 
 /// [`up_down`]'s turns, by all channels on shortest permitted paths ([`TurnRouting`]).
 pub const UP_DOWN: RoutingDescriptor = RoutingDescriptor::new(

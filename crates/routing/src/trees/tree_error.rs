@@ -3,11 +3,11 @@
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network};
 
-use crate::edge_disjoint::Partition;
 use crate::registry::UnknownName;
 use crate::relation::Unsupported;
-use crate::spanning_tree::NotSpanning;
-use crate::tree_registry::TreeChoice;
+use crate::trees::edge_disjoint::Partition;
+use crate::trees::registry::TreeChoice;
+use crate::trees::spanning_tree::NotSpanning;
 
 /// Why a construction makes no trees of a network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -3,8 +3,8 @@
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network};
 
-use crate::numbering::ChannelNumbering;
-use crate::turn_set::TurnSet;
+use crate::analysis::numbering::ChannelNumbering;
+use crate::turns::turn_set::TurnSet;
 
 /// Channels whose reach is computed together: 512 bits are a cache line.
 const BLOCK: usize = 512;

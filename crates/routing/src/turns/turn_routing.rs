@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, RouterId};
 
+use crate::analysis::link_load::LinkLoad;
+use crate::analysis::survey::{Lengths, Survey};
 use crate::capabilities::{RoutingCapabilities, Spread};
-use crate::link_load::LinkLoad;
 use crate::relation::{RoutingRelation, nearest_channels};
-use crate::survey::{Lengths, Survey};
-use crate::turn_search::{TurnSearch, UNREACHABLE};
-use crate::turn_set::TurnSet;
+use crate::turns::turn_search::{TurnSearch, UNREACHABLE};
+use crate::turns::turn_set::TurnSet;
 
 /// Which of the channels on shortest permitted paths a header may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,0 +1,7 @@
+//! What is known of a routing before any run: dependencies, proofs, distances, loads.
+
+pub(crate) mod dependency;
+pub(crate) mod link_load;
+pub(crate) mod numbering;
+pub(crate) mod survey;
+pub(crate) mod witness;

@@ -1,0 +1,11 @@
+//! The routing relations.
+
+pub(crate) mod destination_tag;
+pub(crate) mod e_cube;
+pub(crate) mod hamiltonian;
+pub(crate) mod negative_first;
+pub(crate) mod spam_routing;
+pub(crate) mod tree_routing;
+pub(crate) mod turn_prohibition;
+pub(crate) mod turnaround;
+pub(crate) mod up_down;

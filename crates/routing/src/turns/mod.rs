@@ -1,0 +1,6 @@
+//! Routing over permitted turns.
+
+pub(crate) mod irreducible;
+pub(crate) mod turn_routing;
+pub(crate) mod turn_search;
+pub(crate) mod turn_set;
