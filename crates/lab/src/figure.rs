@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::TimeUnit;
-use crate::quantity::Quantity;
+use crate::experiment::file::TimeUnit;
+use crate::statistics::quantity::Quantity;
 
 /// What a plot shows of a sweep.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -26,69 +26,48 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod axis;
-mod claim;
 mod comparison;
-mod diagnostic;
-mod document;
 mod experiment;
 mod figure;
-mod file;
-mod file_name;
-mod kind;
-mod origin;
 mod output;
-mod percentile;
 mod plot;
-mod point;
-mod quantity;
-mod refine;
-mod replication;
 pub mod report;
-mod run;
-mod safety;
-mod scenarios;
-mod schema;
-mod seed;
+mod runs;
 mod statistics;
-mod stopping;
 mod store;
-mod summary;
-mod sweep;
 #[cfg(test)]
 mod synthetic;
-mod table;
-mod tree_runs;
 mod verdict;
-mod window;
 
 pub use comparison::{
     Compared, ComparedPoint, Crossing, Decision, Relation, SeriesComparison, Standing, State, compare_series,
 };
-pub use diagnostic::{Diagnostic, plain_words};
-pub use document::Override;
+pub use experiment::diagnostic::{Diagnostic, plain_words};
+pub use experiment::document::Override;
+pub use experiment::file::{FaultSettings, Stop, TimeUnit};
+pub use experiment::file_name::is_file_name;
+pub use experiment::point::{Coordinate, Point, PointSpec};
+pub use experiment::schema::schema;
 pub use experiment::{Experiment, file_part};
 pub use figure::{Figure, setting_unit};
-pub use file::{FaultSettings, Stop, TimeUnit};
-pub use file_name::is_file_name;
-pub use kind::{Kind, Mode, Run};
-pub use origin::{Origin, Program};
 pub use output::{OutputError, OutputFile, check_file, file_place, write_file};
 pub use plot::{Plot, PlotError, plot, plot_comparison};
-pub use point::{Coordinate, Point, PointSpec};
-pub use quantity::Quantity;
-pub use refine::{Onset, RefinedSweep, Refinement, refine_sweep};
-pub use replication::Replication;
-pub use run::{Findings, RunError, Variation, origins, run_point, run_sweep, stored_sweep, stored_variations};
-pub use safety::{UnsafePoint, unsafe_points};
-pub use scenarios::{Job, JobError};
-pub use schema::schema;
-pub use seed::replication_seed;
+pub use runs::kind::{Kind, Mode, Run};
+pub use runs::refine::{Onset, RefinedSweep, Refinement, refine_sweep};
+pub use runs::replication::Replication;
+pub use runs::run::{Findings, RunError, Variation, origins, run_point, run_sweep, stored_sweep, stored_variations};
+pub use runs::safety::{UnsafePoint, unsafe_points};
+pub use runs::scenarios::{Job, JobError};
+pub use runs::seed::replication_seed;
+pub use runs::stopping::Outcome;
+pub use runs::sweep::{Lengthened, Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
+pub use runs::tree_runs::{TreeFigures, TreeResult, TreeRuns};
+pub use statistics::quantity::Quantity;
+pub use statistics::summary::{
+    Figures, LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, summarise,
+};
+pub use statistics::table::{csv, replications_csv, replications_json};
 pub use statistics::{Estimate, number_text};
-pub use stopping::Outcome;
+pub use store::origin::{Origin, Program};
 pub use store::{DamagedRow, Store, StoreError, StoreProblem};
-pub use summary::{Figures, LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, summarise};
-pub use sweep::{Lengthened, Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
-pub use table::{csv, replications_csv, replications_json};
-pub use tree_runs::{TreeFigures, TreeResult, TreeRuns};
 pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Verdict};

@@ -2,7 +2,7 @@
 
 use wormcast_simulation::{Distribution, Latency, LinkUse, Messages, Quantiles, RunResult, Window};
 
-use crate::replication::Replication;
+use crate::runs::replication::Replication;
 
 /// A run with this mean latency.
 pub(crate) fn run(latency: f64) -> Replication {
@@ -46,7 +46,7 @@ pub(crate) fn run(latency: f64) -> Replication {
 
 /// A number that looks independent of those of other keys, with mean 0 and variance 1: the sum of twelve uniform ones.
 pub(crate) fn noise(key: u64) -> f64 {
-    let uniform = |i: u64| (crate::seed::replication_seed(key, i as u32) >> 11) as f64 / (1u64 << 53) as f64;
+    let uniform = |i: u64| (crate::runs::seed::replication_seed(key, i as u32) >> 11) as f64 / (1u64 << 53) as f64;
     (0..12).map(uniform).sum::<f64>() - 6.0
 }
 

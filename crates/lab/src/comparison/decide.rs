@@ -4,15 +4,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
 use super::{ComparedPoint, SeriesComparison, Settings, State};
-use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
-use crate::file::Stop;
-use crate::point::Point;
-use crate::refine::{Gap, NARROW, widest};
-use crate::run::{RunError, run_points_until};
-use crate::stopping::Outcome;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::file::Stop;
+use crate::experiment::point::Point;
+use crate::runs::refine::{Gap, NARROW, widest};
+use crate::runs::run::{RunError, run_points_until};
+use crate::runs::stopping::Outcome;
+use crate::runs::sweep::{Budget, Lengthened, Observer, PointRuns};
 use crate::store::Store;
-use crate::sweep::{Budget, Lengthened, Observer, PointRuns};
 
 /// The points that are compared, with as many replications of each series as the one with most has.
 pub(super) struct Measured {
@@ -236,7 +236,7 @@ fn beside(point: &Point, series: &str) -> String {
 /// The other settings that are swept, as comparisons call them.
 fn of(point: &Point, series: &str, comparison: &SeriesComparison) -> String {
     let others = point.coordinates.iter().filter(|c| c.key != series && Some(&c.key) != comparison.along.as_ref());
-    others.map(crate::point::Coordinate::tag).collect::<Vec<_>>().join(", ")
+    others.map(crate::experiment::point::Coordinate::tag).collect::<Vec<_>>().join(", ")
 }
 
 /// What cannot happen: a budget without a limit that does not last.

@@ -16,17 +16,17 @@ use wormcast_network::short_list;
 use self::decide::{Decided, Measured, Work, unlimited};
 use self::ranking::{Arena, Outcome as At};
 use self::series::{chosen, series_key};
-use crate::claim::{Claim, Order, Scope};
-use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
+use crate::experiment::claim::{Claim, Order, Scope};
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::point::Point;
 use crate::figure::Figure;
-use crate::point::Point;
-use crate::quantity::Quantity;
-use crate::run::RunError;
+use crate::runs::run::RunError;
+use crate::runs::stopping::Outcome;
+use crate::runs::sweep::{Budget, Observer, PointRuns};
 use crate::statistics::Estimate;
-use crate::stopping::Outcome;
+use crate::statistics::quantity::Quantity;
 use crate::store::Store;
-use crate::sweep::{Budget, Observer, PointRuns};
 use crate::verdict::{Court, Entry, position};
 
 /// How series compare.

@@ -1,9 +1,9 @@
 //! Which series of a sweep are compared.
 
 use super::Field;
-use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
-use crate::point::{Coordinate, Point};
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::point::{Coordinate, Point};
 use crate::verdict::position;
 
 /// The swept setting whose values are the series: what the experiment says, or else the one beside the horizontal axis.

@@ -244,7 +244,7 @@ fn along_loads(reference: Option<&str>, series: &[(&str, &[At])]) -> Compared {
         log_y: false,
         y: Quantity::LatencyLast,
         series: Some("algorithm".to_owned()),
-        unit: crate::file::TimeUnit::Microseconds,
+        unit: crate::experiment::file::TimeUnit::Microseconds,
         confidence: 0.95,
     };
     Compared { comparison, figure }

@@ -1,9 +1,9 @@
 //! Which setting is to blame for a problem.
 
 use super::Experiment;
-use crate::axis::Axis;
-use crate::diagnostic::Diagnostic;
-use crate::document::Document;
+use crate::experiment::axis::Axis;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::document::Document;
 
 impl Experiment {
     /// What is wrong with a number of a range, if that is what is wrong: a setting that counts gets numbers that are not whole.

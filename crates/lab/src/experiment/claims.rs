@@ -3,11 +3,11 @@
 use wormcast_network::short_list;
 
 use super::Experiment;
-use crate::axis::{Axis, AxisValue};
-use crate::claim::{Claim, Scope, Test, same};
-use crate::diagnostic::Diagnostic;
-use crate::document::{Document, Tree};
-use crate::kind::Kind;
+use crate::experiment::axis::{Axis, AxisValue};
+use crate::experiment::claim::{Claim, Scope, Test, same};
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::document::{Document, Tree};
+use crate::runs::kind::Kind;
 
 impl Experiment {
     /// The swept settings whose values are the series of a claim.

@@ -3,9 +3,9 @@
 use wormcast_simulation::IdleSetting;
 
 use super::Experiment;
-use crate::diagnostic::Diagnostic;
-use crate::document::{Document, key_path};
-use crate::point::Point;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::document::{Document, key_path};
+use crate::experiment::point::Point;
 
 impl Experiment {
     /// The settings that the file or an argument gives although they make no difference at any of some points, each with its place and the

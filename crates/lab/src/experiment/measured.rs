@@ -3,10 +3,10 @@
 use wormcast_simulation::{Switching, Traffic};
 
 use super::Experiment;
-use crate::axis::Axis;
-use crate::diagnostic::Diagnostic;
-use crate::document::Document;
-use crate::quantity::Quantity;
+use crate::experiment::axis::Axis;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::document::Document;
+use crate::statistics::quantity::Quantity;
 
 /// What runs of an experiment may have that others have not: its points may differ in it.
 #[derive(Clone, Copy, Debug, Default)]

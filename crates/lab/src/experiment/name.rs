@@ -6,8 +6,8 @@ use std::path::Path;
 use super::{BUILT_IN_NAME, BUILT_IN_PATH, Experiment};
 use wormcast_network::{STANDARD_INPUT, input_name};
 
-use crate::document::Document;
-use crate::point::sha256;
+use crate::experiment::document::Document;
+use crate::experiment::point::sha256;
 
 /// The most bytes that changed settings add to a name. File systems allow 255, and endings and names of quantities follow.
 const MOST_BYTES: usize = 80;
@@ -139,7 +139,7 @@ pub fn file_part<S: AsRef<str>>(words: &[S]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Override;
+    use crate::experiment::document::Override;
 
     const FILE: &str = "title = 'Latency on a 4x4 mesh'\ntopology = 'mesh:4x4'\nalgorithm = 'dual-path'\nplot.title = 'On 4x4'\n\
                         plot.x = 'traffic.arrivals.rate'\ntraffic = { arrivals = { process = 'poisson' }, multicast.destinations = 3 }\n\

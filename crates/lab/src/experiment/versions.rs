@@ -1,7 +1,7 @@
 //! The versions of an experiment that its file describes: the quick one, and variations.
 
 use super::Experiment;
-use crate::diagnostic::Diagnostic;
+use crate::experiment::diagnostic::Diagnostic;
 
 impl Experiment {
     /// Whether the file has a quick version: a table `quick` of settings that make it cheaper.

@@ -2,12 +2,12 @@
 
 use super::PlotError;
 use super::chart::{Across, Chart, Curve, Height, Mark};
+use crate::experiment::file::TimeUnit;
+use crate::experiment::point::Coordinate;
 use crate::figure::Figure;
-use crate::file::TimeUnit;
-use crate::point::Coordinate;
-use crate::quantity::Quantity;
-use crate::stopping::Outcome;
-use crate::summary::PointSummary;
+use crate::runs::stopping::Outcome;
+use crate::statistics::quantity::Quantity;
+use crate::statistics::summary::PointSummary;
 
 /// What a figure shows of the summaries.
 ///

@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use crate::comparison::Compared;
 use crate::figure::Figure;
-use crate::summary::PointSummary;
+use crate::statistics::summary::PointSummary;
 use canvas::Canvas;
 use chart::Chart;
 use draw::Layout;

@@ -2,10 +2,10 @@
 
 use super::{Block, Cell, Change, Page, Section, Shown, Table, ranking, results, sensitivity};
 use crate::experiment::Experiment;
-use crate::origin::{Origin, Program};
 use crate::plot::{PlotError, plot};
-use crate::run::{Findings, Variation};
-use crate::stopping::Outcome;
+use crate::runs::run::{Findings, Variation};
+use crate::runs::stopping::Outcome;
+use crate::store::origin::{Origin, Program};
 use crate::verdict::{Finding, Part};
 
 /// An experiment for a page.

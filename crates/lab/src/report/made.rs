@@ -3,7 +3,7 @@
 use wormcast_simulation::MODEL_VERSION;
 
 use super::{Block, Cell, Section, Table};
-use crate::origin::{Origin, Program, duration_text, moment};
+use crate::store::origin::{Origin, Program, duration_text, moment};
 
 /// In a line, for those who only want to know how old it is.
 pub(super) fn byline(program: Program, origins: &[Origin]) -> String {

@@ -11,7 +11,7 @@ mod ranking;
 mod results;
 mod sensitivity;
 
-use crate::origin::{Origin, Program};
+use crate::store::origin::{Origin, Program};
 use crate::verdict::Verdict;
 
 pub use commands::{shell_line, shown_path};

@@ -3,7 +3,7 @@
 use super::{Block, Cell, Shown, Table};
 use crate::comparison::{ComparedPoint, SeriesComparison, Standing, State};
 use crate::experiment::Experiment;
-use crate::run::Findings;
+use crate::runs::run::Findings;
 use crate::statistics::Estimate;
 
 /// The rankings of an experiment's series: by the first quantity for all to see, by others for those who ask.

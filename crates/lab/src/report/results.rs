@@ -3,11 +3,11 @@
 use super::ranking::UNSETTLED;
 use super::{Cell, Table};
 use crate::experiment::Experiment;
+use crate::experiment::file::TimeUnit;
 use crate::figure::Figure;
-use crate::file::TimeUnit;
-use crate::quantity::Quantity;
-use crate::stopping::Outcome;
-use crate::summary::PointSummary;
+use crate::runs::stopping::Outcome;
+use crate::statistics::quantity::Quantity;
+use crate::statistics::summary::PointSummary;
 use crate::verdict::position;
 
 /// What a plot shows.
@@ -25,13 +25,14 @@ pub(super) fn table(experiment: &Experiment, quantity: Quantity, summaries: &[Po
     let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
     for summary in summaries {
-        let name =
-            summary.coordinate(&series).map_or_else(|| experiment.shown_as(quantity), crate::point::Coordinate::text);
+        let name = summary
+            .coordinate(&series)
+            .map_or_else(|| experiment.shown_as(quantity), crate::experiment::point::Coordinate::text);
         let others = summary.coordinates.iter().filter(|coordinate| coordinate.key != series);
         if keys.is_empty() {
             keys = others.clone().map(|coordinate| coordinate.key.clone()).collect();
         }
-        let place: Vec<String> = others.map(crate::point::Coordinate::text).collect();
+        let place: Vec<String> = others.map(crate::experiment::point::Coordinate::text).collect();
         let column = position(&mut columns, name);
         let row = match rows.iter().position(|(known, _)| *known == place) {
             Some(row) => row,

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::params;
 
 use super::{MODEL_VERSION, Store, StoreError, failure};
-use crate::origin::{Origin, Program};
+use crate::store::origin::{Origin, Program};
 
 impl Store {
     /// Notes in rows that it adds which program this is.

@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 use super::error::failure;
 use super::{Store, StoreError};
-use crate::point::hexadecimal;
-use crate::sweep::replication_of;
+use crate::experiment::point::hexadecimal;
+use crate::runs::sweep::replication_of;
 
 /// The table of results, by the name that it has, or is to have.
 pub(super) fn results_table(name: &str) -> String {

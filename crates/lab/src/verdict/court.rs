@@ -4,14 +4,14 @@ use super::evidence::Question;
 use super::judges::{Judge, judge_all, judge_order, judge_somewhere, judge_strictly_somewhere};
 use super::words::{because, to_settle};
 use super::{Comparison, Part, Verdict};
-use crate::claim::{Claim, Scope, Test};
 use crate::experiment::Experiment;
-use crate::file::TimeUnit;
-use crate::point::{Coordinate, Point};
-use crate::quantity::Quantity;
+use crate::experiment::claim::{Claim, Scope, Test};
+use crate::experiment::file::TimeUnit;
+use crate::experiment::point::{Coordinate, Point};
+use crate::runs::stopping::Outcome;
+use crate::runs::sweep::PointRuns;
 use crate::statistics::Estimate;
-use crate::stopping::Outcome;
-use crate::sweep::PointRuns;
+use crate::statistics::quantity::Quantity;
 
 /// The replications of one series at one value of the horizontal axis.
 #[derive(Clone, PartialEq, Debug)]

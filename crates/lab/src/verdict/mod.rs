@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::court::{Court, Entry, position};
 pub(crate) use self::evidence::certain_sign;
-use crate::claim::Claim;
 use crate::experiment::Experiment;
-use crate::point::Point;
-use crate::quantity::Quantity;
+use crate::experiment::claim::Claim;
+use crate::experiment::point::Point;
+use crate::runs::sweep::PointRuns;
 use crate::statistics::Estimate;
-use crate::sweep::PointRuns;
+use crate::statistics::quantity::Quantity;
 
 /// What a sweep says of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use super::Finding;
 use super::court::{Cell, Court};
 use super::evidence::{Evidence, Question};
-use crate::claim::{Falls, Gap, Order, Scope, Values};
+use crate::experiment::claim::{Falls, Gap, Order, Scope, Values};
 use crate::statistics::number_text;
 
 impl Court<'_> {

@@ -2,9 +2,9 @@
 
 use super::court::Court;
 use super::{Bracket, Comparison, Finding};
-use crate::claim::{Outlasts, Saturates, Scope, Test};
+use crate::experiment::claim::{Outlasts, Saturates, Scope, Test};
+use crate::runs::stopping::{Outcome, backlogs, is_steady};
 use crate::statistics::Estimate;
-use crate::stopping::{Outcome, backlogs, is_steady};
 use wormcast_simulation::BACKLOG;
 
 /// What the replications of a point say about it.

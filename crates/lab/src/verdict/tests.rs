@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::evidence::{Evidence, Question};
 use super::*;
-use crate::stopping::Outcome;
+use crate::runs::stopping::Outcome;
 use crate::synthetic::run;
 
 const SWEEP: &str = r#"

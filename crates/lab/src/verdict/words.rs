@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::saturation::factor;
 use super::{Bracket, Comparison, Finding};
-use crate::claim::Test;
+use crate::experiment::claim::Test;
 use crate::statistics::{number_text, with_interval};
 
 /// The most places that a sentence names.

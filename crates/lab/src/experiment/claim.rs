@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::Quantity;
+use crate::statistics::quantity::Quantity;
 
 /// A claim about a sweep: a name, a sentence, and one test. Claims of one name are parts of one claim.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! Results on disk: one row a replication, written as soon as it is there.
 
 mod error;
+pub(crate) mod origin;
 mod origins;
 mod rows;
 #[cfg(test)]
@@ -19,9 +20,9 @@ use self::error::failure;
 pub use self::error::{StoreError, StoreProblem};
 pub use self::rows::DamagedRow;
 use self::rows::{COLUMNS, Row, add_hashes, results_table, row_hash};
-use crate::origin::{Program, machine};
-use crate::point::PointSpec;
-use crate::replication::Replication;
+use crate::experiment::point::PointSpec;
+use crate::runs::replication::Replication;
+use crate::store::origin::{Program, machine};
 
 /// The layout of the database.
 const SCHEMA_VERSION: u32 = 2;

@@ -10,12 +10,12 @@ use wormcast_simulation::{
     ConfigError, EngineChoice, IdleSetting, Planning, Scenario, SimulationError, plan_messages, simulate,
 };
 
-use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
-use crate::kind::{Asked, Kind};
-use crate::point::Point;
-use crate::replication::Replication;
-use crate::tree_runs::TreeRuns;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::point::Point;
+use crate::runs::kind::{Asked, Kind};
+use crate::runs::replication::Replication;
+use crate::runs::tree_runs::TreeRuns;
 
 impl Experiment {
     /// What a single run does at a point of this experiment.

@@ -95,8 +95,8 @@ mod tests {
     use wormcast_simulation::{Latency, RunResult};
 
     use super::*;
-    use crate::quantity::Quantity;
-    use crate::replication::Replication;
+    use crate::runs::replication::Replication;
+    use crate::statistics::quantity::Quantity;
 
     /// The quantiles of some latencies, one for each.
     fn quantiles(mut latencies: Vec<f64>) -> Quantiles {

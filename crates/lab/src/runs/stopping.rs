@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use wormcast_simulation::{BACKLOG, Process};
 
-use crate::file::Stop;
-use crate::kind::Mode;
-use crate::point::PointSpec;
-use crate::replication::Replication;
+use crate::experiment::file::Stop;
+use crate::experiment::point::PointSpec;
+use crate::runs::kind::Mode;
+use crate::runs::replication::Replication;
+use crate::runs::window::settled;
 use crate::statistics::{Estimate, lower_bound};
-use crate::window::settled;
 
 /// Replications that are enough to give a point up, if each of them is saturated by itself.
 const HOPELESS: u32 = 10;

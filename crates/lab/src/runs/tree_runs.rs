@@ -11,7 +11,7 @@ use wormcast_routing::{
     local_fault_distance,
 };
 
-use crate::seed::replication_seed;
+use crate::runs::seed::replication_seed;
 
 /// The outcome of a run that builds sets of edge-disjoint spanning trees.
 #[derive(Clone, Copy, PartialEq, Debug)]

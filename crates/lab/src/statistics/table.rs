@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use crate::point::Coordinate;
+use crate::experiment::point::Coordinate;
+use crate::runs::sweep::PointRuns;
 use crate::statistics::Estimate;
-use crate::summary::{LatencySummary, PointSummary};
-use crate::sweep::PointRuns;
+use crate::statistics::summary::{LatencySummary, PointSummary};
 
 /// A column of a table: its name, and what a point has there.
 type Column = (&'static str, fn(&PointSummary) -> String);
@@ -226,9 +226,9 @@ fn written(lines: impl Iterator<Item = Vec<String>>) -> String {
 mod tests {
     use super::*;
     use crate::experiment::Experiment;
-    use crate::replication::Replication;
-    use crate::stopping::Outcome;
-    use crate::summary::summarise;
+    use crate::runs::replication::Replication;
+    use crate::runs::stopping::Outcome;
+    use crate::statistics::summary::summarise;
     use crate::synthetic::run;
 
     fn points(text: &str) -> (Vec<PointSummary>, Vec<PointRuns>) {
@@ -268,7 +268,7 @@ mod tests {
             saturated.contains("outcome,replications,window_messages,trend,latency_last_cycles,latency_last_ns,")
                 && !saturated.contains("latency_p95")
         );
-        let documented = include_str!("../../../docs/experiments.md");
+        let documented = include_str!("../../../../docs/experiments.md");
         for (name, _) in COLUMNS {
             assert!(documented.contains(&format!("`{name}`")), "{name} is documented");
         }

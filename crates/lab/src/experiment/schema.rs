@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use wormcast_multicast::algorithms;
 use wormcast_routing::{ROUTINGS, TREE_CONSTRUCTIONS, TreeDescriptor};
 
-use crate::file::ExperimentFile;
+use crate::experiment::file::ExperimentFile;
 
 /// Where definitions are.
 const DEFINITIONS: &str = "#/$defs/";

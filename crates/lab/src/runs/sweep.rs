@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use self::progress::{Progress, Tally};
-use crate::file::Stop;
-use crate::point::Point;
-use crate::replication::Replication;
+use crate::experiment::file::Stop;
+use crate::experiment::point::Point;
+use crate::runs::replication::Replication;
+use crate::runs::stopping::{Outcome, latency};
 use crate::statistics::Estimate;
-use crate::stopping::{Outcome, latency};
 use crate::store::{DamagedRow, Store, StoreError, StoreProblem};
 
 /// The replications of a point that count.

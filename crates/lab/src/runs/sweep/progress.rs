@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{Lengthened, PointRuns, PointStatus, Status, first_replication};
-use crate::file::Stop;
-use crate::point::Point;
-use crate::replication::Replication;
-use crate::stopping::{Outcome, Verdict, Windows, is_steady, judge};
+use crate::experiment::file::Stop;
+use crate::experiment::point::Point;
+use crate::runs::replication::Replication;
+use crate::runs::stopping::{Outcome, Verdict, Windows, is_steady, judge};
+use crate::runs::window::{correlation, window_of};
 use crate::store::{Store, StoreError};
-use crate::window::{correlation, window_of};
 
 /// The results that the store has of a point whose windows were doubled so often, numbered from 0.
 fn there(store: &Store, hash: &str, doubled: u32) -> Result<BTreeMap<u32, Replication>, StoreError> {

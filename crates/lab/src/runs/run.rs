@@ -7,18 +7,18 @@ use thiserror::Error;
 use wormcast_simulation::SimulationError;
 
 use crate::comparison::{SeriesComparison, rank_series};
-use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
-use crate::file::Stop;
-use crate::origin::Origin;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::file::Stop;
+use crate::experiment::point::{Point, PointSpec};
 use crate::output::OutputError;
-use crate::point::{Point, PointSpec};
-use crate::replication::Replication;
-use crate::scenarios::{JobError, drawn_with};
-use crate::seed::replication_seed;
+use crate::runs::replication::Replication;
+use crate::runs::scenarios::{JobError, drawn_with};
+use crate::runs::seed::replication_seed;
+use crate::runs::sweep::{Budget, Observer, PointRuns, SweepError, stored, sweep_within};
+use crate::statistics::summary::{PointSummary, summarise};
+use crate::store::origin::Origin;
 use crate::store::{Store, StoreError};
-use crate::summary::{PointSummary, summarise};
-use crate::sweep::{Budget, Observer, PointRuns, SweepError, stored, sweep_within};
 use crate::verdict::{ClaimVerdict, verdicts};
 
 /// What a sweep has found.

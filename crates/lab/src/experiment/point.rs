@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use wormcast_multicast::{Refused, Request};
 use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 
-use crate::file::FaultSettings;
-use crate::kind::Run;
+use crate::experiment::file::FaultSettings;
+use crate::runs::kind::Run;
 
 /// Everything that the results of a point depend on, as plain data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -1,10 +1,18 @@
 //! Experiments: files read, checked and unrolled into points.
 
+pub(crate) mod axis;
 mod blame;
+pub(crate) mod claim;
 mod claims;
+pub(crate) mod diagnostic;
+pub(crate) mod document;
+pub(crate) mod file;
+pub(crate) mod file_name;
 mod idle;
 mod measured;
 mod name;
+pub(crate) mod point;
+pub(crate) mod schema;
 mod versions;
 
 use std::collections::{BTreeMap, HashMap};
@@ -21,16 +29,16 @@ use wormcast_simulation::{Switching, Traffic};
 
 use self::measured::MayHave;
 pub use self::name::file_part;
-use crate::axis::{Axis, AxisValue, MAX_POINTS, axes};
-use crate::claim::Claim;
-use crate::diagnostic::Diagnostic;
-use crate::document::{Document, Override, Tree};
+use crate::experiment::axis::{Axis, AxisValue, MAX_POINTS, axes};
+use crate::experiment::claim::Claim;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::document::{Document, Override, Tree};
+use crate::experiment::file::{ExperimentFile, PlotSettings, Scale, Stop, TimeUnit};
+use crate::experiment::point::{Coordinate, Point, PointSpec, sha256};
 use crate::figure::Figure;
-use crate::file::{ExperimentFile, PlotSettings, Scale, Stop, TimeUnit};
-use crate::kind::Kind;
-use crate::point::{Coordinate, Point, PointSpec, sha256};
-use crate::quantity::Quantity;
-use crate::scenarios::drawn_with;
+use crate::runs::kind::Kind;
+use crate::runs::scenarios::drawn_with;
+use crate::statistics::quantity::Quantity;
 use crate::verdict::position;
 
 /// The most bytes of an experiment file.
@@ -40,7 +48,7 @@ const MAX_BYTES: u64 = 16 << 20;
 const BUILT_IN_PATH: &str = "(built-in experiment)";
 const BUILT_IN_NAME: &str = "mesh-latency-10";
 
-const BUILT_IN: &str = include_str!("../experiments/mesh-latency-10.toml");
+const BUILT_IN: &str = include_str!("../../experiments/mesh-latency-10.toml");
 
 /// An experiment file with its overrides: one configuration, or a sweep.
 ///

@@ -1,5 +1,10 @@
 //! Means of independent replications and their confidence intervals.
 
+pub(crate) mod percentile;
+pub(crate) mod quantity;
+pub(crate) mod summary;
+pub(crate) mod table;
+
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -6,9 +6,9 @@ use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::Diagnostic;
-use crate::document::{Document, Value, key_path, respan};
-use crate::file::{Range, Scale};
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::document::{Document, Value, key_path, respan};
+use crate::experiment::file::{Range, Scale};
 
 /// The most values that an axis may have, and the most points of a sweep.
 pub(crate) const MAX_POINTS: usize = 100_000;

@@ -7,10 +7,10 @@ use wormcast_multicast::Descriptor;
 use wormcast_routing::RoutingDescriptor;
 use wormcast_simulation::Scenario;
 
-use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
-use crate::point::Point;
-use crate::scenarios::Job;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::point::Point;
+use crate::runs::scenarios::Job;
 
 /// A point whose worms can deadlock, whatever is sent.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -7,11 +7,11 @@ use serde::de::{self, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use wormcast_simulation::{PlanCosts, Quantiles, RunResult};
 
-use crate::kind::Kind;
-use crate::percentile::{Percentile, percentile};
-use crate::replication::Replication;
+use crate::runs::kind::Kind;
+use crate::runs::replication::Replication;
+use crate::runs::tree_runs::TreeFigures;
 use crate::statistics::Estimate;
-use crate::tree_runs::TreeFigures;
+use crate::statistics::percentile::{Percentile, percentile};
 
 /// A measured quantity of a point, by the name that experiment files use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]

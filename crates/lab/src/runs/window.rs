@@ -1,6 +1,6 @@
 //! Whether the window of steady runs is long enough: what their batches of messages say together.
 
-use crate::replication::Replication;
+use crate::runs::replication::Replication;
 use crate::statistics::{Estimate, mean};
 
 /// The correlation of neighbouring batches, a twentieth of a window each, up to which a point's first window is long enough.

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use wormcast_multicast::{FaultInformation, FaultRequest};
 use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 
-use crate::claim::Claim;
-use crate::kind::Run;
-use crate::quantity::Quantities;
-use crate::schema::{algorithm, routing};
+use crate::experiment::claim::Claim;
+use crate::experiment::schema::{algorithm, routing};
+use crate::runs::kind::Run;
+use crate::statistics::quantity::Quantities;
 
 /// An experiment: one configuration, or a sweep over several.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -8,13 +8,13 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 
 use crate::comparison::{Crossing, crossings_of};
-use crate::diagnostic::Diagnostic;
 use crate::experiment::Experiment;
-use crate::point::Point;
-use crate::run::{Findings, RunError, findings, run_points, run_points_until};
-use crate::stopping::Outcome;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::point::Point;
+use crate::runs::run::{Findings, RunError, findings, run_points, run_points_until};
+use crate::runs::stopping::Outcome;
+use crate::runs::sweep::{Budget, Observer, PointRuns};
 use crate::store::Store;
-use crate::sweep::{Budget, Observer, PointRuns};
 
 /// The share of its upper end to which an interval is narrowed down.
 pub(crate) const NARROW: f64 = 0.02;

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use wormcast_simulation::{Deadlock, Parts, RunResult};
 
-use crate::kind::Kind;
-use crate::point::{Coordinate, Point};
-use crate::quantity::Quantity;
-use crate::replication::Replication;
+use crate::experiment::point::{Coordinate, Point};
+use crate::runs::kind::Kind;
+use crate::runs::replication::Replication;
+use crate::runs::stopping::{Outcome, is_steady};
+use crate::runs::sweep::PointRuns;
+use crate::runs::window::{needed, window_of};
+use crate::statistics::quantity::Quantity;
 use crate::statistics::{Estimate, mean};
-use crate::stopping::{Outcome, is_steady};
-use crate::sweep::PointRuns;
-use crate::window::{needed, window_of};
 
 /// The results of a point. Times are in cycles; loads in data flits per node per cycle.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

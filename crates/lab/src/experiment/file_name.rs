@@ -1,6 +1,6 @@
 //! Names that files can have.
 
-use crate::document::QUICK;
+use crate::experiment::document::QUICK;
 
 /// The most bytes of a variation's name: file systems allow 255, and it is one part of several.
 const MOST_BYTES: usize = 100;

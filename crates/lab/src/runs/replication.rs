@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wormcast_simulation::{Deadlock, Messages, PlanCosts, PlanResult, RunResult};
 
-use crate::kind::Kind;
-use crate::tree_runs::{TreeFigures, TreeResult};
+use crate::runs::kind::Kind;
+use crate::runs::tree_runs::{TreeFigures, TreeResult};
 
 /// The result of a replication.
 #[derive(Clone, PartialEq, Debug)]

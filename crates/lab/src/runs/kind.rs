@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use wormcast_multicast::{FaultInformation, PortModel};
 use wormcast_simulation::{EngineChoice, IdleSetting, Traffic, Warmup};
 
-use crate::point::PointSpec;
-use crate::quantity::Quantity;
+use crate::experiment::point::PointSpec;
+use crate::statistics::quantity::Quantity;
 
 /// When a run ends and what of it is measured.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]

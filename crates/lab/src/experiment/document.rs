@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeString, DeTable, DeValue, ValueDeserializer};
 
-use crate::diagnostic::{Diagnostic, plain_words};
-use crate::file_name::not_a_variation;
+use crate::experiment::diagnostic::{Diagnostic, plain_words};
+use crate::experiment::file_name::not_a_variation;
 
 /// A table whose keys and values know where they come from.
 pub(crate) type Tree<'a> = DeTable<'a>;
