@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::ids::RouterId;
 use crate::network::{AdapterPort, Coordinates, Details, Network};
-use crate::spec::MAX_ROUTERS;
+use crate::topologies::spec::MAX_ROUTERS;
 
 /// The most nodes that a network put together piece by piece may have.
 pub const MAX_NODES: usize = 1 << 24;

@@ -1,8 +1,8 @@
 //! How much memory a network takes, before it is built.
 
-use crate::graph_spec::GraphSpec;
 use crate::memory::{Bytes, MemoryError, require_memory};
-use crate::spec::TopologySpec;
+use crate::topologies::graph_spec::GraphSpec;
+use crate::topologies::spec::TopologySpec;
 
 /// Bytes that building takes at its peak, as `tests/memory.rs` measures them: a channel of a grid and a router have their place in the
 /// arrays, other networks are lists of links first.

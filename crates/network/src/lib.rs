@@ -37,16 +37,12 @@
 //! # Ok::<(), wormcast_network::TopologyError>(())
 //! ```
 
-mod bmin;
 mod builder;
 mod decimal;
 mod demand;
 mod drawing;
 mod error;
 mod files;
-mod generate;
-mod graph_spec;
-mod grid;
 mod ids;
 mod input;
 mod measure;
@@ -54,12 +50,9 @@ mod memory;
 mod nearest;
 mod network;
 mod node_list;
-mod one_way;
 mod ports;
-mod shape;
-mod spec;
 pub mod split_mix;
-mod stages;
+mod topologies;
 pub mod watch;
 
 pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT, NetworkBuilder, NodeDetails};
@@ -73,8 +66,6 @@ pub use files::{
     FileFormat, MAX_FILE_BYTES, NetworkAnynet, NetworkEdgeList, NetworkIbsim, NetworkNodeLink, as_fabric,
     parse_edge_list,
 };
-pub use graph_spec::GraphSpec;
-pub use grid::{Axis, Direction, Grid};
 pub use ids::{ChannelId, NodeId, RouterId};
 pub use input::{
     BYTE_ORDER_MARK, ReadError, STANDARD_INPUT, input_name, is_standard_input, read_input, read_text,
@@ -88,6 +79,8 @@ pub use nearest::{did_you_mean, expected_name, nearest, quoted, short_list};
 pub use network::{AdapterPort, Coordinates, Network, csv_field};
 pub use node_list::{is_all_nodes, parse_node, parse_node_list};
 pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
-pub use shape::Shape;
-pub use spec::{MAX_ROUTERS, TOPOLOGY_FORMS, TopologySpec};
-pub use stages::Stages;
+pub use topologies::graph_spec::GraphSpec;
+pub use topologies::grid::{Axis, Direction, Grid};
+pub use topologies::shape::Shape;
+pub use topologies::spec::{MAX_ROUTERS, TOPOLOGY_FORMS, TopologySpec};
+pub use topologies::stages::Stages;

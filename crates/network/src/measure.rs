@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::ids::RouterId;
 use crate::network::Network;
-use crate::shape::Shape;
+use crate::topologies::shape::Shape;
 use crate::watch::step;
 
 /// How many of something routers have, such as channels that leave them.

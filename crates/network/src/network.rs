@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::grid::{Axis, Direction};
 use crate::ids::{ChannelId, NodeId, RouterId};
-use crate::shape::Shape;
+use crate::topologies::grid::{Axis, Direction};
+use crate::topologies::shape::Shape;
 
 mod details;
 mod wiring;

@@ -8,7 +8,7 @@ use super::escape::escape_xml;
 use super::layout::{Layout, Point};
 use crate::ids::{ChannelId, RouterId};
 use crate::network::Network;
-use crate::shape::Shape;
+use crate::topologies::shape::Shape;
 
 /// From no load to the largest.
 const COLOURS: [(f64, f64, f64); 5] =

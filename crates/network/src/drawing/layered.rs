@@ -2,7 +2,7 @@
 
 use super::layout::{MARGIN, Point};
 use crate::ids::{NodeId, RouterId};
-use crate::stages::Stages;
+use crate::topologies::stages::Stages;
 
 /// The distance between neighbouring nodes.
 const NODE: f64 = 26.0;

@@ -6,10 +6,10 @@ use super::layered::Layers;
 use super::levels::Levels;
 use super::stress::Graph;
 use super::{labels, map, stress};
-use crate::grid::{Direction, Grid};
 use crate::ids::{ChannelId, NodeId, RouterId};
 use crate::network::Network;
-use crate::shape::Shape;
+use crate::topologies::grid::{Direction, Grid};
+use crate::topologies::shape::Shape;
 
 /// The distance between neighbours in a grid, in pixels: of few routers, and of so many that the whole has to be seen from afar.
 const UNITS: [f64; 2] = [48.0, 30.0];

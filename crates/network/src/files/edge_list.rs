@@ -8,7 +8,7 @@ use crate::builder::NetworkBuilder;
 use crate::error::TopologyError;
 use crate::ids::{ChannelId, RouterId};
 use crate::network::Network;
-use crate::spec::MAX_ROUTERS;
+use crate::topologies::spec::MAX_ROUTERS;
 
 const EXPECTED: &str = "two router numbers, as in `0 1`, or a comment after `#`";
 

@@ -10,7 +10,7 @@ use crate::error::TopologyError;
 use crate::ids::RouterId;
 use crate::nearest::did_you_mean;
 use crate::network::{AdapterPort, Network};
-use crate::spec::MAX_ROUTERS;
+use crate::topologies::spec::MAX_ROUTERS;
 
 const EXPECTED: &str = "a record such as `Switch 36 \"S1\"` with a line such as `[1] \"H1\"[1]` for each cable";
 /// The most ports of a switch or an adapter: InfiniBand has a byte for their numbers, and keeps 255.

@@ -9,7 +9,7 @@ use crate::error::TopologyError;
 use crate::ids::RouterId;
 use crate::nearest::{did_you_mean, expected_name};
 use crate::network::{Coordinates, Network};
-use crate::spec::MAX_ROUTERS;
+use crate::topologies::spec::MAX_ROUTERS;
 
 /// The value of a vertex's attribute `kind` that makes it a node.
 pub(crate) const NODE: &str = "node";

@@ -2,7 +2,7 @@
 
 use super::Network;
 use crate::ids::{ChannelId, NodeId, RouterId};
-use crate::shape::Shape;
+use crate::topologies::shape::Shape;
 
 /// A port of a host adapter: the place where a node of a fabric is attached.
 ///

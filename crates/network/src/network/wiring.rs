@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Attachment, Details, Network, OneWay};
-use crate::grid::Direction;
-use crate::shape::Shape;
+use crate::topologies::grid::Direction;
+use crate::topologies::shape::Shape;
 
 impl Network {
     /// A network from its links, each of which becomes two channels; one node a router.

@@ -7,17 +7,17 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::bmin::bmin;
 use crate::builder::{MAX_LINKS, MAX_NODES, MAX_PORT};
 use crate::error::TopologyError;
-use crate::graph_spec::{GRAPHS, GraphSpec};
-use crate::grid::Grid;
 use crate::input::is_standard_input;
 use crate::nearest::did_you_mean;
 use crate::network::Network;
-use crate::one_way::{Wiring, one_way};
-use crate::shape::Shape;
-use crate::stages::Stages;
+use crate::topologies::bmin::bmin;
+use crate::topologies::graph_spec::{GRAPHS, GraphSpec};
+use crate::topologies::grid::Grid;
+use crate::topologies::one_way::{Wiring, one_way};
+use crate::topologies::shape::Shape;
+use crate::topologies::stages::Stages;
 use crate::watch::step;
 
 /// The most routers that a network may have: 16 times a 1024x1024 mesh.

@@ -1,7 +1,7 @@
 //! What is regular about a network.
 
-use crate::grid::Grid;
-use crate::stages::Stages;
+use crate::topologies::grid::Grid;
+use crate::topologies::stages::Stages;
 
 /// What an algorithm may know of a network's regularity.
 ///

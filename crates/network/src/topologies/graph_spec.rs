@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::builder::MAX_LINKS;
 use crate::decimal::Decimal;
 use crate::error::TopologyError;
-use crate::generate::{self, Links};
 use crate::nearest::did_you_mean;
 use crate::network::Network;
-use crate::spec::MAX_ROUTERS;
+use crate::topologies::generate::{self, Links};
+use crate::topologies::spec::MAX_ROUTERS;
 
 /// A graph that is generated, with a node at each router; those that are drawn at random are always connected.
 ///

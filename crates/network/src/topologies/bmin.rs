@@ -2,8 +2,8 @@
 
 use crate::ids::RouterId;
 use crate::network::{Details, Network};
-use crate::shape::Shape;
-use crate::stages::Stages;
+use crate::topologies::shape::Shape;
+use crate::topologies::stages::Stages;
 
 /// A bidirectional multistage network (paper 4, Figure 1(b)), a K-ary L-tree.
 ///

@@ -1,0 +1,10 @@
+//! The topologies that have names: what their texts say, what is regular about them, and their links.
+
+pub(crate) mod bmin;
+pub(crate) mod generate;
+pub(crate) mod graph_spec;
+pub(crate) mod grid;
+pub(crate) mod one_way;
+pub(crate) mod shape;
+pub(crate) mod spec;
+pub(crate) mod stages;
