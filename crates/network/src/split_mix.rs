@@ -1,16 +1,16 @@
-//! SplitMix64: from numbers that are alike to numbers that look random.
+//! `SplitMix64`: from numbers that are alike to numbers that look random.
 
 /// What the state grows by at each step.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The finaliser of SplitMix64: a bijection that leaves 0 as it is.
+/// The finaliser of `SplitMix64`: a bijection that leaves 0 as it is.
 pub const fn finalise(value: u64) -> u64 {
     let z = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-/// What SplitMix64 gives first in this state.
+/// What `SplitMix64` gives first in this state.
 pub const fn mix(state: u64) -> u64 {
     finalise(state.wrapping_add(STEP))
 }
