@@ -204,22 +204,37 @@ fn crates_use_the_floors_below() {
     }
 }
 
-/// Every module of the crates is in the code map, by its name; algorithms, of which there are many, all together.
+/// Every module of the crates is in the code map, under its crate and by its name, and so are the files of folders that the map goes into.
 #[test]
 fn the_code_map_is_complete() {
     let root = root();
     let text = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("text");
+    let map = text.split("## Code map").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("a code map");
+    // Folders whose files the map tells apart.
+    let told_apart = ["registry", "plan", "headers", "checks", "turns", "trees", "runs"];
     for name in floors(&text).into_keys() {
-        for module in fs::read_dir(root.join("crates").join(name).join("src")).expect("a crate") {
-            let path = module.expect("an entry").path();
+        let (_, of_crate) = map.split_once(&format!("\n**{name}**")).expect("a crate of the map");
+        let of_crate = of_crate.split("\n**").next().unwrap_or_default();
+        for path in modules(&root.join("crates").join(name).join("src")) {
             let module = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
-            let is_algorithm = || {
-                name == "multicast" && fs::read_to_string(&path).is_ok_and(|code| code.contains("impl Algorithm for"))
-            };
             assert!(
-                module == "lib" || text.contains(&format!("`{module}`")) || is_algorithm(),
+                module == "lib" || of_crate.contains(&format!("`{module}`")),
                 "ARCHITECTURE.md does not say what `{module}` of {name} is for"
             );
+            for inner in modules(&path).filter(|_| told_apart.contains(&module)) {
+                let file = inner.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+                assert!(
+                    file == "mod" || inner.is_dir() || of_crate.contains(&format!("`{file}`")),
+                    "ARCHITECTURE.md does not say what `{file}` in `{module}` of {name} is for"
+                );
+            }
         }
     }
+}
+
+/// The modules of a folder: its files and folders with code.
+fn modules(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths.filter(|path| path.is_dir() || path.extension().is_some_and(|extension| extension == "rs"))
 }
