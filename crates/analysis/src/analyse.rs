@@ -260,7 +260,7 @@ fn proof(network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool) -
     proof.check(network, &may_follow).is_ok().then_some(proof)
 }
 
-/// The same for dependencies, if all of them are of unicasts: stops and trees need more than a numbering.
+/// A numbering that proves dependencies free of cycles, if all of them are of unicasts: stops and trees need more than a numbering.
 fn unicast_proof(network: &Network, dependencies: &Dependencies<'_>) -> Option<ChannelNumbering> {
     let unicasts = dependencies.are_of_unicasts();
     unicasts.then(|| proof(network, |held, next| dependencies.contains(held, next))).flatten()

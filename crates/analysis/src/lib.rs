@@ -25,7 +25,7 @@
 //! # Guarantees
 //!
 //! - *Deadlock-free* is a proof: no sequence of messages of any length, whenever they are sent, leaves worms that wait for each other
-//!   for ever.
+//!   forever.
 //! - A cycle is found whenever there may be a deadlock. That it can be reached is another matter, which [`Settings::reachable`] asks to
 //!   be decided within a budget.
 //! - Long work can be watched and stopped by [`wormcast_network::watch`]. A report then has what was found out, and

@@ -14,7 +14,7 @@ pub(crate) struct Multicasts<'n> {
     branching: Branching,
     /// By their lines, each as what its worms add to the dependencies.
     all: Vec<(u64, Dependencies<'n>)>,
-    /// The same as messages, if the worms of none have a choice of ways.
+    /// The multicasts as messages, unless a worm of one of them has a choice of routes.
     messages: Option<Vec<Sendable>>,
     trees: bool,
 }

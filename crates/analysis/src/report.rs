@@ -34,7 +34,7 @@ pub struct Report {
     pub deadlock_free: bool,
     /// The links of a shortest cycle of dependencies found, as routers.
     pub cycle: Option<Vec<[u32; 2]>>,
-    /// The same cycle with the consumption channels on it: each item may be held by a worm that waits for the next.
+    /// The cycle with the consumption channels on it: each item may be held by a worm that waits for the next.
     pub resources: Option<Vec<Held>>,
     /// For each item, the unicasts that may hold it while they wait for the next, if that is what worms are.
     pub closed_by: Option<Vec<ClosedBy>>,
@@ -59,7 +59,7 @@ pub struct Report {
     pub irreducible_interrupted: bool,
     /// The mean length of shortest permitted routes between routers with nodes, in hops.
     pub average_distance: Option<f64>,
-    /// The same between nodes at different routers.
+    /// The average distance between nodes at different routers, in hops.
     pub node_distance: Option<f64>,
     /// The longest of these routes, in hops.
     pub diameter: Option<u32>,
@@ -217,7 +217,7 @@ pub struct ClosedBy {
     /// Their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<[String; 2]>,
-    /// The same as people write them.
+    /// The links as people write them.
     #[serde(skip)]
     pub labels: Vec<[String; 2]>,
     /// Given multicasts that do so as well, by their lines.

@@ -29,7 +29,7 @@ impl Multicast {
         Self::from_vec(source, destinations.to_vec())
     }
 
-    /// The same, in memory that the caller gives: runs draw millions of multicasts.
+    /// As [`new`](Self::new), but in memory that the caller gives: runs draw millions of multicasts.
     pub fn from_vec(source: NodeId, mut destinations: Vec<NodeId>) -> Self {
         if destinations.len() <= 16 {
             let mut kept = 0;
@@ -49,7 +49,7 @@ impl Multicast {
         Self { source, destinations }
     }
 
-    /// The same, of nodes that a user gives: somebody has to be left to send to.
+    /// As [`new`](Self::new), but for nodes that a user gives: at least one destination has to be left.
     ///
     /// # Errors
     /// If there is no destination but the source.

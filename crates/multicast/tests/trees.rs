@@ -258,6 +258,6 @@ fn networks_in_parts_are_refused() {
     for name in NAMES {
         let error = algorithm_by_name(name, &network, &Options::default()).err().unwrap().to_string();
         assert!(error.starts_with(&format!("`{name}` needs a connected network, but `parts` is ")), "{error}");
-        assert!(error.ends_with("; no way leads from router 0 to router 2"), "{error}");
+        assert!(error.ends_with("; no route leads from router 0 to router 2"), "{error}");
     }
 }

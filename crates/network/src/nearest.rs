@@ -17,7 +17,7 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
     (3 * distance <= given.len().max(name.len()) + 1).then_some(name)
 }
 
-/// The same as the end of a message: `; did you mean …?`, or nothing.
+/// The nearest name as the end of a message: `; did you mean …?`, or nothing.
 pub fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, candidates).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }

@@ -69,17 +69,17 @@ impl RoutingDescriptor {
         Self { name, summary, needs, root: false, over_turns: false, draws: |_| false, make }
     }
 
-    /// The same, of one with a root.
+    /// Says that it has a root.
     pub(crate) const fn with_root(self) -> Self {
         Self { root: true, ..self }
     }
 
-    /// The same, of one over permitted turns.
+    /// Says that it routes over permitted turns.
     pub(crate) const fn over_turns(self) -> Self {
         Self { over_turns: true, ..self }
     }
 
-    /// The same, of one that makes random choices on these networks.
+    /// Says on which networks it makes random choices.
     pub(crate) const fn drawing_on(self, draws: fn(&Network) -> bool) -> Self {
         Self { draws, ..self }
     }

@@ -465,7 +465,7 @@ fn tables_of_a_production_cluster() {
     let dump = shared("X5_updn.lfts.dump").unwrap();
     let network = build(path.to_str().unwrap());
     let tables = read_tables(&network, dump.to_str().unwrap()).unwrap();
-    // Two switches at the top have no way to each other that goes up first and then down.
+    // Two switches at the top have no route to each other that goes up first and then down.
     assert_eq!((tables.entries(), tables.unidentified()), (11 * (11 + 89) - 2, 0));
     let report = analyse_tables(&tables);
     check_report(&network, &tables, &report);

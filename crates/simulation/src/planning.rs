@@ -65,7 +65,7 @@ pub struct PlanCosts {
     pub steps: f64,
     /// Worms that the busiest node sends for all messages of the run together.
     pub startups: u64,
-    /// The same, as the mean over all nodes.
+    /// Worms that a node sends for all messages of the run together: the mean over nodes.
     pub mean_startups: f64,
     /// Channels that the worms of a plan take, one counted as often as it is taken: the mean over messages.
     pub channels: f64,

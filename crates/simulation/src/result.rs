@@ -179,7 +179,7 @@ pub struct Window {
 pub struct LinkUse {
     /// The mean share of cycles in which a flit crossed.
     pub busy: f64,
-    /// The same for the busiest channel.
+    /// The share of cycles in which a flit crossed the busiest channel.
     pub busiest: f64,
     /// The mean share of cycles in which a worm held the channel.
     pub held: f64,
@@ -207,7 +207,7 @@ pub struct DeadWorm {
     pub message: u64,
     /// The router where its header waits.
     pub header_at: u32,
-    /// The same router as users write it: coordinates in meshes and tori, elsewhere its name or its number.
+    /// The router as users write it: coordinates in meshes and tori, elsewhere its name or its number.
     #[serde(default)]
     pub router: String,
     /// What it holds, as users write it: `0,1 -> 0,2`, with ports where they have numbers, or `injection 4,3[0]` or

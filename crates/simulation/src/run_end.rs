@@ -51,7 +51,7 @@ pub struct WormAtEnd {
     /// What it waits for, all of it at once; empty if it does not wait. Where the worm branches, some branches may wait and others
     /// not.
     pub waits: Vec<Wait>,
-    /// Whether it waits for ever.
+    /// Whether it waits forever.
     pub deadlocked: bool,
 }
 

@@ -230,7 +230,7 @@ impl Scenario {
         self.algorithm.routing().capabilities().target_bytes * destinations.min(routers)
     }
 
-    /// The same with another number of [messages](Run::messages).
+    /// Sets the number of [messages](Run::messages).
     #[must_use]
     pub fn with_messages(&self, messages: Option<u64>) -> Self {
         Self { run: Run { messages, ..self.run.clone() }, ..self.clone() }

@@ -321,7 +321,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
 
     /// How many cycles after the window to wait for its last messages; `None` if that is hopeless.
     ///
-    /// Beyond saturation some nodes hardly get a worm into the network, and their messages take for ever. A run is given up if
+    /// Beyond saturation some nodes hardly get a worm into the network, and their messages take forever. A run is given up if
     /// messages are missing after as many cycles again as the run had until then, 20 times the mean latency so far and twice what
     /// the slowest message takes alone, or at once if deliveries fell behind by a quarter of what the window's messages ask for.
     fn patience(&self) -> Option<Cycle> {

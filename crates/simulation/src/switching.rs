@@ -57,7 +57,7 @@ pub struct Wormhole {
     pub reservation: Option<Reservation>,
     /// Which of several free channels a header takes.
     pub selection: Selection,
-    /// The same as `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
+    /// Another place for `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
     pub startup_mode: Option<StartupMode>,
 }
 
@@ -81,7 +81,7 @@ pub struct BufferedSwitch {
     pub max_packet: Option<u32>,
     /// Which of several free ways up a packet takes; by default the one that was given a packet least recently.
     pub selection: Option<Selection>,
-    /// The same as `timing.startup_mode`.
+    /// Another place for `timing.startup_mode`.
     pub startup_mode: Option<StartupMode>,
     /// Where packets are buffered.
     pub organization: Organization,
@@ -186,7 +186,7 @@ impl Wormhole {
         }
     }
 
-    /// The same with everything said that depends on how an algorithm wants its trees to branch, where nothing else is asked for.
+    /// Fills in what depends on how an algorithm wants its trees to branch, where nothing else is asked for.
     #[must_use]
     pub fn for_branching(&self, branching: Branching) -> Self {
         let (replication, reservation) = if branching.separate {

@@ -17,7 +17,7 @@ mod waits;
 ///
 /// One process groups the routers, with a track for each channel that was ever held; another groups the nodes, with a track for
 /// each that ever sent or received; a third has the worms that wait, on tracks by the channel that they wait for (the first of
-/// several). A deadlock is a line across all tracks, and those that wait for ever say so. Events are written as the run goes on, each when it has ended: they are in no particular order,
+/// several). A deadlock is a line across all tracks, and those that wait forever say so. Events are written as the run goes on, each when it has ended: they are in no particular order,
 /// and readers of the format need none.
 ///
 /// Memory: what worms in flight hold, and an entry a track. A disk takes about 150 bytes a hold, startup or delivery.
@@ -70,7 +70,7 @@ impl<'n, W: Write> Timeline<'n, W> {
         }
     }
 
-    /// The same timeline of these cycles only: of what overlaps with them.
+    /// Restricts the timeline to what overlaps with these cycles.
     #[must_use]
     pub fn within(self, window: Range<Cycle>) -> Self {
         Self { window, ..self }
@@ -152,7 +152,7 @@ impl<'n, W: Write> Timeline<'n, W> {
                 r#""worm":{worm},"for":{wanted},"from_cycle":{},"to_cycle":{},"deadlocked":{dead}"#,
                 time.start, time.end
             );
-            let name = if dead { format!("worm {worm} waits for ever") } else { format!("worm {worm} waits") };
+            let name = if dead { format!("worm {worm} waits forever") } else { format!("worm {worm} waits") };
             self.slice((WAITS, *track), &name, time.clone(), &arguments);
         }
     }

@@ -65,7 +65,7 @@ impl WaitLog {
     /// A cycle of dead worms, each of which waits for something that the next one has or gets first; empty if none is dead.
     pub fn cycle(&self) -> Vec<u64> {
         let dead = |id: &u64| self.worm(*id).is_some_and(|worm| worm.deadlocked);
-        // The dead worm that keeps another from something for ever.
+        // The dead worm that keeps another from something forever.
         let next = |worm: &WormAtEnd| {
             let in_the_way = |option: &Awaited| option.worms.iter().copied().find(|id| dead(id) && *id != worm.worm);
             let hopeless = |options: &[Awaited]| {

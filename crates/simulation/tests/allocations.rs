@@ -87,7 +87,7 @@ fn warm_engines_allocate_nothing_for_events() {
 fn trees_too() {
     let mesh = "mesh:8x8".parse::<TopologySpec>().unwrap().build().unwrap();
     let algorithm = algorithm_by_name("separate", &mesh, &Options::default()).unwrap();
-    // A comb from the corner: along row 0, and up every column. All start there, so none can block another for ever.
+    // A comb from the corner: along row 0, and up every column. All start there, so none can block another forever.
     let channel = |from: u32, to: u32| {
         let router = |id| mesh.router_of(NodeId::new(id));
         mesh.channel_between(router(from), router(to)).unwrap()

@@ -17,7 +17,7 @@ pub fn run() -> ExitCode {
     run_with([])
 }
 
-/// The same in a program that has algorithms of its own, which every subcommand then knows by their names: experiment files name
+/// Runs the command line of a program with algorithms of its own, which every subcommand then knows by their names: experiment files name
 /// them, help lists them, shells complete them. Their [revisions](Descriptor::new) become part of the names of stored results.
 /// Hints, help and the version have the name by which the program was called.
 ///

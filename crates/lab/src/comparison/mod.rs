@@ -27,7 +27,7 @@ use crate::runs::sweep::{Budget, Observer, PointRuns};
 use crate::statistics::Estimate;
 use crate::statistics::quantity::Quantity;
 use crate::store::Store;
-use crate::verdict::{Court, Entry, position};
+use crate::verdict::{Entry, Measurements, position};
 
 /// How series compare.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -124,7 +124,7 @@ pub enum State {
     Unsettled,
     /// Messages pile up: latencies have no mean.
     Saturated,
-    /// Worms wait for each other for ever.
+    /// Worms wait for each other forever.
     Deadlocked,
     /// No replication has a value.
     NoResult,
@@ -280,29 +280,29 @@ impl Settings {
             rise: Vec::new(),
         };
         let claim = Claim { series: vec![key.clone()], ..Claim::of_order(order, *quantity) };
-        let court = Court::new(experiment, &claim, points, runs);
+        let measured = Measurements::new(experiment, &claim, points, runs);
         let reference = field.reference.as_ref().and_then(|name| field.series.iter().position(|one| one == name));
         let count = field.series.len();
         let pairs_at_a_point = if reference.is_some() { count - 1 } else { count * (count - 1) / 2 };
-        let pairs = pairs_at_a_point * court.contexts.len() * court.places.len();
-        let confidence = court.shared_confidence(pairs);
+        let pairs = pairs_at_a_point * measured.contexts.len() * measured.places.len();
+        let confidence = measured.shared_confidence(pairs);
         let mut ranked = Vec::new();
         let mut crossings = Vec::new();
-        for context in 0..court.contexts.len() {
+        for context in 0..measured.contexts.len() {
             let at = |place| {
                 let of = |name: &String| {
-                    court.entry(context, name, place).map_or(At::NoResult, |entry| self.outcome(entry, &court))
+                    measured.entry(context, name, place).map_or(At::NoResult, |entry| self.outcome(entry, &measured))
                 };
                 field.series.iter().map(of).collect()
             };
-            let arenas: Vec<Arena> = (0..court.places.len())
+            let arenas: Vec<Arena> = (0..measured.places.len())
                 .map(|place| Arena::new(at(place), reference, *higher_is_better, confidence))
                 .collect();
-            let of = &court.contexts[context];
-            for (arena, place) in arenas.iter().zip(&court.places) {
+            let of = &measured.contexts[context];
+            for (arena, place) in arenas.iter().zip(&measured.places) {
                 ranked.push(arena.point(field, of, &place.text, experiment.stop().confidence));
             }
-            let numbers: Option<Vec<f64>> = court.places.iter().map(|place| place.number).collect();
+            let numbers: Option<Vec<f64>> = measured.places.iter().map(|place| place.number).collect();
             if let Some(numbers) = numbers {
                 crossings.extend(ranking::crossings(&field.series, of, &numbers, &arenas));
             }
@@ -312,7 +312,7 @@ impl Settings {
             series: field.series.clone(),
             reference: field.reference.clone(),
             quantity: *quantity,
-            unit: court.unit_name().to_owned(),
+            unit: measured.unit_name().to_owned(),
             higher_is_better: *higher_is_better,
             pairs,
             confidence,
@@ -324,18 +324,18 @@ impl Settings {
     }
 
     /// What a series has at a point.
-    fn outcome(&self, entry: &Entry<'_>, court: &Court<'_>) -> At {
+    fn outcome(&self, entry: &Entry<'_>, measured: &Measurements<'_>) -> At {
         match entry.runs.outcome {
             Outcome::Saturated if self.quantity.is_latency() => At::Saturated,
             Outcome::Deadlocked => At::Deadlocked,
             Outcome::Incomplete => At::NoResult,
             _ => {
-                let values = court.measured(entry.point, entry.runs);
+                let values = measured.measured(entry.point, entry.runs);
                 let settled = entry.runs.outcome != Outcome::Unsettled;
                 if values.iter().all(Option::is_none) {
                     return At::NoResult;
                 }
-                let estimate = court.estimate(entry.point, entry.runs).filter(|estimate| estimate.ends.is_some());
+                let estimate = measured.estimate(entry.point, entry.runs).filter(|estimate| estimate.ends.is_some());
                 At::Values { values, settled, estimate }
             }
         }

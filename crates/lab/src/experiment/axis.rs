@@ -22,7 +22,7 @@ const SWEEPABLE: [&str; 11] =
 pub(crate) struct Axis {
     /// The setting's dotted path.
     pub(crate) key: String,
-    /// The same in parts.
+    /// The dotted path in its parts.
     pub(crate) path: Vec<String>,
     /// Where the path is written.
     pub(crate) span: Span<usize>,

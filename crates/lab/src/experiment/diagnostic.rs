@@ -51,14 +51,14 @@ impl Diagnostic {
         Self { path: path.to_owned(), place, message: told(message), help: None }
     }
 
-    /// The same with advice.
+    /// Adds advice.
     #[must_use]
     pub(crate) fn with_help(mut self, help: Option<String>) -> Self {
         self.help = help;
         self
     }
 
-    /// The same with what was expected in the place of a name that there is not: the nearest name as advice, or, if none is near, a
+    /// Adds what was expected in place of an unknown name: the nearest name as advice, or, if none is near, a
     /// short list behind the message.
     #[must_use]
     pub(crate) fn expecting<'a>(mut self, given: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Self {

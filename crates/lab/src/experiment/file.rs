@@ -114,7 +114,7 @@ impl FaultSettings {
         is_default(self)
     }
 
-    /// The same for an algorithm.
+    /// The faults that an algorithm is told of.
     pub(crate) fn request(&self) -> FaultRequest {
         FaultRequest { links: self.links.clone(), random: self.random, information: self.information }
     }

@@ -261,7 +261,7 @@ impl Experiment {
         Ok(points)
     }
 
-    /// The same with another value of a swept setting, between those that it has; `None` if there is no such number between its
+    /// Adds a value of a swept setting between those that it has; `None` if there is no such number between its
     /// neighbours.
     pub(crate) fn with_value(&self, key: &str, number: f64) -> Option<Self> {
         let mut more = self.clone();

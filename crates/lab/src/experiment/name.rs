@@ -58,7 +58,7 @@ impl Experiment {
         named
     }
 
-    /// The same with another name, and the title that it has.
+    /// Gives the experiment another name, and the title that goes with it.
     #[must_use]
     pub fn called(self, name: &str) -> Self {
         Self { name: Some(name.to_owned()), ..self }

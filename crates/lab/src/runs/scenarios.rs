@@ -35,7 +35,7 @@ impl Experiment {
     /// # Errors
     /// As [`job`](Self::job), but for trees.
     pub fn job_of(&self, point: &Point, seed: u64) -> Result<Job, Diagnostic> {
-        Workshop { seed: Some(seed), ..Workshop::default() }.job(self, point)
+        JobMaker { seed: Some(seed), ..JobMaker::default() }.job(self, point)
     }
 
     /// What a job at a point sends, or plans.
@@ -61,8 +61,8 @@ impl Experiment {
     /// # Errors
     /// As [`job`](Self::job), for the first point that is wrong.
     pub fn jobs(&self, points: &[Point]) -> Result<Vec<Job>, Diagnostic> {
-        let mut workshop = Workshop::default();
-        points.iter().map(|point| workshop.job(self, point)).collect()
+        let mut maker = JobMaker::default();
+        points.iter().map(|point| maker.job(self, point)).collect()
     }
 }
 
@@ -138,13 +138,13 @@ pub enum JobError {
 
 /// What is made already.
 #[derive(Default)]
-struct Workshop {
+struct JobMaker {
     /// The seed of graphs that have none; 0 where it does not matter yet.
     seed: Option<u64>,
     made: Made,
 }
 
-impl Workshop {
+impl JobMaker {
     fn job(&mut self, experiment: &Experiment, point: &Point) -> Result<Job, Diagnostic> {
         let spec = &point.spec;
         let error = |key: &str, problem: String| experiment.error_at(&point.choice, key, problem);

@@ -25,7 +25,7 @@ pub enum Outcome {
     Unsettled,
     /// Messages pile up: there is no mean.
     Saturated,
-    /// Worms wait for each other for ever in at least one replication.
+    /// Worms wait for each other forever in at least one replication.
     Deadlocked,
     /// Replications are missing.
     Incomplete,

@@ -189,7 +189,7 @@ impl Default for Budget {
     }
 }
 
-/// The same within a budget: points for which it does not last are [`Outcome::Incomplete`].
+/// Runs a sweep within a budget: points for which it does not last are [`Outcome::Incomplete`].
 pub(crate) fn sweep_within<E, F>(
     budget: &mut Budget,
     points: &[Point],

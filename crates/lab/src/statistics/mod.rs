@@ -49,7 +49,7 @@ impl Estimate {
         Self { mean, half_width: Some((high - mean).max(mean - low)), ends: Some([low, high]), count }
     }
 
-    /// The same in a unit of which so many are one of the other.
+    /// Converts to a unit of which `by` make one of the present unit.
     #[must_use]
     pub fn scaled(&self, by: f64) -> Self {
         Self {

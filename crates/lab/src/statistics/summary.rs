@@ -93,7 +93,7 @@ pub struct LoadSummary {
     pub delivered: Estimate,
     /// The mean share of cycles in which a link is busy.
     pub link_busy: Estimate,
-    /// The same for the busiest link.
+    /// The share of cycles in which the busiest link is busy.
     pub link_busiest: Estimate,
     /// The mean share of the buffers of buffered switches that is taken.
     pub buffers: Option<Estimate>,

@@ -157,7 +157,7 @@ pub fn replications_csv(summaries: &[PointSummary], runs: &[PointRuns]) -> Strin
     written(std::iter::once(header).chain(lines))
 }
 
-/// The same as JSON lines: an object a replication, with the swept `settings` by their dotted paths, the `replication`'s number, its whole
+/// All replications as JSON lines: an object for each, with the swept `settings` by their dotted paths, the `replication`'s number, its whole
 /// `result` as `simulate` prints it, `cycle_ns` and the point's `config_hash`.
 pub fn replications_json(summaries: &[PointSummary], runs: &[PointRuns]) -> String {
     let lines = replications(summaries, runs).map(|(summary, replication, result)| {

@@ -149,7 +149,7 @@ impl Store {
         Ok(damaged)
     }
 
-    /// The same for rows that are known to be damaged.
+    /// Sets aside rows that are known to be damaged.
     pub(crate) fn separate(&mut self, damaged: &[DamagedRow]) -> Result<(), StoreError> {
         separate(&mut self.connection, damaged).map_err(|error| failure(&self.path, error))
     }

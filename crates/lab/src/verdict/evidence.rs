@@ -7,7 +7,7 @@ use crate::statistics::Estimate;
 const SETTLED: usize = 30;
 
 /// A comparison before its finding is known.
-pub(super) struct Question {
+pub(super) struct Pending {
     pub(super) series: String,
     pub(super) against: String,
     pub(super) at: String,
@@ -25,7 +25,7 @@ pub(super) enum Evidence {
     Settled(Finding),
 }
 
-impl Question {
+impl Pending {
     /// The answer with intervals of this confidence.
     pub(super) fn answer(self, confidence: f64) -> Comparison {
         let (difference, finding) = self.evidence.finding(confidence);

@@ -1,21 +1,21 @@
 //! Verdicts on claims: what the replications of a sweep say, with a probability of error that is the same however many points and
 //! series a claim is about.
 
-mod court;
+mod comparisons;
 mod evidence;
-mod judges;
-mod questions;
+mod explanation;
+mod measurements;
+mod rules;
 mod saturation;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::court::{Court, Entry, position};
 pub(crate) use self::evidence::certain_sign;
+pub(crate) use self::measurements::{Entry, Measurements, position};
 use crate::experiment::Experiment;
 use crate::experiment::claim::Claim;
 use crate::experiment::point::Point;
@@ -127,7 +127,7 @@ pub enum Finding {
 
 /// Judges one claim about an experiment.
 fn judge_part(experiment: &Experiment, claim: &Claim, points: &[Point], runs: &[PointRuns]) -> Part {
-    Court::new(experiment, claim, points, runs).part()
+    Measurements::new(experiment, claim, points, runs).part()
 }
 
 /// Judges the claims of an experiment. Parts of one claim make one verdict, in the order in which the claims first occur.

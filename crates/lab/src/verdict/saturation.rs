@@ -1,6 +1,6 @@
 //! Where series saturate, and claims about that.
 
-use super::court::Court;
+use super::measurements::Measurements;
 use super::{Bracket, Comparison, Finding};
 use crate::experiment::claim::{Outlasts, Saturates, Scope, Test};
 use crate::runs::stopping::{Outcome, backlogs, is_steady};
@@ -16,7 +16,7 @@ enum State {
     Open,
 }
 
-impl Court<'_> {
+impl Measurements<'_> {
     /// How many brackets a claim needs.
     pub(super) fn brackets(&self, test: Option<Test<'_>>) -> usize {
         let mut names: Vec<&str> =

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::evidence::{Evidence, Question};
+use super::evidence::{Evidence, Pending};
 use super::*;
 use crate::runs::stopping::Outcome;
 use crate::synthetic::run;
@@ -473,7 +473,7 @@ fn as_many_replications_as_it_takes_settle_a_comparison() {
     };
     let comparison = |count| {
         let (series, against, at) = (String::new(), String::new(), String::new());
-        Question { series, against, at, evidence: Evidence::Differences(values(count)) }.answer(0.999_9)
+        Pending { series, against, at, evidence: Evidence::Differences(values(count)) }.answer(0.999_9)
     };
     let open = comparison(70);
     assert_eq!(open.finding, Finding::Open);

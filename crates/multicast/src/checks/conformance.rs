@@ -98,7 +98,7 @@ fn walk(
                 break;
             }
             routing.candidates(at, arrived, network.router_of(stop), &mut candidates);
-            assert!(!candidates.is_empty(), "no way from router {at} to node {stop}");
+            assert!(!candidates.is_empty(), "no route from router {at} to node {stop}");
             channels.push(candidates[choose(candidates.len())]);
         }
         reached.push(channels.len());

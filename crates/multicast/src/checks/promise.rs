@@ -63,7 +63,7 @@ pub fn check_promise(algorithm: &dyn Algorithm, multicast: &Multicast) -> Result
     Ok(plan)
 }
 
-/// The same for a plan that has been made, with what `told` gives as the algorithm's dependencies, which many plans can share. It is
+/// As [`check_promise`], for a plan that has been made. `told` gives the algorithm's dependencies, which many plans can share; it is
 /// asked for only if all else is as promised.
 ///
 /// O(network) for each plan, and for each stop and hop the logarithm of the dependencies.

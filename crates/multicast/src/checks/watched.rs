@@ -10,7 +10,7 @@ use crate::capabilities::AlgorithmCapabilities;
 use crate::plan::Plan;
 
 /// An algorithm, and its relation: each channel that this gives has to leave the router that it is asked about. The first one
-/// that does not is kept as a fault, and the answer is that there is no way. The workbench's own are tested, and not watched.
+/// that does not is kept as a fault, and the answer is that there is no route. The workbench's own are tested, and not watched.
 pub(crate) struct Watched {
     algorithm: Box<dyn Algorithm>,
     network: Arc<Network>,

@@ -106,7 +106,7 @@ impl Worm {
         Self { from, after: None, itinerary: Itinerary::Encoded(encoded), consumption_class: None }
     }
 
-    /// The same worm, sent once worm `trigger` of the plan has delivered at its sender.
+    /// Sends the worm only once worm `trigger` of the plan has delivered at its sender.
     #[must_use]
     pub fn after(self, trigger: u32) -> Self {
         Self { after: Some(trigger), ..self }
@@ -208,7 +208,7 @@ impl Plan {
         self.check_with(network, multicast, &mut Vec::new())
     }
 
-    /// The same, with a list to keep for the next check: runs check every plan.
+    /// As [`check`](Self::check), with a list to keep for the next check: runs check every plan.
     ///
     /// # Errors
     /// As [`check`](Self::check).

@@ -85,36 +85,36 @@ impl Descriptor {
         Self { summary, sends: Some(sends), draws: false, own: false, ..own }
     }
 
-    /// The same, with what it does in a line: for help.
+    /// Says in a line what it does: for help.
     #[must_use]
     pub const fn about(self, summary: &'static str) -> Self {
         Self { summary, ..self }
     }
 
-    /// The same, for these networks only: others are refused.
+    /// Restricts it to these networks: others are refused.
     #[must_use]
     pub const fn on(self, family: Family) -> Self {
         Self { family, ..self }
     }
 
-    /// The same, with this routing only: to ask for another one is refused, and so is a root if the routing has none.
+    /// Restricts it to this routing: a request for another one is refused, and so is a root if the routing has none.
     #[must_use]
     pub const fn routed_by(self, routing: &'static RoutingDescriptor) -> Self {
         self.routed(Routed::By(routing))
     }
 
-    /// The same, with what there is to choose of its routing.
+    /// Says what choice of routing there is.
     #[must_use]
     pub const fn routed(self, routed: Routed) -> Self {
         Self { routed, ..self }
     }
 
-    /// The same, of one that heeds [`Options::seed`].
+    /// Says that it heeds [`Options::seed`].
     pub(crate) const fn drawing(self) -> Self {
         Self { draws: true, ..self }
     }
 
-    /// The same, of an algorithm that heeds [`Options::faults`].
+    /// Says that it heeds [`Options::faults`].
     #[must_use]
     pub const fn with_faults(self) -> Self {
         Self { faults: true, ..self }
@@ -135,7 +135,7 @@ impl Descriptor {
     /// # Errors
     /// If it is not defined for the network or with these options. If it is one that a program adds: if its relation gives channels that
     /// do not leave the router in question, as far as that is found out here, on networks that are not too large; a route that gets there
-    /// later has [no way](wormcast_routing::NoRoute).
+    /// later has [no route](wormcast_routing::NoRoute).
     pub fn make(&self, network: &Arc<Network>, options: &Options) -> Result<Box<dyn Algorithm>, AlgorithmError> {
         self.check(network, options.routing, options.root.is_some(), !options.faults.links.is_empty())?;
         self.checked(network, options)

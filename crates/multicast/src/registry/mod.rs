@@ -68,7 +68,7 @@ pub enum RegistrationError {
 static OWN: RwLock<Vec<&'static Descriptor>> = RwLock::new(Vec::new());
 
 fn own() -> Vec<&'static Descriptor> {
-    // The vector is whole whatever a thread that held it panicked of.
+    // A thread that panicked while it held the lock cannot have left the vector half changed.
     OWN.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 

@@ -46,7 +46,7 @@ impl Graph {
         &self.to[self.first[vertex] as usize..self.first[vertex + 1] as usize]
     }
 
-    /// Distances from the nearest of some vertices; `u32::MAX` where there is no way.
+    /// Distances from the nearest of some vertices; `u32::MAX` where there is no route.
     pub(super) fn distances(&self, from: impl Iterator<Item = usize>) -> Vec<u32> {
         let mut distances = vec![u32::MAX; self.vertices()];
         let mut queue = VecDeque::new();

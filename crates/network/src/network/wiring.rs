@@ -25,7 +25,7 @@ impl Network {
         Self::from_places(name, routers, links, places)
     }
 
-    /// The same where each end of a link has a port of its own, by which a router's channels are numbered:
+    /// As [`from_links`](Self::from_links), where each end of a link has a port of its own, by which a router's channels are numbered:
     /// O(links log links). `ports` is empty where ports have no numbers.
     pub(crate) fn from_ports(name: String, routers: usize, links: &[(u32, u32)], ports: &[(u32, u32)]) -> Self {
         if ports.is_empty() {
@@ -104,7 +104,7 @@ impl Network {
         }
     }
 
-    /// The same network of channels without a way back, whose nodes' worms start at these routers.
+    /// Sets the routers at which nodes' worms start, in a network whose channels run one way.
     pub(crate) fn with_entries(mut self, entries: Vec<u32>) -> Self {
         if let Some(one_way) = &mut self.one_way {
             one_way.entries = entries.into();
@@ -112,18 +112,18 @@ impl Network {
         self
     }
 
-    /// The same network with these nodes, one for each of these sorted routers.
+    /// Attaches a node to each of these routers, which are sorted.
     pub(crate) fn with_nodes(mut self, router_of: Vec<u32>) -> Self {
         self.attachment = Attachment::new(self.routers(), router_of);
         self
     }
 
-    /// The same network, whose wiring has this shape.
+    /// Sets the shape of the wiring.
     pub(crate) fn with_shape(self, shape: Shape) -> Self {
         Self { shape, ..self }
     }
 
-    /// The same network with what else is known of it; numbers of channels' ports stay.
+    /// Sets what else is known of the network; the port numbers of channels stay.
     pub(crate) fn with_details(mut self, details: Details) -> Self {
         let channel_ports = self.details.take().map_or_else(Vec::new, |details| details.channel_ports);
         self.details = Some(Box::new(Details { channel_ports, ..details }));

@@ -256,7 +256,7 @@ impl GraphSpec {
         Ok(Self::SmallWorld { nodes, degree, rewire, seed: given.seed()? })
     }
 
-    /// The same graph family, drawn with another seed; `None` if nothing is random about it.
+    /// A graph of this family drawn with another seed; `None` if nothing about it is random.
     pub fn with_seed(&self, seed: u64) -> Option<Self> {
         match *self {
             Self::Random { nodes, degree, .. } => Some(Self::Random { nodes, degree, seed }),

@@ -86,7 +86,7 @@ impl Stages {
         number / self.weight(digit) % self.radix
     }
 
-    /// The same number with another value of one digit.
+    /// A number with one of its digits replaced.
     #[inline]
     pub(crate) fn with_digit(&self, number: u32, digit: u32, value: u32) -> u32 {
         number - self.digit(number, digit) * self.weight(digit) + value * self.weight(digit)

@@ -43,8 +43,8 @@ pub enum NoTables {
     /// The search was given up.
     #[error("no tables were found for worms to router {0} within the steps allowed: there may be some")]
     GivenUp(RouterId),
-    /// The routing itself has no way.
-    #[error("there is no way from router {from} to router {to}")]
+    /// The routing itself has no route.
+    #[error("there is no route from router {from} to router {to}")]
     NoRoute {
         /// Where it should start.
         from: RouterId,

@@ -91,7 +91,7 @@ pub trait MultidestinationRouting: RoutingRelation {
     /// Replaces `decision` by what a worm to `destinations` does at `at`, where it came by `arrived` (`None` in its source's router).
     ///
     /// The set is not empty, has [`node_set::words`] words and, on the way down, only nodes that the worm was sent this way for: the part of the
-    /// branch by which it came. The decision is empty if there is no way, which cannot happen to a worm that followed decisions
+    /// branch by which it came. The decision is empty if there is no route, which cannot happen to a worm that followed decisions
     /// where the source reaches all destinations.
     ///
     /// Called once for each header and switch; it does not allocate beyond the growth of `decision`, which a caller keeps.
@@ -146,7 +146,7 @@ impl<'a> Branches<'a> {
 }
 
 impl Decision {
-    /// The step; `None` if there is no way.
+    /// The step; `None` if there is no route.
     #[inline]
     pub fn step(&self) -> Option<Step<'_>> {
         if self.channels.is_empty() && self.deliveries.is_empty() {

@@ -40,7 +40,7 @@ fn outputs_down<'a>(switches: &'a dyn MultidestinationRouting, at: RouterId) -> 
     channels.map(Resource::Channel).chain(nodes)
 }
 
-/// Looks for worms that can block each other for ever where switches replicate them *synchronously*, in lockstep, with buffers smaller
+/// Looks for worms that can block each other forever where switches replicate them *synchronously*, in lockstep, with buffers smaller
 /// than a packet; returns what two of them hold, each of which waits for what the other holds, or `None` if there can be no deadlock
 /// (paper 4, section 3.1 and Figure 2).
 ///

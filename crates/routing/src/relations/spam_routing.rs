@@ -67,7 +67,7 @@ impl SpamRouting {
         Self::build(network, root, &[])
     }
 
-    /// The same where these links have failed.
+    /// As [`new`](Self::new), where these links have failed.
     ///
     /// # Errors
     /// As [`new`](Self::new), and if the failed links cut routers off.
@@ -172,7 +172,7 @@ fn breadth_first(
         (None, Ok(tree)) => Ok(tree),
         (apart, _) => {
             let apart =
-                apart.map_or_else(String::new, |apart| format!("no way leads from router {start} to router {apart}"));
+                apart.map_or_else(String::new, |apart| format!("no route leads from router {start} to router {apart}"));
             fail(SPAM_ROUTING.needs, &apart)
         }
     }
@@ -241,7 +241,7 @@ mod tests {
         let apart = Network::from_links("two", 4, &[(0, 1), (2, 3)]);
         assert_eq!(
             SpamRouting::new(&apart, Root::SmallestId).err().unwrap().to_string(),
-            "`spam` needs a connected network, but `two` is an irregular network; no way leads from router 0 to router 2"
+            "`spam` needs a connected network, but `two` is an irregular network; no route leads from router 0 to router 2"
         );
     }
 

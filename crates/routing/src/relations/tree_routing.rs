@@ -131,7 +131,7 @@ impl TreeRouting {
         Ok(Self { network: Arc::clone(network), trees, tree_of: tree_of.into(), parts })
     }
 
-    /// The same where everybody knows that these links have failed: unicasts take the shortest way that is whole. O(routers) for
+    /// Tells every router that these links have failed: unicasts then take the shortest whole route. O(routers) for
     /// each tree.
     #[must_use]
     pub fn without(mut self, failed: &[ChannelId]) -> Self {

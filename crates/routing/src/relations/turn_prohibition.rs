@@ -22,7 +22,7 @@ pub const TURN_PROHIBITION: RoutingDescriptor = RoutingDescriptor::new(
 )
 .over_turns();
 
-/// The same turns, by the first of these channels.
+/// The permitted turns of the adaptive routing, restricted to the first of its channels.
 pub const TURN_PROHIBITION_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
     "turn-prohibition-deterministic",
     "one channel: the smallest on shortest permitted paths",

@@ -23,7 +23,7 @@ pub const UP_DOWN: RoutingDescriptor = RoutingDescriptor::new(
 .with_root()
 .over_turns();
 
-/// The same turns, by the first of these channels.
+/// The permitted turns of the adaptive routing, restricted to the first of its channels.
 pub const UP_DOWN_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
     "up-down-deterministic",
     "one channel: the smallest on shortest permitted paths",

@@ -165,7 +165,7 @@ impl SpanningTree {
         Ok(tree)
     }
 
-    /// The same links with another root.
+    /// Roots the tree at another router; its links stay.
     ///
     /// # Errors
     /// If the root is no router of the network.

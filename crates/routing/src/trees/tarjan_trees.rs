@@ -23,7 +23,7 @@ pub const TARJAN_TREES: TreeDescriptor = TreeDescriptor {
     make: tarjan,
 };
 
-/// The same on a square torus in an order that makes two Hamilton paths; repaired where links have failed.
+/// Roskind and Tarjan's algorithm on a square torus, in an order of links that makes the two trees Hamilton paths; repaired where links have failed.
 pub const HAMILTON_TREES: TreeDescriptor = TreeDescriptor {
     name: "dstm-tarjan-path",
     summary: "two Hamilton paths",

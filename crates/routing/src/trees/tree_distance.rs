@@ -22,7 +22,7 @@ pub struct CombinedDistance {
 /// The combined diameter and the average distance: over all pairs of routers, of the length of the shorter of their ways in the
 /// trees. A way over a failed link is none.
 ///
-/// `None` if some pair has no way. O(trees x routers²) time, for 16 routers at once, and O(routers) memory; large networks
+/// `None` if some pair has no route. O(trees x routers²) time, for 16 routers at once, and O(routers) memory; large networks
 /// take as many threads as the machine has.
 ///
 /// ```
@@ -99,7 +99,7 @@ lane!(i32);
 struct Sums {
     diameter: u32,
     total: u64,
-    /// Whether some pair has no way.
+    /// Whether some pair has no route.
     apart: bool,
 }
 

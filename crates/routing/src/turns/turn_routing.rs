@@ -250,7 +250,7 @@ impl RoutingRelation for TurnRouting {
         RoutingCapabilities {
             spread: Some(self),
             turns: Some(self),
-            // A byte a channel where no way has 255 hops.
+            // A byte a channel where no route has 255 hops.
             target_bytes: self.network.channels() as u64,
             ..RoutingCapabilities::default()
         }

@@ -44,7 +44,7 @@ pub struct Reachability {
     pub spent: u64,
     /// Steps that might have been spent.
     pub budget: u64,
-    /// Places where a worm may wait for ever for all that the search knows before it looks at sets.
+    /// Places where a worm may wait forever for all that the search knows before it looks at sets.
     pub places: usize,
     /// Sets of worms that wait for each other and can get there if worms may rest on their way.
     pub sets: u64,

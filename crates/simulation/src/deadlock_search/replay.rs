@@ -70,7 +70,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The same, every flit.
+    /// Replays it flit by flit.
     pub(super) fn flit_by_flit(&self, sent: &[Sent]) -> Option<Deadlock> {
         play(&mut FlitEngine::new(self.routing, self.config, ()), sent, self.messages)
     }

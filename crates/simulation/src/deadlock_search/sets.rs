@@ -31,7 +31,7 @@ pub(super) enum Ended {
     OutOfBudget { begun: usize, of: usize },
 }
 
-/// Something that has to be taken for a member to wait for ever.
+/// Something that has to be taken for a member to wait forever.
 #[derive(Clone, Copy)]
 struct Need {
     by: Place,
@@ -50,7 +50,7 @@ pub(super) struct Sets<'a> {
     passing: HashMap<Resource, Vec<(usize, Resource, Vec<Resource>)>>,
     /// Who may wait at the head of a link's queue for something else: the place, and the part that asks for the link.
     queued: HashMap<Resource, Vec<(usize, usize)>>,
-    /// Parts for which a worm may wait for ever, by place.
+    /// Parts for which a worm may wait forever, by place.
     alive: Vec<Vec<usize>>,
     /// The places that sets may begin with and contain.
     first: usize,
@@ -159,7 +159,7 @@ impl<'a> Sets<'a> {
         sets
     }
 
-    /// Strikes out parts whose resources nobody can take for ever, until nothing changes. Nothing else can be in a set.
+    /// Strikes out parts whose resources nobody can take forever, until nothing changes. Nothing else can be in a set.
     ///
     /// Of those that are left, worms hold something; as "older" has no cycles, whoever waits in a queue waits, in the end, for what is
     /// held. So queues count from what is held on.
@@ -172,7 +172,7 @@ impl<'a> Sets<'a> {
             loop {
                 let (mut changed, mut looks) = (false, 0);
                 for (place, alive) in self.alive.iter().enumerate() {
-                    step_every(10, "looking for worms that can wait for ever", "places", place, self.places.len());
+                    step_every(10, "looking for worms that can wait forever", "places", place, self.places.len());
                     for &part in alive {
                         let mut candidates = self.places[place].parts[part].iter();
                         let taken = |&resource| self.may_be_taken(resource, (place, &kept), &passing, &mut looks);
@@ -481,7 +481,7 @@ impl<'a> Sets<'a> {
     }
 }
 
-/// What has to be taken for a member to wait for ever at one of its places.
+/// What has to be taken for a member to wait forever at one of its places.
 fn needs(members: &[Member<'_>], by: Place) -> Vec<Need> {
     let front = &members[by.0].fronts[by.1];
     front.waiting.parts[front.part].iter().map(|&resource| Need { by, resource }).collect()

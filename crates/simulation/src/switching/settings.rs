@@ -110,7 +110,7 @@ pub(super) struct SwitchingSettings {
     /// recently.
     #[serde(skip_serializing_if = "Option::is_none")]
     selection: Option<Selection>,
-    /// The same as `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
+    /// Another place for `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup_mode: Option<StartupMode>,
     /// Buffered switches: flits that the FIFO at each input holds. Default 64 with a central buffer, 320 without.

@@ -110,8 +110,8 @@ impl Picture<'_> {
         let dead = self.of.log.worms().iter().filter(|worm| worm.deadlocked).count();
         let waiting = self.worms.iter().filter(|worm| !worm.waits.is_empty()).count();
         let what = match (dead, self.cycle.len()) {
-            (0, _) => format!("{waiting} worms in the network wait, none for ever"),
-            (dead, cycle) => format!("{dead} worms wait for ever; {cycle} of them in a cycle come first"),
+            (0, _) => format!("{waiting} worms in the network wait, none forever"),
+            (dead, cycle) => format!("{dead} worms wait forever; {cycle} of them in a cycle come first"),
         };
         format!("{} in cycle {}: {what}", self.of.network.name(), self.of.log.at())
     }

@@ -186,7 +186,7 @@ fn cases() -> impl Strategy<Value = Case> {
             };
             // All of a burst, or as many messages as asked for.
             let messages = (!ends).then_some(messages);
-            // Far beyond saturation, nodes that forward in software may take for ever to deliver a few messages: 2,000 generated
+            // Far beyond saturation, nodes that forward in software may take forever to deliver a few messages: 2,000 generated
             // at each node are enough.
             let rate = traffic.arrivals.as_ref().and_then(|arrivals| arrivals.rate);
             let max_cycles = rate.map(|rate| ((2000.0 * 200.0 / rate) as u64).max(3000));

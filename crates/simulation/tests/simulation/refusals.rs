@@ -181,7 +181,7 @@ fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
     }
 }
 
-/// The engines by themselves: a worm that delivers to node 1 and knows no way on to node 2.
+/// The engines by themselves: a worm that delivers to node 1 and knows no route on to node 2.
 #[test]
 fn an_engine_says_where_a_header_is_stranded() {
     let gap = Gap(e_cube(), 2);

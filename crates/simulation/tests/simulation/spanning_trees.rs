@@ -1,4 +1,4 @@
-//! Multicasts on spanning trees: routers follow the header that they decode, and nothing blocks anything for ever.
+//! Multicasts on spanning trees: routers follow the header that they decode, and nothing blocks anything forever.
 
 use std::collections::HashMap;
 
@@ -58,7 +58,7 @@ fn routers_do_what_the_header_says() {
         header.remove(five);
     };
     assert_eq!(with(&missing), None);
-    // Children before their parent: the worm goes to 2, from where no way leads down to 1.
+    // Children before their parent: the worm goes to 2, from where no route leads down to 1.
     let backwards = |header: &mut Vec<HeaderFlit>| header.reverse();
     assert_ne!(with(&backwards), Some(vec![1, 2, 5]));
     // An output that leads to nobody who is named.

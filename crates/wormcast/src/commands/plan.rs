@@ -177,7 +177,7 @@ fn planned(algorithm: &dyn Algorithm, multicast: &Multicast) -> Result<Plan, Fai
 fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix) -> Result<(), Failure> {
     let name = |router| network.router_label(router);
     let came = matrix.arrived.map_or_else(|| "the source".to_owned(), |c| format!("from {}", name(network.from(c))));
-    writeln!(out, "\ncovering matrix at {} ({came}): hops from next routers, X: no way, *: taken", name(matrix.at))?;
+    writeln!(out, "\ncovering matrix at {} ({came}): hops from next routers, X: no route, *: taken", name(matrix.at))?;
     let heads: Vec<String> = matrix.destinations.iter().map(|&to| name(to)).collect();
     let nexts: Vec<String> = matrix.rows.iter().map(|row| name(network.to(row.channel))).collect();
     let first = nexts.iter().map(String::len).max().unwrap_or(0).max(4);

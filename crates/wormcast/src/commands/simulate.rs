@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     buffers: Option<PathBuf>,
     /// Write all worms that are there when the run ends, with what each holds, what it waits for since when, who has that, and
-    /// whether it waits for ever: as JSON, or as a picture if FILE ends in `.svg`, or for Graphviz if it ends in `.dot`; `-`: to
+    /// whether it waits forever: as JSON, or as a picture if FILE ends in `.svg`, or for Graphviz if it ends in `.dot`; `-`: to
     /// standard output.
     #[arg(long, value_name = "FILE")]
     waits: Option<PathBuf>,
@@ -85,13 +85,13 @@ struct Report<'a> {
     static_check: Option<&'a StaticCheck>,
 }
 
-/// Whether worms can block each other for ever, whatever the traffic.
+/// Whether worms can block each other forever, whatever the traffic.
 #[derive(Serialize)]
 struct StaticCheck {
     deadlock_free: bool,
     /// The links of a cycle of dependencies.
     cycle: Option<Vec<[u32; 2]>>,
-    /// The same as users write them.
+    /// The cycle as users write it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cycle_names: Option<Vec<String>>,
 }
@@ -178,7 +178,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     match result.deadlock() {
         None => Ok(()),
         Some(deadlock) => Err(Failure::Failed(format!(
-            "deadlock in cycle {}: {} worms wait for each other for ever{}",
+            "deadlock in cycle {}: {} worms wait for each other forever{}",
             deadlock.at,
             deadlock.dead,
             if arguments.waits.is_some() {

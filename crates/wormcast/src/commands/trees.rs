@@ -98,7 +98,7 @@ struct Answer<'a> {
     failed: Vec<[u32; 2]>,
     /// Trees that failed links cut, without those links.
     cut: Vec<Tree>,
-    /// The same distances if worms use what is left of cut trees, too; null if no tree is cut, or some routers are then apart in all.
+    /// The distances if worms use what is left of cut trees, too; null if no tree is cut, or some routers are then apart in all.
     with_cut: Option<Distance>,
     /// Why there are no more trees, if that was asked.
     limit: Option<Limit>,

@@ -174,17 +174,17 @@ fn tree_one_shows_its_covering_matrices() {
     let fixed = ["plan", "--topology", "mesh:3x2", "--source", "0", "--destinations", "5;4", "--algorithm"];
     let text = |algorithm| wormcast(&[&fixed[..], &[algorithm]].concat()).success();
     let expected = "
-covering matrix at 0,0 (the source): hops from next routers, X: no way, *: taken
+covering matrix at 0,0 (the source): hops from next routers, X: no route, *: taken
 next  1,1   2,1
 1,0     1*    2*
 0,1     1     2
 
-covering matrix at 1,0 (from 0,0): hops from next routers, X: no way, *: taken
+covering matrix at 1,0 (from 0,0): hops from next routers, X: no route, *: taken
 next  1,1   2,1
 2,0     2     1
 1,1     0*    1*
 
-covering matrix at 1,1 (from 1,0): hops from next routers, X: no way, *: taken
+covering matrix at 1,1 (from 1,0): hops from next routers, X: no route, *: taken
 next  2,1
 0,1     X
 2,1     0*

@@ -290,7 +290,7 @@ fn what_readers_stumbled_over() {
     assert!(message.contains("`dstm-tarjan` needs links with channels both ways"), "{message}");
     let trees = ["routing", "--topology", "apart.edges", "--algorithm", "tree-one"];
     let message = refused(&trees);
-    assert!(message.contains("needs a connected network, but `apart.edges` is not; no way leads from"), "{message}");
+    assert!(message.contains("needs a connected network, but `apart.edges` is not; no route leads from"), "{message}");
     let message = refused(&["sweep", "two.toml", "--set", "sweep.traffic.arrivals.rate=[nan, 0.05]"]);
     assert!(message.contains("`traffic.arrivals.rate` has a value that is not a finite number"), "{message}");
     for command in ["sweep", "plot", "report"] {

@@ -212,7 +212,7 @@ fn tables_that_cannot_be_written() {
     let apart = ["routing", "--topology", "apart", "--routing", "up-down", "--export", "y.lfts"];
     assert_eq!(
         own.run(&apart).bad_input(),
-        "error: forwarding tables cannot express `up-down` on `apart`: there is no way from router 2 to router 0\n"
+        "error: forwarding tables cannot express `up-down` on `apart`: there is no route from router 2 to router 0\n"
     );
     assert!(
         message(&["mesh:2", "--tables", "x.txt"])

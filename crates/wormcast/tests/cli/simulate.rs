@@ -261,17 +261,14 @@ fn waits_are_written_as_data_and_as_pictures() {
     let outcome = run("worm", "waits.svg");
     assert!(!outcome.stderr.contains("--waits FILE"), "{outcome:?}");
     let svg = folder.read("waits.svg");
-    assert!(
-        svg.starts_with("<svg ") && svg.contains("3 worms wait for ever; 2 of them in a cycle come first"),
-        "{svg}"
-    );
+    assert!(svg.starts_with("<svg ") && svg.contains("3 worms wait forever; 2 of them in a cycle come first"), "{svg}");
     assert!(svg.contains("worm 0 from 0,0 to 0,1; 0,2: waits at 0,2 since 19 for consumption 0,2 (worm 1)"), "{svg}");
     run("worm", "waits.dot");
     let dot = folder.read("waits.dot");
     assert!(dot.contains("w0 -> w1 [label=\"consumption 0,2, since 19\", color=red, penwidth=2];"), "{dot}");
     assert!(dot.contains("w2 -> w0 [label=\"injection 0,0, since 20\", color=red];"), "{dot}");
 
-    // With enough channels nothing is left at the end; before it, worms are on their way and wait for nobody for ever.
+    // With enough channels nothing is left at the end; before it, worms are on their way and wait for nobody forever.
     let enough = ["--set", "algorithm=column-path", "--set", "switching.consumption_ports=2", "--waits", "-"];
     let done = folder.run(&[&["simulate", "x.toml"], &enough[..]].concat());
     assert_eq!((done.code, done.stdout.as_str()), (0, "[\n]\n"));
@@ -313,7 +310,7 @@ fn the_timeline_shows_waits_and_the_deadlock() {
         let dead = waits("dead.json");
         let named = |name: &str| dead.iter().filter(|event| event["name"] == name).count();
         assert_eq!(
-            (named("worm 0 waits for ever"), named("worm 1 waits for ever"), named("deadlock of 2 worms")),
+            (named("worm 0 waits forever"), named("worm 1 waits forever"), named("deadlock of 2 worms")),
             (1, 1, 1)
         );
     }

@@ -26,7 +26,7 @@ pub struct CoveringMatrix {
 pub struct CoveringRow {
     /// The channel that leads to the next router.
     pub channel: ChannelId,
-    /// Hops from the next router to each destination, by permitted turns; `None`: there is no way. 0: it is the next router.
+    /// Hops from the next router to each destination, by permitted turns; `None`: there is no route. 0: it is the next router.
     pub hops: Vec<Option<u32>>,
     /// Whether the tree reaches each destination this way.
     pub taken: Vec<bool>,

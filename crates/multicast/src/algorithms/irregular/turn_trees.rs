@@ -148,6 +148,6 @@ fn require_connected(algorithm: &str, network: &Network) -> Result<(), Unsupport
     match routers.find(|router| !reached[router.index()]) {
         None => Ok(()),
         Some(apart) => Err(Unsupported::disconnected(algorithm, network)
-            .with_hint(&format!("no way leads from router {start} to router {apart}"))),
+            .with_hint(&format!("no route leads from router {start} to router {apart}"))),
     }
 }

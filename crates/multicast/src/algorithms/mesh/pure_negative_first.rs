@@ -109,7 +109,7 @@ fn greedy_lists(grid: &Grid, multicast: &Multicast) -> Lists {
     (positive, either)
 }
 
-/// The same for any number of dimensions.
+/// The lists in a mesh of any number of dimensions.
 fn matched_lists(grid: &Grid, multicast: &Multicast) -> Lists {
     let source = grid.coordinates(multicast.source().index());
     let mut points: Vec<(Vec<u32>, NodeId)> =

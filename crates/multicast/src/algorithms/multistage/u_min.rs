@@ -74,7 +74,7 @@ fn hand_over(Share { left, holder, right }: Share) -> Share {
     }
 }
 
-/// The same unicast, which leaves its sender's switch by the port of the sender's digit 0.
+/// Sends a unicast out of its sender's switch by the port of the sender's digit 0.
 fn straight(network: &Network, stages: &Stages, worm: Worm) -> Worm {
     let Itinerary::Path(path) = worm.itinerary else { return worm };
     let home = network.router_of(worm.from);

@@ -88,7 +88,7 @@ fn inexpressible(relation: &dyn RoutingRelation, error: &NoTables, detours: bool
     let network = relation.network();
     let what = format!("forwarding tables cannot express `{}` on `{}`", relation.name(), network.name());
     let hint = match (error, relation.capabilities().turns) {
-        // No detour leads where there is no way.
+        // No detour leads where there is no route.
         (NoTables::NoRoute { .. }, _) => "",
         (_, Some(_)) if !detours => "; `--allow-detours` takes longer ways over permitted turns where that is so",
         _ => "",
@@ -110,7 +110,7 @@ fn inexpressible(relation: &dyn RoutingRelation, error: &NoTables, detours: bool
 fn named(network: &Network, error: &NoTables) -> String {
     match error {
         NoTables::NoRoute { from, to } => {
-            format!("there is no way from {} to {}", router(network, *from), router(network, *to))
+            format!("there is no route from {} to {}", router(network, *from), router(network, *to))
         }
         other => other.to_string(),
     }

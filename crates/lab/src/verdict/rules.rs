@@ -3,7 +3,7 @@
 use super::{Comparison, Finding, Verdict};
 use crate::statistics::Estimate;
 
-pub(super) type Judge = fn(&[Vec<Comparison>]) -> Verdict;
+pub(super) type Rule = fn(&[Vec<Comparison>]) -> Verdict;
 
 impl Comparison {
     /// Whether the difference is certainly not 0.
@@ -22,7 +22,7 @@ fn all(comparisons: &[Comparison], finding: Finding) -> bool {
 }
 
 /// All hold, and each pair differs somewhere.
-pub(super) fn judge_order(groups: &[Vec<Comparison>]) -> Verdict {
+pub(super) fn order_rule(groups: &[Vec<Comparison>]) -> Verdict {
     let same_everywhere = |group: &[Comparison]| all(group, Finding::Holds) && !group.iter().any(Comparison::strict);
     if groups.iter().any(|group| any(group, Finding::Fails)) {
         Verdict::NotReproduced
@@ -36,7 +36,7 @@ pub(super) fn judge_order(groups: &[Vec<Comparison>]) -> Verdict {
 }
 
 /// In every group one holds that is not a tie.
-pub(super) fn judge_strictly_somewhere(groups: &[Vec<Comparison>]) -> Verdict {
+pub(super) fn strictly_somewhere_rule(groups: &[Vec<Comparison>]) -> Verdict {
     let never = |comparison: &Comparison| {
         comparison.finding == Finding::Fails || (comparison.finding == Finding::Holds && !comparison.strict())
     };
@@ -50,7 +50,7 @@ pub(super) fn judge_strictly_somewhere(groups: &[Vec<Comparison>]) -> Verdict {
 }
 
 /// In every group one holds.
-pub(super) fn judge_somewhere(groups: &[Vec<Comparison>]) -> Verdict {
+pub(super) fn somewhere_rule(groups: &[Vec<Comparison>]) -> Verdict {
     if groups.iter().all(|group| any(group, Finding::Holds)) {
         Verdict::Reproduced
     } else if groups.iter().any(|group| all(group, Finding::Fails)) {
@@ -61,7 +61,7 @@ pub(super) fn judge_somewhere(groups: &[Vec<Comparison>]) -> Verdict {
 }
 
 /// All hold.
-pub(super) fn judge_all(groups: &[Vec<Comparison>]) -> Verdict {
+pub(super) fn all_rule(groups: &[Vec<Comparison>]) -> Verdict {
     if groups.iter().any(|group| any(group, Finding::Fails)) {
         Verdict::NotReproduced
     } else if groups.iter().all(|group| all(group, Finding::Holds)) {

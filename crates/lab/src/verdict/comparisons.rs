@@ -1,20 +1,20 @@
 //! What has to be compared for a claim about a quantity.
 
 use super::Finding;
-use super::court::{Cell, Court};
-use super::evidence::{Evidence, Question};
+use super::evidence::{Evidence, Pending};
+use super::measurements::{Cell, Measurements};
 use crate::experiment::claim::{Falls, Gap, Order, Scope, Values};
 use crate::statistics::number_text;
 
-impl Court<'_> {
+impl Measurements<'_> {
     /// One group for each pair of series.
-    pub(super) fn order(&self, order: &Order) -> Vec<Vec<Question>> {
+    pub(super) fn order(&self, order: &Order) -> Vec<Vec<Pending>> {
         let mut groups = Vec::new();
         for context in 0..self.contexts.len() {
             for lower in &order.lower {
                 for higher in &order.higher {
                     let excess = |cells: &[(usize, f64)]| self.excess(context, lower, higher, order.by, cells);
-                    let question = |at: String, evidence| Question {
+                    let question = |at: String, evidence| Pending {
                         series: self.name(context, lower),
                         // What the difference is from.
                         against: if order.by == 0.0 {
@@ -81,13 +81,13 @@ impl Court<'_> {
     }
 
     /// One group for each series.
-    pub(super) fn falls(&self, falls: &Falls) -> Vec<Vec<Question>> {
+    pub(super) fn falls(&self, falls: &Falls) -> Vec<Vec<Pending>> {
         let mut groups = Vec::new();
         let Some(last) = self.places.len().checked_sub(1) else { return groups };
         for context in 0..self.contexts.len() {
             for series in &falls.series {
                 let end = self.at(context, series, last);
-                let question = |place: usize| Question {
+                let question = |place: usize| Pending {
                     series: self.name(context, series),
                     against: format!("at {}", self.places[place].text),
                     at: self.places[last].text.clone(),
@@ -106,11 +106,11 @@ impl Court<'_> {
     }
 
     /// One group for each series.
-    pub(super) fn values(&self, values: &Values) -> Vec<Vec<Question>> {
+    pub(super) fn values(&self, values: &Values) -> Vec<Vec<Pending>> {
         let mut groups = Vec::new();
         for context in 0..self.contexts.len() {
             for (series, expected) in &values.of {
-                let question = |(place, expected): (usize, &f64)| Question {
+                let question = |(place, expected): (usize, &f64)| Pending {
                     series: self.name(context, series),
                     against: number_text(*expected, 6),
                     at: self.places[place].text.clone(),
@@ -130,12 +130,12 @@ impl Court<'_> {
     }
 
     /// One group for each series. Cells hold the shares themselves.
-    pub(super) fn gap(&self, gap: &Gap) -> Vec<Vec<Question>> {
+    pub(super) fn gap(&self, gap: &Gap) -> Vec<Vec<Pending>> {
         let (least, most) = (gap.at_least.unwrap_or(f64::NEG_INFINITY), gap.at_most.unwrap_or(f64::INFINITY));
         let mut groups = Vec::new();
         for context in 0..self.contexts.len() {
             for series in &gap.series {
-                let question = |at: String, evidence| Question {
+                let question = |at: String, evidence| Pending {
                     series: self.name(context, series),
                     against: gap.over.name().to_owned(),
                     at,

@@ -1,8 +1,8 @@
 //! Everything that one claim is judged on: the replications of its series at its values of the horizontal axis.
 
-use super::evidence::Question;
-use super::judges::{Judge, judge_all, judge_order, judge_somewhere, judge_strictly_somewhere};
-use super::words::{because, to_settle};
+use super::evidence::Pending;
+use super::explanation::{because, to_settle};
+use super::rules::{Rule, all_rule, order_rule, somewhere_rule, strictly_somewhere_rule};
 use super::{Comparison, Part, Verdict};
 use crate::experiment::Experiment;
 use crate::experiment::claim::{Claim, Scope, Test};
@@ -42,7 +42,7 @@ pub(crate) struct Entry<'a> {
 }
 
 /// A claim with what it is judged on.
-pub(crate) struct Court<'a> {
+pub(crate) struct Measurements<'a> {
     claim: &'a Claim,
     quantity: Quantity,
     pub(super) unit: Option<TimeUnit>,
@@ -53,12 +53,12 @@ pub(crate) struct Court<'a> {
     entries: Vec<Entry<'a>>,
 }
 
-impl<'a> Court<'a> {
+impl<'a> Measurements<'a> {
     pub(crate) fn new(experiment: &Experiment, claim: &'a Claim, points: &'a [Point], runs: &'a [PointRuns]) -> Self {
         let quantity = claim.y.unwrap_or_else(|| experiment.quantities()[0]);
         let (x, series) = (experiment.claim_axis(claim), experiment.claim_series(claim));
         let unit = (quantity.is_latency() && claim.over().is_none()).then(|| experiment.unit());
-        let mut court = Self {
+        let mut measured = Self {
             claim,
             quantity,
             unit,
@@ -80,13 +80,13 @@ impl<'a> Court<'a> {
             }
             let others = point.coordinates.iter().filter(|c| !series.contains(&c.key) && Some(&c.key) != x.as_ref());
             let others: Vec<String> = others.map(Coordinate::tag).collect();
-            let context = position(&mut court.contexts, others.join(", "));
-            let place = position(&mut court.places, place);
-            let (series, cell) = (names.join(", "), court.cell(point, of_point));
-            court.entries.push(Entry { context, series, place, cell, point, runs: of_point });
+            let context = position(&mut measured.contexts, others.join(", "));
+            let place = position(&mut measured.places, place);
+            let (series, cell) = (names.join(", "), measured.cell(point, of_point));
+            measured.entries.push(Entry { context, series, place, cell, point, runs: of_point });
         }
-        court.sort_places();
-        court
+        measured.sort_places();
+        measured
     }
 
     /// Numbers along the horizontal axis in their order there, however the sweep lists them.
@@ -172,12 +172,12 @@ impl<'a> Court<'a> {
             Test::Saturates(saturates) => self.saturates(saturates),
             Test::Outlasts(outlasts) => self.outlasts(outlasts),
         });
-        let judge: Judge = match test {
-            Some(Test::Order(order)) if order.scope != Scope::Somewhere => judge_order,
-            Some(Test::Order(_) | Test::Falls(_)) => judge_strictly_somewhere,
-            Some(Test::Gap(gap)) if gap.scope == Scope::Somewhere => judge_somewhere,
-            Some(Test::Outlasts(outlasts)) if outlasts.scope == Scope::Somewhere => judge_somewhere,
-            _ => judge_all,
+        let judge: Rule = match test {
+            Some(Test::Order(order)) if order.scope != Scope::Somewhere => order_rule,
+            Some(Test::Order(_) | Test::Falls(_)) => strictly_somewhere_rule,
+            Some(Test::Gap(gap)) if gap.scope == Scope::Somewhere => somewhere_rule,
+            Some(Test::Outlasts(outlasts)) if outlasts.scope == Scope::Somewhere => somewhere_rule,
+            _ => all_rule,
         };
         let unit = self.unit_name();
         let verdict = if groups.is_empty() { Verdict::Inconclusive } else { judge(&groups) };
@@ -209,7 +209,7 @@ impl<'a> Court<'a> {
         1.0 - (1.0 - self.confidence) / count.max(1) as f64
     }
 
-    fn answers(&self, questions: Vec<Vec<Question>>) -> Vec<Vec<Comparison>> {
+    fn answers(&self, questions: Vec<Vec<Pending>>) -> Vec<Vec<Comparison>> {
         let confidence = self.shared_confidence(questions.iter().map(Vec::len).sum());
         questions.into_iter().map(|group| group.into_iter().map(|q| q.answer(confidence)).collect()).collect()
     }
