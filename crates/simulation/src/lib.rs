@@ -65,6 +65,7 @@ mod trace;
 mod traffic;
 mod waits;
 mod worm;
+mod wormhole;
 
 pub use batches::BACKLOG;
 pub use buffer::Buffer;
@@ -99,3 +100,4 @@ pub use switching::{
 pub use timeline::Timeline;
 pub use waits::{WaitLog, WaitsDot, WaitsSvg};
 pub use worm::WormEngine;
+pub use wormhole::WormholeEngine;

@@ -102,7 +102,7 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Verd
         }
         let Some(seen) = runs.get(..checkpoint as usize) else { return Verdict::Need(checkpoint) };
         if checkpoint < stop.min_replications {
-            if seen.iter().all(|run| run.is_saturated()) {
+            if seen.iter().all(Replication::is_saturated) {
                 return Verdict::Done(Outcome::Saturated, checkpoint);
             }
             checkpoint = stop.min_replications;
@@ -134,7 +134,7 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Verd
 /// deliveries asked for within the windows that were not made in them is above 2% with a confidence of 95%. Finite runs start
 /// empty and their backlog grows by nature; they saturate by themselves only, and one that was given up is enough.
 fn saturated(runs: &[Replication], steady: bool) -> bool {
-    if !steady && runs.iter().any(|run| run.is_saturated()) {
+    if !steady && runs.iter().any(Replication::is_saturated) {
         // Without its slowest messages, or runs, the mean would be too small.
         return true;
     }

@@ -23,9 +23,8 @@ use wormcast_routing::{NoRoute, RoutingCapabilities, RoutingRelation, Spread, Tr
 
 use crate::calendar::Calendar;
 use crate::config::StartupMode;
-use crate::engine::{EngineConfig, Progress, has_room};
+use crate::engine::{EngineConfig, has_room};
 use crate::observer::{Cycle, LatencyParts, Observer};
-use crate::result::Deadlock;
 use crate::selection::Selector;
 use crate::switching::{Header, Selection};
 use arbiter::{Arbiter, Grant, NONE, Pool};
@@ -329,60 +328,4 @@ impl<'a, O: Observer> Core<'a, O> {
         };
         self.network.to(entered_by)
     }
-}
-
-/// How an engine goes from cycle to cycle.
-pub(crate) trait Steps<'a> {
-    /// Who watches.
-    type Observer: Observer;
-
-    /// What it stands on.
-    fn core(&mut self) -> &mut Core<'a, Self::Observer>;
-
-    /// The first cycle, from now on, in which anything happens.
-    fn next_event(&self) -> Option<Cycle>;
-
-    /// The cycle, from now on, before which the last flits that are under way will have stopped, if nothing else happens.
-    fn quiet_from(&self) -> Cycle;
-
-    /// Simulates cycle `now` and makes the next one `now`.
-    fn cycle(&mut self);
-
-    /// Worms that wait for each other for ever.
-    fn find_deadlock(&mut self) -> Option<Deadlock>;
-}
-
-/// Runs an engine: see [`Engine::run_until`](crate::Engine::run_until). If it is to be drained, the last worm ends it: what was
-/// arranged for a channel that worms waited for, among others, may lie behind.
-pub(crate) fn run_until<'a>(engine: &mut impl Steps<'a>, end: Cycle, drain: bool) -> Progress {
-    while engine.core().now < end && !(drain && engine.core().is_empty()) {
-        match engine.next_event() {
-            Some(at) if at < end => engine.core().now = at,
-            None if engine.core().channels.arbiter.pending() > 0 && engine.quiet_from() < end => {
-                engine.core().now = engine.quiet_from();
-                let dead = engine.find_deadlock();
-                return Progress::Deadlock(dead.unwrap_or_else(|| unreachable!("worms wait for nothing")));
-            }
-            _ => {
-                if end != Cycle::MAX {
-                    engine.core().now = end;
-                }
-                break;
-            }
-        }
-        engine.cycle();
-        let core = engine.core();
-        if let Some(no_route) = core.stranded.take() {
-            return Progress::Stranded(no_route);
-        }
-        if core.reports.observer.done() {
-            return Progress::Stopped;
-        }
-        if core.deadlock_search_is_due()
-            && let Some(deadlock) = engine.find_deadlock()
-        {
-            return Progress::Deadlock(deadlock);
-        }
-    }
-    Progress::Reached
 }

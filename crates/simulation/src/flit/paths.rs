@@ -150,7 +150,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         let (now, config) = (self.core.now, self.core.config);
         let worm = &self.core.worms[slot as usize];
         let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
-        let (Flits::Path(flits), Route::Path(route)) = (&mut self.flits[slot as usize], &worm.route) else {
+        let (Flits::Path(flits), Route::Path(route)) = (&mut self.movement.flits[slot as usize], &worm.route) else {
             return false;
         };
         let step = if O::FLITS {
@@ -170,7 +170,7 @@ impl<O: Observer> FlitEngine<'_, O> {
     /// Does what follows from a path worm's step; returns whether it goes on.
     pub(super) fn settle_path(&mut self, slot: u32, step: Step) -> bool {
         let (Flits::Path(flits), Route::Path(route)) =
-            (&mut self.flits[slot as usize], &self.core.worms[slot as usize].route)
+            (&mut self.movement.flits[slot as usize], &self.core.worms[slot as usize].route)
         else {
             return false;
         };

@@ -98,13 +98,13 @@ impl SharedLinks {
 
 impl<O: Observer> FlitEngine<'_, O> {
     pub(super) fn move_on_shared_links(&mut self) {
-        let mut shared = std::mem::take(&mut self.shared_links);
-        let mut active = std::mem::take(&mut self.active);
+        let mut shared = std::mem::take(&mut self.movement.shared_links);
+        let mut active = std::mem::take(&mut self.movement.active);
         self.begin_rounds(&mut shared, &active);
         loop {
             self.offer_flits(&mut shared, &active);
             let moved = shared.serve(|slot, vertex| {
-                if let Flits::Path(flits) = &mut self.flits[slot as usize] {
+                if let Flits::Path(flits) = &mut self.movement.flits[slot as usize] {
                     flits.left[vertex] += 1;
                 }
             });
@@ -118,11 +118,11 @@ impl<O: Observer> FlitEngine<'_, O> {
             let before = &shared.before[position];
             position += 1;
             let goes_on = self.settle_on_shared_links(slot, before);
-            self.is_active[slot as usize] = goes_on;
+            self.movement.is_active[slot as usize] = goes_on;
             goes_on
         });
-        self.active = active;
-        self.shared_links = shared;
+        self.movement.active = active;
+        self.movement.shared_links = shared;
     }
 
     /// Notes where flits are at the start of the cycle; address flits are stripped.
@@ -131,7 +131,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         for (before, &slot) in shared.before.iter_mut().zip(active) {
             before.clear();
             let Route::Path(route) = &self.core.worms[slot as usize].route else { continue };
-            if let Flits::Path(flits) = &mut self.flits[slot as usize] {
+            if let Flits::Path(flits) = &mut self.movement.flits[slot as usize] {
                 before.extend_from_slice(&flits.left);
                 if !route.complete && flits.strip_at == self.core.now {
                     flits.strip();
@@ -145,7 +145,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         let (buffer, virtual_channels) = (self.core.config.buffer, self.core.config.virtual_channels);
         for (position, &slot) in active.iter().enumerate() {
             let worm = &self.core.worms[slot as usize];
-            let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else {
+            let (Flits::Path(flits), Route::Path(route)) = (&self.movement.flits[slot as usize], &worm.route) else {
                 continue;
             };
             let last = route.last() as usize;
@@ -175,7 +175,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         let (now, config) = (self.core.now, self.core.config);
         let worm = &self.core.worms[slot as usize];
         let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
-        let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else {
+        let (Flits::Path(flits), Route::Path(route)) = (&self.movement.flits[slot as usize], &worm.route) else {
             return false;
         };
         if O::FLITS {
@@ -202,7 +202,9 @@ impl<O: Observer> FlitEngine<'_, O> {
     /// Whether a flit of a path worm could cross if its link served it.
     fn has_ready_flit(&self, slot: u32) -> bool {
         let worm = &self.core.worms[slot as usize];
-        let (Flits::Path(flits), Route::Path(route)) = (&self.flits[slot as usize], &worm.route) else { return false };
+        let (Flits::Path(flits), Route::Path(route)) = (&self.movement.flits[slot as usize], &worm.route) else {
+            return false;
+        };
         (route.tail as usize..route.last() as usize).any(|vertex| {
             let supply = if vertex == 0 { worm.flits } else { flits.left[vertex - 1] };
             supply > flits.left[vertex] && flits.left[vertex] - flits.left[vertex + 1] < self.core.config.buffer

@@ -290,10 +290,10 @@ impl<O: Observer> FlitEngine<'_, O> {
     /// Moves a tree worm; returns whether it has moved and is not done.
     pub(super) fn move_tree(&mut self, slot: u32) -> bool {
         let (now, buffer, replication) = (self.core.now, self.core.config.buffer, self.core.config.replication);
-        let mut events = std::mem::take(&mut self.tree_events);
+        let mut events = std::mem::take(&mut self.movement.tree_events);
         let worm = &self.core.worms[slot as usize];
         let id = worm.id;
-        let (Flits::Tree(flits), Route::Tree(route)) = (&mut self.flits[slot as usize], &worm.route) else {
+        let (Flits::Tree(flits), Route::Tree(route)) = (&mut self.movement.flits[slot as usize], &worm.route) else {
             return false;
         };
         let observer = &mut self.core.reports.observer;
@@ -339,7 +339,7 @@ impl<O: Observer> FlitEngine<'_, O> {
             }
         }
         events.clear();
-        self.tree_events = events;
+        self.movement.tree_events = events;
         if done {
             self.core.finish(slot);
         }

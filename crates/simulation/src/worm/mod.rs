@@ -11,17 +11,16 @@ mod trees;
 
 use std::collections::VecDeque;
 
-use wormcast_multicast::Plan;
+use wormcast_network::ChannelId;
 use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
-use crate::core::{Core, Event, Kind, Search, Steps, run_until};
-use crate::engine::{Engine, EngineConfig, Progress};
+use crate::core::{Event, Kind};
+use crate::engine::EngineConfig;
 use crate::observer::{Cycle, Observer};
-use crate::result::Deadlock;
-use crate::run_end::{Held, WormAtEnd};
 use crate::switching::{Header, Replication};
+use crate::wormhole::{Movement, WormholeEngine};
 use copies::{CopyTimes, Granted};
 use headed::HeadedTimes;
 use paths::{Pace, PathTimes};
@@ -29,8 +28,11 @@ use trees::TreeTimes;
 
 /// The worm engine. Memory: that of the core, 56 bytes a vertex of tree worms, and with tree headers as much again and 24 for each
 /// header flit that enters it.
-pub struct WormEngine<'a, O> {
-    core: Core<'a, O>,
+pub type WormEngine<'a, O> = WormholeEngine<'a, O, WormMovement>;
+
+/// Flits that follow their headers by closed forms.
+#[derive(Default)]
+pub struct WormMovement {
     /// What is known of each worm's flits, by slot.
     times: Vec<Times>,
     /// Departures found by the step at hand: (vertex, cycle).
@@ -80,13 +82,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
     /// An empty network in cycle 0. The configuration must be one without [`objection`](Self::objection).
     pub fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
         debug_assert_eq!(Self::objection(&config), None);
-        Self {
-            core: Core::new(routing, config, observer),
-            times: Vec::new(),
-            found: Vec::new(),
-            copies: Granted::default(),
-            windows: Vec::new(),
-        }
+        Self::with(routing, config, observer, WormMovement::default())
     }
 
     /// A header crosses what it was granted at a vertex, in this same cycle.
@@ -95,10 +91,10 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         let now = core.now;
         let worm = &mut core.worms[slot as usize];
         let (id, flits, config) = (worm.id, worm.flits, &core.config);
-        match (&mut self.times[slot as usize], &mut worm.route) {
+        match (&mut self.movement.times[slot as usize], &mut worm.route) {
             (Times::Path(times), Route::Path(route)) => {
                 if vertex == 0 {
-                    times.start(self.windows.pop().unwrap_or_default());
+                    times.start(self.movement.windows.pop().unwrap_or_default());
                 }
                 times.header_leaves(route, vertex, now);
                 if !route.complete {
@@ -124,7 +120,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             }
             (Times::Tree(times), Route::Tree(route)) => {
                 times.grow(route);
-                times.header_leaves(route, vertex as usize, now, &mut self.found);
+                times.header_leaves(route, vertex as usize, now, &mut self.movement.found);
                 let mut child = route.vertices[vertex as usize].first_child;
                 while child != NONE {
                     core.route_header(slot, child);
@@ -134,7 +130,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 self.tree_departures(slot);
             }
             (Times::Headed(times), Route::Tree(route)) => {
-                times.granted(route, vertex as usize, now, core.network, core.descent, &mut self.found);
+                times.granted(route, vertex as usize, now, core.network, core.descent, &mut self.movement.found);
                 if let Some((from, to)) = times.lost {
                     core.stranded = Some(NoRoute::new(core.routing, from, to));
                 }
@@ -144,17 +140,17 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 self.tree_departures(slot);
             }
             (Times::Copies(times), Route::Tree(route)) => {
-                times.granted(route, vertex, now, &mut self.copies);
-                for &child in &self.copies.children {
+                times.granted(route, vertex, now, &mut self.movement.copies);
+                for &child in &self.movement.copies.children {
                     core.route_header(slot, child);
                 }
-                for &delivery in &self.copies.deliveries {
-                    core.tree_consumes(slot, delivery, self.copies.last);
+                for &delivery in &self.movement.copies.deliveries {
+                    core.tree_consumes(slot, delivery, self.movement.copies.last);
                     let event = Event::of_worm(Kind::Delivers, id, slot, delivery);
-                    core.channels.deliver(now, self.copies.last, event);
+                    core.channels.deliver(now, self.movement.copies.last, event);
                 }
-                if self.copies.all {
-                    core.tree_departs(slot, vertex, self.copies.last);
+                if self.movement.copies.all {
+                    core.tree_departs(slot, vertex, self.movement.copies.last);
                 }
             }
             _ => {}
@@ -164,7 +160,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
     /// A lockstep tree gives back what it holds for the departures found, and delivers.
     fn tree_departures(&mut self, slot: u32) {
         let core = &mut self.core;
-        for (vertex, at) in self.found.drain(..) {
+        for (vertex, at) in self.movement.found.drain(..) {
             core.tree_departs(slot, vertex, at);
             let worm = &core.worms[slot as usize];
             let (id, Route::Tree(route)) = (worm.id, &worm.route) else { break };
@@ -184,11 +180,11 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             Route::Path(_) => core.deliver(slot, which),
             Route::Tree(_) => core.deliver_tree(slot, which),
         }
-        let done = match (&mut self.times[slot as usize], &core.worms[slot as usize].route) {
+        let done = match (&mut self.movement.times[slot as usize], &core.worms[slot as usize].route) {
             (Times::Path(times), Route::Path(route)) => {
                 let done = route.complete && which == route.last();
                 if done {
-                    self.windows.push(times.retire());
+                    self.movement.windows.push(times.retire());
                 }
                 core.report_departures(slot, core.now + 1);
                 done
@@ -210,192 +206,116 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             core.finish(slot);
         }
     }
-
-    fn find_dead(&self, search: &mut Search) {
-        let now = self.core.now;
-        self.core.find_dead(search, |slot| self.times[slot as usize].last_departure() < now);
-    }
-
-    /// Reports all releases in earlier cycles that have not been reported.
-    fn catch_up(&mut self) {
-        let now = self.core.now;
-        for slot in 0..self.core.worms.len() as u32 {
-            if self.core.worms[slot as usize].live {
-                self.core.report_departures(slot, now);
-                self.core.report_tree_departures(slot, now);
-            }
-        }
-    }
 }
 
-impl<'a, O: Observer> Steps<'a> for WormEngine<'a, O> {
-    type Observer = O;
+impl<O: Observer> Movement<O> for WormMovement {
+    const NAME: &'static str = "worm";
 
-    fn core(&mut self) -> &mut Core<'a, O> {
-        &mut self.core
+    fn has_room(engine: &mut WormEngine<'_, O>, worms: usize) -> bool {
+        engine.core.has_room(worms, &mut engine.movement.times)
     }
 
-    fn next_event(&self) -> Option<Cycle> {
-        self.core.next_event()
-    }
-
-    fn quiet_from(&self) -> Cycle {
-        let live = self.core.worms.iter().zip(&self.times).filter(|(worm, _)| worm.live);
-        live.map(|(_, times)| times.last_departure()).max().map_or(self.core.now, |last| self.core.now.max(last + 1))
-    }
-
-    fn cycle(&mut self) {
-        self.core.begin_cycle();
-        for position in 0..self.core.granted.len() {
-            let (slot, vertex) = self.core.granted[position];
-            self.header_leaves(slot, vertex);
-        }
-        for position in 0..self.core.channels.delivering.len() {
-            let Event { slot, vertex: which, .. } = self.core.channels.delivering[position];
-            self.delivers(slot, which);
-        }
-        self.core.now += 1;
-    }
-
-    fn find_deadlock(&mut self) -> Option<Deadlock> {
-        self.catch_up();
-        let mut search = std::mem::take(&mut self.core.search);
-        self.find_dead(&mut search);
-        let found = self.core.deadlock(&mut search);
-        self.core.search = search;
-        found
-    }
-}
-
-impl<O: Observer> Engine for WormEngine<'_, O> {
-    type Observer = O;
-
-    fn name(&self) -> &'static str {
-        "worm"
-    }
-
-    fn now(&self) -> Cycle {
-        self.core.now
-    }
-
-    fn has_room(&mut self, worms: usize) -> bool {
-        self.core.has_room(worms, &mut self.times)
-    }
-
-    fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
-        let (buffer, replication) = (self.core.config.buffer, self.core.config.replication);
-        let tree_header = self.core.config.header == Header::Tree;
-        self.core.submit(at, message, length, plan);
-        for &slot in &self.core.submitted {
+    fn take_in(engine: &mut WormEngine<'_, O>) {
+        let WormEngine { core, movement: WormMovement { times, .. } } = engine;
+        let (buffer, tree_header) = (core.config.buffer, core.config.header == Header::Tree);
+        for &slot in &core.submitted {
             let slot = slot as usize;
-            if self.times.len() <= slot {
-                self.times.resize_with(slot + 1, || Times::Path(PathTimes::default()));
+            if times.len() <= slot {
+                times.resize_with(slot + 1, || Times::Path(PathTimes::default()));
             }
-            let (flits, header) = (self.core.worms[slot].flits, self.core.worms[slot].header);
-            match (&mut self.times[slot], &self.core.worms[slot].route) {
-                (times, Route::Path(_)) => *times = Times::Path(PathTimes::default()),
-                (times, Route::Tree(route)) => {
-                    *times = match replication {
-                        Replication::Lockstep if tree_header => {
-                            Times::Headed(HeadedTimes::new(route, header, flits - header, buffer))
-                        }
-                        Replication::Lockstep => Times::Tree(TreeTimes::new(route, flits, buffer)),
-                        Replication::Independent => Times::Copies(CopyTimes::new(route, flits)),
-                    }
+            let (flits, header) = (core.worms[slot].flits, core.worms[slot].header);
+            times[slot] = match (&core.worms[slot].route, core.config.replication) {
+                (Route::Path(_), _) => Times::Path(PathTimes::default()),
+                (Route::Tree(route), Replication::Lockstep) if tree_header => {
+                    Times::Headed(HeadedTimes::new(route, header, flits - header, buffer))
                 }
-            }
-        }
-    }
-
-    fn run_until(&mut self, end: Cycle) -> Progress {
-        run_until(self, end, false)
-    }
-
-    fn drain(&mut self, limit: Cycle) -> Progress {
-        run_until(self, limit, true)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.core.is_empty()
-    }
-
-    fn flit_hops(&mut self) -> u64 {
-        self.catch_up();
-        self.core.reports.flit_hops
-    }
-
-    fn each_held(&mut self, visit: &mut dyn FnMut(Held)) {
-        self.catch_up();
-        let (now, config) = (self.core.now, self.core.config);
-        for (worm, times) in self.core.worms.iter().zip(&self.times).filter(|(worm, _)| worm.live) {
-            let mut visit = |channel, virtual_channel, flits| {
-                visit(Held { channel, virtual_channel, worm: worm.id, flits });
+                (Route::Tree(route), Replication::Lockstep) => Times::Tree(TreeTimes::new(route, flits, buffer)),
+                (Route::Tree(route), Replication::Independent) => Times::Copies(CopyTimes::new(route, flits)),
             };
-            match (times, &worm.route) {
-                (Times::Path(times), Route::Path(route)) => {
-                    let pace = Pace { flits: worm.flits, buffer: config.buffer };
-                    let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
-                    for (vertex, hop) in route.hops() {
-                        if vertex > 0 {
-                            visit(hop.entered_by, hop.virtual_channel, times.entered(route, vertex, now, pace));
-                        }
-                        if hop.consumption != NONE {
-                            let consumed = times.passed_by(route, vertex, now, pace).saturating_sub(addresses);
-                            route.consumption(vertex).for_each(|channel| visit(channel, 0, consumed));
-                        }
-                    }
-                }
-                (Times::Tree(_) | Times::Headed(_), Route::Tree(route)) => {
-                    if !route.vertices.iter().skip(1).any(|at| at.reserved) {
-                        continue;
-                    }
-                    // Header flits that routers strip or send on to each other are not consumed.
-                    let (entered, data) = match times {
-                        Times::Headed(times) => times.crossed(route, now),
-                        Times::Tree(times) => times.crossed(route, now, |_, _| 0),
-                        _ => continue,
-                    };
-                    for (v, at) in route.vertices.iter().enumerate().skip(1) {
-                        if at.reserved {
-                            visit(at.entered_by, at.virtual_channel, entered[v]);
-                        }
-                        let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
-                        held.for_each(|delivery| visit(delivery.channel, 0, data[v]));
-                    }
-                }
-                (Times::Copies(times), Route::Tree(route)) => {
-                    for (v, at) in route.vertices.iter().enumerate().skip(1) {
-                        if at.reserved {
-                            visit(at.entered_by, at.virtual_channel, times.entered(v, now));
-                        }
-                        let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
-                        held.for_each(|delivery| visit(delivery.channel, 0, times.consumed(delivery, now)));
-                    }
-                }
-                _ => {}
+        }
+    }
+
+    fn next_event(engine: &WormEngine<'_, O>) -> Option<Cycle> {
+        engine.core.next_event()
+    }
+
+    fn quiet_from(engine: &WormEngine<'_, O>) -> Cycle {
+        let WormEngine { core, movement } = engine;
+        let live = core.worms.iter().zip(&movement.times).filter(|(worm, _)| worm.live);
+        live.map(|(_, times)| times.last_departure()).max().map_or(core.now, |last| core.now.max(last + 1))
+    }
+
+    fn follow(engine: &mut WormEngine<'_, O>) {
+        for position in 0..engine.core.granted.len() {
+            let (slot, vertex) = engine.core.granted[position];
+            engine.header_leaves(slot, vertex);
+        }
+        for position in 0..engine.core.channels.delivering.len() {
+            let Event { slot, vertex: which, .. } = engine.core.channels.delivering[position];
+            engine.delivers(slot, which);
+        }
+    }
+
+    fn is_stuck(engine: &WormEngine<'_, O>, slot: u32) -> bool {
+        engine.movement.times[slot as usize].last_departure() < engine.core.now
+    }
+
+    fn catch_up(engine: &mut WormEngine<'_, O>) {
+        let core = &mut engine.core;
+        let now = core.now;
+        for slot in 0..core.worms.len() as u32 {
+            if core.worms[slot as usize].live {
+                core.report_departures(slot, now);
+                core.report_tree_departures(slot, now);
             }
         }
     }
 
-    fn worms(&mut self) -> Vec<WormAtEnd> {
-        self.catch_up();
-        let mut search = std::mem::take(&mut self.core.search);
-        self.find_dead(&mut search);
-        let worms = self.core.worms_at_end(&search);
-        self.core.search = search;
-        worms
-    }
-
-    fn observer(&self) -> &O {
-        &self.core.reports.observer
-    }
-
-    fn observer_mut(&mut self) -> &mut O {
-        &mut self.core.reports.observer
-    }
-
-    fn into_observer(mut self) -> O {
-        self.catch_up();
-        self.core.reports.observer
+    fn each_held(engine: &WormEngine<'_, O>, slot: u32, visit: &mut dyn FnMut(ChannelId, u32, u32)) {
+        let (now, config) = (engine.core.now, engine.core.config);
+        let (worm, times) = (&engine.core.worms[slot as usize], &engine.movement.times[slot as usize]);
+        match (times, &worm.route) {
+            (Times::Path(times), Route::Path(route)) => {
+                let pace = Pace { flits: worm.flits, buffer: config.buffer };
+                let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
+                for (vertex, hop) in route.hops() {
+                    if vertex > 0 {
+                        visit(hop.entered_by, hop.virtual_channel, times.entered(route, vertex, now, pace));
+                    }
+                    if hop.consumption != NONE {
+                        let consumed = times.passed_by(route, vertex, now, pace).saturating_sub(addresses);
+                        route.consumption(vertex).for_each(|channel| visit(channel, 0, consumed));
+                    }
+                }
+            }
+            (Times::Tree(_) | Times::Headed(_), Route::Tree(route)) => {
+                if !route.vertices.iter().skip(1).any(|at| at.reserved) {
+                    return;
+                }
+                // Header flits that routers strip or send on to each other are not consumed.
+                let (entered, data) = match times {
+                    Times::Headed(times) => times.crossed(route, now),
+                    Times::Tree(times) => times.crossed(route, now, |_, _| 0),
+                    _ => return,
+                };
+                for (v, at) in route.vertices.iter().enumerate().skip(1) {
+                    if at.reserved {
+                        visit(at.entered_by, at.virtual_channel, entered[v]);
+                    }
+                    let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
+                    held.for_each(|delivery| visit(delivery.channel, 0, data[v]));
+                }
+            }
+            (Times::Copies(times), Route::Tree(route)) => {
+                for (v, at) in route.vertices.iter().enumerate().skip(1) {
+                    if at.reserved {
+                        visit(at.entered_by, at.virtual_channel, times.entered(v, now));
+                    }
+                    let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
+                    held.for_each(|delivery| visit(delivery.channel, 0, times.consumed(delivery, now)));
+                }
+            }
+            _ => {}
+        }
     }
 }

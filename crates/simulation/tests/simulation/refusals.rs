@@ -154,6 +154,9 @@ impl Algorithm for Registered {
     }
 }
 
+/// A way to have an algorithm's plans looked at.
+type Way<'a> = &'a dyn Fn(Arc<dyn Algorithm>) -> Result<(), SimulationError>;
+
 /// What `plan` says of a single multicast, runs say of their first ones; of the workbench's algorithms only tests do.
 #[test]
 fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
@@ -170,8 +173,7 @@ fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
         let planning = Planning::new(algorithm, settings, &traffic, None, PortModel::One).unwrap();
         plan_messages(&planning, 0).map(drop)
     };
-    let run: [&dyn Fn(Arc<dyn Algorithm>) -> Result<(), SimulationError>; 2] = [&in_time, &planned];
-    for run in run {
+    for run in [&in_time as Way<'_>, &planned] {
         let own = |name: &str| run(algorithm_by_name(name, &build("mesh:4"), &Options::default()).unwrap().into());
         assert!(own("told").is_ok());
         let error = own("untold").unwrap_err().to_string();
