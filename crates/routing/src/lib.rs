@@ -53,7 +53,7 @@ mod turnaround;
 mod up_down;
 mod witness;
 
-pub use capabilities::{RoutingCapabilities, Spread, TreeDescent};
+pub use capabilities::{RoutingCapabilities, Spread, TreeDescent, VcRange, VirtualChannels};
 pub use dependency::{Branching, Dependencies, Resource, WormRule, Worms};
 pub use destination_tag::{DESTINATION_TAG, DestinationTag};
 pub use e_cube::{E_CUBE, ECube};
