@@ -17,6 +17,8 @@ pub struct RoutingCapabilities<'r> {
     pub turns: Option<&'r TurnRouting>,
     /// How switches route worms whose headers encode several destinations. What goes to one destination then goes as a unicast does.
     pub multidestination: Option<&'r dyn MultidestinationRouting>,
+    /// A division of the virtual channels of links, of which headers may take only some. Without it, any will do.
+    pub virtual_channels: Option<&'r dyn VirtualChannels>,
     /// Bytes of tables, at least, for each router that worms have gone to.
     pub target_bytes: u64,
     /// Of a relation that is watched: what it did first that no relation may, as a sentence without its end. It then gave no channels.
@@ -38,12 +40,62 @@ pub trait TreeDescent: Send + Sync {
     fn down(&self, at: RouterId, on: ChannelId, target: RouterId) -> Option<ChannelId>;
 }
 
+/// Some virtual channels of a link, which are counted from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VcRange {
+    /// The first.
+    pub first: u8,
+    /// The last; beyond those that the link has, it is the last of these.
+    pub last: u8,
+}
+
+impl VcRange {
+    /// All of them.
+    pub const ANY: Self = Self { first: 0, last: u8::MAX };
+
+    /// This one alone.
+    pub const fn only(virtual_channel: u8) -> Self {
+        Self { first: virtual_channel, last: virtual_channel }
+    }
+
+    /// Those of a link with `count` of them.
+    #[inline]
+    pub fn of(self, count: u32) -> std::ops::Range<u32> {
+        u32::from(self.first)..count.min(u32::from(self.last) + 1)
+    }
+
+    /// Whether some are in both.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+}
+
+/// Divides the virtual channels of links, so that worms which could block each other for ever hold different ones (Dally and Seitz 1987).
+///
+/// Engines grant a header only the virtual channels that it may have, and let it pass those at a link who may have none of them. The
+/// static check of the [relation](crate::Dependencies::of_relation) tells them apart.
+pub trait VirtualChannels: Send + Sync {
+    /// The virtual channels that links need to have, at least.
+    fn needed(&self) -> u8;
+
+    /// Those of `channel` that a header may take that is where [`candidates`](RoutingRelation::candidates) is asked with the same arguments; the channel
+    /// is one of those, or a first channel that a plan names. Called once for each of them and hop; it must not allocate.
+    fn range(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, channel: ChannelId) -> VcRange;
+}
+
 impl dyn RoutingRelation + '_ {
-    /// The candidates, and the parallel channels that will do as well, if the relation [knows](Spread) any.
-    pub fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
-        match self.capabilities().spread {
+    /// What gives the candidates, and the parallel channels that will do as well, if the relation [knows](Spread) any: for loops, which look that up
+    /// once.
+    pub fn spreading(&self) -> impl Fn(RouterId, Option<ChannelId>, RouterId, &mut Vec<ChannelId>) {
+        let spread = self.capabilities().spread;
+        move |at, arrived, target, out| match spread {
             Some(spread) => spread.spread(at, arrived, target, out),
             None => self.candidates(at, arrived, target, out),
         }
+    }
+
+    /// The same for once.
+    pub fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        self.spreading()(at, arrived, target, out);
     }
 }

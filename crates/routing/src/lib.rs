@@ -32,7 +32,7 @@ pub use analysis::link_load::{LinkLoad, link_load};
 pub use analysis::numbering::{ChannelNumbering, NotAProof};
 pub use analysis::survey::{Survey, survey};
 pub use analysis::witness::{Witness, witness_of_relation};
-pub use capabilities::{RoutingCapabilities, Spread, TreeDescent};
+pub use capabilities::{RoutingCapabilities, Spread, TreeDescent, VcRange, VirtualChannels};
 pub use forwarding_tables::{
     Arrival, ChosenTables, Conflict, Destination, Fault, ForwardingLoop, ForwardingTables, MOST_LISTED, NetworkLfts,
     NoTables, Output, TablesError, TablesReport, TablesText, Target, Undelivered, analyse_tables, choose_tables,

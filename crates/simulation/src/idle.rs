@@ -91,9 +91,9 @@ impl Scenario {
         if network.routers().saturating_mul(network.channels() + network.routers()) > LIMIT {
             return true;
         }
-        let mut offered = Vec::new();
+        let (spread, mut offered) = (routing.spreading(), Vec::new());
         let mut several = |at, arrived, target| {
-            routing.spread(at, arrived, target, &mut offered);
+            spread(at, arrived, target, &mut offered);
             offered.len() > 1
         };
         let channels = || (0..network.channels() as u32).map(ChannelId::new);

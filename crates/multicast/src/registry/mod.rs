@@ -132,7 +132,7 @@ pub fn algorithm_by_name(
 #[cfg(test)]
 mod tests {
     use wormcast_network::{NodeId, TopologySpec};
-    use wormcast_routing::{Dependencies, ROUTINGS, RoutingDescriptor, RoutingRelation, UP_DOWN};
+    use wormcast_routing::{Dependencies, ROUTINGS, RoutingDescriptor, RoutingOptions, RoutingRelation, UP_DOWN};
 
     use super::*;
     use crate::algorithm::Multicast;
@@ -212,7 +212,8 @@ mod tests {
         let ring = "ring:4".parse::<TopologySpec>().unwrap().build().unwrap();
         let ask = |name: &str, options: &Options| algorithm_by_name(name, &ring, options);
         let new = |name, make| Descriptor::new(name, 7, make);
-        let make: MakeAlgorithm = |network, _| Ok(Box::new(Renamed::<0>(UP_DOWN.make(network, &Default::default())?)));
+        let make: MakeAlgorithm =
+            |network, _| Ok(Box::new(Renamed::<0>(UP_DOWN.make(network, &RoutingOptions::default())?)));
         assert!(ask("registered", &Options::default()).is_err());
         register(new("registered", make)).unwrap();
         assert_eq!(ask("registered", &Options::default()).unwrap().name(), "registered");
@@ -228,15 +229,17 @@ mod tests {
         for bad in ["", "Comb", "1d", "a b", "a,b", "../a", "kämme"] {
             assert_eq!(register(new(bad, make)), Err(RegistrationError::Name(bad)));
         }
-        register(new("misnamed", |network, _| Ok(Box::new(Renamed::<1>(UP_DOWN.make(network, &Default::default())?)))))
-            .unwrap();
+        register(new("misnamed", |network, _| {
+            Ok(Box::new(Renamed::<1>(UP_DOWN.make(network, &RoutingOptions::default())?)))
+        }))
+        .unwrap();
         let misnamed = ask("misnamed", &Options::default()).err().unwrap();
         assert_eq!(misnamed, AlgorithmError::Misnamed { registered: "misnamed", own: "other" });
 
         // One whose relation is that of a network of its own.
         let elsewhere: MakeAlgorithm = |network, _| {
             let own = Network::clone(network);
-            Ok(Box::new(Renamed::<2>(UP_DOWN.make(&Arc::new(own), &Default::default())?)))
+            Ok(Box::new(Renamed::<2>(UP_DOWN.make(&Arc::new(own), &RoutingOptions::default())?)))
         };
         register(new("elsewhere", elsewhere)).unwrap();
         assert_eq!(
@@ -250,7 +253,7 @@ mod tests {
         let refused = ask("registered", &failed).err().unwrap();
         assert_eq!(refused, AlgorithmError::NeedsAllLinks { algorithm: "registered" });
         register(
-            new("other", |network, _| Ok(Box::new(Renamed::<1>(UP_DOWN.make(network, &Default::default())?))))
+            new("other", |network, _| Ok(Box::new(Renamed::<1>(UP_DOWN.make(network, &RoutingOptions::default())?))))
                 .with_faults(),
         )
         .unwrap();

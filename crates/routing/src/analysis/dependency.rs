@@ -17,6 +17,7 @@ use check::Check;
 mod check;
 mod spanning;
 mod trees;
+mod virtual_channels;
 mod worms;
 
 pub use worms::Worms;
@@ -74,6 +75,8 @@ pub struct Dependencies<'n> {
     network: &'n Network,
     /// (held, requested), sorted and without duplicates.
     waits: Vec<(u32, u32)>,
+    /// Those of them that can be part of a deadlock, where a relation divides virtual channels; without it, any may.
+    blocking: Option<Vec<(u32, u32)>>,
     stops: Vec<Stop>,
     /// (held, arriving): whoever holds the one may wait for a delivery where the other ends, on another branch of its tree.
     held_up: Vec<(u32, u32)>,
@@ -95,6 +98,7 @@ impl<'n> Dependencies<'n> {
         Self {
             network,
             waits: Vec::new(),
+            blocking: None,
             stops: Vec::new(),
             held_up: Vec::new(),
             starts: FixedBitSet::new(),
@@ -116,7 +120,9 @@ impl<'n> Dependencies<'n> {
     /// The dependencies of unicast worms that follow `relation` from any node to any other, by any of the parallel channels that it
     /// [spreads](crate::Spread) them over.
     ///
-    /// Follows, for every target, all channels that a worm to it can reach: O(routers x channels).
+    /// Follows, for every target, all channels that a worm to it can reach: O(routers x channels). Where the relation [divides virtual
+    /// channels](crate::VirtualChannels), [`deadlock`](Self::deadlock) tells these apart as long as no other worms are added; everything else is about
+    /// channels.
     pub fn of_relation(relation: &'n dyn RoutingRelation) -> Self {
         let network = &**relation.network();
         let mut first = Vec::with_capacity(network.channels() + 1);
@@ -125,6 +131,7 @@ impl<'n> Dependencies<'n> {
             first.push(bits);
             bits += network.outputs(network.to(channel)).len();
         }
+        let spread = relation.spreading();
         let mut seen = FixedBitSet::with_capacity(bits);
         let mut reached = FixedBitSet::with_capacity(network.channels());
         let (mut work, mut candidates) = (Vec::new(), Vec::new());
@@ -136,11 +143,11 @@ impl<'n> Dependencies<'n> {
             step("following routes", "destinations", followed, all);
             reached.clear();
             for source in network.router_ids().filter(|router| entering[router.index()] > 0) {
-                relation.spread(source, None, target, &mut candidates);
+                spread(source, None, target, &mut candidates);
                 work.extend(candidates.iter().filter(|c| !reached.put(c.index())));
                 while let Some(held) = work.pop() {
                     let at = network.to(held);
-                    relation.spread(at, Some(held), target, &mut candidates);
+                    spread(at, Some(held), target, &mut candidates);
                     for &next in &candidates {
                         let position =
                             network.outputs(at).position(|c| c == next).expect("a candidate leaves its router");
@@ -160,6 +167,8 @@ impl<'n> Dependencies<'n> {
                 }
             }
         }
+        let division = relation.capabilities().virtual_channels;
+        dependencies.blocking = division.map(|division| virtual_channels::blocking(relation, division));
         dependencies
     }
 
@@ -187,6 +196,7 @@ impl<'n> Dependencies<'n> {
     }
 
     fn tidy(&mut self) {
+        self.blocking = None;
         for pairs in [&mut self.waits, &mut self.held_up, &mut self.together] {
             pairs.sort_unstable();
             pairs.dedup();

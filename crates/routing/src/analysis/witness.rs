@@ -38,6 +38,7 @@ pub fn witness_of_relation(
     let routers = || network.router_ids();
     let first_node = |router: RouterId| network.nodes_of(router).next();
     let mut witness = Witness { pairs: None, examples: Vec::new() };
+    let spread = relation.spreading();
     let mut candidates = Vec::new();
     // The router where a worm that reaches a channel started.
     let mut start: Vec<Option<RouterId>> = vec![None; network.channels()];
@@ -48,13 +49,13 @@ pub fn witness_of_relation(
             break;
         }
         let Some(destination) = first_node(target) else { continue };
-        relation.spread(network.to(held), Some(held), target, &mut candidates);
+        spread(network.to(held), Some(held), target, &mut candidates);
         if network.to(held) == target || !candidates.contains(&requested) {
             continue;
         }
         start.fill(None);
         for source in routers().filter(|&source| source != target && first_node(source).is_some()) {
-            relation.spread(source, None, target, &mut candidates);
+            spread(source, None, target, &mut candidates);
             for &channel in &candidates {
                 if start[channel.index()].is_none() {
                     start[channel.index()] = Some(source);
@@ -62,7 +63,7 @@ pub fn witness_of_relation(
                 }
             }
             while let Some(channel) = work.pop() {
-                relation.spread(network.to(channel), Some(channel), target, &mut candidates);
+                spread(network.to(channel), Some(channel), target, &mut candidates);
                 for &next in &candidates {
                     if start[next.index()].is_none() {
                         start[next.index()] = Some(source);

@@ -33,7 +33,7 @@ impl<'n> Dependencies<'n> {
 }
 
 /// Something that a branch at a switch needs: a channel down, or a node's consumption channel.
-fn outputs_down<'a>(switches: &'a dyn MultidestinationRouting, at: RouterId) -> impl Iterator<Item = Resource> + 'a {
+fn outputs_down(switches: &dyn MultidestinationRouting, at: RouterId) -> impl Iterator<Item = Resource> {
     let network = switches.network();
     let channels = network.outputs(at).filter(move |&channel| !switches.is_up(channel));
     let nodes = network.nodes_of(at).map(Resource::Consumption);

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, NodeId};
+use wormcast_routing::VcRange;
 
 use super::hold::Hold;
 use super::queues::Queues;
@@ -33,10 +34,31 @@ pub(crate) struct Request {
     pub(crate) pools: Vec<Pool>,
     /// Links: any one of them, in order of preference, or all of them.
     pub(crate) links: Vec<ChannelId>,
+    /// The virtual channels of each that will do; empty: any.
+    ranges: Vec<VcRange>,
     pub(crate) all_links: bool,
     /// The places in the queues: those of the links, then those of the pools.
     entries: Vec<u32>,
     live: bool,
+}
+
+impl Request {
+    /// The virtual channels of the link at this position that will do.
+    #[inline]
+    pub(crate) fn range(&self, position: usize) -> VcRange {
+        range(&self.ranges, position)
+    }
+
+    /// Whether it may have a virtual channel of this range of a link that it asks for.
+    fn overlaps(&self, link: ChannelId, range: VcRange) -> bool {
+        let position = self.links.iter().position(|&other| other == link);
+        position.is_none_or(|position| self.range(position).overlaps(range))
+    }
+}
+
+#[inline]
+fn range(ranges: &[VcRange], position: usize) -> VcRange {
+    ranges.get(position).copied().unwrap_or(VcRange::ANY)
 }
 
 /// Equal channels of a node.
@@ -54,6 +76,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) pools: &'a [Pool],
     /// Links: any one of them, in order of preference, or all of them.
     pub(crate) links: &'a [ChannelId],
+    /// The virtual channels of each that will do; empty: any.
+    pub(crate) ranges: &'a [VcRange],
     pub(crate) all_links: bool,
 }
 
@@ -79,6 +103,8 @@ pub(crate) struct Grant {
 pub(crate) struct Arbiter {
     space: ChannelSpace,
     virtual_channels: u32,
+    /// Whether requests are for some of them only: whoever may have others passes them at a link.
+    divided: bool,
     now: Cycle,
     /// Who has each virtual channel (link by link), then each port.
     holds: Vec<Hold>,
@@ -97,11 +123,17 @@ pub(crate) struct Arbiter {
 }
 
 impl Arbiter {
-    pub(crate) fn new(space: ChannelSpace, nodes: usize, virtual_channels: u32, selector: Selector) -> Self {
+    pub(crate) fn new(
+        space: ChannelSpace,
+        nodes: usize,
+        (virtual_channels, divided): (u32, bool),
+        selector: Selector,
+    ) -> Self {
         let ports = space.len() - space.links();
         Self {
             space,
             virtual_channels,
+            divided,
             now: 0,
             holds: vec![Hold::FREE; space.links() * virtual_channels as usize + ports],
             queues: Queues::new(space.links() + 2 * nodes),
@@ -156,8 +188,8 @@ impl Arbiter {
         self.holds[self.index(channel, virtual_channel)].is_free(self.now)
     }
 
-    fn free_virtual_channel(&self, link: ChannelId) -> Option<u32> {
-        (0..self.virtual_channels).find(|&vc| self.is_free(link, vc))
+    fn free_virtual_channel(&self, link: ChannelId, range: VcRange) -> Option<u32> {
+        range.of(self.virtual_channels).find(|&vc| self.is_free(link, vc))
     }
 
     fn queue_of(&self, pool: Pool) -> usize {
@@ -249,7 +281,9 @@ impl Arbiter {
     }
 
     fn wake_head(&mut self, queue: usize) {
-        if let Some(request) = self.queues.first(queue) {
+        if self.divided {
+            self.wake_all(queue);
+        } else if let Some(request) = self.queues.first(queue) {
             self.look_at(request);
         }
     }
@@ -262,7 +296,7 @@ impl Arbiter {
     /// Makes a request: grants it at once if nothing could change the outcome, or puts it at the end of the queues of everything
     /// that it asks for. Returns whether `grant` describes it as granted. Requests have to come in the order of their keys.
     pub(crate) fn ask(&mut self, key: Key, worm: u32, vertex: u32, wanted: Wanted<'_>, grant: &mut Grant) -> bool {
-        let Wanted { pools, links, all_links } = wanted;
+        let Wanted { pools, links, ranges, all_links } = wanted;
         if self.undisputed(key.worm, wanted, grant) {
             (grant.worm, grant.vertex, grant.requested) = (worm, vertex, key.cycle);
             for &(link, vc) in &grant.links {
@@ -280,6 +314,7 @@ impl Arbiter {
                 vertex: 0,
                 pools: Vec::new(),
                 links: Vec::new(),
+                ranges: Vec::new(),
                 all_links: false,
                 entries: Vec::new(),
                 live: false,
@@ -316,6 +351,8 @@ impl Arbiter {
         let request = &mut self.requests[index as usize];
         request.links.clear();
         request.links.extend_from_slice(links);
+        request.ranges.clear();
+        request.ranges.extend_from_slice(ranges);
         request.pools.clear();
         request.pools.extend_from_slice(pools);
         (request.key, request.worm, request.vertex) = (key, worm, vertex);
@@ -328,8 +365,9 @@ impl Arbiter {
     }
 
     /// Whether something of each part is free in this cycle; if not, only a later one can bring a grant.
-    fn may_be_granted(&self, Wanted { pools, links, all_links }: Wanted<'_>) -> bool {
-        let mut free = links.iter().map(|&link| self.free_virtual_channel(link).is_some());
+    fn may_be_granted(&self, Wanted { pools, links, ranges, all_links }: Wanted<'_>) -> bool {
+        let places = links.iter().enumerate();
+        let mut free = places.map(|(place, &link)| self.free_virtual_channel(link, range(ranges, place)).is_some());
         let links_free = links.is_empty() || if all_links { free.all(|free| free) } else { free.any(|free| free) };
         links_free && pools.iter().all(|&pool| self.free_member(pool).is_some())
     }
@@ -368,7 +406,8 @@ impl Arbiter {
     /// Whether a new request can be granted before this cycle's pass: what it gets is free and nobody else has asked for it, so
     /// no request before it in the pass can take it; and any link that it would have preferred is held, so none can become free.
     /// Nor can a request before it change what is selected: it would have to ask for one of these links.
-    fn undisputed(&mut self, worm: u64, Wanted { pools, links, all_links }: Wanted<'_>, grant: &mut Grant) -> bool {
+    fn undisputed(&mut self, worm: u64, wanted: Wanted<'_>, grant: &mut Grant) -> bool {
+        let Wanted { pools, links, ranges, all_links } = wanted;
         grant.links.clear();
         grant.pooled.clear();
         for &pool in pools {
@@ -379,8 +418,8 @@ impl Arbiter {
         }
         let selects = !all_links && !self.selector.is_first();
         self.free.clear();
-        for &link in links {
-            match self.free_virtual_channel(link) {
+        for (place, &link) in links.iter().enumerate() {
+            match self.free_virtual_channel(link, range(ranges, place)) {
                 Some(_) if selects && self.queues.is_empty(link.index()) => self.free.push(link),
                 Some(vc) if self.queues.is_empty(link.index()) => {
                     grant.links.push((link, vc));
@@ -395,7 +434,8 @@ impl Arbiter {
         if selects && !self.free.is_empty() {
             // Nobody waits for any of them.
             let link = self.selector.choose((self.now, worm), links, &self.free, |_| 0);
-            grant.links.extend(self.free_virtual_channel(link).map(|vc| (link, vc)));
+            let place = links.iter().position(|&other| other == link).unwrap_or(0);
+            grant.links.extend(self.free_virtual_channel(link, range(ranges, place)).map(|vc| (link, vc)));
             return true;
         }
         all_links || links.is_empty()
@@ -427,9 +467,9 @@ impl Arbiter {
         if !request.all_links && !self.selector.is_first() && !request.links.is_empty() {
             return self.select(index, grant);
         }
-        for (&link, &entry) in request.links.iter().zip(&request.entries) {
-            let is_head = self.queues.is_first(link.index(), entry);
-            match self.free_virtual_channel(link).filter(|_| is_head) {
+        for (position, &link) in request.links.iter().enumerate() {
+            let is_next = self.is_next(request, position);
+            match self.free_virtual_channel(link, request.range(position)).filter(|_| is_next) {
                 Some(vc) => {
                     grant.links.push((link, vc));
                     if !request.all_links {
@@ -448,11 +488,11 @@ impl Arbiter {
         let mut free = std::mem::take(&mut self.free);
         free.clear();
         let request = &self.requests[index as usize];
-        let places = request.links.iter().zip(&request.entries);
-        let open = places.filter(|&(&link, &entry)| {
-            self.queues.is_first(link.index(), entry) && self.free_virtual_channel(link).is_some()
+        let places = request.links.iter().enumerate();
+        let open = places.filter(|&(position, &link)| {
+            self.is_next(request, position) && self.free_virtual_channel(link, request.range(position)).is_some()
         });
-        free.extend(open.map(|(&link, _)| link));
+        free.extend(open.map(|(_, &link)| link));
         let found = !free.is_empty();
         if found {
             // Requests of this cycle do not count: which are known by now depends on the order in which worms are looked at. The
@@ -461,7 +501,9 @@ impl Arbiter {
             let waits = |&other: &u32| requests[other as usize].key.cycle < now;
             let waiting = |link: ChannelId| queues.iter(link.index()).filter(waits).count();
             let link = self.selector.choose((now, request.key.worm), &request.links, &free, waiting);
-            grant.links.extend(self.free_virtual_channel(link).map(|vc| (link, vc)));
+            let position = request.links.iter().position(|&other| other == link).unwrap_or(0);
+            let vc = self.free_virtual_channel(link, request.range(position));
+            grant.links.extend(vc.map(|vc| (link, vc)));
         }
         self.free = free;
         found
@@ -480,7 +522,7 @@ impl Arbiter {
             self.hold(channel, 0, grant.worm);
         }
         for (&link, &entry) in wanted.iter().zip(&entries) {
-            if self.queues.remove(link.index(), entry) {
+            if self.queues.remove(link.index(), entry) || self.divided {
                 self.wake_head(link.index());
             }
         }
@@ -497,13 +539,23 @@ impl Arbiter {
         self.pending -= 1;
     }
 
-    /// The requests that stand before this one in the queue of its `position`-th link, the nearest first.
-    pub(crate) fn ahead(&self, request: &Request, position: usize) -> impl Iterator<Item = u32> {
-        self.queues.before(request.links[position].index(), request.entries[position])
+    /// Whether nobody stands before a request in the queue of its `position`-th link who may have the same virtual channels.
+    #[inline]
+    fn is_next(&self, request: &Request, position: usize) -> bool {
+        self.queues.is_first(request.links[position].index(), request.entries[position])
+            || self.divided && self.ahead(request, position).next().is_none()
     }
 
-    /// The holders of all virtual channels of a link; `NONE` for those that are free or have an end that is known.
-    pub(crate) fn link_holders(&self, link: ChannelId) -> impl Iterator<Item = u32> {
-        (0..self.virtual_channels).map(move |vc| self.holder(link, vc))
+    /// The requests that stand before this one in the queue of its `position`-th link and may have the same virtual channels, the nearest
+    /// first.
+    pub(crate) fn ahead(&self, request: &Request, position: usize) -> impl Iterator<Item = u32> {
+        let (link, range) = (request.links[position], request.range(position));
+        let before = self.queues.before(link.index(), request.entries[position]);
+        before.filter(move |&other| !self.divided || self.requests[other as usize].overlaps(link, range))
+    }
+
+    /// The holders of these virtual channels of a link; `NONE` for those that are free or have an end that is known.
+    pub(crate) fn link_holders(&self, link: ChannelId, range: VcRange) -> impl Iterator<Item = u32> {
+        range.of(self.virtual_channels).map(move |vc| self.holder(link, vc))
     }
 }

@@ -123,7 +123,8 @@ impl<O: Observer> Core<'_, O> {
             wait(vec![Awaited { resource, worms: ids(self.holders(pool, owners)) }]);
         }
         let mut links = request.links.iter().enumerate().map(|(position, &link)| {
-            let held = (0..self.config.virtual_channels).filter_map(|vc| owners.channels.get(&(link, vc)).copied());
+            let range = request.range(position).of(self.config.virtual_channels);
+            let held = range.filter_map(|vc| owners.channels.get(&(link, vc)).copied());
             let mut worms: Vec<u32> = held.collect();
             let ahead = arbiter.ahead(request, position).filter_map(|index| arbiter.request(index));
             let mut ahead: Vec<u32> = ahead.map(|other| other.worm).collect();

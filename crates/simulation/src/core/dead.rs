@@ -141,7 +141,7 @@ impl<O: Observer> Core<'_, O> {
         if blockers.is_empty() {
             for (position, &link) in request.links.iter().enumerate() {
                 let before = blockers.len();
-                blockers.extend(arbiter.link_holders(link));
+                blockers.extend(arbiter.link_holders(link, request.range(position)));
                 if !blockers[before..].iter().all(|&holder| search.is_dead(holder)) {
                     blockers.truncate(before);
                     let ahead = arbiter.ahead(request, position).filter_map(|index| arbiter.request(index));

@@ -19,7 +19,7 @@ pub(crate) mod worm;
 
 use wormcast_multicast::{Itinerary, Plan};
 use wormcast_network::{ChannelId, ChannelSpace, Network, RouterId};
-use wormcast_routing::{NoRoute, RoutingCapabilities, RoutingRelation, Spread, TreeDescent};
+use wormcast_routing::{NoRoute, RoutingCapabilities, RoutingRelation, Spread, TreeDescent, VcRange, VirtualChannels};
 
 use crate::calendar::Calendar;
 use crate::config::StartupMode;
@@ -46,6 +46,8 @@ pub(crate) struct Core<'a, O> {
     /// Parallel channels, where headers choose among those that are free.
     spread: Option<&'a dyn Spread>,
     pub(crate) descent: Option<&'a dyn TreeDescent>,
+    /// Which virtual channels headers may take.
+    division: Option<&'a dyn VirtualChannels>,
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     next_worm: u64,
@@ -70,6 +72,8 @@ pub(crate) struct Core<'a, O> {
     due: Vec<Event>,
     grant: Grant,
     candidates: Vec<ChannelId>,
+    /// The virtual channels of each candidate, where the relation divides them.
+    ranges: Vec<VcRange>,
     children: Vec<u32>,
     pools: Vec<Pool>,
 }
@@ -78,7 +82,7 @@ impl<'a, O: Observer> Core<'a, O> {
     /// An empty network in cycle 0.
     pub(crate) fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
         let network = &**routing.network();
-        let RoutingCapabilities { spread, descent, .. } = routing.capabilities();
+        let RoutingCapabilities { spread, descent, virtual_channels: division, .. } = routing.capabilities();
         let space = ChannelSpace::new(network, config.ports);
         // Most deliveries and releases are known less than this ahead.
         let horizon = [config.startup, config.receive_overhead + 1, 1 << 10];
@@ -87,6 +91,7 @@ impl<'a, O: Observer> Core<'a, O> {
             routing,
             spread: spread.filter(|_| config.selection != Selection::First),
             descent,
+            division,
             config,
             now: 0,
             next_worm: 0,
@@ -99,7 +104,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 arbiter: Arbiter::new(
                     space,
                     network.nodes(),
-                    config.virtual_channels,
+                    (config.virtual_channels, division.is_some()),
                     Selector::new(config.selection, config.seed, space.links()),
                 ),
                 calendar: Calendar::new(u64::from(horizon.into_iter().max().unwrap_or(0)) + 1),
@@ -119,6 +124,7 @@ impl<'a, O: Observer> Core<'a, O> {
             due: Vec::new(),
             grant: Grant::default(),
             candidates: Vec::new(),
+            ranges: Vec::new(),
             children: Vec::new(),
             pools: Vec::new(),
         }

@@ -1,7 +1,7 @@
 //! Requests and grants: what headers ask for in routers, and what happens when they get it (model.md, rules 9 to 15).
 
-use wormcast_network::ChannelKind;
-use wormcast_routing::NoRoute;
+use wormcast_network::{ChannelId, ChannelKind, RouterId};
+use wormcast_routing::{NoRoute, VcRange, VirtualChannels};
 
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
@@ -9,6 +9,23 @@ use super::channels::Channels;
 use super::worm::{Guide, Route};
 use crate::observer::{Cycle, Observer};
 use crate::switching::{Header, Replication, Reservation};
+
+/// Finds out which virtual channels of its candidates a header may take, of links that have `count`; candidates of which it may take none are none.
+fn divide(
+    division: &dyn VirtualChannels,
+    count: u32,
+    (at, arrived, target): (RouterId, Option<ChannelId>, RouterId),
+    candidates: &mut Vec<ChannelId>,
+    ranges: &mut Vec<VcRange>,
+) {
+    ranges.clear();
+    candidates.retain(|&channel| {
+        let range = division.range(at, arrived, target, channel);
+        let any = !range.of(count).is_empty();
+        ranges.extend(any.then_some(range));
+        any
+    });
+}
 
 impl<O: Observer> Core<'_, O> {
     /// A header asks for what it needs at the vertex where it is.
@@ -36,16 +53,18 @@ impl<O: Observer> Core<'_, O> {
             let arrived = (vertex > 1).then(|| route.hop(vertex).entered_by);
             match (route.exit, arrived) {
                 (Some(exit), None) => self.candidates.push(exit),
-                _ => {
-                    match self.spread {
-                        None => self.routing.candidates(at, arrived, target, &mut self.candidates),
-                        Some(spread) => spread.spread(at, arrived, target, &mut self.candidates),
-                    }
-                    if self.candidates.is_empty() {
-                        self.stranded = Some(NoRoute::new(self.routing, at, target));
-                        return;
-                    }
-                }
+                _ => match self.spread {
+                    None => self.routing.candidates(at, arrived, target, &mut self.candidates),
+                    Some(spread) => spread.spread(at, arrived, target, &mut self.candidates),
+                },
+            }
+            if let Some(division) = self.division {
+                let links = self.config.virtual_channels;
+                divide(division, links, (at, arrived, target), &mut self.candidates, &mut self.ranges);
+            }
+            if self.candidates.is_empty() {
+                self.stranded = Some(NoRoute::new(self.routing, at, target));
+                return;
             }
         }
         // What headers ask for on nearly every hop, and at the last of single stops, is granted here and now, if nobody else
@@ -78,9 +97,10 @@ impl<O: Observer> Core<'_, O> {
             pools.extend(route.next_stops(self.network).iter().map(|&stop| Pool::Consumption(stop, worm.class)));
         }
         let key = Key { cycle: self.now, worm: worm.id, part: vertex };
-        let candidates = std::mem::take(&mut self.candidates);
-        self.ask(key, slot, vertex, Wanted { pools: &pools, links: &candidates, all_links: false });
-        (self.candidates, self.pools) = (candidates, pools);
+        let (candidates, ranges) = (std::mem::take(&mut self.candidates), std::mem::take(&mut self.ranges));
+        let links = if candidates.is_empty() { &[][..] } else { &ranges[..] };
+        self.ask(key, slot, vertex, Wanted { pools: &pools, links: &candidates, ranges: links, all_links: false });
+        (self.candidates, self.ranges, self.pools) = (candidates, ranges, pools);
     }
 
     fn request_tree(&mut self, slot: u32, vertex: u32) {
@@ -104,15 +124,20 @@ impl<O: Observer> Core<'_, O> {
             self.config.replication == Replication::Independent && self.config.reservation == Reservation::Separate;
         if apart {
             for pool in &pools {
-                let wanted = Wanted { pools: std::slice::from_ref(pool), links: &[], all_links: true };
+                let wanted = Wanted { pools: std::slice::from_ref(pool), links: &[], ranges: &[], all_links: true };
                 self.ask(key(vertex), slot, vertex, wanted);
             }
             for (&child, link) in children.iter().zip(&candidates) {
-                let wanted = Wanted { pools: &[], links: std::slice::from_ref(link), all_links: true };
+                let wanted = Wanted { pools: &[], links: std::slice::from_ref(link), ranges: &[], all_links: true };
                 self.ask(key(child), slot, vertex, wanted);
             }
         } else {
-            self.ask(key(vertex), slot, vertex, Wanted { pools: &pools, links: &candidates, all_links: true });
+            self.ask(
+                key(vertex),
+                slot,
+                vertex,
+                Wanted { pools: &pools, links: &candidates, ranges: &[], all_links: true },
+            );
         }
         (self.candidates, self.children, self.pools) = (candidates, children, pools);
     }
@@ -168,14 +193,18 @@ impl<O: Observer> Core<'_, O> {
                 Some(spread) => spread.spread(router, arrived, target, &mut self.candidates),
             },
         }
+        if let Some(division) = self.division {
+            let links = self.config.virtual_channels;
+            divide(division, links, (router, arrived, target), &mut self.candidates, &mut self.ranges);
+        }
         if self.candidates.is_empty() {
             self.stranded = Some(NoRoute::new(self.routing, router, target));
             return false;
         }
         let key = Key { cycle: self.now, worm: id, part: vertex };
-        let candidates = std::mem::take(&mut self.candidates);
-        self.ask(key, slot, vertex, Wanted { pools: &[], links: &candidates, all_links: false });
-        self.candidates = candidates;
+        let (candidates, ranges) = (std::mem::take(&mut self.candidates), std::mem::take(&mut self.ranges));
+        self.ask(key, slot, vertex, Wanted { pools: &[], links: &candidates, ranges: &ranges, all_links: false });
+        (self.candidates, self.ranges) = (candidates, ranges);
         false
     }
 

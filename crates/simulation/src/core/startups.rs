@@ -94,7 +94,7 @@ impl<O: Observer> Core<'_, O> {
                     self.granted.push((slot, 0));
                 } else {
                     let key = Key { cycle: self.now, worm: id, part: 0 };
-                    self.ask(key, slot, 0, Wanted { pools: &[pool], links: &[], all_links: true });
+                    self.ask(key, slot, 0, Wanted { pools: &[pool], links: &[], ranges: &[], all_links: true });
                 }
             }
         }

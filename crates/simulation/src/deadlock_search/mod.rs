@@ -178,6 +178,9 @@ pub fn search_deadlock(
     messages: &[Sendable],
     budget: u64,
 ) -> Result<Reachability, NotCovered> {
+    if routing.capabilities().virtual_channels.is_some() {
+        return Err(NotCovered::VirtualChannels);
+    }
     check(config, messages)?;
     let network = &**routing.network();
     let resources = Resources::new(network, config);

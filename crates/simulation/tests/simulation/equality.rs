@@ -18,7 +18,7 @@ use wormcast_simulation::{
 };
 
 use crate::oracle::{What, tell};
-use crate::support::{Sent, build, path, plain};
+use crate::support::{Dateline, Sent, build, path, plain};
 
 /// Any minimal way: many candidates, and deadlocks.
 struct Minimal {
@@ -64,6 +64,9 @@ const SELECTIONS: [Selection; 4] = [Selection::First, Selection::Random, Selecti
 fn routing_on(network: &Arc<Network>, name: &str) -> Box<dyn RoutingRelation> {
     if name == "minimal" && network.shape().grid().is_some() {
         return Box::new(Minimal { network: Arc::clone(network) });
+    }
+    if name == "dateline" && network.shape().wraps() {
+        return Box::new(Dateline::new(network, true));
     }
     let made = |name| routing_by_name(name, network, &RoutingOptions::default());
     made(name).or_else(|_| made("e-cube")).or_else(|_| made("up-down-deterministic")).unwrap()
@@ -623,6 +626,16 @@ fn paths_and_trees() {
 fn virtual_channels() {
     let headers = &[Bare, BitString, AllDestinations];
     check(About { kind: Kind::Paths, headers, replications: &[Lockstep], channels: (2, 4) });
+}
+
+/// On tori, headers may take one part of the virtual channels only, and pass who waits for the other.
+#[test]
+fn divided_virtual_channels() {
+    let about = About { kind: Kind::Paths, headers: &[Bare, BitString], replications: &[Lockstep], channels: (2, 4) };
+    let divided = |case: Case| Case { routing: "dateline".to_owned(), ..case };
+    let on_tori = cases(about).prop_map(divided).prop_filter("a torus", |case| build(case.topology).shape().wraps());
+    let config = ProptestConfig { max_local_rejects: 1 << 20, ..ProptestConfig::with_cases(200) };
+    proptest!(config, |(case in on_tori)| compare(&case)?);
 }
 
 #[test]

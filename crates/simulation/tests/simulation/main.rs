@@ -18,5 +18,6 @@ mod switches;
 mod switches_equality;
 mod switches_stress;
 mod tree_safety;
+mod virtual_channels;
 mod waits;
 mod zero_load;

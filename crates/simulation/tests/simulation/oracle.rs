@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wormcast_multicast::{Itinerary, Worm};
 use wormcast_network::{ChannelId, ChannelSpace, Network, NodeId, RouterId};
-use wormcast_routing::RoutingRelation;
+use wormcast_routing::{RoutingRelation, VcRange};
 use wormcast_simulation::{Cycle, EngineConfig, Header, Reservation, Selection, StartupMode};
 
 use crate::support::Sent;
@@ -32,16 +32,24 @@ pub(crate) struct Told {
     pub(crate) asking: BTreeMap<u64, Cycle>,
 }
 
-/// One thing that a request asks for: any of these channels, the preferred one first.
+/// One thing that a request asks for: any of these channels, the preferred one first; of links, some of their virtual channels.
 #[derive(Clone)]
 enum Part {
-    Link(Vec<u32>),
+    Link(Vec<u32>, Vec<VcRange>),
     Pool(Vec<u32>),
 }
 
 impl Part {
     fn is_link(&self, link: u32) -> bool {
-        matches!(self, Part::Link(any) if any.contains(&link))
+        matches!(self, Part::Link(any, _) if any.contains(&link))
+    }
+
+    /// The virtual channels of a link that will do.
+    fn range(&self, link: u32) -> VcRange {
+        match self {
+            Part::Link(any, ranges) => ranges[any.iter().position(|&other| other == link).unwrap()],
+            Part::Pool(_) => VcRange::ANY,
+        }
     }
 }
 
@@ -331,7 +339,7 @@ impl Oracle<'_> {
     }
 
     fn take_injection(&mut self, now: Cycle, id: usize, port: u32) {
-        self.hold(port, id, Some(0));
+        self.hold(port, id, Some(0), VcRange::ANY);
         self.worms[id].vertices[0].by = Some(port);
         self.log(now, What::Grant { worm: id as u64, channel: port });
     }
@@ -383,36 +391,36 @@ impl Oracle<'_> {
             Itinerary::Path(path) => {
                 if let Some(&target) = path.stops.get(at.stops) {
                     let mut candidates = Vec::new();
+                    let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
+                    let target = self.network.router_of(target);
                     match path.exit {
                         Some(exit) if vertex == 0 => candidates.push(exit),
-                        _ => {
-                            let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
-                            let target = self.network.router_of(target);
-                            self.candidates(at.router, arrived, target, &mut candidates);
-                        }
+                        _ => self.candidates(at.router, arrived, target, &mut candidates),
                     }
-                    let candidates = candidates.into_iter().map(ChannelId::raw).collect();
-                    outputs.push(output(Part::Link(candidates), Some(vertex + 1), None));
+                    let part = self.links(at.router, arrived, target, candidates);
+                    outputs.push(output(part, Some(vertex + 1), None));
                 }
             }
             Itinerary::Tree(tree) if worm.places.is_empty() => {
                 let trunk = tree.trunk.unwrap();
                 let mut candidates = Vec::new();
+                let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
                 match trunk.exit {
                     Some(exit) if vertex == 0 => candidates.push(exit),
-                    _ => {
-                        let arrived = (vertex > 0).then(|| ChannelId::new(at.by.unwrap()));
-                        self.candidates(at.router, arrived, trunk.to, &mut candidates);
-                    }
+                    _ => self.candidates(at.router, arrived, trunk.to, &mut candidates),
                 }
-                let candidates = candidates.into_iter().map(ChannelId::raw).collect();
-                outputs.push(output(Part::Link(candidates), Some(vertex + 1), None));
+                let part = self.links(at.router, arrived, trunk.to, candidates);
+                outputs.push(output(part, Some(vertex + 1), None));
             }
             Itinerary::Encoded(_) => unreachable!("wormhole switching has no encoded worms"),
             Itinerary::Tree(tree) => {
                 for (branch, &child) in tree.branches.iter().zip(&worm.places[1..]) {
                     if worm.parents[child] == Some(vertex) {
-                        outputs.push(output(Part::Link(vec![branch.channel.raw()]), Some(child), None));
+                        outputs.push(output(
+                            Part::Link(vec![branch.channel.raw()], vec![VcRange::ANY]),
+                            Some(child),
+                            None,
+                        ));
                     }
                 }
             }
@@ -437,6 +445,14 @@ impl Oracle<'_> {
             Selection::First => self.routing.candidates(at, arrived, target, candidates),
             _ => self.routing.spread(at, arrived, target, candidates),
         }
+    }
+
+    /// Any of some links, with the virtual channels of each that will do.
+    fn links(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, candidates: Vec<ChannelId>) -> Part {
+        let division = self.routing.capabilities().virtual_channels;
+        let range = |&link: &ChannelId| division.map_or(VcRange::ANY, |d| d.range(at, arrived, target, link));
+        let ranges = candidates.iter().map(range).collect();
+        Part::Link(candidates.into_iter().map(ChannelId::raw).collect(), ranges)
     }
 
     // Arbitration.
@@ -487,17 +503,22 @@ impl Oracle<'_> {
         self.held[channel as usize].iter().any(Option::is_none)
     }
 
-    fn hold(&mut self, channel: u32, worm: usize, vertex: Option<usize>) {
-        let places = &mut self.held[channel as usize];
-        let place = places.iter().position(Option::is_none).expect("a free channel");
-        places[place] = Some((worm, vertex));
+    /// The places of a link in a range of virtual channels.
+    fn places(&self, link: u32, range: VcRange) -> impl Iterator<Item = usize> {
+        (0..self.held[link as usize].len())
+            .filter(move |&vc| (usize::from(range.first)..=range.last.into()).contains(&vc))
+    }
+
+    fn hold(&mut self, channel: u32, worm: usize, vertex: Option<usize>, range: VcRange) {
+        let free = self.places(channel, range).find(|&place| self.held[channel as usize][place].is_none());
+        self.held[channel as usize][free.expect("a free channel")] = Some((worm, vertex));
     }
 
     fn arbitrate(&mut self, now: Cycle) {
         self.requests.sort_unstable();
         let mut left = Vec::new();
-        // The links that an earlier request waits for: no later one is at the head of their queues.
-        let mut queued: BTreeSet<u32> = BTreeSet::new();
+        // The virtual channels that an earlier request waits for: no later one is the first who may have them.
+        let mut queued: BTreeSet<(u32, usize)> = BTreeSet::new();
         let mut requests = std::mem::take(&mut self.requests);
         while !requests.is_empty() {
             let request = requests.remove(0);
@@ -505,8 +526,12 @@ impl Oracle<'_> {
             let choices: Vec<Option<u32>> = parts
                 .iter()
                 .map(|part| match part {
-                    Part::Link(any) => {
-                        let open = |c: &u32| !queued.contains(c) && self.is_free(*c);
+                    Part::Link(any, _) => {
+                        let open = |&c: &u32| {
+                            let mut places = self.places(c, part.range(c));
+                            let is_next = self.places(c, part.range(c)).all(|place| !queued.contains(&(c, place)));
+                            is_next && places.any(|place| self.held[c as usize][place].is_none())
+                        };
                         let free: Vec<u32> = any.iter().copied().filter(open).collect();
                         (!free.is_empty()).then(|| self.select(now, request.worm, any, &free, &requests))
                     }
@@ -515,15 +540,16 @@ impl Oracle<'_> {
                 .collect();
             if let Some(channels) = choices.into_iter().collect::<Option<Vec<u32>>>() {
                 for (part, &channel) in parts.iter().zip(&channels) {
-                    if let Part::Link(any) = part {
+                    if let Part::Link(any, _) = part {
                         self.taken.insert(any.iter().copied().collect(), channel);
                     }
                 }
                 self.grant(now, &request, &channels);
             } else {
                 for part in parts {
-                    if let Part::Link(any) = part {
-                        queued.extend(any);
+                    if let Part::Link(any, _) = &part {
+                        let places = |&c: &u32| self.places(c, part.range(c)).map(move |place| (c, place));
+                        queued.extend(any.iter().flat_map(places));
                     }
                 }
                 left.push(request);
@@ -541,7 +567,7 @@ impl Oracle<'_> {
             let worm = &mut self.worms[id];
             let output = &mut worm.vertices[vertex].outputs[output];
             output.channel = Some(channel);
-            let to = output.to;
+            let (to, range) = (output.to, output.part.range(channel));
             if let Some(to) = to {
                 if let Itinerary::Path(path) = &worm.plan.itinerary {
                     // Rule 15: it delivers where the stop that is next is.
@@ -559,7 +585,7 @@ impl Oracle<'_> {
                 }
                 self.worms[id].vertices[to].by = Some(channel);
             }
-            self.hold(channel, id, to);
+            self.hold(channel, id, to, range);
         }
     }
 }

@@ -5,8 +5,10 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use wormcast_multicast::{Branch, Plan, Worm};
-use wormcast_network::{ChannelId, Network, NetworkBuilder, NodeDetails, NodeId, Ports, RouterId, TopologySpec};
-use wormcast_routing::{ECube, RoutingRelation};
+use wormcast_network::{
+    ChannelId, Direction, Network, NetworkBuilder, NodeDetails, NodeId, Ports, RouterId, TopologySpec,
+};
+use wormcast_routing::{ECube, RoutingCapabilities, RoutingRelation, VcRange, VirtualChannels};
 use wormcast_simulation::{
     Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation, Selection,
     StartupMode,
@@ -157,6 +159,52 @@ pub(crate) fn tree(network: &Arc<Network>, source: u32, branches: &[(u32, u32, O
         Branch { channel: link(network, from, to), parent, delivers }
     };
     Worm::tree(node(source), branches.iter().map(branch).collect())
+}
+
+/// E-cube on a torus whose worms hold one virtual channel of a ring before they have crossed the link that closes it, and the other one
+/// from then on, or if they never do (Dally and Seitz 1987); or any, which deadlocks.
+pub(crate) struct Dateline {
+    pub(crate) ways: ECube,
+    pub(crate) divided: bool,
+}
+
+impl Dateline {
+    pub(crate) fn new(torus: &Arc<Network>, divided: bool) -> Self {
+        Self { ways: ECube::new(torus).unwrap(), divided }
+    }
+}
+
+impl RoutingRelation for Dateline {
+    fn name(&self) -> &'static str {
+        "dateline"
+    }
+
+    fn network(&self) -> &Arc<Network> {
+        self.ways.network()
+    }
+
+    fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        self.ways.candidates(at, arrived, target, out);
+    }
+
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        let division = self.divided.then_some(self as &dyn VirtualChannels);
+        RoutingCapabilities { virtual_channels: division, ..RoutingCapabilities::default() }
+    }
+}
+
+impl VirtualChannels for Dateline {
+    fn needed(&self) -> u8 {
+        2
+    }
+
+    fn range(&self, at: RouterId, _: Option<ChannelId>, target: RouterId, channel: ChannelId) -> VcRange {
+        let (dimension, direction) = self.network().heading(channel).unwrap();
+        let [here, there] = [at, target].map(|router| self.ways.grid().coordinate(router.index(), dimension));
+        let will_cross = if direction == Direction::Positive { here > there } else { here < there };
+        // Of more than two, those that are left over are for worms that have crossed.
+        if will_cross { VcRange::only(0) } else { VcRange { first: 1, ..VcRange::ANY } }
+    }
 }
 
 pub(crate) fn run_with(routing: &dyn RoutingRelation, config: EngineConfig, messages: Vec<Sent>) -> (Log, Progress) {

@@ -34,7 +34,7 @@ fn both() -> [BufferedSwitch; 2] {
 type Sent = (Cycle, u32, Worm);
 
 fn run(network: &Arc<Network>, config: SwitchConfig, sent: Vec<Sent>) -> (Log, Progress) {
-    let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
+    let routing = Turnaround::new(network, Choice::Adaptive).unwrap();
     let mut engine = SwitchEngine::new(&routing, config, Log::<true>::default());
     for (message, (at, length, worm)) in (0..).zip(sent) {
         assert_eq!(engine.run_until(at), Progress::Reached);

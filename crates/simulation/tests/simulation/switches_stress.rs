@@ -42,7 +42,7 @@ fn flood(
     burst: u64,
     seed: u64,
 ) -> Cycle {
-    let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
+    let routing = Turnaround::new(network, Choice::Adaptive).unwrap();
     let config = SwitchConfig::new(switching, &TimingPreset::Paper4.timing(), network, length);
     config.check(network).expect("large enough buffers");
     let mut engine = SwitchEngine::new(&routing, config, Ledger::default());

@@ -71,7 +71,7 @@ fn every_combination_is_proved_safe_or_deadlocks() {
     use Reservation::{Atomic, Separate};
     let networks =
         ["mesh:4x4", "torus:4x3", "random:nodes=16,degree=4,seed=1", "mesh:4 3", "random:nodes=10,degree=3,seed=2 21"]
-            .map(|spec| build(spec));
+            .map(build);
     let mut safe = Vec::new();
     for routing in ["turn-prohibition", "up-down"] {
         for (replication, reservation) in [(Lockstep, Atomic), (Independent, Atomic), (Independent, Separate)] {

@@ -70,7 +70,7 @@ impl<'a> Check<'a> {
     pub(super) fn new(dependencies: &'a Dependencies<'a>, ports: usize) -> Self {
         let network = dependencies.network;
         let channels = network.channels();
-        let waits = &dependencies.waits;
+        let waits = dependencies.blocking.as_ref().unwrap_or(&dependencies.waits);
         let stops = &dependencies.stops;
         let router_of = |stop: &Stop| network.to(stop.arriving).raw();
         let mut suspect = FixedBitSet::with_capacity(channels);
