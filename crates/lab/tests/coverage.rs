@@ -1,4 +1,4 @@
-//! Whether intervals cover the truth as often as they say: measured, not derived. It takes an hour of one core:
+//! Whether intervals cover the truth as often as they say: measured, not derived. It takes three to four hours of one core:
 //!
 //! ```sh
 //! cargo test --release -p wormcast-lab --test coverage -- --ignored --nocapture --test-threads=1

@@ -70,7 +70,7 @@ impl VcRange {
     }
 }
 
-/// Divides the virtual channels of links, so that worms which could block each other for ever hold different ones (Dally and Seitz 1987).
+/// Divides the virtual channels of links, so that worms which could block each other forever hold different ones (Dally and Seitz 1987).
 ///
 /// Engines grant a header only the virtual channels that it may have, and let it pass those at a link who may have none of them. The
 /// static check of the [relation](crate::Dependencies::of_relation) tells them apart.
@@ -94,7 +94,7 @@ impl dyn RoutingRelation + '_ {
         }
     }
 
-    /// The same for once.
+    /// As what [`spreading`](Self::spreading) returns, called once.
     pub fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         self.spreading()(at, arrived, target, out);
     }

@@ -77,7 +77,7 @@ impl Unsupported {
     }
 }
 
-/// Replaces `out` by those of the channels from which there are the fewest hops still to go, in their order; `None`: no way.
+/// Replaces `out` by those of the channels from which there are the fewest hops still to go, in their order; `None`: no route.
 ///
 /// ```
 /// use wormcast_network::ChannelId;
@@ -156,7 +156,7 @@ impl NoRoute {
         let (start, end) = (network.router_label(from), network.router_label(to));
         let routers = routers.join(" > ");
         let message =
-            format!("a loop: `{routing}` leads from router {start} towards router {end} by {routers}, for ever");
+            format!("a loop: `{routing}` leads from router {start} towards router {end} by {routers}, forever");
         Self { routing, from, to, message: message.into() }
     }
 }
@@ -226,7 +226,7 @@ mod tests {
         let round = "0,0 > 1,0 > 1,1 > 0,1 > 0,0";
         assert_eq!(
             message(0),
-            format!("a loop: `circle` leads from router 0,0 towards router 2,2 by {round}, for ever")
+            format!("a loop: `circle` leads from router 0,0 towards router 2,2 by {round}, forever")
         );
         assert_eq!(message(2), "`circle` has no route from router 2,0 to router 2,2");
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::observer::Cycle;
+use crate::observers::observer::Cycle;
 
 /// Events by cycle. Those of one cycle come out in increasing order, so that nothing depends on when they were put in.
 pub(crate) struct Calendar<E> {

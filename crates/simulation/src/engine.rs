@@ -4,12 +4,12 @@ use wormcast_multicast::Plan;
 use wormcast_network::{Network, Ports};
 use wormcast_routing::{Branching, NoRoute};
 
-use crate::buffer::Buffer;
+use crate::config::buffer::Buffer;
+use crate::config::switching::{Header, Replication, Reservation, Selection, Wormhole};
 use crate::config::{StartupMode, Timing};
-use crate::observer::{Cycle, Observer};
-use crate::result::Deadlock;
-use crate::run_end::{Held, WormAtEnd};
-use crate::switching::{Header, Replication, Reservation, Selection, Wormhole};
+use crate::observers::observer::{Cycle, Observer};
+use crate::run::result::Deadlock;
+use crate::run::run_end::{Held, WormAtEnd};
 
 /// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,7 +54,7 @@ pub enum Progress {
     /// To a deadlock.
     Deadlock(Deadlock),
     /// To a header that may go nowhere from where it is: the routing does not lead to its next stop.
-    Stranded(NoRoute),
+    NoRoute(NoRoute),
 }
 
 /// Takes worms at times and tells an [`Observer`] what happens to them, by the rules of `docs/model.md`.
@@ -95,7 +95,7 @@ pub trait Engine {
     fn each_held(&mut self, visit: &mut dyn FnMut(Held));
 
     /// Every worm that has been submitted and has not delivered everywhere, by id: what it holds, what it waits for, and whether
-    /// it does so for ever. All earlier releases are reported before.
+    /// it does so forever. All earlier releases are reported before.
     fn worms(&mut self) -> Vec<WormAtEnd>;
 
     /// The observer.

@@ -30,47 +30,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod batches;
-mod buffer;
-mod buffer_use;
 mod calendar;
-mod channel_use;
 mod config;
 mod contention_free;
 mod core;
 mod deadlock_search;
-mod deliveries;
 mod engine;
-mod flit;
-mod idle;
-mod link_use;
-mod observer;
-mod pattern;
-mod planning;
-mod promises;
-mod quantiles;
-mod recorder;
-mod result;
+mod observers;
 mod rng;
-mod run_end;
-mod sample;
-mod scenario;
+mod run;
 mod selection;
-mod simulate;
-mod sink;
 mod switch;
-mod switching;
-mod timeline;
-mod trace;
 mod traffic;
-mod waits;
-mod worm;
 mod wormhole;
 
-pub use batches::BACKLOG;
-pub use buffer::Buffer;
-pub use buffer_use::BufferLog;
-pub use channel_use::ChannelUse;
+pub use config::buffer::Buffer;
+pub use config::switching::{
+    BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Selection,
+    Switching, Wormhole,
+};
 pub use config::{
     Arrivals, Count, Destinations, Length, Mode, MulticastTraffic, Pattern, Process, Run, StartupMode, Timing,
     TimingPreset, Traffic, UnicastTraffic, Warmup,
@@ -79,25 +57,24 @@ pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 pub use deadlock_search::{
     NotCovered, Reachability, Sendable, Undecided, Verdict, Witness, WitnessMessage, search_deadlock,
 };
-pub use deliveries::DeliveryLog;
 pub use engine::{Engine, EngineConfig, Progress};
-pub use flit::FlitEngine;
-pub use idle::IdleSetting;
-pub use observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
-pub use planning::{PlanCosts, PlanResult, Planning, plan_messages};
-pub use quantiles::Quantiles;
-pub use result::{
+pub use observers::buffer_use::BufferLog;
+pub use observers::channel_use::ChannelUse;
+pub use observers::deliveries::DeliveryLog;
+pub use observers::observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
+pub use observers::timeline::Timeline;
+pub use observers::waits::{WaitLog, WaitsDot, WaitsSvg};
+pub use run::batches::BACKLOG;
+pub use run::idle::IdleSetting;
+pub use run::planning::{PlanCosts, PlanResult, Planning, plan_messages};
+pub use run::quantiles::Quantiles;
+pub use run::result::{
     BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, RunResult, Window,
 };
-pub use run_end::{Awaited, Held, Resource, RunEnd, Wait, WormAtEnd};
-pub use scenario::{ConfigError, MAX_LENGTH, Scenario};
-pub use simulate::{EngineChoice, MODEL_VERSION, SimulationError, simulate, simulate_observed};
+pub use run::run_end::{Awaited, Held, Resource, RunEnd, Wait, WormAtEnd};
+pub use run::scenario::{ConfigError, MAX_LENGTH, Scenario};
+pub use run::simulate::{EngineChoice, MODEL_VERSION, SimulationError, simulate, simulate_observed};
 pub use switch::{SwitchConfig, SwitchEngine};
-pub use switching::{
-    BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Selection,
-    Switching, Wormhole,
-};
-pub use timeline::Timeline;
-pub use waits::{WaitLog, WaitsDot, WaitsSvg};
-pub use worm::WormEngine;
 pub use wormhole::WormholeEngine;
+pub use wormhole::flit::FlitEngine;
+pub use wormhole::worm::WormEngine;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use wormcast_network::ChannelId;
 
-use crate::observer::Cycle;
+use crate::config::switching::Selection;
+use crate::observers::observer::Cycle;
 use crate::rng::{Purpose, number};
-use crate::switching::Selection;
 
 /// Chooses among channels that are free, and remembers what it has to for that.
 ///

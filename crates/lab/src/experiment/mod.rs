@@ -373,7 +373,7 @@ impl Experiment {
         self.settings_in(self.document.tree()?.0, choice)
     }
 
-    /// The same, of the document's own settings.
+    /// The file's settings at a choice of values, in a document that is parsed already.
     fn settings_in<'t>(&'t self, document: Tree<'t>, choice: &[usize]) -> Result<ExperimentFile, Diagnostic> {
         let tree = self.chosen_in(document, choice)?;
         self.check_switching(&tree)?;
@@ -399,7 +399,7 @@ impl Experiment {
         self.chosen_in(self.document.tree()?.0, choice)
     }
 
-    /// The same, of the document's own settings.
+    /// A parsed document without its sweep and with the chosen values.
     fn chosen_in<'t>(&'t self, mut tree: Tree<'t>, choice: &[usize]) -> Result<Tree<'t>, Diagnostic> {
         tree.remove("sweep");
         for (axis, &chosen) in self.axes.iter().zip(choice) {

@@ -30,7 +30,7 @@ impl Experiment {
         }
     }
 
-    /// The same in a replication with this seed, whatever it does: a graph that is drawn at random and has no seed of its own is drawn with it.
+    /// The job of a replication with this seed: a graph that is drawn at random and has no seed of its own is drawn with it.
     ///
     /// # Errors
     /// As [`job`](Self::job), but for trees.

@@ -1,6 +1,6 @@
 //! Channel dependencies and the static check for deadlock.
 //!
-//! The check finds the greatest set of channels whose holders could block each other for ever. It generalises the
+//! The check finds the greatest set of channels whose holders could block each other forever. It generalises the
 //! acyclic channel dependency graph of Dally and Seitz to multidestination worms, whose stops hold consumption channels,
 //! and to trees, whose branches hold each other back. It may call a deadlock possible that no run reaches; it never misses
 //! one.
@@ -109,7 +109,7 @@ impl<'n> Dependencies<'n> {
         }
     }
 
-    /// The same with so many virtual channels on every link, any of which a worm may take: more worms then hold consumption
+    /// Sets how many virtual channels every link has, any of which a worm may take: more worms then hold consumption
     /// channels of the same router. Without this, there is one.
     #[must_use]
     pub fn with_virtual_channels(mut self, count: u32) -> Self {
@@ -234,7 +234,7 @@ impl<'n> Dependencies<'n> {
         self.stops.is_empty() && self.together.is_empty()
     }
 
-    /// Looks for worms that could block each other for ever where every node has `consumption_ports` consumption channels;
+    /// Looks for worms that could block each other forever where every node has `consumption_ports` consumption channels;
     /// returns a shortest cycle among them, or `None` if there can be no deadlock.
     ///
     /// A channel is suspect if its holder may request a suspect channel, or a consumption channel at a router where at least

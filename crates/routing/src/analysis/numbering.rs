@@ -6,7 +6,7 @@ use thiserror::Error;
 use wormcast_network::{ChannelId, Network};
 
 /// A number for every channel, such that worms go from smaller to larger numbers only: a proof that they cannot block each
-/// other for ever.
+/// other forever.
 ///
 /// Whoever waits furthest ahead waits for nobody (Dally and Seitz 1987). The proof is checked without knowledge of how it was
 /// found by [`check`](Self::check).

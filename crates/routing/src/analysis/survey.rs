@@ -13,7 +13,7 @@ pub struct Survey {
     /// The mean length in hops of the shortest permitted routes, over ordered pairs of different routers; `None` if some
     /// pair has no route, or there are no pairs.
     pub average_distance: Option<f64>,
-    /// The same between nodes at different routers: routers count as often as they have nodes.
+    /// The average distance between nodes at different routers: routers count as often as they have nodes.
     pub node_distance: Option<f64>,
     /// The longest between routers.
     pub diameter: Option<u32>,

@@ -8,7 +8,7 @@ use wormcast_routing::VcRange;
 
 use super::hold::Hold;
 use super::queues::Queues;
-use crate::observer::Cycle;
+use crate::observers::observer::Cycle;
 use crate::selection::Selector;
 
 /// No worm, no entry.
@@ -374,7 +374,7 @@ impl Arbiter {
 
     /// Grants a request for any one of some links at once, if nothing could change the outcome; returns the link.
     ///
-    /// The same as [`ask`](Self::ask), for what headers of paths ask for on nearly every hop.
+    /// As [`ask`](Self::ask), for what headers of paths ask for on nearly every hop.
     #[inline]
     pub(crate) fn take_link(&mut self, candidates: &[ChannelId], worm: u32) -> Option<ChannelId> {
         if self.virtual_channels > 1 || (candidates.len() > 1 && !self.selector.is_first()) {
@@ -392,7 +392,7 @@ impl Arbiter {
         None
     }
 
-    /// The same for a request for a pool alone: where paths begin and end.
+    /// As [`ask`](Self::ask), for a request for a pool alone: where paths begin and end.
     #[inline]
     pub(crate) fn take_member(&mut self, pool: Pool, worm: u32) -> Option<ChannelId> {
         if !self.queues.is_empty(self.queue_of(pool)) {

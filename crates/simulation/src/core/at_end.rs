@@ -8,8 +8,8 @@ use super::arbiter::{NONE, Pool, Request};
 use super::worm::{Guide, Route, Worm};
 use super::{Core, Search};
 use crate::config::StartupMode;
-use crate::observer::{Cycle, Observer};
-use crate::run_end::{Awaited, Resource, Wait, WormAtEnd};
+use crate::observers::observer::{Cycle, Observer};
+use crate::run::run_end::{Awaited, Resource, Wait, WormAtEnd};
 
 /// Who has what, by slots.
 struct Owners {

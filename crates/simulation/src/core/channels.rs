@@ -6,7 +6,7 @@ use super::arbiter::Arbiter;
 use super::event::Event;
 use super::headers::Headers;
 use crate::calendar::Calendar;
-use crate::observer::{Cycle, Observer};
+use crate::observers::observer::{Cycle, Observer};
 
 /// The arbiter and the calendar that wakes those who wait.
 pub(crate) struct Channels {
@@ -26,7 +26,7 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// The same as [`free`](Self::free) for a link: the releases of every hop.
+    /// As [`free`](Self::free) for a link: the releases of every hop.
     #[inline]
     pub(crate) fn free_link(&mut self, slot: u32, link: ChannelId, virtual_channel: u32, at: Cycle) {
         if self.arbiter.free_link_from(link, virtual_channel, slot, at) {

@@ -7,9 +7,9 @@ use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
 use super::worm::{PathRoute, Route, UNKNOWN};
+use crate::config::switching::{Header, Replication};
 use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
-use crate::observer::{Cycle, Delivery, LatencyParts, Observer};
-use crate::switching::{Header, Replication};
+use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
 
 impl<O: Observer> Core<'_, O> {
     /// The last flit of a path worm leaves a vertex in cycle `at`, now or later: gives back what the worm holds for it. Returns

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use crate::calendar::sort;
-use crate::observer::Cycle;
+use crate::observers::observer::Cycle;
 
 /// A header that requests in cycle `at`.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Who has a channel, and until when.
 
 use super::arbiter::NONE;
-use crate::observer::Cycle;
+use crate::observers::observer::Cycle;
 
 /// Who has a channel: a worm that nobody knows the end of, or nobody from a cycle on.
 ///

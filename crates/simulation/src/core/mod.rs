@@ -6,7 +6,7 @@
 pub(crate) mod arbiter;
 mod at_end;
 mod channels;
-mod dead;
+mod deadlock;
 mod departures;
 mod event;
 mod headers;
@@ -23,13 +23,13 @@ use wormcast_routing::{NoRoute, RoutingCapabilities, RoutingRelation, Spread, Tr
 
 use crate::calendar::Calendar;
 use crate::config::StartupMode;
+use crate::config::switching::{Header, Selection};
 use crate::engine::{EngineConfig, has_room};
-use crate::observer::{Cycle, LatencyParts, Observer};
+use crate::observers::observer::{Cycle, LatencyParts, Observer};
 use crate::selection::Selector;
-use crate::switching::{Header, Selection};
 use arbiter::{Arbiter, Grant, NONE, Pool};
 use channels::{Channels, Reports};
-pub(crate) use dead::Search;
+pub(crate) use deadlock::Search;
 pub(crate) use event::{Event, Kind};
 use headers::{Headers, Routed};
 use startups::NodeState;
@@ -295,7 +295,7 @@ impl<'a, O: Observer> Core<'a, O> {
         self.channels.headers.push(routed, worm.id, slot, vertex, false);
     }
 
-    /// The same for a header that enters the router in cycle `at`, now or later.
+    /// Has a header routed that enters the router in cycle `at`, now or later.
     pub(crate) fn route_header_from(&mut self, at: Cycle, slot: u32, vertex: u32) {
         if at == self.now {
             return self.route_header(slot, vertex);

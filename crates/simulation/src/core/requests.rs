@@ -7,8 +7,8 @@ use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
 use super::worm::{Guide, Route};
-use crate::observer::{Cycle, Observer};
-use crate::switching::{Header, Replication, Reservation};
+use crate::config::switching::{Header, Replication, Reservation};
+use crate::observers::observer::{Cycle, Observer};
 
 /// Finds out which virtual channels of its candidates a header may take, of links that have `count`; candidates of which it may take none are none.
 fn divide(

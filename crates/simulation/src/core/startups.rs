@@ -7,7 +7,7 @@ use super::event::{Event, Kind};
 use super::worm::Worm;
 use super::{Core, Route};
 use crate::config::StartupMode;
-use crate::observer::{Cycle, Observer};
+use crate::observers::observer::{Cycle, Observer};
 
 /// A node's startups.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use wormcast_routing::TreeDescent;
 
 use super::arbiter::NONE;
 use super::worm::{Address, Guide, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, Worm};
-use crate::switching::Header;
+use crate::config::switching::Header;
 
 /// The header flits of a tree that has one for each destination and each router where it splits.
 pub(crate) fn header_flits(tree: &Tree) -> u32 {

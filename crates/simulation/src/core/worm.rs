@@ -7,7 +7,7 @@ use wormcast_multicast::{HeaderFlit, Tree};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::arbiter::NONE;
-use crate::observer::{Cycle, LatencyParts};
+use crate::observers::observer::{Cycle, LatencyParts};
 
 /// A departure that nobody knows yet.
 pub(crate) const UNKNOWN: Cycle = Cycle::MAX;

@@ -11,11 +11,11 @@ use wormcast_network::NodeId;
 use wormcast_network::watch::step_every;
 use wormcast_routing::RoutingRelation;
 
+use crate::config::switching::{Header, Replication};
 use crate::engine::EngineConfig;
-use crate::observer::Cycle;
-use crate::result::Deadlock;
-use crate::scenario::MAX_LENGTH;
-use crate::switching::{Header, Replication};
+use crate::observers::observer::Cycle;
+use crate::run::result::Deadlock;
+use crate::run::scenario::MAX_LENGTH;
 use replay::{Sent, Stage, is_of_paths};
 use sets::{Ended, Sets};
 use worms::{Places, Resources, Waiting};
@@ -312,8 +312,8 @@ mod tests {
 
     use super::*;
     use crate::config::Timing;
+    use crate::config::switching::Wormhole;
     use crate::rng::{Purpose, generator};
-    use crate::switching::Wormhole;
 
     /// Round a ring, in the direction of rising numbers.
     struct Around {

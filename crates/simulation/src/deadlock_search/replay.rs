@@ -12,11 +12,11 @@ use super::sets::DeadSet;
 use super::worms::{Resources, Waiting};
 use super::{Sendable, WitnessMessage};
 use crate::engine::{Engine, EngineConfig, Progress};
-use crate::flit::FlitEngine;
-use crate::observer::Cycle;
-use crate::result::Deadlock;
+use crate::observers::observer::Cycle;
 use crate::rng::{Purpose, generator};
-use crate::worm::WormEngine;
+use crate::run::result::Deadlock;
+use crate::wormhole::flit::FlitEngine;
+use crate::wormhole::worm::WormEngine;
 
 /// A message of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

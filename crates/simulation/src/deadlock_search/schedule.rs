@@ -6,7 +6,7 @@ use super::members::{Member, Step};
 use super::sets::DeadSet;
 use super::worms::{Resource, Resources};
 use crate::engine::EngineConfig;
-use crate::observer::Cycle;
+use crate::observers::observer::Cycle;
 
 /// `to` starts at least `by` cycles after `from`, which may be negative.
 #[derive(Clone, Copy)]

@@ -7,8 +7,8 @@ use wormcast_network::{ChannelId, RouterId};
 use super::packets::Course;
 use super::{Memory, NIL, Source, State, SwitchEngine};
 use crate::config::StartupMode;
-use crate::observer::{Cycle, Observer};
-use crate::run_end::{Awaited, Resource, Wait, WormAtEnd};
+use crate::observers::observer::{Cycle, Observer};
+use crate::run::run_end::{Awaited, Resource, Wait, WormAtEnd};
 
 /// What has been found of each worm, by slot.
 struct States {

@@ -2,8 +2,8 @@
 
 use super::wiring::{MAX_SWITCH_PORTS, Order, Wiring};
 use super::{Memory, NIL, Source, State, SwitchConfig, SwitchEngine, Want};
-use crate::observer::Observer;
-use crate::switching::HeaderChunks;
+use crate::config::switching::HeaderChunks;
+use crate::observers::observer::Observer;
 
 /// What a chunk was taken for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,9 +4,9 @@ use wormcast_multicast::Encoded;
 use wormcast_network::{Network, NodeId, RouterId};
 
 use super::wiring::{MAX_SWITCH_PORTS, Wiring};
+use crate::config::switching::{BranchTiming, BufferedSwitch, HeaderChunks, Organization, Selection};
 use crate::config::{StartupMode, Timing};
-use crate::scenario::{ConfigError, MAX_LENGTH};
-use crate::switching::{BranchTiming, BufferedSwitch, HeaderChunks, Organization, Selection};
+use crate::run::scenario::{ConfigError, MAX_LENGTH};
 
 /// What the switch engine needs to know of switches and nodes, in cycles and flits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

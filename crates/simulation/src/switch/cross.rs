@@ -3,7 +3,7 @@
 use wormcast_network::ChannelId;
 
 use super::{Input, Memory, NIL, Source, State, SwitchEngine};
-use crate::observer::{Cycle, Delivery, LatencyParts, Observer};
+use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
 
 impl<O: Observer> SwitchEngine<'_, O> {
     /// Every output sends a flit if it has one and there is a slot for it.

@@ -6,7 +6,7 @@ use wormcast_routing::{NoRoute, Step};
 use super::packets::Course;
 use super::wiring::MAX_SWITCH_PORTS;
 use super::{Memory, NIL, Source, State, SwitchEngine, Want};
-use crate::observer::Observer;
+use crate::observers::observer::Observer;
 
 impl<O: Observer> SwitchEngine<'_, O> {
     /// Headers that have gone through the routing stages get outputs that are free; the input that was served least recently comes first.

@@ -7,7 +7,7 @@ use wormcast_network::{ChannelId, NodeId};
 
 use super::{Source, SwitchEngine};
 use crate::config::StartupMode;
-use crate::observer::{Cycle, Observer};
+use crate::observers::observer::{Cycle, Observer};
 
 /// A node as a sender.
 #[derive(Default)]

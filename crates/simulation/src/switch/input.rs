@@ -2,7 +2,7 @@
 
 use super::wiring::Wiring;
 use super::{Memory, State, SwitchConfig, SwitchEngine};
-use crate::observer::Observer;
+use crate::observers::observer::Observer;
 
 /// How far the packets at the heads of FIFOs have been read by their branches.
 pub(super) struct Readers {

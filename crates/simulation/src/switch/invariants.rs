@@ -2,7 +2,7 @@
 
 use super::central::{Central, Use};
 use super::{Input, Memory, NIL, Source, State, SwitchEngine};
-use crate::observer::Observer;
+use crate::observers::observer::Observer;
 
 impl<O: Observer> SwitchEngine<'_, O> {
     /// Checks that flits, slots, chunks, promises and counters add up, and that every queue holds what was written and not yet read, in

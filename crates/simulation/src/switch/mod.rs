@@ -4,7 +4,7 @@ mod at_end;
 mod central;
 mod config;
 mod cross;
-mod dead;
+mod deadlock;
 mod grant;
 mod hosts;
 mod input;
@@ -22,11 +22,11 @@ use self::hosts::Hosts;
 use self::input::Readers;
 use self::packets::{Course, Packet, Packets, Worm, Worms};
 use self::wiring::{Order, Wiring};
+use crate::config::switching::{BranchTiming, Organization, Selection};
 use crate::engine::{Engine, Progress};
-use crate::observer::{Cycle, LatencyParts, Observer};
-use crate::run_end::{Held, WormAtEnd};
+use crate::observers::observer::{Cycle, LatencyParts, Observer};
+use crate::run::run_end::{Held, WormAtEnd};
 use crate::selection::Selector;
-use crate::switching::{BranchTiming, Organization, Selection};
 
 /// No channel, packet or chunk.
 const NIL: u32 = u32::MAX;
@@ -87,7 +87,7 @@ enum State {
     Writing,
     /// Input buffer: it is replicated; branches that have their outputs go on.
     Replicating,
-    /// The same where all branches have to have their outputs first.
+    /// Input buffer: it is replicated once all branches have their outputs.
     Lockstep,
 }
 
@@ -324,7 +324,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             }
             self.cycle();
             if let Some(no_route) = self.stranded.take() {
-                return Progress::Stranded(no_route);
+                return Progress::NoRoute(no_route);
             }
             if self.observer.done() {
                 return Progress::Stopped;

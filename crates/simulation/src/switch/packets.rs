@@ -8,7 +8,7 @@ use wormcast_routing::node_set;
 
 use super::NIL;
 use crate::engine::has_room;
-use crate::observer::{Cycle, LatencyParts};
+use crate::observers::observer::{Cycle, LatencyParts};
 
 /// A copy of a worm on one channel and in the buffer at its end: what a branch carries.
 #[derive(Clone, Copy, Debug)]

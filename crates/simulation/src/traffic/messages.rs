@@ -11,9 +11,9 @@ use wormcast_network::NodeId;
 
 use super::{CheckedArrivals, CheckedTraffic, RandomTraffic, Unicast};
 use crate::config::{Count, Destinations, Process};
-use crate::observer::Cycle;
+use crate::observers::observer::Cycle;
 use crate::rng::{Purpose, generator};
-use crate::trace::{Trace, TraceMessage};
+use crate::traffic::trace::{Trace, TraceMessage};
 
 /// A message that is generated.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -248,8 +248,8 @@ impl Iterator for Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::switching::Switching;
     use crate::config::{Arrivals, MulticastTraffic, Pattern, Timing, Traffic, UnicastTraffic};
-    use crate::switching::Switching;
     use wormcast_network::TopologySpec;
 
     fn traffic(process: Process, rate: f64) -> Traffic {

@@ -561,7 +561,7 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
             }
         }
         Progress::Stopped => unreachable!("the listener is never done"),
-        Progress::Stranded(no_route) => unreachable!("all routings lead everywhere: {no_route}"),
+        Progress::NoRoute(no_route) => unreachable!("all routings lead everywhere: {no_route}"),
     }
     for delivery in &heard.parts {
         let parts = delivery.parts;

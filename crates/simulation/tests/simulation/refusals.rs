@@ -199,5 +199,5 @@ fn an_engine_says_where_a_header_is_stranded() {
         worm.submit(0, 0, 8, plan);
         worm.run_until(Cycle::MAX)
     });
-    assert_eq!((by_flit, by_worm), (Progress::Stranded(no_route.clone()), Progress::Stranded(no_route)));
+    assert_eq!((by_flit, by_worm), (Progress::NoRoute(no_route.clone()), Progress::NoRoute(no_route)));
 }

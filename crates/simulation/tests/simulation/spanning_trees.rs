@@ -32,7 +32,7 @@ fn delivered(
             nodes.sort_unstable();
             Some(nodes)
         }
-        Progress::Stranded(_) => None,
+        Progress::NoRoute(_) => None,
         other => panic!("{other:?}"),
     }
 }

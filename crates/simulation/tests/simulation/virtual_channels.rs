@@ -91,7 +91,7 @@ fn too_few_virtual_channels_are_refused() {
     assert_eq!(scenario(Switching::Buffered(BufferedSwitch::central_buffer())), Err(none.to_owned()));
     // An engine by itself finds no way that a header may take.
     let (_, progress) = run_with(&Dateline::new(&ring, true), config(1), round());
-    assert!(matches!(progress, Progress::Stranded(_)), "{progress:?}");
+    assert!(matches!(progress, Progress::NoRoute(_)), "{progress:?}");
     // The worm engine and the search for deadlocks know of one virtual channel.
     assert!(WormEngine::<()>::objection(&config(2)).is_some());
     let found = search_deadlock(&Dateline::new(&ring, true), &config(1), &[], 100);

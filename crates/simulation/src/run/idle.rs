@@ -1,0 +1,152 @@
+//! Settings that make no difference to a run.
+
+use wormcast_multicast::{WormKinds, worm_kinds};
+use wormcast_network::ChannelId;
+
+use crate::config::switching::{Header, Replication, Selection};
+use crate::config::{Mode, Warmup};
+use crate::run::scenario::Scenario;
+use crate::traffic::CheckedTraffic;
+
+/// A setting, or a table of settings, that makes no difference to a run, whatever it says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IdleSetting {
+    /// The setting's path in the experiment file, such as `switching.replication`.
+    pub key: &'static str,
+    /// Why it makes none.
+    pub reason: String,
+}
+
+impl Scenario {
+    /// What is left out of the message trace: the first line that names its source as a destination, or a destination again, and how
+    /// many more there are.
+    pub fn trace_warning(&self) -> Option<&str> {
+        match &self.traffic {
+            CheckedTraffic::Trace(trace) => trace.warning.as_deref(),
+            CheckedTraffic::Random(_) => None,
+        }
+    }
+
+    /// The settings that make no difference to this run, whether they are given or not. Those that contradict others are errors of
+    /// [`new`](Self::new) instead.
+    pub fn idle_settings(&self) -> Vec<IdleSetting> {
+        let mut idle = Vec::new();
+        let mut add = |key, reason: String| idle.push(IdleSetting { key, reason });
+        if self.mode == Mode::Finite && matches!(self.run.warmup, Warmup::Cycles(1..)) {
+            add("run.warmup", "a finite run measures all messages".to_owned());
+        }
+        let source = self.traffic.number();
+        if let (Some(asked), Some((number, what))) = (self.run.messages, source)
+            && asked > number
+        {
+            let messages = if number == 1 { "message" } else { "messages" };
+            add("run.messages", format!("the {what} has {number} {messages}, and a run cannot have more"));
+        }
+        let name = self.algorithm.name();
+        let WormKinds { trees, triggered } = worm_kinds(self.algorithm.as_ref());
+        if self.switch.is_none() {
+            let of_paths = || format!("`{name}` sends paths, and `lockstep` is how these deliver on their way");
+            if !trees {
+                add("switching.replication", of_paths());
+                add("switching.reservation", of_paths());
+            } else if self.engine.replication == Replication::Lockstep {
+                add("switching.reservation", "the branches of trees in lockstep are reserved all at once".to_owned());
+            }
+            if matches!(self.engine.header, Header::None | Header::BitString) {
+                let reason = "only the headers `all-destinations` and `tree` have flits that are stripped";
+                add("timing.strip_delay", reason.to_owned());
+            }
+            if !self.traffic.is_in_bytes() {
+                add("switching.flit_bytes", "the lengths of messages are in flits".to_owned());
+            }
+        } else if self.algorithm.capabilities().switches.is_none() {
+            for key in ["switching.replication", "switching.header_chunks", "switching.header_flits"] {
+                add(key, format!("`{name}` sends unicasts only, which switches do not replicate"));
+            }
+        }
+        if self.switch.is_none() && self.engine.selection != Selection::First && !self.may_choose() {
+            add("switching.selection", format!("the routing of `{name}` leaves one channel at every hop"));
+        }
+        if !triggered {
+            let reason = format!("no worm of `{name}` waits for the delivery of another");
+            add("timing.receive_overhead", reason);
+        }
+        let (multicasts, hot) = self.traffic.shares();
+        if multicasts.is_some_and(|share| share >= 1.0) {
+            add("traffic.unicast", "no unicasts are sent: `traffic.multicast.fraction` is 1".to_owned());
+        } else if hot.is_some_and(|share| share <= 0.0) {
+            add("traffic.unicast.node", "no unicasts go there: `traffic.unicast.fraction` is 0".to_owned());
+        }
+        if multicasts.is_some_and(|share| share <= 0.0) {
+            let reason = "no multicasts are sent: `traffic.multicast.fraction` is 0".to_owned();
+            add("traffic.multicast.destinations", reason);
+        }
+        idle
+    }
+
+    /// Whether the routing may offer several channels to a header anywhere; assumed of networks where that takes long to find out.
+    fn may_choose(&self) -> bool {
+        const LIMIT: usize = 1 << 19;
+        let (network, routing) = (&*self.network, self.algorithm.routing());
+        if network.routers().saturating_mul(network.channels() + network.routers()) > LIMIT {
+            return true;
+        }
+        let (spread, mut offered) = (routing.spreading(), Vec::new());
+        let mut several = |at, arrived, target| {
+            spread(at, arrived, target, &mut offered);
+            offered.len() > 1
+        };
+        let channels = || (0..network.channels() as u32).map(ChannelId::new);
+        network.router_ids().any(|target| {
+            network.router_ids().any(|source| several(source, None, target))
+                || channels().any(|channel| several(network.to(channel), Some(channel), target))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use wormcast_multicast::{Options, algorithm_by_name};
+    use wormcast_network::TopologySpec;
+
+    use super::*;
+
+    /// The keys that make no difference.
+    fn idle(algorithm: &str, switching: &str, traffic: &str, run: &str) -> Vec<&'static str> {
+        let network = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let algorithm = algorithm_by_name(algorithm, &network, &Options::default()).unwrap();
+        let rate = r#""arrivals": { "process": "poisson", "rate": 0.01 }"#;
+        let scenario = Scenario::new(
+            Arc::from(algorithm),
+            &serde_json::from_str(switching).unwrap(),
+            &serde_json::from_str("{}").unwrap(),
+            &serde_json::from_str(&format!("{{ {rate}{traffic} }}")).unwrap(),
+            &serde_json::from_str(run).unwrap(),
+        );
+        scenario.unwrap().idle_settings().into_iter().map(|setting| setting.key).collect()
+    }
+
+    #[test]
+    fn what_makes_no_difference_depends_on_the_worms_and_the_traffic() {
+        let of_paths = ["switching.replication", "switching.reservation", "timing.strip_delay", "switching.flit_bytes"];
+        let multicast = r#", "multicast": { "destinations": 3 }"#;
+        let plain = idle("dual-path", "{}", multicast, "{}");
+        assert_eq!(plain, [&of_paths[..], &["timing.receive_overhead", "traffic.unicast"]].concat());
+        let mixed = r#", "multicast": { "destinations": 3, "fraction": 0.5 }, "length": { "bytes": 9 }"#;
+        let stripped = r#"{ "header": "all-destinations" }"#;
+        assert_eq!(idle("u-mesh", stripped, mixed, "{}"), of_paths[..2]);
+        // Trees of tree-one branch independently by default.
+        let tree = r#"{ "header": "tree" }"#;
+        assert_eq!(idle("tree-one", tree, mixed, "{}"), ["timing.receive_overhead"]);
+        let lockstep = r#"{ "header": "tree", "replication": "lockstep" }"#;
+        assert_eq!(idle("tree-one", lockstep, mixed, "{}"), ["switching.reservation", "timing.receive_overhead"]);
+        let nobody = r#", "multicast": { "destinations": 3, "fraction": 0 }, "length": { "bytes": 9 }"#;
+        assert_eq!(idle("u-mesh", stripped, nobody, "{}")[2..], ["traffic.multicast.destinations"]);
+        let cold = r#", "unicast": { "pattern": "hot-spot", "node": 3, "fraction": 0 }, "length": { "bytes": 9 }"#;
+        assert_eq!(idle("u-mesh", stripped, cold, "{}")[2..], ["traffic.unicast.node"]);
+        let finite = r#"{ "mode": "finite", "messages": 5, "warmup": 9 }"#;
+        assert_eq!(idle("u-mesh", stripped, mixed, finite), [&["run.warmup"], &of_paths[..2]].concat());
+    }
+}

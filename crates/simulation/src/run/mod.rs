@@ -1,0 +1,14 @@
+//! A run: its settings together, the loop around an engine, and what it reports.
+
+pub(crate) mod batches;
+pub(crate) mod idle;
+pub(crate) mod link_use;
+pub(crate) mod planning;
+pub(crate) mod promises;
+pub(crate) mod quantiles;
+pub(crate) mod recorder;
+pub(crate) mod result;
+pub(crate) mod run_end;
+pub(crate) mod sample;
+pub(crate) mod scenario;
+pub(crate) mod simulate;

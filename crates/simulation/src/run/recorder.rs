@@ -1,0 +1,358 @@
+//! Turns what an engine reports into the figures of a run.
+
+use std::collections::VecDeque;
+
+use wormcast_network::{ChannelId, NodeId, RouterId};
+
+use crate::observers::buffer_use::BufferCounter;
+use crate::observers::observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
+use crate::run::batches::{Batches, depends_on_window};
+use crate::run::link_use::LinkCounter;
+use crate::run::result::{KindLatency, Latency, Messages, Parts, Window};
+use crate::run::sample::Sample;
+
+/// A message on its way.
+struct Open {
+    source: NodeId,
+    generated: Cycle,
+    length: u32,
+    /// Destinations in increasing order, with whether they have the message.
+    wanted: Vec<(NodeId, bool)>,
+    remaining: usize,
+    /// Sum over deliveries of their latencies.
+    sum: u64,
+    last: Option<Delivery>,
+}
+
+/// Which messages count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Goal {
+    /// The messages from `first` (an id) on, `count` of them; then the run is over.
+    Steady { first: Option<u64>, count: u64 },
+    /// All that are delivered until as many messages are.
+    Finite { count: Option<u64> },
+}
+
+/// The messages of a run that are measured: figures whose memory does not grow with their number.
+#[derive(Default)]
+struct Measured {
+    /// To the last destination, of messages to one destination and of the others.
+    last: [Sample; 2],
+    /// The mean over destinations, of messages to several of them: to one, it is the same.
+    mean: Sample,
+    parts: LatencyParts,
+}
+
+/// The number of messages that stands for all that a source has.
+pub(crate) const ALL: u64 = u64::MAX / 4;
+
+/// Watches every message and every link.
+pub(crate) struct Recorder {
+    goal: Goal,
+    open: VecDeque<Option<Open>>,
+    /// The id of the first message in `open`.
+    first_open: u64,
+    generated: u64,
+    measured: Measured,
+    /// The measured window in batches, where it is long enough.
+    batches: Option<Batches>,
+    /// Lists of destinations of messages that are complete, kept for their memory.
+    spare: Vec<Vec<(NodeId, bool)>>,
+    /// Messages among the counted ones that are complete (steady), or messages that are (finite).
+    complete: u64,
+    /// The sum of the latencies of those among the counted ones that are complete.
+    total_latency: u64,
+    pub(crate) delivered: u64,
+    pub(crate) deliveries: u64,
+    pub(crate) duplicates: u64,
+    /// Deliveries to nodes that only send on, so far; and those to come, by message.
+    pub(crate) forwarded: u64,
+    relays: Vec<(u64, NodeId)>,
+    pub(crate) links: LinkCounter,
+    pub(crate) buffers: BufferCounter,
+    /// The measured window, while it is open and afterwards.
+    pub(crate) window: Window,
+    window_open: bool,
+    /// Whether it ever was.
+    pub(crate) measures: bool,
+    /// Data flits generated, asked for, completed and delivered within the window.
+    pub(crate) flits: WindowFlits,
+}
+
+/// Data flits within the measured window.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct WindowFlits {
+    pub(crate) injected: u64,
+    pub(crate) offered: u64,
+    pub(crate) accepted: u64,
+    pub(crate) delivered: u64,
+}
+
+impl Recorder {
+    pub(crate) fn new(goal: Goal, links: usize) -> Self {
+        Self {
+            goal,
+            open: VecDeque::new(),
+            first_open: 0,
+            generated: 0,
+            measured: Measured::default(),
+            batches: match goal {
+                Goal::Steady { count, .. } if count < ALL => Batches::new(count),
+                _ => None,
+            },
+            spare: Vec::new(),
+            complete: 0,
+            total_latency: 0,
+            delivered: 0,
+            deliveries: 0,
+            duplicates: 0,
+            forwarded: 0,
+            relays: Vec::new(),
+            links: LinkCounter::new(links),
+            buffers: BufferCounter::default(),
+            window: Window::default(),
+            window_open: false,
+            measures: false,
+            flits: WindowFlits::default(),
+        }
+    }
+
+    pub(crate) fn open_window(&mut self, now: Cycle, crossing: &[(ChannelId, u32)]) {
+        self.window.from = now;
+        self.window_open = true;
+        self.measures = true;
+        self.links.open(now, crossing);
+    }
+
+    pub(crate) fn close_window(&mut self, now: Cycle, crossing: &[(ChannelId, u32)]) {
+        if std::mem::take(&mut self.window_open) {
+            self.window.to = now;
+            self.links.close(now, crossing);
+            if let Some(batches) = &mut self.batches {
+                batches.close();
+            }
+        }
+    }
+
+    /// Makes room for another message; `false` if memory does not suffice.
+    pub(crate) fn has_room(&mut self) -> bool {
+        let some = self.open.len() / 16 + 1;
+        self.open.try_reserve(1).is_ok() || self.open.try_reserve_exact(some).is_ok()
+    }
+
+    /// Names the first message that counts.
+    pub(crate) fn count_from(&mut self, message: u64) {
+        if let Goal::Steady { first, .. } = &mut self.goal {
+            *first = Some(message);
+        }
+    }
+
+    /// The first message that counts, once it is known.
+    pub(crate) fn first_counted(&self) -> Option<u64> {
+        match self.goal {
+            Goal::Steady { first, .. } => first,
+            Goal::Finite { .. } => Some(0),
+        }
+    }
+
+    /// The mean latency of the messages that count and are complete, warm-up included; 0 without any.
+    pub(crate) fn mean_latency(&self) -> f64 {
+        self.total_latency as f64 / self.complete.max(1) as f64
+    }
+
+    /// Whether deliveries fell behind by more than this share of what the window's messages asked for, beyond what chance explains;
+    /// `None` if the window is too short to tell. Until the cycle `settled` nothing can have arrived.
+    pub(crate) fn behind(&self, share: f64, settled: Cycle) -> Option<bool> {
+        self.batches.as_ref()?.behind(share, settled)
+    }
+
+    /// A message is at all of its destinations.
+    fn complete(&mut self, message: u64, open: Open) {
+        let Open { generated, length, wanted, sum, last, .. } = open;
+        if self.window_open {
+            self.window.completed += 1;
+            self.flits.accepted += u64::from(length);
+        }
+        self.delivered += 1;
+        let destinations = wanted.len();
+        self.spare.push(wanted);
+        while self.open.front().is_some_and(Option::is_none) {
+            self.open.pop_front();
+            self.first_open += 1;
+        }
+        let (Some(place), Some(last)) = (self.place(message), last) else { return };
+        let latency = last.delivered - generated;
+        self.complete += 1;
+        self.total_latency += latency;
+        let measured = &mut self.measured;
+        measured.last[usize::from(destinations > 1)].add(latency, 1);
+        if destinations > 1 {
+            measured.mean.add(sum, destinations as u32);
+        }
+        measured.parts.queueing += last.parts.queueing;
+        measured.parts.startup += last.parts.startup;
+        measured.parts.network += last.parts.network;
+        measured.parts.blocking += last.parts.blocking;
+        if let Some(batches) = &mut self.batches {
+            batches.completed(place, latency);
+        }
+    }
+
+    /// A node will get a message only to send it on.
+    pub(crate) fn relays(&mut self, message: u64, node: NodeId) {
+        if !self.relays.contains(&(message, node)) {
+            self.relays.push((message, node));
+        }
+    }
+
+    /// Messages that were generated.
+    pub(crate) fn generated(&self) -> u64 {
+        self.generated
+    }
+
+    /// The place of a message among those that count.
+    fn place(&self, message: u64) -> Option<u64> {
+        match self.goal {
+            Goal::Finite { .. } => Some(message),
+            Goal::Steady { first, count, .. } => message.checked_sub(first?).filter(|&place| place < count),
+        }
+    }
+
+    /// Latencies of the measured messages, those that count and are complete, and how many there are.
+    pub(crate) fn latency(&mut self, cycle_ns: f64) -> (Latency, u64) {
+        let Measured { last: [unicast, multicast], mean, parts } = std::mem::take(&mut self.measured);
+        let count = unicast.count() + multicast.count();
+        let share = |part: u64| part as f64 / count.max(1) as f64;
+        let parts = Parts {
+            queueing: share(parts.queueing),
+            startup: share(parts.startup),
+            network: share(parts.network),
+            blocking: share(parts.blocking),
+        };
+        let kind = |last: &Sample, mean: &Sample| -> Option<Box<KindLatency>> {
+            (unicast.count() > 0 && multicast.count() > 0).then(|| {
+                let (mut last, mut mean) = (last.clone(), mean.clone());
+                Box::new(KindLatency {
+                    measured: last.count(),
+                    last: last.distribution(cycle_ns),
+                    mean: mean.distribution(cycle_ns),
+                })
+            })
+        };
+        let (of_unicasts, of_multicasts) = (kind(&unicast, &unicast), kind(&multicast, &mean));
+        let mut last = multicast.with(&unicast);
+        let latency = Latency {
+            unicast: of_unicasts,
+            multicast: of_multicasts,
+            mean: mean.with(&unicast).distribution(cycle_ns),
+            last: last.distribution(cycle_ns),
+            quantiles: last.quantiles(),
+            parts,
+            batches: self.batches.as_ref().map(Batches::means).unwrap_or_default(),
+        };
+        (latency, count)
+    }
+
+    /// Whether the mean depends on the window, as far as one run can tell; `None` if it cannot.
+    pub(crate) fn trend(latency: &Latency) -> Option<bool> {
+        (!latency.batches.is_empty()).then(|| depends_on_window(&latency.batches))
+    }
+
+    pub(crate) fn messages(&self, measured: u64) -> Messages {
+        let generated = self.generated();
+        Messages { generated, delivered: self.delivered, in_flight: generated - self.delivered, measured }
+    }
+}
+
+impl Observer for Recorder {
+    const OCCUPANCY: bool = true;
+
+    fn generated(&mut self, message: &Generated<'_>) {
+        let mut wanted = self.spare.pop().unwrap_or_default();
+        wanted.clear();
+        wanted.extend(message.destinations.iter().map(|&node| (node, false)));
+        wanted.sort_unstable();
+        let remaining = wanted.len();
+        self.generated += 1;
+        self.open.push_back(Some(Open {
+            source: message.source,
+            generated: message.at,
+            length: message.length,
+            wanted,
+            remaining,
+            sum: 0,
+            last: None,
+        }));
+        if self.window_open {
+            self.window.generated += 1;
+            self.window.offered += remaining as u64;
+            if let (Some(place), Some(batches)) = (self.place(message.message), &mut self.batches) {
+                batches.generated(place, message.at, remaining as u64);
+            }
+            self.flits.injected += u64::from(message.length);
+            self.flits.offered += u64::from(message.length) * remaining as u64;
+        }
+    }
+
+    #[inline]
+    fn granted(&mut self, at: Cycle, _worm: u64, channel: ChannelId) {
+        self.links.granted(at, channel);
+    }
+
+    #[inline]
+    fn released(&mut self, at: Cycle, _worm: u64, channel: ChannelId, flits: u32) {
+        self.links.released(at, channel, flits);
+    }
+
+    fn buffered(&mut self, _at: Cycle, switch: RouterId, flits: u64) {
+        if self.window_open {
+            self.buffers.add(switch, flits);
+        }
+    }
+
+    fn delivered(&mut self, delivery: &Delivery) {
+        if let Some(place) = self.relays.iter().position(|&relay| relay == (delivery.message, delivery.node)) {
+            self.relays.swap_remove(place);
+            self.forwarded += 1;
+            return;
+        }
+        self.deliveries += 1;
+        let open = delivery.message.checked_sub(self.first_open).and_then(|i| self.open[i as usize].as_mut());
+        let unseen = open.and_then(|open| {
+            let place = open.wanted.binary_search_by_key(&delivery.node, |wanted| wanted.0).ok()?;
+            (!std::mem::replace(&mut open.wanted[place].1, true)).then_some(open)
+        });
+        let Some(open) = unseen else {
+            self.duplicates += 1;
+            return;
+        };
+        debug_assert_ne!(open.source, delivery.node);
+        open.remaining -= 1;
+        open.sum += delivery.delivered - open.generated;
+        // Of several in the last cycle, the worm with the smallest id counts: the same on every engine.
+        let order = |d: &Delivery| (d.delivered, std::cmp::Reverse((d.worm, d.node)));
+        if open.last.as_ref().is_none_or(|last| order(last) < order(delivery)) {
+            open.last = Some(*delivery);
+        }
+        if self.window_open {
+            self.window.delivered += 1;
+            self.flits.delivered += u64::from(open.length);
+            if let Some(batches) = &mut self.batches {
+                batches.delivered();
+            }
+        }
+        if open.remaining > 0 {
+            return;
+        }
+        if let Some(open) = self.open[(delivery.message - self.first_open) as usize].take() {
+            self.complete(delivery.message, open);
+        }
+    }
+
+    fn done(&self) -> bool {
+        match self.goal {
+            Goal::Steady { count, .. } => self.complete >= count,
+            Goal::Finite { count } => count.is_some_and(|count| self.complete >= count),
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! One run, checked and ready.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+use wormcast_multicast::Algorithm;
+use wormcast_network::{MAX_PORTS, Network, require_memory};
+
+use crate::config::buffer::Buffer;
+use crate::config::switching::{BufferedSwitch, Header, Switching, Wormhole};
+use crate::config::{Mode, Run, Timing, Traffic, Warmup};
+use crate::engine::EngineConfig;
+use crate::switch::SwitchConfig;
+use crate::traffic::CheckedTraffic;
+
+/// More messages, or cycles of warm-up, than any run can simulate: a slip of the pen.
+const TOO_MANY: u64 = 1_000_000_000_001;
+
+/// The most data flits of a message.
+pub const MAX_LENGTH: u32 = 1 << 24;
+
+/// Bytes of a run for each virtual channel and port, node, chunk of a buffered switch, and channel of one, as `tests/allocations.rs`
+/// measures them.
+const CHANNEL_BYTES: u64 = 24;
+const NODE_BYTES: u64 = 64;
+const CHUNK_BYTES: u64 = 32;
+const SWITCH_CHANNEL_BYTES: u64 = 256;
+
+/// The most bytes of a flit.
+const MAX_FLIT_BYTES: u32 = 1 << 16;
+
+/// The longest cycle, in nanoseconds: a second.
+const MAX_CYCLE_NS: f64 = 1e9;
+
+/// The longest delay, in cycles.
+const MAX_DELAY: u32 = 1 << 28;
+
+/// Everything that a run depends on but its seed.
+#[derive(Clone)]
+pub struct Scenario {
+    pub(crate) network: Arc<Network>,
+    pub(crate) algorithm: Arc<dyn Algorithm>,
+    pub(crate) engine: EngineConfig,
+    /// Of buffered switches.
+    pub(crate) switch: Option<SwitchConfig>,
+    pub(crate) cycle_ns: f64,
+    pub(crate) traffic: CheckedTraffic,
+    pub(crate) run: Run,
+    pub(crate) mode: Mode,
+}
+
+/// Whether the settings of a run make sense for its kind.
+fn check_run(run: &Run, mode: Mode) -> Result<(), ConfigError> {
+    let problem = match (run.messages, run.max_cycles) {
+        (Some(0), _) => Some(("messages", "expected at least 1 message")),
+        (_, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
+        (Some(TOO_MANY..), _) => Some(("messages", "expected at most 1000000000000 messages")),
+        _ if matches!(run.warmup, Warmup::Cycles(TOO_MANY..)) => {
+            Some(("warmup", "expected at most 1000000000000 cycles"))
+        }
+        _ => None,
+    };
+    if let Some((key, problem)) = problem {
+        return Err(ConfigError { key: format!("run.{key}"), problem: problem.to_owned() });
+    }
+    if let (Mode::Steady, Warmup::Cycles(warmup), Some(most)) = (mode, run.warmup, run.max_cycles)
+        && most <= warmup
+    {
+        let problem =
+            format!("{most} cycles end within the warm-up: expected more than `run.warmup`, which is {warmup}");
+        return Err(ConfigError { key: "run.max_cycles".to_owned(), problem });
+    }
+    Ok(())
+}
+
+/// A bound on the flits of a run's worms, header and data.
+fn longest_worm(engine: &EngineConfig, traffic: &CheckedTraffic, network: &Network) -> u64 {
+    let (length, destinations) = traffic.most(network.nodes());
+    let header = match engine.header {
+        Header::None => 0,
+        Header::BitString => u64::from(engine.header_flits),
+        Header::AllDestinations => u64::from(destinations),
+        // A tree parts fewer times than it has leaves.
+        Header::Tree => 2 * u64::from(destinations),
+    };
+    u64::from(length) + header
+}
+
+/// A setting that makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{key}`: {problem}")]
+pub struct ConfigError {
+    /// The setting's path in the experiment file, such as `traffic.arrivals.rate`.
+    pub key: String,
+    /// What is wrong with it and what would be right.
+    pub problem: String,
+}
+
+impl Scenario {
+    /// Checks the settings against each other and the network.
+    ///
+    /// # Errors
+    /// The first setting that makes no sense.
+    pub fn new(
+        algorithm: Arc<dyn Algorithm>,
+        switching: &Switching,
+        timing: &Timing,
+        traffic: &Traffic,
+        run: &Run,
+    ) -> Result<Self, ConfigError> {
+        let scenario = Self::checked(algorithm, switching, timing, traffic, run)?;
+        scenario.require(scenario.memory())?;
+        Ok(scenario)
+    }
+
+    /// As [`new`](Self::new), whatever memory it takes.
+    pub(crate) fn checked(
+        algorithm: Arc<dyn Algorithm>,
+        switching: &Switching,
+        timing: &Timing,
+        traffic: &Traffic,
+        run: &Run,
+    ) -> Result<Self, ConfigError> {
+        let network = Arc::clone(algorithm.network());
+        // What buffered switches have in common with the others, or do not have at all.
+        let wormhole = &match switching {
+            Switching::Wormhole(wormhole) => wormhole.clone(),
+            Switching::Buffered(buffered) => Wormhole {
+                flit_bytes: Some(buffered.flit_bytes),
+                injection_ports: Some(1),
+                consumption_ports: Some(1),
+                startup_mode: buffered.startup_mode,
+                ..Wormhole::default()
+            },
+        };
+        let wormhole = &wormhole.for_branching(algorithm.branching());
+        if let Some(Buffer::Flits(flits)) = wormhole.buffer {
+            within("switching.buffer", flits, 1, MAX_LENGTH)?;
+        }
+        within("switching.flit_bytes", switching.flit_bytes(), 1, MAX_FLIT_BYTES)?;
+        within("switching.virtual_channels", wormhole.virtual_channels, 1, 64)?;
+        if let Some(division) = algorithm.routing().capabilities().virtual_channels {
+            let (needed, name) = (u32::from(division.needed()), algorithm.routing().name());
+            if matches!(switching, Switching::Buffered(_)) && needed > 1 {
+                let problem = format!("`{name}` needs {needed} virtual channels, which buffered switches do not have");
+                return Err(ConfigError { key: "switching.model".to_owned(), problem });
+            }
+            if wormhole.virtual_channels < needed {
+                let problem = format!(
+                    "`{name}` needs {needed} virtual channels, but there {} {}",
+                    if wormhole.virtual_channels == 1 { "is" } else { "are" },
+                    wormhole.virtual_channels
+                );
+                return Err(ConfigError { key: "switching.virtual_channels".to_owned(), problem });
+            }
+        }
+        let ports = wormhole.ports(algorithm.capabilities().ports);
+        within("switching.injection_ports", ports.injection, 1, MAX_PORTS)?;
+        within("switching.consumption_ports", ports.consumption, 1, MAX_PORTS)?;
+        let mut engine = EngineConfig { ports, ..EngineConfig::new(wormhole, timing, &network) };
+        let ports = u64::from(ports.injection + ports.consumption) * network.nodes() as u64;
+        let channels = network.channels() as u64 * u64::from(wormhole.virtual_channels);
+        if ports + channels > u64::from(u32::MAX / 2) {
+            let problem = format!("{} would have {} channels, which is too many", network.name(), ports + channels);
+            return Err(ConfigError { key: "switching".to_owned(), problem });
+        }
+        if let Some(flits) = wormhole.header_flits {
+            if wormhole.header != Header::BitString {
+                let problem = "only `header = \"bit-string\"` has a fixed number of header flits".to_owned();
+                return Err(ConfigError { key: "switching.header_flits".to_owned(), problem });
+            }
+            within("switching.header_flits", flits, 1, MAX_LENGTH)?;
+        }
+        if switching.startup_mode().is_some_and(|mode| timing.startup_mode.is_some_and(|other| other != mode)) {
+            let problem = "contradicts `timing.startup_mode`: give one of the two".to_owned();
+            return Err(ConfigError { key: "switching.startup_mode".to_owned(), problem });
+        }
+        within("timing.startup", timing.startup, 0, MAX_DELAY)?;
+        within("timing.routing_delay", timing.routing_delay, 0, MAX_DELAY)?;
+        within("timing.strip_delay", timing.strip_delay.unwrap_or(0), 0, MAX_DELAY)?;
+        within("timing.receive_overhead", timing.receive_overhead, 0, MAX_DELAY)?;
+        if !(timing.cycle_ns > 0.0 && timing.cycle_ns <= MAX_CYCLE_NS) {
+            let problem =
+                format!("{:?} is out of range: expected more than 0 and at most {MAX_CYCLE_NS} ns", timing.cycle_ns);
+            return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
+        }
+        if wormhole.header == Header::AllDestinations && !network.has_one_node_each() {
+            // A stop at the sender's own router would have nothing to strip.
+            let problem = format!(
+                "`all-destinations` is defined where every router has one node, which {} does not have; use `none` or `bit-string`",
+                network.name()
+            );
+            return Err(ConfigError { key: "switching.header".to_owned(), problem });
+        }
+        let checked = CheckedTraffic::new(traffic, switching, timing, &network)?;
+        let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
+        check_run(run, mode)?;
+        if u64::from(engine.buffer) >= longest_worm(&engine, &checked, &network) {
+            engine.buffer = Buffer::WHOLE;
+        }
+        let switch = match switching {
+            Switching::Wormhole(_) => None,
+            Switching::Buffered(buffered) => {
+                let (longest, _) = checked.most(network.nodes());
+                Some(checked_switch(buffered, timing, &network, longest.max(1))?)
+            }
+        };
+        Ok(Self {
+            network,
+            algorithm,
+            engine,
+            switch,
+            cycle_ns: timing.cycle_ns,
+            traffic: checked,
+            run: run.clone(),
+            mode,
+        })
+    }
+
+    /// Checks that so many bytes can be had.
+    pub(crate) fn require(&self, bytes: u64) -> Result<(), ConfigError> {
+        require_memory(format_args!("a run on {}", self.network.name()), bytes, |_| None)
+            .map_err(|error| ConfigError { key: "topology".to_owned(), problem: error.to_string() })
+    }
+
+    /// The bytes of memory that a run takes before its first message, rounded up: for channels and nodes, buffers of switches, and the tables
+    /// of the routing as far as messages fill them.
+    pub fn memory(&self) -> u64 {
+        let Self { network, engine, .. } = self;
+        let ports = u64::from(engine.ports.injection + engine.ports.consumption) * network.nodes() as u64;
+        let channels = network.channels() as u64 * u64::from(engine.virtual_channels) + ports;
+        let chunk = |switch: SwitchConfig| (switch, u64::from(switch.chunk_flits.max(1)));
+        let buffers = self.switch.map(chunk).map_or(0, |(switch, flits)| {
+            let chunks = switch.storage(network).iter().map(|storage| storage.div_ceil(flits)).sum::<u64>();
+            chunks * CHUNK_BYTES + channels * SWITCH_CHANNEL_BYTES
+        });
+        channels * CHANNEL_BYTES + network.nodes() as u64 * NODE_BYTES + buffers + self.tables_memory()
+    }
+
+    /// The bytes of the tables of the routing, as far as messages fill them.
+    pub(crate) fn tables_memory(&self) -> u64 {
+        let routers = self.network.routers() as u64;
+        let most = u64::from(self.traffic.most(self.network.nodes()).1);
+        let destinations = self.run.messages.map_or(routers, |count| count.saturating_mul(most));
+        self.algorithm.routing().capabilities().target_bytes * destinations.min(routers)
+    }
+
+    /// Sets the number of [messages](Run::messages).
+    #[must_use]
+    pub fn with_messages(&self, messages: Option<u64>) -> Self {
+        Self { run: Run { messages, ..self.run.clone() }, ..self.clone() }
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
+    /// The algorithm that plans the messages.
+    pub fn algorithm(&self) -> &dyn Algorithm {
+        self.algorithm.as_ref()
+    }
+
+    /// What the engines for wormhole switching are told; of buffered switches, what they have in common with these.
+    pub fn engine_config(&self) -> EngineConfig {
+        self.engine
+    }
+
+    /// What the switch engine is told, of buffered switches.
+    pub fn switch_config(&self) -> Option<SwitchConfig> {
+        self.switch
+    }
+
+    /// Nanoseconds a cycle.
+    pub fn cycle_ns(&self) -> f64 {
+        self.cycle_ns
+    }
+}
+
+/// Checks a number against its range.
+fn within(key: &str, value: u32, least: u32, most: u32) -> Result<(), ConfigError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(ConfigError { key: key.to_owned(), problem: format!("{value} is out of range: expected {least} to {most}") })
+}
+
+/// Checks the settings of buffered switches, for messages of at most `longest` data flits.
+fn checked_switch(
+    buffered: &BufferedSwitch,
+    timing: &Timing,
+    network: &Network,
+    longest: u32,
+) -> Result<SwitchConfig, ConfigError> {
+    within("switching.input_fifo", buffered.input_fifo, 1, MAX_LENGTH)?;
+    within("switching.chunk_flits", buffered.chunk_flits, 1, MAX_LENGTH)?;
+    within("switching.crossing_delay", buffered.crossing_delay, 1, MAX_DELAY)?;
+    within("switching.header_flits", buffered.header_flits.unwrap_or(1), 1, MAX_LENGTH)?;
+    within("switching.unicast_header_flits", buffered.unicast_header_flits.unwrap_or(0), 0, MAX_LENGTH)?;
+    if timing.strip_delay.is_some() {
+        let problem = "buffered switches strip no flits: leave it out".to_owned();
+        return Err(ConfigError { key: "timing.strip_delay".to_owned(), problem });
+    }
+    let switch = SwitchConfig::new(buffered, timing, network, longest);
+    let needed = SwitchConfig::new(&BufferedSwitch { max_packet: None, ..buffered.clone() }, timing, network, longest);
+    within("switching.max_packet", switch.max_packet, needed.max_packet, MAX_LENGTH * 2)?;
+    switch.check(network)?;
+    Ok(switch)
+}

@@ -1,0 +1,228 @@
+//! The movement phase for path worms, where links have one virtual channel.
+
+use wormcast_network::ChannelId;
+
+use super::{FlitEngine, Flits};
+use crate::config::switching::Header;
+use crate::core::arbiter::NONE;
+use crate::core::worm::{PathRoute, Route};
+use crate::observers::observer::{Cycle, Observer};
+
+/// Where the flits of a path worm are.
+///
+/// Flits are numbered from 1 as they are injected. `left[v]` is the greatest number that has left vertex `v`; where an address
+/// flit is stripped, that counts as leaving. So vertex `v + 1` holds `left[v] - left[v + 1]` flits, stripping or not.
+#[derive(Default)]
+pub(super) struct PathFlits {
+    pub(super) left: Vec<u32>,
+    /// Whether the header has arrived at the last vertex: the address flit, and once that is stripped the one behind it.
+    pub(super) arrived: bool,
+    /// When the address flit at the last vertex is stripped.
+    pub(super) strip_at: Cycle,
+}
+
+/// What a path worm did in a cycle.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Step {
+    pub(super) moved: bool,
+    /// There is a header at the last vertex that was not there before.
+    pub(super) header_arrived: bool,
+    /// Its last flit has left the first vertex that it had not left yet.
+    pub(super) tail_left: bool,
+}
+
+impl PathFlits {
+    pub(super) fn new() -> Self {
+        let mut this = Self::default();
+        this.reset();
+        this
+    }
+
+    /// Starts over, keeping memory.
+    pub(super) fn reset(&mut self) {
+        self.left.clear();
+        self.left.push(0);
+        (self.arrived, self.strip_at) = (false, Cycle::MAX);
+    }
+
+    /// The worm was granted channels: there may be a new last vertex.
+    pub(super) fn granted(&mut self, route: &PathRoute) {
+        while self.left.len() <= route.last() as usize {
+            self.left.push(self.left.last().copied().unwrap_or(0));
+            (self.arrived, self.strip_at) = (false, Cycle::MAX);
+        }
+    }
+
+    /// Moves every flit that can move, from the header backwards: a flit crosses if it was there at the start of the cycle and
+    /// the buffer ahead has room, counting the flit that leaves it in this same cycle. Calls `cross` with each vertex that a
+    /// flit leaves and the flit's number.
+    fn step(
+        &mut self,
+        route: &PathRoute,
+        flits: u32,
+        buffer: u32,
+        now: Cycle,
+        mut cross: impl FnMut(usize, u32),
+    ) -> Step {
+        let last = self.left.len() - 1;
+        let mut moved = false;
+        if route.complete {
+            if self.left[last - 1] > self.left[last] {
+                self.left[last] += 1;
+                moved = true;
+                cross(last, self.left[last]);
+            }
+        } else if self.strip_at == now {
+            self.strip();
+            moved = true;
+        }
+        let mut ahead = self.left[last];
+        let mut here = self.left[last - 1];
+        for vertex in (route.tail as usize..last).rev() {
+            let supply = if vertex == 0 { flits } else { self.left[vertex - 1] };
+            if supply > here && here - ahead < buffer {
+                here += 1;
+                self.left[vertex] = here;
+                moved = true;
+                cross(vertex, here);
+            }
+            (ahead, here) = (here, supply);
+        }
+        Step { moved, header_arrived: self.header_arrived(), tail_left: self.left[route.tail as usize] == flits }
+    }
+
+    /// Strips the address flit at the last vertex: the next flit is the header there as soon as it is there.
+    pub(super) fn strip(&mut self) {
+        let last = self.left.len() - 1;
+        self.left[last] += 1;
+        self.arrived = false;
+    }
+
+    /// Whether there is a header at the last vertex that was not there before.
+    pub(super) fn header_arrived(&self) -> bool {
+        let last = self.left.len() - 1;
+        !self.arrived && self.left[last - 1] > self.left[last]
+    }
+
+    /// Whether the worm, whose header waits, will give nothing back before that is granted something: the buffers ahead of its
+    /// tail have no room for all that is left of it.
+    pub(super) fn holds_on(&self, route: &PathRoute, flits: u32, buffer: u32) -> bool {
+        let last = self.left.len() - 1;
+        let ahead = u64::from(self.left[last]) + (last as u64 - u64::from(route.tail)) * u64::from(buffer);
+        ahead < u64::from(flits)
+    }
+
+    /// Calls `visit` with each channel that is held, its virtual channel and the flits that have crossed it; `addresses` is the
+    /// number of header flits, if they are stripped.
+    pub(super) fn each_held(
+        &self,
+        route: &PathRoute,
+        addresses: Option<u32>,
+        visit: &mut dyn FnMut(ChannelId, u32, u32),
+    ) {
+        let mut stripped = route.stripped;
+        for (vertex, hop) in route.hops() {
+            // A channel that has just been granted leads to a vertex that no flit is counted at.
+            let left = |vertex: u32| self.left.get(vertex as usize).copied().unwrap_or(0);
+            if vertex > 0 {
+                visit(hop.entered_by, hop.virtual_channel, left(vertex - 1).saturating_sub(stripped));
+            }
+            let consumed = left(vertex).saturating_sub(addresses.unwrap_or(0));
+            route.consumption(vertex).for_each(|channel| visit(channel, 0, consumed));
+            // Only the last vertex can still have its address flit, and nothing is counted behind it.
+            stripped += u32::from(addresses.is_some() && hop.consumption != NONE);
+        }
+    }
+
+    /// No flit is lost, made up or out of its buffer.
+    pub(super) fn check(&self, flits: u32, buffer: u32) {
+        debug_assert!(self.left[0] <= flits);
+        debug_assert!(
+            self.left.windows(2).all(|pair| pair[1] <= pair[0] && pair[0] - pair[1] <= buffer),
+            "between two vertices there are from none to {buffer} flits"
+        );
+    }
+}
+
+impl<O: Observer> FlitEngine<'_, O> {
+    /// Returns whether the worm has moved and is not done.
+    pub(super) fn move_path(&mut self, slot: u32) -> bool {
+        let (now, config) = (self.core.now, self.core.config);
+        let worm = &self.core.worms[slot as usize];
+        let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
+        let (Flits::Path(flits), Route::Path(route)) = (&mut self.movement.flits[slot as usize], &worm.route) else {
+            return false;
+        };
+        let step = if O::FLITS {
+            let observer = &mut self.core.reports.observer;
+            flits.step(route, worm.flits, config.buffer, now, |vertex, flit| {
+                report_crossing(observer, now, worm.id, route, vertex, flit, addresses);
+            })
+        } else {
+            flits.step(route, worm.flits, config.buffer, now, |_, _| {})
+        };
+        if cfg!(debug_assertions) {
+            flits.check(worm.flits, config.buffer);
+        }
+        self.settle_path(slot, step)
+    }
+
+    /// Does what follows from a path worm's step; returns whether it goes on.
+    pub(super) fn settle_path(&mut self, slot: u32, step: Step) -> bool {
+        let (Flits::Path(flits), Route::Path(route)) =
+            (&mut self.movement.flits[slot as usize], &self.core.worms[slot as usize].route)
+        else {
+            return false;
+        };
+        let (tail, last) = (route.tail, route.last());
+        if step.header_arrived {
+            flits.arrived = true;
+            let address = if flits.strip_at == Cycle::MAX { self.core.strip_time(slot) } else { None };
+            match address {
+                Some(strip_at) => {
+                    flits.strip_at = strip_at;
+                    self.core.remind(strip_at, slot);
+                }
+                None => self.core.route_header(slot, last),
+            }
+        }
+        // At most one vertex a cycle: the next one holds the flit.
+        let gone = step.tail_left && self.tail_leaves(slot, tail);
+        step.moved && !gone
+    }
+
+    /// The last flit of a path worm leaves a vertex in this cycle; returns whether that was the last vertex.
+    fn tail_leaves(&mut self, slot: u32, vertex: u32) -> bool {
+        let now = self.core.now;
+        if self.core.departs(slot, vertex, now) {
+            self.core.deliver(slot, vertex);
+        }
+        let Route::Path(route) = &self.core.worms[slot as usize].route else { return false };
+        let done = route.complete && vertex == route.last();
+        self.core.report_departures(slot, now + 1);
+        if done {
+            self.core.finish(slot);
+        }
+        done
+    }
+}
+
+/// Tells the observer which channels a flit crosses as it leaves a vertex: the one to the next vertex, and the consumption
+/// channel if it is one that the node takes (the first `addresses` flits are not).
+pub(super) fn report_crossing<O: Observer>(
+    observer: &mut O,
+    now: Cycle,
+    worm: u64,
+    route: &PathRoute,
+    vertex: usize,
+    flit: u32,
+    addresses: u32,
+) {
+    let vertex = vertex as u32;
+    if vertex < route.last() {
+        observer.flit(now, worm, route.hop(vertex + 1).entered_by, flit);
+    }
+    if flit > addresses {
+        route.consumption(vertex).for_each(|channel| observer.flit(now, worm, channel, flit));
+    }
+}

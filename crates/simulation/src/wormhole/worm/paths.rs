@@ -1,0 +1,190 @@
+//! The closed form for path worms.
+//!
+//! Flits are numbered 1 to F as they are injected; vertices are numbered from the sender's processor, 0. Let h(m) be the cycle in
+//! which the first flit leaves vertex m and f(m) its number: 1 + the address flits stripped at vertices up to m. The last flit
+//! leaves vertex v in the maximum, over all m >= v with F - (m - v)B >= f(m), of h(m) + F - (m - v)B - f(m); where a router
+//! strips, the stripped flit counts like one that leaves.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::core::worm::{Hop, PathRoute};
+use crate::observers::observer::Cycle;
+
+/// What follows from when a path worm's header has left its vertices.
+#[derive(Default)]
+pub(super) struct PathTimes {
+    /// The first vertex whose departure is not known.
+    settled: u32,
+    /// Vertices before this one have been put into the window.
+    window_end: u32,
+    /// Vertices from `settled` to `window_end`, in the window of the former, that may hold its maximum: decreasing.
+    window: VecDeque<u32>,
+    /// The number of the first flit that left the vertex that the header left last.
+    passed: u32,
+    /// The last departure that is known.
+    last_departure: Cycle,
+    /// When the address flit at the vertex where the header is now is stripped, or `Cycle::MAX`.
+    strip_at: Cycle,
+}
+
+/// What the flits of a worm depend on besides its header.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    pub(super) flits: u32,
+    pub(super) buffer: u32,
+}
+
+impl Pace {
+    /// The number of the flit that has to leave vertex m before the last one can leave vertex v.
+    #[inline]
+    fn flit(self, m: u32, v: u32) -> i64 {
+        i64::from(self.flits) - (u64::from(m - v) * u64::from(self.buffer)) as i64
+    }
+
+    /// h(m) - mB - f(m): what vertex m contributes to the maxima of windows, less what depends on the window's start.
+    fn weight(self, m: u32, hop: &Hop) -> i64 {
+        hop.leaves as i64 - (u64::from(m) * u64::from(self.buffer)) as i64 - i64::from(hop.first)
+    }
+}
+
+impl PathTimes {
+    /// The worm enters the network; `window` is empty.
+    pub(super) fn start(&mut self, window: VecDeque<u32>) {
+        *self = Self { window, settled: 0, window_end: 0, passed: 1, last_departure: 0, strip_at: Cycle::MAX };
+    }
+
+    /// The worm has left it: gives the memory of its window back.
+    pub(super) fn retire(&mut self) -> VecDeque<u32> {
+        self.window.clear();
+        std::mem::take(&mut self.window)
+    }
+
+    /// The header leaves a vertex.
+    #[inline]
+    pub(super) fn header_leaves(&mut self, route: &mut PathRoute, vertex: u32, now: Cycle) {
+        let hop = route.hop_mut(vertex);
+        hop.leaves = now;
+        if self.strip_at != Cycle::MAX {
+            self.passed += 1;
+            hop.since_strip = (now - self.strip_at) as u32;
+            self.strip_at = Cycle::MAX;
+        }
+        hop.first = self.passed;
+    }
+
+    /// The header arrives at the next vertex, and the flit that names that is stripped at `strip_at`.
+    pub(super) fn strips(&mut self, strip_at: Cycle) {
+        self.strip_at = strip_at;
+    }
+
+    /// The last departure that is known. Until a header gets on, there is no later one.
+    pub(super) fn last_departure(&self) -> Cycle {
+        self.last_departure
+    }
+
+    /// Finds the departures that are determined as soon as the header has left the vertices before `known`, puts them down in the
+    /// vertices and returns which these are. O(1) amortised a vertex.
+    #[inline]
+    pub(super) fn settle(&mut self, route: &mut PathRoute, known: u32, pace: Pace) -> Range<u32> {
+        let from = self.settled;
+        let passed = self.passed;
+        if !route.complete {
+            // Most headers are still within the reach of the flits behind them: nothing can be known.
+            let flit = pace.flit(known, self.settled);
+            if flit > i64::from(passed) || (flit == i64::from(passed) && self.strip_at == Cycle::MAX) {
+                return from..from;
+            }
+        } else if passed == 1 && pace.flit(known - 1, self.settled) >= 1 {
+            self.settle_rest(route, known, pace);
+            return from..known;
+        }
+        self.settle_windows(route, known, pace);
+        from..self.settled
+    }
+
+    fn settle_windows(&mut self, route: &mut PathRoute, known: u32, pace: Pace) {
+        let passed = self.passed;
+        while self.settled < known {
+            let v = self.settled;
+            let mut last = i64::MIN;
+            if !route.complete {
+                // The vertex where the header is: `passed` flits stripped before it, less one.
+                let flit = pace.flit(known, v);
+                if flit >= i64::from(passed) {
+                    if self.strip_at == Cycle::MAX || flit > i64::from(passed) {
+                        return;
+                    }
+                    last = self.strip_at as i64;
+                }
+            }
+            while self.window_end < known {
+                let hop = route.hop(self.window_end);
+                if pace.flit(self.window_end, v) < i64::from(hop.first) {
+                    break;
+                }
+                let weight = pace.weight(self.window_end, hop);
+                while self.window.back().is_some_and(|&m| pace.weight(m, route.hop(m)) <= weight) {
+                    self.window.pop_back();
+                }
+                self.window.push_back(self.window_end);
+                self.window_end += 1;
+            }
+            while self.window.front().is_some_and(|&m| m < v) {
+                self.window.pop_front();
+            }
+            if let Some(&m) = self.window.front() {
+                let start = i64::from(pace.flits) + (u64::from(v) * u64::from(pace.buffer)) as i64;
+                last = last.max(pace.weight(m, route.hop(m)) + start);
+            }
+            // The flit that is paced by the one stripped just behind the window.
+            let behind = self.window_end;
+            if behind < known {
+                let Hop { leaves, first, since_strip, .. } = *route.hop(behind);
+                if since_strip > 0 && pace.flit(behind, v) == i64::from(first) - 1 {
+                    last = last.max((leaves - Cycle::from(since_strip)) as i64);
+                }
+            }
+            route.hop_mut(v).departs = last as Cycle;
+            self.last_departure = last as Cycle;
+            self.settled += 1;
+        }
+    }
+
+    /// The times where nothing is stripped and all windows reach to the path's end: running maxima from there.
+    fn settle_rest(&mut self, route: &mut PathRoute, known: u32, pace: Pace) {
+        let mut held_until = 0;
+        self.last_departure = route.hop(known - 1).leaves + Cycle::from(pace.flits - 1);
+        // The window's start moves one vertex back, and every term in it gets that much later or is the start's own.
+        for hop in route.hops_from(self.settled).iter_mut().rev() {
+            held_until = held_until.max(hop.leaves + Cycle::from(pace.flits - 1));
+            hop.departs = held_until;
+            held_until = held_until.saturating_sub(Cycle::from(pace.buffer));
+        }
+        self.settled = known;
+    }
+
+    /// Flits that have entered a vertex in cycles before `now`.
+    pub(super) fn entered(&self, route: &PathRoute, vertex: u32, now: Cycle, pace: Pace) -> u32 {
+        let left = self.passed_by(route, vertex - 1, now, pace);
+        if left == 0 { 0 } else { left + 1 - route.hop(vertex - 1).first }
+    }
+
+    /// The number of the last flit that has left a vertex in cycles before `now`; 0 if none has.
+    pub(super) fn passed_by(&self, route: &PathRoute, v: u32, now: Cycle, pace: Pace) -> u32 {
+        if self.passed == 0 {
+            // It holds a port and is still being prepared.
+            return 0;
+        }
+        let known = route.last() + u32::from(route.complete);
+        let room = |m: u32| (u64::from(m - v) * u64::from(pace.buffer)) as i64;
+        // The greatest flit that no vertex ahead has held back until now.
+        let passed = |m: u32| (now - 1 - route.hop(m).leaves) as i64 + i64::from(route.hop(m).first) + room(m);
+        let mut flit = (v..known).map(passed).min().unwrap_or(0).min(i64::from(pace.flits));
+        if !route.complete {
+            let stripped = i64::from(route.hop(known - 1).first) - 1 + i64::from(self.strip_at < now);
+            flit = flit.min(stripped + room(known));
+        }
+        flit as u32
+    }
+}
