@@ -173,7 +173,7 @@ mod tests {
     use crate::plan::summary::PortModel;
     use crate::plan::{Plan, Worm};
     use wormcast_network::TopologySpec;
-    use wormcast_routing::{Choice, ECube, Turnaround};
+    use wormcast_routing::{Choice, RoutingOptions, Turnaround, routing_by_name};
 
     fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -196,8 +196,9 @@ mod tests {
             summary.worms[0].channels.iter().map(|&c| (network.from(c).raw(), network.to(c).raw())).collect();
         assert_eq!(ends, [(0, 4), (4, 0), (4, 1), (4, 3)]);
         assert_eq!((summary.channels, summary.longest), (4, 2));
-        let Err(error) = plan.summary(&ECube::new(&network).unwrap(), PortModel::One) else { panic!("no switches") };
-        assert_eq!(error.to_string(), "`e-cube` has no route from router 0 to router 3");
+        let up_down = routing_by_name("up-down", &network, &RoutingOptions::default()).unwrap();
+        let Err(error) = plan.summary(up_down.as_ref(), PortModel::One) else { panic!("no switches") };
+        assert_eq!(error.to_string(), "`up-down` has no route from router 0 to router 3");
     }
 
     #[test]

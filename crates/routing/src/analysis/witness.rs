@@ -27,7 +27,7 @@ pub struct Witness {
 /// let witness = witness_of_relation(&ECube::new(&line)?, (channel(1, 2), channel(2, 3)), 3);
 /// assert_eq!(witness.examples.len(), 1);
 /// assert_eq!(witness.examples[0].1.raw(), 3);
-/// # Ok::<(), wormcast_network::TopologyError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn witness_of_relation(
     relation: &dyn RoutingRelation,
