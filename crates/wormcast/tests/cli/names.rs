@@ -9,10 +9,10 @@ use wormcast::routing::{ROUTINGS, TREE_CONSTRUCTIONS};
 
 /// Words that happen to be names, and examples that users are shown: the end of the file's path, the word, and what it is there.
 const NO_NAMES: [(&str, &str, &str); 8] = [
-    ("network/src/graph_spec.rs", "tree", "a family of random graphs"),
-    ("lab/src/file.rs", "tree", "a family of random graphs"),
-    ("multicast/src/encoded.rs", "bit-string", "an encoding"),
-    ("multicast/src/encoded.rs", "multiport", "an encoding"),
+    ("network/src/topologies/graph_spec.rs", "tree", "a family of random graphs"),
+    ("lab/src/experiment/file.rs", "tree", "a family of random graphs"),
+    ("multicast/src/headers/encoded.rs", "bit-string", "an encoding"),
+    ("multicast/src/headers/encoded.rs", "multiport", "an encoding"),
     ("papers/src/checks.rs", "turn-prohibition", "a check"),
     ("lab/src/comparison/series.rs", "dual-path", "an example in a message"),
     ("lab/src/comparison/series.rs", "column-path", "an example in a message"),
@@ -104,7 +104,7 @@ fn literals_that_are_planted_are_found() {
     let own = "const SPAM: Descriptor = Descriptor::built_in(\n    \"spam\",";
     assert!(found("x.rs", own).is_empty());
     assert_eq!(found("x.rs", &format!("{own}\nfn name() {{ \"spam\" }}")), ["spam"]);
-    assert!(found("crates/lab/src/file.rs", "\"tree\"").is_empty());
+    assert!(found("crates/lab/src/experiment/file.rs", "\"tree\"").is_empty());
 }
 
 /// Which algorithms there are for which network, and what routes their worms.
