@@ -405,6 +405,7 @@ router \"right\"
     assert!(
         message("\"a\" here\n\"a\" port 5").starts_with("own:4: the router has another entry for this destination")
     );
+    assert!(message("\"a\" here\n\"a\" here").starts_with("own:4: the router has this entry already"));
     assert!(message("router 0").starts_with("own:3: `left` has a table already, in line 2"));
 }
 

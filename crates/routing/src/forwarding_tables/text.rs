@@ -371,14 +371,14 @@ pub fn parse_tables(network: &Arc<Network>, path: &str, text: &str) -> Result<Fo
     if section.is_none() {
         return Err(place.error(text.lines().count().max(1), "there is no router"));
     }
-    let again = |position: usize| place.error(lines[position], "the router has an entry for this destination already");
-    let tables = ForwardingTables::new(network, &entries).map_err(again)?;
+    let error = |position: usize, problem: &str| place.error(lines[position], problem);
+    let another = |position| error(position, "the router has another entry for this destination already");
+    let tables = ForwardingTables::new(network, &entries).map_err(another)?;
     if tables.entries() < entries.len() {
-        // The same entry twice.
         let mut seen = HashSet::new();
-        if let Some(position) = entries.iter().position(|&(destination, router, _)| !seen.insert((destination, router)))
-        {
-            return Err(again(position));
+        let again = entries.iter().position(|&(destination, router, _)| !seen.insert((destination, router)));
+        if let Some(position) = again {
+            return Err(error(position, "the router has this entry already"));
         }
     }
     Ok(tables)
