@@ -21,7 +21,8 @@
 //! // One worm of 10 flits from (0,0) by (2,0) to (2,1).
 //! let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 //! let config = EngineConfig::new(&Wormhole::default(), &Timing { startup: 100, ..Timing::default() }, &mesh);
-//! let mut engine = FlitEngine::new(&ECube::new(&mesh)?, config, Arrivals::default());
+//! let e_cube = ECube::new(&mesh)?;
+//! let mut engine = FlitEngine::new(&e_cube, config, Arrivals::default());
 //! let stops = vec![NodeId::new(2), NodeId::new(6)];
 //! engine.submit(0, 0, 10, Plan { worms: vec![Worm::path(NodeId::new(0), stops)] });
 //! engine.run_until(Cycle::MAX);
