@@ -94,7 +94,7 @@ impl dyn RoutingRelation + '_ {
         }
     }
 
-    /// As what [`spreading`](Self::spreading) returns, called once.
+    /// Calls what `spreading` returns, once.
     pub fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         self.spreading()(at, arrived, target, out);
     }
