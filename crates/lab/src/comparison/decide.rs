@@ -189,8 +189,9 @@ impl Work<'_> {
             });
             let lacking = others.filter_map(|standing| {
                 let difference = standing.difference?;
-                let (half, mean) = (difference.half_width?, difference.mean.abs());
-                let pairs = f64::from(difference.count);
+                let (pairs, mean) = (f64::from(difference.count), difference.mean.abs());
+                // Too few for an interval.
+                let Some(half) = difference.half_width else { return Some(u64::from(difference.count).max(1)) };
                 // Nothing decides between series that are equal in all pairs.
                 (half > 0.0).then(|| (pairs * ((half / mean).powi(2) * 1.1 - 1.0)).ceil().max(1.0) as u64)
             });

@@ -332,10 +332,9 @@ impl Settings {
             _ => {
                 let values = measured.measured(entry.point, entry.runs);
                 let settled = entry.runs.outcome != Outcome::Unsettled;
-                if values.iter().all(Option::is_none) {
-                    return At::NoResult;
-                }
-                let estimate = measured.estimate(entry.point, entry.runs).filter(|estimate| estimate.ends.is_some());
+                let Some(estimate) = measured.estimate(entry.point, entry.runs) else { return At::NoResult };
+                // Those of means follow from the values.
+                let estimate = Some(estimate).filter(|one| one.ends.is_some() || one.half_width.is_none());
                 At::Values { values, settled, estimate }
             }
         }

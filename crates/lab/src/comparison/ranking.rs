@@ -1,17 +1,17 @@
 //! Who is best at a point, from the replications of all series, and where that changes.
 
 use super::{ComparedPoint, Crossing, Field, Relation, Standing, State};
-use crate::statistics::{Estimate, mean};
+use crate::statistics::Estimate;
 use crate::verdict::certain_sign;
 
 /// What a series has at a point.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Outcome {
-    /// Values by replication, `None` where one has none, but not all of them; and whether their mean does not depend on the window.
+    /// Values by replication, `None` where one has none; and whether their mean does not depend on the window.
     Values {
         values: Vec<Option<f64>>,
         settled: bool,
-        /// The estimate that they belong to, where it is not that of their mean.
+        /// The estimate that they belong to, where it is not that of their mean. It may have no interval, and then no values either.
         estimate: Option<Estimate>,
     },
     Saturated,
@@ -40,6 +40,11 @@ impl Outcome {
             Self::NoResult => State::NoResult,
         }
     }
+}
+
+/// Whether several runs have too little to say for an interval.
+fn has_no_interval(estimate: &Estimate) -> bool {
+    estimate.count > 1 && estimate.half_width.is_none() && estimate.ends.is_none()
 }
 
 /// All series at one point, and what is certain of them.
@@ -81,9 +86,19 @@ impl Arena {
         if self.given.is_none_or(named) { self.relation(a, b) } else { None }
     }
 
-    /// How much more one series is than another, over the replications in which both have a value.
+    /// How much more one series is than another, over the replications in which both have a value; without an interval if one of them
+    /// has none.
     pub(super) fn difference(&self, a: usize, b: usize) -> Option<Estimate> {
-        Estimate::of(&self.differences(a, b)?, self.confidence)
+        let [one, other] = [a, b].map(|series| self.outcomes[series].estimate(self.confidence));
+        match (one?, other?) {
+            (one, other) if has_no_interval(&one) || has_no_interval(&other) => Some(Estimate {
+                mean: one.mean - other.mean,
+                half_width: None,
+                ends: None,
+                count: one.count.min(other.count),
+            }),
+            _ => Estimate::of(&self.differences(a, b)?, self.confidence),
+        }
     }
 
     fn differences(&self, a: usize, b: usize) -> Option<Vec<f64>> {
@@ -109,7 +124,7 @@ impl Arena {
 
     /// A number that is lower for a better mean; infinite without one.
     fn rank(&self, series: usize) -> f64 {
-        let mean = self.outcomes[series].values().and_then(|values| mean(&values));
+        let mean = self.outcomes[series].estimate(self.confidence).map(|estimate| estimate.mean);
         mean.map_or(f64::INFINITY, |mean| if self.higher_is_better { -mean } else { mean })
     }
 

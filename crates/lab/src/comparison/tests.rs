@@ -51,6 +51,24 @@ fn the_best_is_certain_if_all_others_are_worse() {
     assert_eq!(most.standings.iter().map(|standing| standing.series.as_str()).collect::<Vec<_>>(), ["s2", "s0", "s1"]);
 }
 
+/// Percentiles of few runs have no interval: nothing is certain of them, whatever the values of single runs are like.
+#[test]
+fn what_has_no_interval_is_not_certainly_worse() {
+    let percentile = |mean: f64| At::Values {
+        values: vec![None; 4],
+        settled: true,
+        estimate: Some(Estimate { mean, half_width: None, ends: None, count: 4 }),
+    };
+    let ranked = point(vec![percentile(9000.0), percentile(100.0), around(120.0, 5)], None, false);
+    let names: Vec<&str> = ranked.standings.iter().map(|standing| standing.series.as_str()).collect();
+    assert_eq!((ranked.best, ranked.contenders.len(), &names[..]), (None, 3, &["s1", "s2", "s0"][..]));
+    for (standing, more) in ranked.standings[1..].iter().zip([20.0, 8900.0]) {
+        let difference = standing.difference.unwrap();
+        assert!((difference.mean - more).abs() < 2.0 && difference.half_width.is_none(), "{difference:?}");
+        assert_eq!(standing.relation, None);
+    }
+}
+
 #[test]
 fn who_cannot_be_told_from_the_best_is_a_contender() {
     let noisy: Vec<f64> = (0..10).map(|i| 100.0 + if i % 2 == 0 { 10.0 } else { -9.0 }).collect();

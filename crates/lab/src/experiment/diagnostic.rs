@@ -63,6 +63,7 @@ impl Diagnostic {
     #[must_use]
     pub(crate) fn expecting<'a>(mut self, given: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Self {
         match did_you_mean(given, names.clone()) {
+            None if names.clone().into_iter().next().is_none() => self.message.push_str(": nothing is"),
             None => self.message = format!("{}: expected one of {}", self.message, short_list(names)),
             help => self.help = help,
         }

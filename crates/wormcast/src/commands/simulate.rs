@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     /// Write every delivery as CSV: message,source,destination,generated,delivered, times in cycles; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     deliveries: Option<PathBuf>,
-    /// Write the cycles in which each channel was busy, held and blocked as CSV: kind,from,to,port,busy,held,blocked; `-`: to
+    /// Write the cycles in which each channel was busy, held and blocked as CSV: kind, ends, cycles and names; `-`: to
     /// standard output.
     #[arg(long, value_name = "FILE")]
     channels: Option<PathBuf>,

@@ -186,7 +186,7 @@ fn a_run_that_was_given_up_says_so() {
     let text = with(&folder, &["simulate", "one.toml"], &set).success();
     for line in [
         "  cycles            2001, all of them warm-up\n",
-        "  saturated         given up at `run.max_cycles`, with messages in flight\n",
+        "  saturated         given up at `run.max_cycles`, before all messages had arrived\n",
         "  latency, last     nothing was measured\n",
         "  parts of the last nothing was measured\n",
         "  load              nothing was measured\n",

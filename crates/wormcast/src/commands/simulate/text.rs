@@ -64,7 +64,11 @@ fn write_course(out: &mut dyn Write, title: &str, result: &RunResult) -> io::Res
     }
     if result.given_up {
         let lower = if messages.measured > 0 { ": the latencies are lower bounds" } else { "" };
-        write_figure(out, "saturated", format!("given up at `run.max_cycles`, with messages in flight{lower}"))?;
+        write_figure(
+            out,
+            "saturated",
+            format!("given up at `run.max_cycles`, before all messages had arrived{lower}"),
+        )?;
     } else if result.saturated {
         write_figure(out, "saturated", "yes: messages pile up, and the latencies are lower bounds")?;
     } else if result.trend == Some(true) {
