@@ -510,10 +510,15 @@ fn what_was_not_measured_is_nothing() {
         interval: None,
     };
     let traffic = Traffic { arrivals: Some(arrivals), ..Traffic::default() };
-    let run = Run { max_cycles: Some(1), ..Run::default() };
     let (switching, timing) = (Switching::default(), Timing::default());
-    let scenario = Scenario::new(algorithm, &switching, &timing, &traffic, &run).unwrap();
-    let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
+    let run = |mode| {
+        let run = Run { mode: Some(mode), messages: Some(5), max_cycles: Some(1), ..Run::default() };
+        let scenario = Scenario::new(Arc::clone(&algorithm), &switching, &timing, &traffic, &run).unwrap();
+        simulate(&scenario, EngineChoice::Auto, 1)
+    };
+    let within = run(wormcast_simulation::Mode::Steady).unwrap_err();
+    assert_eq!(within.setting(), Some("run.max_cycles"), "{within}");
+    let result = run(wormcast_simulation::Mode::Finite).unwrap();
     assert_eq!(result.latency.last.mean, None);
     let parts = result.latency.parts;
     assert!([parts.queueing, parts.startup, parts.network, parts.blocking].iter().all(|part| part.is_sign_positive()));
