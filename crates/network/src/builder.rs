@@ -27,10 +27,12 @@ pub enum BuildError {
     #[error("{0} is joined to itself")]
     SelfLoop(String),
     /// Two cables at one port.
-    #[error("port {port} of {router} is taken already")]
+    #[error("port {port} of {described} is taken already")]
     PortTaken {
         /// The router.
-        router: String,
+        router: RouterId,
+        /// By its name, if it has one.
+        described: String,
         /// The number of its port.
         port: u32,
     },
@@ -268,7 +270,7 @@ impl NetworkBuilder {
         if self.taken.insert((router.raw(), port)) {
             Ok(())
         } else {
-            Err(BuildError::PortTaken { router: self.describe(router), port })
+            Err(BuildError::PortTaken { router, described: self.describe(router), port })
         }
     }
 

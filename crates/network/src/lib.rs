@@ -71,7 +71,7 @@ pub use input::{
     BYTE_ORDER_MARK, ReadError, STANDARD_INPUT, input_name, is_standard_input, read_input, read_text,
     take_standard_input,
 };
-pub use measure::{Degrees, Distances};
+pub use measure::{CutOff, Degrees, Distances};
 pub use memory::{
     Bytes, MEMORY_VARIABLE, MemoryError, MemoryLimits, OutOfMemory, available_memory, require_memory, resident_memory,
 };

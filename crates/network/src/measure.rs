@@ -1,9 +1,10 @@
 //! Figures that describe a network: degrees and distances.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::ops::Range;
 
-use crate::ids::RouterId;
+use crate::ids::{ChannelId, RouterId};
 use crate::network::Network;
 use crate::topologies::shape::Shape;
 use crate::watch::step;
@@ -17,6 +18,41 @@ pub struct Degrees {
     pub mean: f64,
     /// The largest.
     pub max: usize,
+}
+
+/// A part of a network that no link joins to the rest.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CutOff {
+    /// Its first routers.
+    pub first: Vec<RouterId>,
+    /// How many routers it has.
+    pub routers: usize,
+}
+
+impl CutOff {
+    /// The routers that a message lists.
+    const SHOWN: usize = 8;
+
+    /// The smallest of several components, of equal ones the first; `None` where there are not several.
+    pub fn of(components: Vec<Vec<RouterId>>) -> Option<Self> {
+        if components.len() < 2 {
+            return None;
+        }
+        let smallest = components.into_iter().min_by_key(Vec::len)?;
+        Some(Self { routers: smallest.len(), first: smallest.into_iter().take(Self::SHOWN).collect() })
+    }
+}
+
+impl fmt::Display for CutOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list: Vec<String> = self.first.iter().map(|router| router.raw().to_string()).collect();
+        let plural = if self.routers == 1 { "" } else { "s" };
+        write!(f, "no link joins router{plural} {}", list.join(", "))?;
+        if self.routers > self.first.len() {
+            write!(f, ", … ({} routers)", self.routers)?;
+        }
+        f.write_str(" to the rest")
+    }
 }
 
 /// The largest product of routers and channels for which distances are searched from every router: some minutes of work.
@@ -98,6 +134,32 @@ impl Network {
             }
             Shape::Bmin(_) | Shape::Irregular => self.searched_distances(),
         }
+    }
+
+    /// The routers of each connected component of the network with only the usable channels, in ascending order, those of the smallest router
+    /// first: O(routers + channels). A link is usable in both directions or in neither, and no link is [one-way](Self::is_one_way).
+    pub fn components(&self, usable: impl Fn(ChannelId) -> bool) -> Vec<Vec<RouterId>> {
+        let mut met = vec![false; self.routers()];
+        let mut components = Vec::new();
+        for start in self.router_ids() {
+            if std::mem::replace(&mut met[start.index()], true) {
+                continue;
+            }
+            let mut component = vec![start];
+            let mut next = 0;
+            while let Some(&router) = component.get(next) {
+                next += 1;
+                for channel in self.outputs(router).filter(|&channel| usable(channel)) {
+                    let to = self.to(channel);
+                    if !std::mem::replace(&mut met[to.index()], true) {
+                        component.push(to);
+                    }
+                }
+            }
+            component.sort_unstable();
+            components.push(component);
+        }
+        components
     }
 
     fn searched_distances(&self) -> Distances {

@@ -29,6 +29,18 @@ pub enum MemoryError {
         /// What would fit, if that is known.
         fits: Option<String>,
     },
+    /// The limit that was set is less than the program takes for itself.
+    #[error("`{MEMORY_VARIABLE}={given}` is less than the program itself takes, {}; {what} needs about {} more", Bytes(*.taken), Bytes(*.needed))]
+    Nothing {
+        /// What was to be done.
+        what: String,
+        /// The limit that was set.
+        given: String,
+        /// The bytes that the program has.
+        taken: u64,
+        /// The bytes that the work takes.
+        needed: u64,
+    },
     /// The limit that was set is no amount of memory.
     #[error(
         "`{MEMORY_VARIABLE}={given}` is no amount of memory; expected bytes, as in `8GB`, `8GiB`, `500MB`, or `unlimited`"
@@ -88,8 +100,12 @@ pub fn require_memory(
     if needed < SMALL && set.is_none() {
         return Ok(());
     }
-    match available_memory()? {
-        Some(available) if needed > available => {
+    match (available_memory()?, set) {
+        (Some(0), Some(given)) => {
+            let taken = resident_memory().unwrap_or(0);
+            Err(MemoryError::Nothing { what: what.to_string(), given, taken, needed })
+        }
+        (Some(available), _) if needed > available => {
             Err(MemoryError::TooLarge { what: what.to_string(), needed, available, fits: fits(available) })
         }
         _ => Ok(()),

@@ -14,7 +14,9 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
     let lower = given.to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&lower, &name.to_lowercase());
     let (distance, name) = short.map(|name| (distance(name), name)).min()?;
-    (3 * distance <= given.len().max(name.len()) + 1).then_some(name)
+    let length = given.len().max(name.len());
+    // Of two letters, one that is right says nothing.
+    (distance == 0 || length > 2 && 3 * distance <= length + 1).then_some(name)
 }
 
 /// The nearest name as the end of a message: `; did you mean …?`, or nothing.
@@ -65,6 +67,7 @@ mod tests {
         assert_eq!(nearest("ring", names), None);
         // Short names are near to anything.
         assert_eq!(nearest("x", names), None);
+        assert_eq!([nearest("us", names), nearest("UP", names)], [None, Some("up")]);
         assert_eq!(nearest(&"m".repeat(65), [&*"m".repeat(64)]), None);
         assert_eq!(did_you_mean("msh", names), "; did you mean `mesh`?");
         assert_eq!(did_you_mean("", names), "");

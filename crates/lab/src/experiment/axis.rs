@@ -126,7 +126,12 @@ fn collect(
                 let values =
                     items.iter().map(|item| AxisValue::new(document, item.clone())).collect::<Result<Vec<_>, _>>()?;
                 for (index, value) in values.iter().enumerate() {
-                    if values[..index].iter().any(|other| other.json == value.json) {
+                    // Blanks round a name mean nothing.
+                    let is_same = |other: &AxisValue| match (other.json.as_str(), value.json.as_str()) {
+                        (Some(other), Some(text)) => other.trim() == text.trim(),
+                        _ => other.json == value.json,
+                    };
+                    if values[..index].iter().any(is_same) {
                         return error(value.span.clone(), format!("{} is listed twice", value.json));
                     }
                 }
@@ -251,6 +256,7 @@ mod tests {
                 "the values of `algorithm` are a list, or `{ from = …, to = …, points = … }` with numbers",
             ),
             ("algorithm = ['a', 'a']", "'a'", "\"a\" is listed twice"),
+            ("topology = ['mesh:4x4', 'mesh:4x4 ']", "'mesh:4x4 '", "\"mesh:4x4 \" is listed twice"),
             ("trafic.length = [1]", "trafic", "`trafic` names no setting"),
             ("title = ['a']", "title", "`title` is no setting of a run and cannot be swept"),
             ("seed = { from = 1, to = 2, points = 0 }", "0", "expected at least one point"),

@@ -322,7 +322,14 @@ impl Document {
     /// The settings as a type.
     pub(crate) fn typed<T: DeserializeOwned>(&self, tree: Tree<'_>) -> Result<T, Diagnostic> {
         // A place for what is missing at the top: the first line.
-        self.typed_value(Spanned::new(0..0, DeValue::Table(tree)))
+        let place = Spanned::new(0..0, DeValue::Table(tree));
+        T::deserialize(ValueDeserializer::from(place)).map_err(|error| {
+            let problem = self.serde_error(&error);
+            let missing = error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+            let whole = missing.and_then(|name| Some(format!("{}.{name}", self.table_at(&error.span()?)?)));
+            whole
+                .map_or(problem, |key| self.error(error.span().unwrap_or_default(), format!("missing setting `{key}`")))
+        })
     }
 
     /// One value as a type.
@@ -336,6 +343,18 @@ impl Document {
             Some(given) => Diagnostic::argument(&self.path, &given.argument, message),
             None => Diagnostic::text(&self.path, &self.text, span, message),
         }
+    }
+
+    /// The dotted path of the innermost table at a place.
+    fn table_at(&self, place: &Range<usize>) -> Option<String> {
+        fn search(tree: &Tree<'_>, place: &Range<usize>, path: &str) -> Option<String> {
+            tree.iter().find_map(|(name, value)| {
+                let DeValue::Table(inner) = value.get_ref() else { return None };
+                let path = format!("{path}{}", name.get_ref());
+                search(inner, place, &format!("{path}.")).or_else(|| (value.span() == *place).then_some(path))
+            })
+        }
+        search(&self.tree().ok()?.0, place, "")
     }
 
     fn serde_error(&self, error: &toml::de::Error) -> Diagnostic {

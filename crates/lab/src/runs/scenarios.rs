@@ -15,7 +15,9 @@ use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::point::Point;
 use crate::runs::kind::{Asked, Kind};
 use crate::runs::replication::Replication;
+use crate::runs::run::Findings;
 use crate::runs::tree_runs::TreeRuns;
+use crate::statistics::summary::PointSummary;
 
 impl Experiment {
     /// What a single run does at a point of this experiment.
@@ -63,6 +65,19 @@ impl Experiment {
     pub fn jobs(&self, points: &[Point]) -> Result<Vec<Job>, Diagnostic> {
         let mut maker = JobMaker::default();
         points.iter().map(|point| maker.job(self, point)).collect()
+    }
+
+    /// Checks the points that a store has no results of, which might be because there can be none.
+    ///
+    /// # Errors
+    /// As [`job`](Self::job), for the first such point that is wrong.
+    pub fn check_missing(&self, findings: &Findings) -> Result<(), Diagnostic> {
+        let mut maker = JobMaker::default();
+        let missing = |(_, summary): &(_, &PointSummary)| summary.replications == 0;
+        for (point, _) in self.points()?.iter().zip(&findings.summaries).filter(missing) {
+            maker.job(self, point)?;
+        }
+        Ok(())
     }
 }
 

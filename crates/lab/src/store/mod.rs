@@ -71,9 +71,13 @@ impl Store {
     fn try_open(path: &Path) -> Result<Self, StoreError> {
         // The database may take a file of one byte for an empty one, and overwrite it. The file is not opened to find out: closing
         // it would give up the locks of this process on it, which another store may hold.
-        let metadata = std::fs::metadata(path);
-        if metadata.is_ok_and(|metadata| metadata.is_file() && (1..SMALLEST).contains(&metadata.len())) {
-            return Err(StoreProblem::Foreign("it is not a database".to_owned()).of(path));
+        let foreign = match std::fs::metadata(path) {
+            Ok(found) if found.is_file() => (1..SMALLEST).contains(&found.len()).then_some("it is not a database"),
+            Ok(found) if !found.is_dir() => Some("it is a device or a pipe"),
+            _ => None,
+        };
+        if let Some(what) = foreign {
+            return Err(StoreProblem::Foreign(what.to_owned()).of(path));
         }
         if path.as_os_str().is_empty() {
             return Err(StoreProblem::Unreadable("its name is empty".to_owned()).of(path));

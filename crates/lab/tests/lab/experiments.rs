@@ -227,7 +227,8 @@ fn bad_files_are_pointed_at() {
             "x.toml:5:26: invalid value: string \"al\", expected a whole number, `{ uniform",
         ),
         ("\"poisson\"", "\"poison\"", "x.toml:5:24: unknown value `poison`; did you mean `poisson`?"),
-        ("process = \"poisson\", ", "", "x.toml:5:12: missing setting `process`"),
+        ("process = \"poisson\", ", "", "x.toml:5:12: missing setting `traffic.arrivals.process`"),
+        ("[traffic]", "[traffic]\nunicast.node = 3", "x.toml:5:1: missing setting `traffic.unicast.pattern`"),
     ] {
         assert!(GOOD.contains(from));
         let error = check(&GOOD.replacen(from, to, 1), &[]).expect_err(to);

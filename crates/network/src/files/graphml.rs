@@ -349,9 +349,7 @@ mod tests {
             message("<node id='a'/>\n<edge source='a' target='c'/>")
                 .starts_with("x:5: an edge names vertex `c`, which")
         );
-        assert!(
-            message("<node id='a'/><edge source='a' target='a'/>").starts_with("x:4: router 0 is joined to itself")
-        );
+        assert!(message("<node id='a'/><edge source='a' target='a'/>").starts_with("x:4: `a` is joined to itself"));
         assert!(message("<node/>").starts_with("x:4: a node has no `id`"));
         assert!(message("<node id='a'>\n").contains("the XML is broken"));
         assert!(message("<node id='a'><data key='d1'>&lol;</data></node>").contains("the entity `&lol;` is not known"));

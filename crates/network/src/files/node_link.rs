@@ -225,7 +225,7 @@ mod tests {
         );
         assert!(edges("{\"source\": 0}").starts_with("x:5: edge 0: missing field `target`"));
         assert!(edges("{\"source\": 0, \"target\": null}").starts_with("x:5: edge 0: `null` is no id"));
-        assert!(edges("{\"source\": 0, \"target\": 0}").starts_with("x:5: router 0 is joined to itself"));
+        assert!(edges("{\"source\": 0, \"target\": 0}").starts_with("x:5: `0` is joined to itself"));
         assert!(message(&"[".repeat(100_000)).starts_with("x:1: "));
         let list = r#"[false,[{"id":1},{"id":2}],[{"source":1,"target":2}],null]"#;
         assert!(message(list).starts_with("x:1: this is a list, not an object; expected node-link JSON"));

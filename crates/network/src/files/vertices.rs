@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Place;
-use crate::builder::{MAX_LINKS, MAX_NODES, NetworkBuilder, NodeDetails};
+use crate::builder::{BuildError, MAX_LINKS, MAX_NODES, NetworkBuilder, NodeDetails};
 use crate::error::TopologyError;
 use crate::ids::RouterId;
 use crate::nearest::{did_you_mean, expected_name};
@@ -115,28 +115,29 @@ impl Vertices {
                 routers[index as usize] = Some(router);
             }
         }
-        let mut attached: Vec<Option<(RouterId, Option<u32>)>> = vec![None; if fabric { self.list.len() } else { 0 }];
-        for edge in &self.edges {
+        // The edge of each node.
+        let mut attached: Vec<Option<usize>> = vec![None; if fabric { self.list.len() } else { 0 }];
+        for (position, edge) in self.edges.iter().enumerate() {
             let error = |problem: String| place.error(edge.line, problem);
             let [a, b] = edge.ends;
-            let (router, port, node) = match (routers[a as usize], routers[b as usize]) {
+            let node = match (routers[a as usize], routers[b as usize]) {
                 (Some(a), Some(b)) => {
                     match edge.ports {
                         [None, None] => builder.link(a, b),
                         [Some(p), Some(q)] => builder.link_ports((a, p), (b, q)),
                         _ => return Err(error("an edge has a port at one end only".to_owned())),
                     }
-                    .map_err(|problem| error(problem.to_string()))?;
+                    .map_err(|problem| error(self.explained(&problem, &routers, position)))?;
                     continue;
                 }
-                (Some(router), None) => (router, edge.ports[0], b),
-                (None, Some(router)) => (router, edge.ports[1], a),
+                (Some(_), None) => b,
+                (None, Some(_)) => a,
                 (None, None) => {
                     let [a, b] = [a, b].map(|vertex| &self.ids[vertex as usize]);
                     return Err(error(format!("nodes `{a}` and `{b}` are joined without a router")));
                 }
             };
-            if attached[node as usize].replace((router, port)).is_some() {
+            if attached[node as usize].replace(position).is_some() {
                 return Err(error(format!("node `{}` is joined to two routers", self.ids[node as usize])));
             }
         }
@@ -145,15 +146,43 @@ impl Vertices {
             if !vertex.attributes.is_node {
                 continue;
             }
-            let Some((router, port)) = attached[index as usize] else {
-                let id = &self.ids[index as usize];
-                return Err(place.error(vertex.line, format!("node `{id}` is joined to no router")));
-            };
             let name = std::mem::take(&mut vertex.attributes.label);
-            let added = builder.node(router, NodeDetails { name, port, ..NodeDetails::default() });
-            added.map_err(|error| place.error(vertex.line, error))?;
+            let (id, line) = (&self.ids[index as usize], vertex.line);
+            let edge = attached[index as usize].map(|position| (position, &self.edges[position]));
+            let end = edge.and_then(|(position, edge)| {
+                let end = usize::from(edge.ends[0] == index);
+                Some((position, routers[edge.ends[end] as usize]?, edge.ports[end]))
+            });
+            let Some((position, router, port)) = end else {
+                return Err(place.error(line, format!("node `{id}` is joined to no router")));
+            };
+            builder.node(router, NodeDetails { name, port, ..NodeDetails::default() }).map_err(|problem| {
+                let line =
+                    if matches!(problem, BuildError::PortTaken { .. }) { self.edges[position].line } else { line };
+                place.error(line, self.explained(&problem, &routers, position))
+            })?;
         }
         builder.build().map_err(|error| place.error(last, error))
+    }
+
+    /// A problem with the edge at this position, with vertices by their ids and the other edge that takes a port.
+    fn explained(&self, problem: &BuildError, routers: &[Option<RouterId>], position: usize) -> String {
+        let (router, port) = match *problem {
+            BuildError::PortTaken { router, port, .. } => (router, port),
+            BuildError::SelfLoop(_) => {
+                let id = &self.ids[self.edges[position].ends[0] as usize];
+                return format!("`{id}` is joined to itself");
+            }
+            _ => return problem.to_string(),
+        };
+        let vertex = |end: u32| routers[end as usize] == Some(router);
+        let takes = |edge: &Edge| (0..2).find(|&end| vertex(edge.ends[end]) && edge.ports[end] == Some(port));
+        let others = self.edges.iter().enumerate().filter(|&(other, _)| other != position);
+        let Some((edge, end)) = others.map(|(_, edge)| edge).find_map(|edge| Some((edge, takes(edge)?))) else {
+            return problem.to_string();
+        };
+        let [here, there] = [end, 1 - end].map(|end| &self.ids[edge.ends[end] as usize]);
+        format!("port {port} of `{here}` is taken already, by the edge to `{there}` in line {}", edge.line)
     }
 
     /// Makes links of directed edges: channels come in pairs, so each edge needs one back.

@@ -1,7 +1,7 @@
 //! Why there are no such trees.
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Network};
+use wormcast_network::{ChannelId, CutOff, Network};
 
 use crate::registry::UnknownName;
 use crate::relation::Unsupported;
@@ -51,16 +51,14 @@ pub enum TreeError {
         crossing: usize,
     },
     /// Without the failed links, the network falls apart.
-    #[error("`{network}`{} is not connected: no link joins {} to the rest", without(*.failed), routers(.cut_off, *.cut_off_count))]
+    #[error("`{network}`{} is not connected: {cut_off}", without(*.failed))]
     Disconnected {
         /// The network.
         network: String,
         /// How many of its links have failed.
         failed: usize,
-        /// The first routers of a part without links to the rest.
-        cut_off: Vec<u32>,
-        /// How many routers that part has.
-        cut_off_count: usize,
+        /// The smallest part without links to the rest.
+        cut_off: CutOff,
     },
 }
 
@@ -83,66 +81,31 @@ impl TreeError {
                 crossing: limit.crossing(network, failed),
             };
         }
-        Self::cut_off(network, failed, components(network, failed))
+        let cut_off = Self::part_without(network, failed).unwrap_or_default();
+        Self::Disconnected { network: network.name().to_owned(), failed: failed_links(network, failed), cut_off }
     }
 
     /// That a network is not connected without these links, if it is not.
     pub(crate) fn disconnected(network: &Network, failed: &[ChannelId]) -> Option<Self> {
-        let parts = components(network, failed);
-        (parts.len() > 1).then(|| Self::cut_off(network, failed, parts))
+        let cut_off = Self::part_without(network, failed)?;
+        Some(Self::Disconnected { network: network.name().to_owned(), failed: failed_links(network, failed), cut_off })
     }
 
-    /// That a network falls into these parts.
-    fn cut_off(network: &Network, failed: &[ChannelId], parts: Vec<Vec<u32>>) -> Self {
-        // The smallest part, of several the first.
-        let cut_off = parts.into_iter().min_by_key(Vec::len).unwrap_or_default();
-        Self::Disconnected {
-            network: network.name().to_owned(),
-            failed: failed_links(network, failed),
-            cut_off_count: cut_off.len(),
-            cut_off: cut_off.into_iter().take(SHOWN).collect(),
+    fn part_without(network: &Network, failed: &[ChannelId]) -> Option<CutOff> {
+        let mut gone = vec![false; network.channels()];
+        for &channel in failed {
+            gone[channel.index()] = true;
+            gone[network.reverse(channel).index()] = true;
         }
+        CutOff::of(network.components(|channel| !gone[channel.index()]))
     }
 }
-
-/// How many routers a message lists.
-const SHOWN: usize = 8;
 
 fn failed_links(network: &Network, failed: &[ChannelId]) -> usize {
     let mut links: Vec<_> = failed.iter().map(|&channel| channel.min(network.reverse(channel))).collect();
     links.sort_unstable();
     links.dedup();
     links.len()
-}
-
-/// The routers of each component of what is left of a network.
-fn components(network: &Network, failed: &[ChannelId]) -> Vec<Vec<u32>> {
-    let mut gone = vec![false; network.channels()];
-    for &channel in failed {
-        gone[channel.index()] = true;
-        gone[network.reverse(channel).index()] = true;
-    }
-    let mut met = vec![false; network.routers()];
-    let mut components = Vec::new();
-    for start in 0..network.routers() as u32 {
-        if std::mem::replace(&mut met[start as usize], true) {
-            continue;
-        }
-        let mut component = vec![start];
-        let mut next = 0;
-        while let Some(&router) = component.get(next) {
-            next += 1;
-            for channel in network.outputs(wormcast_network::RouterId::new(router)) {
-                let to = network.to(channel);
-                if !gone[channel.index()] && !std::mem::replace(&mut met[to.index()], true) {
-                    component.push(to.raw());
-                }
-            }
-        }
-        component.sort_unstable();
-        components.push(component);
-    }
-    components
 }
 
 fn has(option: TreeChoice) -> String {
@@ -159,10 +122,4 @@ fn without(failed: usize) -> String {
         0 => String::new(),
         _ => format!(" without the failed link{}", plural(failed)),
     }
-}
-
-fn routers(listed: &[u32], count: usize) -> String {
-    let list: Vec<String> = listed.iter().map(ToString::to_string).collect();
-    let more = if count > listed.len() { format!(", … ({count} routers)") } else { String::new() };
-    format!("router{} {}{more}", plural(count), list.join(", "))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{MAX_FILE_BYTES, Network, NodeId, input_name, parse_node, read_text};
+use wormcast_network::{CutOff, MAX_FILE_BYTES, Network, NodeId, Shape, input_name, parse_node, read_text};
 
 use crate::config::switching::Switching;
 use crate::config::{Arrivals, Count, Destinations, Length, Pattern, Process, Timing, Traffic};
@@ -177,13 +177,18 @@ impl CheckedTraffic {
             Destinations::All => f64::from(nodes - 1),
             Destinations::Count(count) => count.mean(),
         });
+        let unicast = Unicast::new(traffic, network)?;
+        if let Some(cut_off) = unicast.cut_off(network, share > 0.0) {
+            let problem = format!("`{}` is not connected: {cut_off}", network.name());
+            return Err(ConfigError { key: "topology".to_owned(), problem });
+        }
         let asked_for = length.mean_flits(flit_bytes) * (share * several + (1.0 - share));
         Ok(Self::Random(Arc::new(RandomTraffic {
             arrivals: CheckedArrivals::new(arrivals, timing, nodes, asked_for)?,
             length,
             flit_bytes,
             multicast,
-            unicast: Unicast::new(traffic, network)?,
+            unicast,
         })))
     }
 }
@@ -300,6 +305,27 @@ impl Unicast {
             Ok(Some(targets)) => Ok(Self::Permutation(targets)),
             Err(problem) => Err(error("unicast.pattern", problem)),
         }
+    }
+
+    /// The routers that some messages cannot get to or come from, if there are any. Without multicasts, those of a permutation may stay
+    /// within the parts of a network.
+    fn cut_off(&self, network: &Network, multicasts: bool) -> Option<CutOff> {
+        if network.is_one_way() || *network.shape() != Shape::Irregular {
+            return None;
+        }
+        let mut parts = network.components(|_| true);
+        parts.retain(|part| part.iter().any(|&router| network.nodes_of(router).len() > 0));
+        if let (Self::Permutation(targets), false) = (self, multicasts) {
+            let mut part_of = vec![0; network.routers()];
+            for (number, part) in parts.iter().enumerate() {
+                part.iter().for_each(|router| part_of[router.index()] = number);
+            }
+            let part = |node| part_of[network.router_of(node).index()];
+            if network.node_ids().zip(targets).all(|(from, &to)| part(from) == part(to)) {
+                return None;
+            }
+        }
+        CutOff::of(parts)
     }
 }
 

@@ -48,7 +48,7 @@ impl ExperimentArguments {
     pub(crate) fn warn_of_a_sweeps(&self) {
         for assignment in &self.settings.set {
             let root = assignment.split(['.', '=']).next().unwrap_or_default().trim();
-            if ["stop", "plot", "claim"].contains(&root) {
+            if ["stop", "plot", "claim", "sweep"].contains(&root) {
                 Failure::warn(&format!("--set {assignment}: `{root}` makes no difference to a single run"));
             }
         }

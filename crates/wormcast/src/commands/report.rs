@@ -56,6 +56,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         }
         let name = experiment.name();
         let findings = stored_sweep(&experiment, &store).map_err(failure)?;
+        experiment.check_missing(&findings).map_err(Failure::diagnostic)?;
         if findings.summaries.iter().all(|summary| summary.replications == 0) {
             let message = format!("`{}` has no results of `{}`: run `{again}` first", path.display(), file.display());
             return Err(Failure::BadInput(message));

@@ -174,6 +174,7 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
     experiment.check_measured().map_err(Failure::diagnostic)?;
     let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let findings = stored_sweep(&experiment, &store).map_err(failure)?;
+    experiment.check_missing(&findings).map_err(Failure::diagnostic)?;
     if findings.summaries.iter().all(|summary| summary.replications == 0) {
         let (path, program) = (path.display(), program::name());
         let message = format!("`{path}` has no results of this experiment: run `{program} sweep` first");

@@ -62,6 +62,71 @@ fn a_run_that_ends_within_its_warm_up_is_refused() {
 }
 
 #[test]
+fn a_network_in_parts_is_refused_whatever_the_seed() {
+    let parts = "router 0 node 0 router 1\nrouter 1 node 1\nrouter 2 node 2 router 3\nrouter 3 node 3\nrouter 4\n";
+    let folder = Folder::with(&[("one.toml", ONE), ("parts.anynet", parts), ("pairs.txt", "0 0 10 1\n50 2 10 3\n")]);
+    let apart = ["topology=parts.anynet", "algorithm=separate", "routing=up-down", "traffic.multicast.destinations=1"];
+    let expected = "`parts.anynet` is not connected: no link joins routers 0, 1 to the rest";
+    for seed in 0..5 {
+        let seed = format!("seed={seed}");
+        let set: Vec<&str> = apart.iter().copied().chain([&*seed]).collect();
+        for command in ["simulate", "sweep"] {
+            let message = with(&folder, &[command, "one.toml"], &set).bad_input();
+            assert!(message.contains(expected), "{message}");
+        }
+        let planned = [&set[..], &["run.mode=plan"]].concat();
+        assert!(with(&folder, &["sweep", "one.toml"], &planned).bad_input().contains(expected));
+    }
+    // What stays within the parts can be sent: that of a trace, and of a permutation.
+    let text = "topology = \"parts.anynet\"\nalgorithm = \"separate\"\nrouting = \"up-down\"\n";
+    folder.write("trace.toml", format!("{text}traffic.trace = \"pairs.txt\"\n").as_bytes());
+    assert_eq!(folder.run(&["simulate", "trace.toml"]).code, 0);
+    let random = "run.messages = 100\n[traffic]\narrivals = { process = \"poisson\", rate = 0.01 }\n";
+    let pattern = |name: &str| format!("{text}{random}unicast.pattern = \"{name}\"\n");
+    // Of two bits, the lower one changes between 0 and 1 and between 2 and 3; the order of the bits takes 1 to 2.
+    folder.write("across.toml", pattern("bit-reversal").as_bytes());
+    assert!(folder.run(&["simulate", "across.toml"]).bad_input().contains(expected));
+    let nested = "router 0 node 0 router 3\nrouter 1 node 1 router 2\nrouter 2 node 2\nrouter 3 node 3\n";
+    folder.write("parts.anynet", nested.as_bytes());
+    folder.write("within.toml", pattern("complement").as_bytes());
+    assert_eq!(folder.run(&["simulate", "within.toml"]).code, 0);
+}
+
+#[test]
+fn names_that_nobody_knows_are_refused_by_what_reads_a_store() {
+    let folder = folder();
+    assert_eq!(folder.run(&["sweep", "two.toml"]).code, 0);
+    let before = folder.files("results");
+    let wrong = [
+        (
+            "sweep.algorithm=[\"dual-path\", \"multy-path\"]",
+            "unknown algorithm `multy-path`; did you mean `multi-path`?",
+        ),
+        ("sweep.algorithm=[\"dual-paht\"]", "unknown algorithm `dual-paht`; did you mean `dual-path`?"),
+        ("sweep.algorithm=[\"dual-path\", \"u-cube\"]", "`u-cube`"),
+    ];
+    for (set, expected) in wrong {
+        for command in ["plot", "report"] {
+            let message = with(&folder, &[command, "two.toml"], &[set]).bad_input();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+    assert_eq!(folder.files("results"), before);
+    // What is missing only because nobody ran it is no mistake.
+    let more = ["sweep.algorithm=[\"dual-path\", \"column-path\"]"];
+    assert_eq!(with(&folder, &["plot", "two.toml"], &more).code, 0);
+}
+
+#[test]
+fn a_store_is_no_device() {
+    let folder = folder();
+    for command in ["sweep", "plot", "report"] {
+        let message = folder.run(&[command, "two.toml", "--store", "/dev/null"]).bad_input();
+        assert!(message.contains("`/dev/null` is not a result store: it is a device or a pipe"), "{message}");
+    }
+}
+
+#[test]
 fn contradictions_are_refused() {
     let folder = folder();
     let simulate = ["simulate", "one.toml"];
@@ -97,6 +162,8 @@ fn settings_without_effect_are_named() {
         said(&simulate, &["plot.y=latency.mean"]),
         "warning: --set plot.y=latency.mean: `plot` makes no difference to a single run\n"
     );
+    let sweeps = ["sweep.algorithm=[\"dual-path\"]"];
+    assert!(said(&simulate, &sweeps).contains("`sweep` makes no difference to a single run"));
     assert!(said(&simulate, &["stop.confidence=0.9"]).contains("`stop` makes no difference to a single run"));
     assert!(said(&["simulate", "trace.toml"], &[]).contains("the trace has 2 messages, and a run cannot have more"));
     assert_eq!(said(&["simulate", "trace.toml"], &["run.messages=2"]), "");

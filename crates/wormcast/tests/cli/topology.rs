@@ -154,3 +154,28 @@ fn bad_topologies_are_explained() {
         )
     );
 }
+
+#[test]
+fn a_port_that_is_taken_is_named_with_the_edge_that_takes_it() {
+    let key = |id: &str, name: &str| format!("<key id=\"{id}\" for=\"edge\" attr.name=\"{name}\" attr.type=\"int\"/>");
+    let edge = |ends: [&str; 2], ports: [u32; 2]| {
+        let [[a, b], [p, q]] = [ends.map(str::to_owned), ports.map(|port| port.to_string())];
+        format!("<edge source=\"{a}\" target=\"{b}\"><data key=\"p\">{p}</data><data key=\"q\">{q}</data></edge>\n")
+    };
+    let kind = "<key id=\"k\" for=\"node\" attr.name=\"kind\" attr.type=\"string\"/>";
+    let vertices = "<node id=\"alpha\"/><node id=\"beta\"/><node id=\"host\"><data key=\"k\">node</data></node>";
+    let [p, q] = [key("p", "source_port"), key("q", "target_port")];
+    let start = format!("<graphml>\n{p}{q}{kind}\n<graph edgedefault=\"undirected\">\n{vertices}\n");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("g.graphml");
+    let first = edge(["alpha", "beta"], [1, 1]);
+    for (second, expected) in [
+        (edge(["beta", "alpha"], [2, 1]), ":6: port 1 of `alpha` is taken already, by the edge to `beta` in line 5;"),
+        (edge(["host", "beta"], [1, 1]), ":6: port 1 of `beta` is taken already, by the edge to `alpha` in line 5;"),
+        (edge(["beta", "beta"], [2, 3]), ":6: `beta` is joined to itself;"),
+    ] {
+        fs::write(&path, format!("{start}{first}{second}</graph>\n</graphml>\n")).unwrap();
+        let message = wormcast(&["topology", path.to_str().unwrap()]).bad_input();
+        assert!(message.contains(expected), "{message}");
+    }
+}
