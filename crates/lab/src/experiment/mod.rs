@@ -35,7 +35,7 @@ use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::document::{Document, Override, Tree};
 use crate::experiment::file::{ExperimentFile, PlotSettings, Scale, Stop, TimeUnit};
 use crate::experiment::point::{Coordinate, Point, PointSpec, sha256};
-use crate::figure::Figure;
+use crate::figure::{Figure, setting_unit};
 use crate::runs::kind::Kind;
 use crate::runs::scenarios::drawn_with;
 use crate::statistics::quantity::Quantity;
@@ -300,7 +300,8 @@ impl Experiment {
         match self.plot.unit {
             TimeUnit::Microseconds if quantity.is_latency() => format!("{}, µs", quantity.name()),
             TimeUnit::Cycles if quantity.is_latency() => format!("{}, cycles", quantity.name()),
-            _ => quantity.name().to_owned(),
+            _ => setting_unit(quantity.name())
+                .map_or(quantity.name().to_owned(), |unit| format!("{}, {unit}", quantity.name())),
         }
     }
 

@@ -59,6 +59,16 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
     if chart.marks().any(|mark| matches!(mark.y, Height::Value(_, Some(_)))) {
         chart.notes.push(format!("bars: {}% confidence intervals", percent(figure.confidence)));
     }
+    // Of single runs nobody expects one.
+    let bare = chart.marks().filter(|mark| matches!(mark.y, Height::Value(_, None))).count();
+    let valued = chart.marks().filter(|mark| mark.value().is_some()).count();
+    if bare > 0 && (bare < valued || figure.y.is_percentile()) {
+        chart.notes.push(format!("no interval at {bare} of {valued} points: it takes more runs"));
+    }
+    let incomplete = summaries.iter().filter(|summary| summary.outcome == Outcome::Incomplete).count();
+    if incomplete > 0 {
+        chart.notes.push(format!("{incomplete} of {} points are not complete", summaries.len()));
+    }
     if chart.marks().any(|mark| mark.open) {
         let open = if figure.y.is_latency() { "the mean depends on the window" } else { "saturated" };
         chart.notes.push(format!("open markers: {open}"));

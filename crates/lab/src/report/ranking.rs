@@ -57,7 +57,10 @@ fn best(point: &ComparedPoint) -> String {
     };
     match (&point.best, &point.contenders[..]) {
         (Some(best), _) => format!("{best}{}", value(best)),
-        (None, []) => "none: nobody has a value".to_owned(),
+        (None, []) if point.standings.iter().all(|standing| standing.state == State::Saturated) => {
+            "none: all are saturated".to_owned()
+        }
+        (None, []) => "none: no series has a value".to_owned(),
         (None, several) => format!("open: {}", several.join(" or ")),
     }
 }

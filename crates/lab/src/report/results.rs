@@ -4,7 +4,8 @@ use super::ranking::UNSETTLED;
 use super::{Cell, Table};
 use crate::experiment::Experiment;
 use crate::experiment::file::TimeUnit;
-use crate::figure::Figure;
+use crate::experiment::point::Coordinate;
+use crate::figure::{Figure, setting_unit};
 use crate::runs::stopping::Outcome;
 use crate::statistics::quantity::Quantity;
 use crate::statistics::summary::PointSummary;
@@ -25,14 +26,12 @@ pub(super) fn table(experiment: &Experiment, quantity: Quantity, summaries: &[Po
     let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
     for summary in summaries {
-        let name = summary
-            .coordinate(&series)
-            .map_or_else(|| experiment.shown_as(quantity), crate::experiment::point::Coordinate::text);
+        let name = summary.coordinate(&series).map_or_else(|| experiment.shown_as(quantity), Coordinate::text);
         let others = summary.coordinates.iter().filter(|coordinate| coordinate.key != series);
         if keys.is_empty() {
-            keys = others.clone().map(|coordinate| coordinate.key.clone()).collect();
+            keys = others.clone().map(|coordinate| with_unit(&coordinate.key)).collect();
         }
-        let place: Vec<String> = others.map(crate::experiment::point::Coordinate::text).collect();
+        let place: Vec<String> = others.map(Coordinate::text).collect();
         let column = position(&mut columns, name);
         let row = match rows.iter().position(|(known, _)| *known == place) {
             Some(row) => row,
@@ -51,6 +50,11 @@ pub(super) fn table(experiment: &Experiment, quantity: Quantity, summaries: &[Po
         place.into_iter().map(Cell::Text).chain(cells.into_iter().map(Cell::Number)).collect()
     });
     Table::of_numbers(head, rows.collect())
+}
+
+/// A setting with its unit, if it has one.
+fn with_unit(key: &str) -> String {
+    setting_unit(key).map_or_else(|| key.to_owned(), |unit| format!("{key}, {unit}"))
 }
 
 fn value(experiment: &Experiment, quantity: Quantity, summary: &PointSummary) -> String {

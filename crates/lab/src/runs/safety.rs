@@ -22,7 +22,7 @@ pub struct UnsafePoint {
 }
 
 impl Experiment {
-    /// What the static analysis says of the points whose worms can deadlock, a sentence each.
+    /// What the static analysis says of the points whose worms can deadlock or that were too large for it, a sentence each.
     ///
     /// # Errors
     /// As [`jobs`](Self::jobs).
@@ -42,19 +42,36 @@ impl Experiment {
                 cycle.join("; ")
             )
         };
-        Ok(unsafe_points(&points, &jobs).into_iter().map(sentence).collect())
+        let SweepSafety { unsafe_points, skipped } = sweep_safety(&points, &jobs);
+        let not_analysed = |point: usize| {
+            let spec = &points[point].spec;
+            format!(
+                "Whether worms of {} on {} can deadlock was not analysed: the network is too large for a page.",
+                spec.algorithm, spec.topology
+            )
+        };
+        Ok(unsafe_points.into_iter().map(sentence).chain(skipped.into_iter().map(not_analysed)).collect())
     }
 }
 
 /// Routers times channels that are analysed for a sweep.
 const LIMIT: usize = 1 << 28;
 
-/// The points whose worms can deadlock, one for all that differ in traffic and timing alone. Networks are analysed until their routers times
-/// channels add up to 2^28: beyond that, it would take longer than most runs, and nothing is said.
-pub fn unsafe_points(points: &[Point], jobs: &[Job]) -> Vec<UnsafePoint> {
+/// What the static analysis says of the points of a sweep.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SweepSafety {
+    /// The points whose worms can deadlock, one for all that differ in traffic and timing alone.
+    pub unsafe_points: Vec<UnsafePoint>,
+    /// The points that were not analysed, one for all that differ in traffic and timing alone.
+    pub skipped: Vec<usize>,
+}
+
+/// The points whose worms can deadlock. Networks are analysed until their routers times channels add up to 2^28; beyond that, it would
+/// take longer than most runs, and points are skipped.
+pub fn sweep_safety(points: &[Point], jobs: &[Job]) -> SweepSafety {
     let mut left = LIMIT;
     let mut known: HashSet<String> = HashSet::new();
-    let mut found = Vec::new();
+    let mut safety = SweepSafety::default();
     for (place, (point, job)) in points.iter().zip(jobs).enumerate() {
         // Nothing is sent otherwise.
         let Job::Simulate(scenario) = job else { continue };
@@ -65,14 +82,17 @@ pub fn unsafe_points(points: &[Point], jobs: &[Job]) -> Vec<UnsafePoint> {
         if !known.insert(format!("{kind:?} {seed:?}")) {
             continue;
         }
-        let Some(rest) = left.checked_sub(size(scenario)) else { continue };
+        let Some(rest) = left.checked_sub(size(scenario)) else {
+            safety.skipped.push(place);
+            continue;
+        };
         left = rest;
         if let Some(cycle) = deadlock_of_scenario(scenario) {
             let cycle = cycle.into_iter().map(|resource| Held::new(scenario.network(), resource)).collect();
-            found.push(UnsafePoint { point: place, cycle });
+            safety.unsafe_points.push(UnsafePoint { point: place, cycle });
         }
     }
-    found
+    safety
 }
 
 /// Whether the worms that may be sent depend on the seed.

@@ -247,6 +247,11 @@ impl Quantity {
         }
     }
 
+    /// Whether it is a percentile, which has an interval only with enough runs.
+    pub(crate) fn is_percentile(self) -> bool {
+        self.percentile().is_some()
+    }
+
     /// The share that a percentile is at.
     fn percentile(self) -> Option<f64> {
         match self {
@@ -257,7 +262,7 @@ impl Quantity {
         }
     }
 
-    /// Its values in replications of one point, `None` for those that have none. A percentile of all messages is not the mean of the
+    /// Its values in replications of one point, `None` for those that have none, and for all where a percentile has no interval. A percentile of all messages is not the mean of the
     /// percentiles of runs: of these, the values are those of [`Percentile`].
     pub(crate) fn of_all(self, runs: &[Replication], confidence: f64) -> Vec<Option<f64>> {
         if self.percentile().is_none() {

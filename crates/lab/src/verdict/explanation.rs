@@ -55,7 +55,7 @@ pub(super) fn to_settle(groups: &[Vec<Comparison>]) -> String {
     }
     if unsettled(Finding::Missing).next().is_some() {
         takes.push(
-            "results of both where there is nothing to compare: one is missing, or both are saturated".to_owned(),
+            "results of both where there is nothing to compare: one is missing, is a percentile of too few runs to have an interval, or both are saturated".to_owned(),
         );
     }
     if takes.is_empty() { String::new() } else { format!("\nTo settle it takes {}.", takes.join("; ")) }

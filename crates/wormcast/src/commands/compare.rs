@@ -103,7 +103,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let experiment = places.named(arguments.settings.read(file, &[])?);
     // A name that was given is the user's business.
     let series = if places.name().is_some() { String::new() } else { series_part(names) };
-    let quantity = arguments.y.map_or_else(String::new, |quantity| format!("-{}", quantity.name()));
+    let quantity =
+        arguments.y.map_or_else(String::new, |quantity| format!("-{}", quantity.name().replace(['.', '_'], "-")));
     let stem = format!("{}{series}{quantity}-comparison", experiment.name());
     let points = experiment.points().map_err(Failure::diagnostic)?;
     let plot = |ending| Some(places.folder().join(format!("{stem}.{ending}")));

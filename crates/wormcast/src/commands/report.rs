@@ -48,9 +48,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             experiment = experiment.quick().map_err(Failure::diagnostic)?;
             words.push("--quick");
         }
-        let again = shell_line(words.iter().copied());
+        let line = |words: &[&str], places: Vec<String>| {
+            shell_line(words.iter().copied().chain(places.iter().map(String::as_str)))
+        };
+        let places = &arguments.places;
+        let again = line(&words, places.words(|path| path.display().to_string()));
         words[2] = &shown;
-        let command = shell_line(words);
+        let command = line(&words, places.words(shown_path));
         if let [_] = &arguments.files[..] {
             experiment = arguments.places.named(experiment);
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
-use crate::lab::{Job, Point, PointSpec, unsafe_points};
+use crate::lab::{Job, Point, PointSpec, SweepSafety, sweep_safety};
 use crate::program;
 use crate::simulation::Scenario;
 
@@ -14,7 +14,15 @@ const WARNED: usize = 5;
 
 /// Says which points of a sweep may deadlock.
 pub(super) fn warn_of_unsafe_points(points: &[Point], jobs: &[Job]) {
-    let found = unsafe_points(points, jobs);
+    let SweepSafety { unsafe_points: found, skipped } = sweep_safety(points, jobs);
+    if let Some(&first) = skipped.first() {
+        let PointSpec { topology, algorithm, .. } = &points[first].spec;
+        let more = if skipped.len() > 1 { format!(" and {} more", skipped.len() - 1) } else { String::new() };
+        Failure::warn(&format!(
+            "whether worms of `{algorithm}` on `{topology}`{more} can deadlock is not analysed before a sweep, for it takes long; `{} routing` does it",
+            program::name()
+        ));
+    }
     for place in found.iter().take(WARNED).map(|found| found.point) {
         if let Some(scenario) = jobs[place].scenario() {
             warn_of_deadlock(&points[place].spec, scenario);

@@ -239,6 +239,11 @@ fn publish(
         writeln!(out, "{}", experiment.title())?;
     }
     let plotted = experiment.quantities()[0];
+    let incomplete = summaries.iter().filter(|summary| summary.outcome == Outcome::Incomplete).count();
+    if incomplete > 0 {
+        let (points, program) = (summaries.len(), program::name());
+        writeln!(out, "{incomplete} of {points} points are not complete: `{program} sweep` adds what they lack.")?;
+    }
     for summary in summaries {
         let point: Vec<String> = summary.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
         let label = if point.is_empty() { String::new() } else { format!("{}: ", point.join(" ")) };

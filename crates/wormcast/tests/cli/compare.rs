@@ -199,3 +199,24 @@ fn what_is_not_swept_is_not_compared() {
         &["`latency.last` is not measured in this experiment: expected one of plan.steps, plan.startups, "],
     );
 }
+
+#[test]
+fn percentiles_without_an_interval_are_open_until_there_are_more_runs() {
+    let text = SMALL.replace(
+        "[stop]\nmin_replications = 5\nmax_replications = 5",
+        "[stop]\nmin_replications = 4\nmax_replications = 4",
+    );
+    let text =
+        text.replace("[0.01, 0.05, 4.0]", "[0.01]").replace("\"dual-path\", \"column-path\", ", "\"dual-path\", ");
+    let claim = "[[claim]]\nid = \"tail\"\ntext = \"a lower tail\"\ny = \"latency.p99\"\norder = { lower = [\"dual-path\"], higher = [\"minimal-negative-first\"] }\n";
+    let folder = Folder::with(&[("small.toml", &format!("{text}{claim}"))]);
+    let arguments = ["small.toml", "--y", "latency.p99"];
+    let few = json(&folder, &arguments);
+    assert_eq!(few["points"][0]["best"], serde_json::Value::Null, "{few}");
+    let said = folder.run(&["sweep", "small.toml"]).success();
+    assert!(said.contains("is a percentile of too few runs to have an interval"), "{said}");
+    let more = json(&folder, &[&arguments[..], &["--until-decided", "100"]].concat());
+    assert!(more["points"][0]["best"].is_string(), "{more}");
+    let names = folder.files("results");
+    assert!(names.contains(&"small-latency-p99-comparison.svg".to_owned()), "{names:?}");
+}

@@ -445,6 +445,27 @@ fn percentiles_have_intervals_of_their_own_and_none_with_few_runs() {
     let said = of(3, "latency.p99");
     let shown = said.split("latency.p99 ").nth(1).unwrap().split(" µs").next().unwrap();
     assert!(shown.parse::<f64>().is_ok(), "{said}");
+    let svg = said.split("Wrote ").nth(1).unwrap().split(", ").find(|name| name.ends_with(".svg")).unwrap();
+    assert!(folder.read(svg).contains("no interval at 1 of 1 points"), "{said}");
+}
+
+#[test]
+fn what_is_incomplete_says_so() {
+    let folder = small();
+    let one = ["--set", "sweep.algorithm=['dual-path']", "--name", "all"];
+    let text = folder.run(&[&["sweep", "small.toml"][..], &one].concat()).success();
+    assert!(!text.contains("not complete") && !folder.read("results/all.svg").contains("not complete"), "{text}");
+    let two = ["small.toml", "--set", "sweep.algorithm=['dual-path', 'column-path']", "--name", "all"];
+    let text = folder.run(&[&["plot"][..], &two].concat()).success();
+    assert!(text.contains("points are not complete: `wormcast sweep` adds what they lack."), "{text}");
+    assert!(folder.read("results/all.svg").contains("points are not complete"));
+    folder.run(&[&["report", "--store", "results/store.db", "--out", "pages"][..], &two].concat()).success();
+    let page = folder.read("pages/all-report.md");
+    assert!(
+        page.contains("points are not complete") && page.contains("traffic.arrivals.rate, messages per node per µs"),
+        "{page}"
+    );
+    assert!(page.contains("--out pages --store results/store.db --name all"), "{page}");
 }
 
 #[test]

@@ -302,8 +302,8 @@ impl Picture<'_> {
         let moving = self.of.log.worms().iter().filter(|worm| !shown.contains(&worm.worm) && !worm.holds.is_empty());
         match moving.count() {
             0 => {}
-            1 => lines.push((None, "and one that no other worm waits for, in grey: it moves".to_owned())),
-            moving => lines.push((None, format!("and {moving} that no other worm waits for, in grey: they move"))),
+            1 => lines.push((None, "and one more that moves, in grey".to_owned())),
+            moving => lines.push((None, format!("and {moving} more that move, in grey"))),
         }
         lines
     }
