@@ -6,7 +6,8 @@ use wormcast_network::watch::step_every;
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{ForwardingTables, Output, RoutingRelation, Target};
 use wormcast_simulation::{
-    EngineConfig, Reachability, Sendable, Timing, Undecided, Verdict, Witness, Wormhole, search_deadlock,
+    DeadlockSchedule, EngineConfig, Reachability, ReachabilityVerdict, Sendable, Timing, Undecided, Wormhole,
+    search_deadlock,
 };
 
 use crate::error::AnalysisError;
@@ -246,11 +247,11 @@ pub(crate) fn reach(
     };
     let mut run = config;
     let mut found = search(&config)?;
-    if found.verdict == Verdict::NotDecided(Undecided::NoSchedule) {
+    if found.verdict == ReachabilityVerdict::NotDecided(Undecided::NoSchedule) {
         // Worms of one node that start without delay meet in more ways.
         let more = search(&EngineConfig { startup: 0, ..config })?;
         // What is left of the budget may not be enough to say more than the first search.
-        if matches!(more.verdict, Verdict::NotDecided(Undecided::Ways | Undecided::Sets { .. })) {
+        if matches!(more.verdict, ReachabilityVerdict::NotDecided(Undecided::Ways | Undecided::Sets { .. })) {
             found.spent = more.spent;
         } else {
             (found, run.startup) = (more, 0);
@@ -282,15 +283,15 @@ fn config(
 impl Reached {
     fn new(found: &Reachability, settings: RunSettings) -> Self {
         let (verdict, reason) = match found.verdict {
-            Verdict::Reachable(_) => ("reachable", None),
-            Verdict::NotReachable => ("not reachable", None),
-            Verdict::NotDecided(why) => ("not decided", Some(reason(why, found))),
+            ReachabilityVerdict::Reachable(_) => ("reachable", None),
+            ReachabilityVerdict::NotReachable => ("not reachable", None),
+            ReachabilityVerdict::NotDecided(why) => ("not decided", Some(reason(why, found))),
         };
         let witness = match &found.verdict {
-            Verdict::Reachable(witness) => Some(witness),
+            ReachabilityVerdict::Reachable(witness) => Some(witness),
             _ => None,
         };
-        let sent = |witness: &Witness| {
+        let sent = |witness: &DeadlockSchedule| {
             let messages = witness.messages.iter().map(|message| Sent {
                 cycle: message.at,
                 source: message.source.raw(),

@@ -34,12 +34,12 @@ pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), OutputError> {
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
-    place: Place,
+    writer: Writer,
 }
 
 #[derive(Debug)]
-enum Place {
-    /// A file that will have another's name.
+enum Writer {
+    /// A temporary file that replaces `target` when it is finished.
     Beside {
         temporary: NamedTempFile,
         target: PathBuf,
@@ -53,12 +53,12 @@ impl OutputFile {
     /// # Errors
     /// If the directory is not there or may not be written, or the file is a directory.
     pub fn create(path: &Path) -> Result<Self, OutputError> {
-        let place = Target::of(path).and_then(|target| match target {
-            Target::File(target) => Ok(Place::Beside { temporary: locked_beside(&target)?, target }),
-            Target::Stream => File::options().write(true).open(path).map(Place::Stream),
+        let writer = Target::of(path).and_then(|target| match target {
+            Target::File(target) => Ok(Writer::Beside { temporary: locked_beside(&target)?, target }),
+            Target::Stream => File::options().write(true).open(path).map(Writer::Stream),
         });
-        let place = place.map_err(|reason| OutputError { path: path.to_owned(), reason })?;
-        Ok(Self { path: path.to_owned(), place })
+        let writer = writer.map_err(|reason| OutputError { path: path.to_owned(), reason })?;
+        Ok(Self { path: path.to_owned(), writer })
     }
 
     /// Puts the file in the place of the old one. Several processes may do so at the same time: one of their files stays.
@@ -66,9 +66,9 @@ impl OutputFile {
     /// # Errors
     /// If there is no space, or the directory is not what it was; the old file then stays.
     pub fn finish(self) -> Result<(), OutputError> {
-        let finished = match self.place {
-            Place::Stream(mut stream) => stream.flush(),
-            Place::Beside { temporary, target } => temporary.as_file().sync_all().and_then(|()| {
+        let finished = match self.writer {
+            Writer::Stream(mut stream) => stream.flush(),
+            Writer::Beside { temporary, target } => temporary.as_file().sync_all().and_then(|()| {
                 temporary.persist(&target)?;
                 remove_forgotten(&target);
                 Ok(())
@@ -80,9 +80,9 @@ impl OutputFile {
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match &mut self.place {
-            Place::Beside { temporary, .. } => temporary.as_file_mut().write(bytes),
-            Place::Stream(stream) => stream.write(bytes),
+        match &mut self.writer {
+            Writer::Beside { temporary, .. } => temporary.as_file_mut().write(bytes),
+            Writer::Stream(stream) => stream.write(bytes),
         }
     }
 

@@ -156,12 +156,12 @@ fn line_ends(text: &[u8]) -> usize {
 
 /// Makes the errors of one file.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct FileContext<'a> {
     path: &'a str,
     expected: &'static str,
 }
 
-impl Place<'_> {
+impl FileContext<'_> {
     /// The most characters of a problem that are told.
     const LONGEST: usize = 300;
 

@@ -16,12 +16,12 @@ use wormcast_network::{Network, TopologySpec};
 use crate::evidence::Checked;
 
 /// What a check has found: whether it holds, and why, in words.
-struct Answer {
+struct CheckOutcome {
     verdict: Verdict,
     because: String,
 }
 
-impl Answer {
+impl CheckOutcome {
     /// Settled one way or the other.
     fn of(holds: bool, because: String) -> Self {
         Self { verdict: if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, because }
@@ -29,7 +29,7 @@ impl Answer {
 }
 
 /// How a check is made: in a quick reproduction on fewer cases.
-type Run = fn(quick: bool) -> Answer;
+type Run = fn(quick: bool) -> CheckOutcome;
 
 /// How all checks are made, by name.
 const RUNS: &[(&str, Run)] = &[
@@ -74,7 +74,7 @@ impl TryFrom<Named> for Check {
 
 impl Check {
     pub(crate) fn run(&'static self, quick: bool) -> Checked {
-        let Answer { verdict, because } = (self.run)(quick);
+        let CheckOutcome { verdict, because } = (self.run)(quick);
         Checked { check: &self.name, text: &self.text, verdict, because }
     }
 }

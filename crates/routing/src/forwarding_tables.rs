@@ -138,7 +138,7 @@ impl ForwardingTables {
     /// Where `router` sends what is for the destination at this place; O(log routers).
     pub fn output(&self, router: RouterId, destination: usize) -> Option<Output> {
         let entries = &self.entries[self.first[destination]..self.first[destination + 1]];
-        entries.binary_search_by_key(&router.raw(), |entry| entry.router).ok().map(|place| entries[place].output)
+        entries.binary_search_by_key(&router.raw(), |entry| entry.router).ok().map(|context| entries[context].output)
     }
 
     /// The places of the destinations that are this node; none if no router has an entry for it.
@@ -164,8 +164,8 @@ impl RoutingRelation for ForwardingTables {
             return;
         }
         let nodes = network.nodes_of(target).map(Target::Node);
-        let place = std::iter::once(Target::Router(target)).chain(nodes).find_map(|t| self.addresses_of(t).next());
-        if let Some(Output::Channel(channel)) = place.and_then(|place| self.output(at, place)) {
+        let context = std::iter::once(Target::Router(target)).chain(nodes).find_map(|t| self.addresses_of(t).next());
+        if let Some(Output::Channel(channel)) = context.and_then(|context| self.output(at, context)) {
             out.push(channel);
         }
     }
@@ -208,12 +208,12 @@ pub enum TablesError {
 
 /// Makes the errors of one file.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct TablesContext<'a> {
     path: &'a str,
     expected: &'static str,
 }
 
-impl Place<'_> {
+impl TablesContext<'_> {
     /// The most characters of a problem that are told: what a broken file has in the place of a word may be its whole rest.
     const LONGEST: usize = 300;
 

@@ -1,4 +1,4 @@
-//! What every engine is told and what it does.
+//! The engine trait and what every engine is configured with.
 
 use wormcast_multicast::Plan;
 use wormcast_network::{Network, Ports};
@@ -44,22 +44,22 @@ pub struct EngineConfig {
     pub seed: u64,
 }
 
-/// How far a call of [`Engine::run_until`] has come.
+/// Why a call of [`Engine::run_until`] returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Progress {
-    /// To the end that was asked for.
-    Reached,
-    /// To a cycle after which the observer was done.
-    Stopped,
-    /// To a deadlock.
+pub enum StopReason {
+    /// It reached the end that was asked for.
+    EndReached,
+    /// The observer was done.
+    ObserverDone,
+    /// There is a deadlock.
     Deadlock(Deadlock),
-    /// To a header that may go nowhere from where it is: the routing does not lead to its next stop.
+    /// A header has no route to its next stop.
     NoRoute(NoRoute),
 }
 
-/// Takes worms at times and tells an [`Observer`] what happens to them, by the rules of `docs/model.md`.
+/// Takes plans at given cycles and tells an [`Observer`] what happens to them, by the rules of `docs/model.md`.
 pub trait Engine {
-    /// Who watches.
+    /// The observer.
     type Observer: Observer;
 
     /// The name in results.
@@ -76,13 +76,13 @@ pub trait Engine {
     /// Makes room for so many more worms, as [`submit`](Self::submit) would; `false` if memory does not suffice.
     fn has_room(&mut self, worms: usize) -> bool;
 
-    /// Simulates all cycles before `end`, or less if the observer is done, worms are dead or a header is stranded. With `Cycle::MAX`, until nothing is
-    /// left to happen.
-    fn run_until(&mut self, end: Cycle) -> Progress;
+    /// Simulates all cycles before `end`, or fewer if the observer is done, worms are deadlocked or a header has no route.
+    /// With `Cycle::MAX`, until nothing is left to happen.
+    fn run_until(&mut self, end: Cycle) -> StopReason;
 
     /// Simulates until no worm is left, but no cycle from `limit` on: `now` is then the cycle after the last in which
     /// there was one. Ends early like [`run_until`](Self::run_until).
-    fn drain(&mut self, limit: Cycle) -> Progress;
+    fn drain(&mut self, limit: Cycle) -> StopReason;
 
     /// Whether no worm is left.
     fn is_empty(&self) -> bool;

@@ -56,9 +56,10 @@ pub use config::{
 };
 pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 pub use deadlock_search::{
-    NotCovered, Reachability, Sendable, Undecided, Verdict, Witness, WitnessMessage, search_deadlock,
+    DeadlockSchedule, NotCovered, Reachability, ReachabilityVerdict, ScheduledMessage, Sendable, Undecided,
+    search_deadlock,
 };
-pub use engine::{Engine, EngineConfig, Progress};
+pub use engine::{Engine, EngineConfig, StopReason};
 pub use observers::buffer_use::BufferLog;
 pub use observers::channel_use::ChannelUse;
 pub use observers::deliveries::DeliveryLog;

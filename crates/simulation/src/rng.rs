@@ -16,7 +16,7 @@ pub(crate) enum Purpose {
     /// Which of several free channels a worm takes in a cycle.
     Selection = 4,
     /// Schedules that may deadlock.
-    Witness = 5,
+    DeadlockSchedule = 5,
 }
 
 /// A generator for one purpose and one pair of indices, independent of all others.

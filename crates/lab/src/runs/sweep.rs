@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use self::progress::{Progress, Tally};
+use self::progress::{PointProgress, Tally};
 use crate::experiment::file::Stop;
 use crate::experiment::point::Point;
 use crate::runs::replication::Replication;
@@ -243,7 +243,7 @@ where
         }
     })?;
     match failed {
-        None => Ok(sweep.progress.into_iter().map(Progress::finish).collect()),
+        None => Ok(sweep.progress.into_iter().map(PointProgress::finish).collect()),
         Some(((index, _, replication), failure)) => {
             let label = points[index].label();
             Err(match failure {
@@ -285,7 +285,7 @@ struct Sweep<'s> {
     observer: &'s mut dyn Observer,
     /// The names of the points, with the windows that their descriptions say.
     hashes: Vec<String>,
-    progress: Vec<Progress>,
+    progress: Vec<PointProgress>,
     tally: Tally,
     /// All points before it are done.
     first_open: usize,
@@ -305,7 +305,7 @@ impl<'s> Sweep<'s> {
         }
         let progress = points
             .iter()
-            .map(|point| mended(store, observer, |store| Progress::new(point, stop, store)))
+            .map(|point| mended(store, observer, |store| PointProgress::new(point, stop, store)))
             .collect::<Result<Vec<_>, StoreError>>()?;
         store.describe(progress.iter().map(|progress| (progress.hash.as_str(), &progress.point.spec)))?;
         let tally = Tally::new(&progress);
@@ -367,7 +367,7 @@ pub fn stored(points: &[Point], stop: &Stop, store: &Store) -> Result<Vec<PointR
     let mut rows = store.damaged(hashes.iter().map(String::as_str))?;
     let mut runs = Vec::with_capacity(points.len());
     for point in points {
-        match Progress::new(point, stop, store) {
+        match PointProgress::new(point, stop, store) {
             Ok(progress) => runs.push(progress.finish()),
             Err(StoreError { problem: StoreProblem::Damaged(more), .. }) => {
                 rows.extend(more.into_iter().filter(|row| !rows.contains(row)).collect::<Vec<_>>());

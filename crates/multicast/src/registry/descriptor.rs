@@ -8,7 +8,7 @@ use wormcast_network::Network;
 use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, Unsupported};
 
 use crate::algorithm::{Algorithm, AlgorithmError};
-use crate::checks::watched::Watched;
+use crate::checks::checked_algorithm::CheckedAlgorithm;
 use crate::faults::{FaultError, FaultInformation, Faults};
 use crate::registry::family::{Family, Routed, Sends};
 
@@ -202,11 +202,11 @@ impl Descriptor {
             let (routing, network) = (made.routing().name(), network.name().to_owned());
             return Err(AlgorithmError::OtherNetwork { algorithm: self.name, routing, network });
         }
-        let watched = Watched::new(made);
-        if let Some(problem) = watched.try_all() {
+        let checked = CheckedAlgorithm::new(made);
+        if let Some(problem) = checked.check_all_routes() {
             return Err(AlgorithmError::Routing { algorithm: self.name, problem: problem.to_owned() });
         }
-        Ok(Box::new(watched))
+        Ok(Box::new(checked))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Multicast algorithms by name: those of the workbench, and those that a program adds.
 
+pub(crate) mod algorithm_cache;
 pub(crate) mod descriptor;
 pub(crate) mod family;
-pub(crate) mod made;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -68,7 +68,7 @@ pub enum RegistrationError {
 static OWN: RwLock<Vec<&'static Descriptor>> = RwLock::new(Vec::new());
 
 fn own() -> Vec<&'static Descriptor> {
-    // A thread that panicked while it held the lock cannot have left the vector half changed.
+    // Descriptors are only pushed, so a panic in another thread cannot have left the list half changed.
     OWN.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 

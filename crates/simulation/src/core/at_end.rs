@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use wormcast_network::{ChannelId, NodeId};
 
 use super::arbiter::{NONE, Pool, Request};
-use super::worm::{Guide, Route, Worm};
+use super::worm::{Guide, Route, WormState};
 use super::{Core, Search};
 use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
@@ -139,7 +139,7 @@ impl<O: Observer> Core<'_, O> {
         }
     }
 
-    fn destinations(&self, worm: &Worm) -> Vec<NodeId> {
+    fn destinations(&self, worm: &WormState) -> Vec<NodeId> {
         match &worm.route {
             Route::Path(route) => route.stops().to_vec(),
             Route::Tree(route) => match &route.guide {
@@ -155,7 +155,7 @@ impl<O: Observer> Core<'_, O> {
 }
 
 /// The channels that a worm holds, with their virtual channels, from its tail on.
-pub(super) fn held(worm: &Worm) -> Vec<(ChannelId, u32)> {
+pub(super) fn held(worm: &WormState) -> Vec<(ChannelId, u32)> {
     let mut held = Vec::new();
     match &worm.route {
         Route::Path(route) => {

@@ -63,7 +63,7 @@ impl<O: Observer> Core<'_, O> {
                 divide(division, links, (at, arrived, target), &mut self.candidates, &mut self.ranges);
             }
             if self.candidates.is_empty() {
-                self.stranded = Some(NoRoute::new(self.routing, at, target));
+                self.no_route = Some(NoRoute::new(self.routing, at, target));
                 return;
             }
         }
@@ -143,7 +143,7 @@ impl<O: Observer> Core<'_, O> {
     }
 
     /// Finds out where a tree worm goes from the vertex where its header is: returns whether the vertex has got its children and
-    /// deliveries. If it has not, the worm goes on by one of several channels: then it has asked for one, or is stranded.
+    /// deliveries. If it has not, the worm goes on by one of several channels: then it has asked for one, or has no route.
     fn find_way(&mut self, slot: u32, vertex: u32) -> bool {
         let router = self.router_at(slot, vertex);
         let worm = &mut self.worms[slot as usize];
@@ -176,7 +176,7 @@ impl<O: Observer> Core<'_, O> {
                     Some(flit) => (*exit, flit.router, arrived.filter(|_| at.set_up_above != NONE)),
                     // Data, without a header.
                     None => {
-                        self.stranded = Some(NoRoute::named(self.network, "tree header", router, router));
+                        self.no_route = Some(NoRoute::named(self.network, "tree header", router, router));
                         return false;
                     }
                 }
@@ -198,7 +198,7 @@ impl<O: Observer> Core<'_, O> {
             divide(division, links, (router, arrived, target), &mut self.candidates, &mut self.ranges);
         }
         if self.candidates.is_empty() {
-            self.stranded = Some(NoRoute::new(self.routing, router, target));
+            self.no_route = Some(NoRoute::new(self.routing, router, target));
             return false;
         }
         let key = Key { cycle: self.now, worm: id, part: vertex };

@@ -16,7 +16,7 @@ pub(crate) const UNKNOWN: Cycle = Cycle::MAX;
 ///
 /// What every hop looks at comes first, in two cache lines: in that order, and not in the compiler's.
 #[repr(C, align(64))]
-pub(crate) struct Worm {
+pub(crate) struct WormState {
     pub(crate) id: u64,
     /// Header and data flits that its sender injects.
     pub(crate) flits: u32,
@@ -48,7 +48,7 @@ pub(crate) struct Worm {
     pub(crate) carried: LatencyParts,
 }
 
-impl Default for Worm {
+impl Default for WormState {
     fn default() -> Self {
         Self {
             id: 0,

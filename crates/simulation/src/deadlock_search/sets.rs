@@ -12,13 +12,13 @@ use super::worms::{Resource, Resources, Vertices, Waiting};
 pub(super) struct DeadSet<'a> {
     pub(super) members: Vec<Member<'a>>,
     /// Who waits behind whom in the queue of a link: (older, younger).
-    pub(super) queues: Vec<(Place, Place)>,
+    pub(super) queues: Vec<(FrontId, FrontId)>,
     /// How they can get there, if they may rest.
     pub(super) steps: Vec<Step>,
 }
 
-/// A member and which of its fronts.
-pub(super) type Place = (usize, usize);
+/// A front of a member: the positions of both.
+pub(super) type FrontId = (usize, usize);
 
 /// How a search through all sets ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +34,7 @@ pub(super) enum Ended {
 /// Something that has to be taken for a member to wait forever.
 #[derive(Clone, Copy)]
 struct Need {
-    by: Place,
+    by: FrontId,
     resource: Resource,
 }
 
@@ -92,7 +92,7 @@ impl Channels {
 }
 
 /// What a set is, whatever the order of its worms: where each waits, its stretch, and what it was granted; and who is older.
-type Key = (Vec<(Vec<(usize, usize)>, u32, Vertices)>, Vec<(Place, Place)>);
+type Key = (Vec<(Vec<(usize, usize)>, u32, Vertices)>, Vec<(FrontId, FrontId)>);
 
 impl<'a> Sets<'a> {
     /// `short`: worms that have stopped nowhere, and do not branch, hold one channel only. Several behind each other hold what a longer
@@ -286,7 +286,7 @@ impl<'a> Sets<'a> {
         &mut self,
         members: &mut Vec<Member<'a>>,
         needs: Vec<Need>,
-        queues: &mut Vec<(Place, Place)>,
+        queues: &mut Vec<(FrontId, FrontId)>,
         visit: &mut dyn FnMut(DeadSet<'a>) -> bool,
     ) -> Ended {
         let spent = Ended::OutOfBudget { begun: 0, of: 0 };
@@ -374,7 +374,7 @@ impl<'a> Sets<'a> {
         members: &mut Vec<Member<'a>>,
         member: Member<'a>,
         mut open: Vec<Need>,
-        queues: &mut Vec<(Place, Place)>,
+        queues: &mut Vec<(FrontId, FrontId)>,
         visit: &mut dyn FnMut(DeadSet<'a>) -> bool,
     ) -> Ended {
         members.push(member);
@@ -390,7 +390,7 @@ impl<'a> Sets<'a> {
         members: &mut Vec<Member<'a>>,
         (number, after): (usize, Member<'a>),
         mut open: Vec<Need>,
-        queues: &mut Vec<(Place, Place)>,
+        queues: &mut Vec<(FrontId, FrontId)>,
         visit: &mut dyn FnMut(DeadSet<'a>) -> bool,
     ) -> Ended {
         let before = std::mem::replace(&mut members[number], after);
@@ -408,7 +408,7 @@ impl<'a> Sets<'a> {
         members: &mut Vec<Member<'a>>,
         open: &[Need],
         need: Need,
-        queues: &mut Vec<(Place, Place)>,
+        queues: &mut Vec<(FrontId, FrontId)>,
         visit: &mut dyn FnMut(DeadSet<'a>) -> bool,
     ) -> Ended {
         let asks = |front: &Front<'_>| {
@@ -482,12 +482,12 @@ impl<'a> Sets<'a> {
 }
 
 /// What has to be taken for a member to wait forever at one of its places.
-fn needs(members: &[Member<'_>], by: Place) -> Vec<Need> {
+fn needs(members: &[Member<'_>], by: FrontId) -> Vec<Need> {
     let front = &members[by.0].fronts[by.1];
     front.waiting.parts[front.part].iter().map(|&resource| Need { by, resource }).collect()
 }
 
-fn key(members: &[Member<'_>], queues: &[(Place, Place)]) -> Key {
+fn key(members: &[Member<'_>], queues: &[(FrontId, FrontId)]) -> Key {
     let describe = |member: &Member<'_>| {
         let fronts = member.fronts.iter().map(|front| (front.place, front.part)).collect::<Vec<_>>();
         (fronts, member.stretch, member.granted)
@@ -504,6 +504,6 @@ fn key(members: &[Member<'_>], queues: &[(Place, Place)]) -> Key {
 }
 
 /// Whether one request is older than another, or the same, by what is known.
-fn is_older(queues: &[(Place, Place)], older: Place, younger: Place) -> bool {
+fn is_older(queues: &[(FrontId, FrontId)], older: FrontId, younger: FrontId) -> bool {
     older == younger || queues.iter().any(|&(before, after)| before == older && is_older(queues, after, younger))
 }

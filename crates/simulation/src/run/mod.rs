@@ -3,8 +3,8 @@
 pub(crate) mod batches;
 pub(crate) mod idle;
 pub(crate) mod link_use;
+pub(crate) mod plan_checker;
 pub(crate) mod planning;
-pub(crate) mod promises;
 pub(crate) mod quantiles;
 pub(crate) mod recorder;
 pub(crate) mod result;

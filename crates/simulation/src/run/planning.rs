@@ -8,7 +8,7 @@ use wormcast_network::watch::step;
 
 use crate::config::switching::Switching;
 use crate::config::{Mode, Run, Timing, Traffic};
-use crate::run::promises::Promises;
+use crate::run::plan_checker::PlanChecker;
 use crate::run::recorder::Goal;
 use crate::run::scenario::{ConfigError, Scenario};
 use crate::run::simulate::{SimulationError, goal};
@@ -87,7 +87,7 @@ pub fn plan_messages(planning: &Planning, seed: u64) -> Result<PlanResult, Simul
         Goal::Finite { count } => count.unwrap_or(u64::MAX),
         Goal::Steady { count, .. } => count,
     };
-    let mut promises = Promises::of(scenario);
+    let mut checker = PlanChecker::of(scenario);
     let mut sent = vec![0u64; network.nodes()];
     let (mut messages, mut steps, mut channels, mut contending) = (0u64, 0u64, 0u64, 0u64);
     for message in MessageSource::new(&scenario.traffic, network.nodes(), seed) {
@@ -97,7 +97,7 @@ pub fn plan_messages(planning: &Planning, seed: u64) -> Result<PlanResult, Simul
         step("planning", "messages", messages as usize, if count < u64::MAX { count as usize } else { 0 });
         let multicast = Multicast::from_vec(message.source, message.destinations);
         let plan = algorithm.plan(&multicast);
-        promises.check(scenario, &multicast, &plan)?;
+        checker.check(scenario, &multicast, &plan)?;
         let summary = plan.summary(algorithm.routing(), *ports)?;
         messages += 1;
         steps += u64::from(summary.steps);

@@ -175,7 +175,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         let want = |output: ChannelId, packet| Want { output: output.raw(), packet, granted: false };
         let consumption = |node: NodeId| ChannelId::new((self.wiring.consumption + node.index()) as u32);
         let mut replicated = false;
-        let mut stranded = None;
+        let mut no_route = None;
         match &self.worms[self.packets[packet].worm].course {
             &Course::Unicast { exit, target } => {
                 let router = self.network.router_of(target);
@@ -191,7 +191,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     }
                     wants.extend(self.candidates.iter().map(|&channel| want(channel, branch)));
                     if wants.is_empty() {
-                        stranded = Some(NoRoute::new(self.routing, at, router));
+                        no_route = Some(NoRoute::new(self.routing, at, router));
                     }
                 }
             }
@@ -223,7 +223,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     }
                     None => {
                         let to = encoded.destinations.first().map_or(at, |&node| self.network.router_of(node));
-                        stranded = Some(NoRoute::new(self.routing, at, to));
+                        no_route = Some(NoRoute::new(self.routing, at, to));
                     }
                 }
             }
@@ -242,7 +242,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
             readers.begin(input, self.config.chunks(flits), self.wants[input].len());
         }
         debug_assert_ne!(packet, NIL);
-        self.stranded = stranded;
-        self.stranded.is_none()
+        self.no_route = no_route;
+        self.no_route.is_none()
     }
 }

@@ -10,15 +10,15 @@ use super::{network, topology_help, warn_of_idle_option, write_json};
 use crate::failure::Failure;
 use crate::multicast::{
     Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, FaultRequest, Multicast, Plan, PlanSummary,
-    PortModel, check_promise, is_own, left_out, plan_dot, plan_svg,
+    PortModel, check_contract, is_own, left_out, plan_dot, plan_svg,
 };
 use crate::network::watch::step;
 use crate::network::{Network, is_all_nodes, parse_node, parse_node_list};
 use crate::work;
-use answer::Answer;
+use report::PlanReport;
 
-mod answer;
 pub(super) mod batch;
+mod report;
 mod request;
 
 /// Plan the worms of a multicast.
@@ -139,7 +139,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let reason = format!("no header of `{}` encodes destinations", descriptor.name);
     warn_of_idle_option("--flit-bits", unencoded && arguments.flit_bits.is_some(), &reason);
     let flit_bits = arguments.flit_bits.unwrap_or(FlitBits::default().0).get();
-    let answer = Answer {
+    let answer = PlanReport {
         network: &network,
         algorithm: algorithm.name(),
         multicast: &multicast,
@@ -161,14 +161,14 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     }
 }
 
-/// The plan of a multicast. Plans of the workbench's algorithms are tested; those of a program's own are held against what the
-/// algorithm promises.
+/// The plan of a multicast. The built-in algorithms are tested; the plans of a program's own algorithm are
+/// checked against the contract.
 fn planned(algorithm: &dyn Algorithm, multicast: &Multicast) -> Result<Plan, Failure> {
     step("planning", "worms", 0, 0);
     if !is_own(algorithm) {
         return Ok(algorithm.plan(multicast));
     }
-    check_promise(algorithm, multicast).map_err(|broken| {
+    check_contract(algorithm, multicast).map_err(|broken| {
         Failure::bad_input(format!("the plan of `{}` is not as promised: {broken}", algorithm.name()))
     })
 }
@@ -194,8 +194,8 @@ fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix)
     Ok(())
 }
 
-fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
-    let &Answer { network, algorithm, multicast, summary, exact, flit_bits, .. } = answer;
+fn write_text(out: &mut dyn Write, answer: &PlanReport) -> Result<(), Failure> {
+    let &PlanReport { network, algorithm, multicast, summary, exact, flit_bits, .. } = answer;
     let source = network.node_label(multicast.source());
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let destinations = count(multicast.destinations().len(), "destination");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_of_own_algorithms_are_held_against_their_promises() {
+    fn plans_of_own_algorithms_are_held_to_the_contract() {
         let make = |network: &Arc<Network>, _: &Options| -> Result<Box<dyn Algorithm>, AlgorithmError> {
             Ok(Box::new(Broken { routing: ECube::new(network)?, forgets: true }))
         };
@@ -313,7 +313,7 @@ mod tests {
         let start = "the plan of `broken` is not as promised: ";
         assert_eq!(said(true, "1,0;2,0"), format!("{start}no worm delivers to destination 1"));
         let untold =
-            "worm 0 may deliver to 1,0 on its way, having come from 0,0, of which `dependencies` does not tell";
+            "worm 0 may deliver to 1,0 on its way, having come from 0,0, which `dependencies` does not include";
         assert_eq!(said(false, "1,0;2,0"), format!("{start}{untold}"));
     }
 }

@@ -85,7 +85,7 @@ enum Output {
 
 /// Trees as they are printed.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct TreesJson<'a> {
     topology: &'a str,
     construction: &'a str,
     /// Trees without failed links.
@@ -311,7 +311,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         Output::Text => write_text(out, arguments.construction.name, &found),
         Output::Json => {
             let distance = found.distance().flatten();
-            let answer = Answer {
+            let answer = TreesJson {
                 topology: network.name(),
                 construction: arguments.construction.name,
                 trees: found.whole.iter().map(|tree| found.tree(tree)).collect(),
