@@ -11,7 +11,7 @@ use crate::observers::observer::{Cycle, Observer};
 use crate::run::result::Deadlock;
 use crate::run::run_end::{Held, WormAtEnd};
 
-/// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
+/// The parameters of switches and nodes that an engine needs, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EngineConfig {
     /// Injection and consumption channels of each node.
@@ -73,7 +73,7 @@ pub trait Engine {
     /// [`Plan::check`] finds nothing wrong with, and binds worms to existing channels only. Worms are numbered in the order of these calls.
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan);
 
-    /// Makes room for so many more worms, as [`submit`](Self::submit) would; `false` if memory does not suffice.
+    /// Reserves memory for `worms` more worms, as [`submit`](Self::submit) would; `false` if there is not enough.
     fn has_room(&mut self, worms: usize) -> bool;
 
     /// Simulates all cycles before `end`, or fewer if the observer is done, worms are deadlocked or a header has no route.
@@ -101,7 +101,7 @@ pub trait Engine {
     /// The observer.
     fn observer(&self) -> &Self::Observer;
 
-    /// The observer, to change.
+    /// The observer, mutably.
     fn observer_mut(&mut self) -> &mut Self::Observer;
 
     /// Ends the run and gives the observer back.
@@ -110,13 +110,13 @@ pub trait Engine {
         Self: Sized;
 }
 
-/// Makes room for more in a list: for twice as many, or at least for some; `false` if memory does not suffice.
+/// Reserves room for more items in a list: for twice as many, or at least for some; `false` if there is not enough memory.
 pub(crate) fn has_room<T>(list: &mut Vec<T>, more: usize) -> bool {
     list.try_reserve(more).is_ok() || list.try_reserve_exact(more + list.len() / 16).is_ok()
 }
 
 impl EngineConfig {
-    /// What the settings mean on `network`. What is not set is that of switches with one-flit buffers, where trees are
+    /// The configuration that the settings mean on `network`. The defaults are those of switches with one-flit buffers, where trees are
     /// replicated in lockstep; [`Wormhole::for_branching`] sets what an algorithm wants.
     pub fn new(switching: &Wormhole, timing: &Timing, network: &Network) -> Self {
         Self {

@@ -219,7 +219,7 @@ const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
 /// The algorithms that need a 2-D torus.
 const IN_TORI: [&str; 2] = ["dstm-1", "dstm-2"];
 
-/// Those that draw many sets of trees before they plan anything, or have one network that few others are like.
+/// Those that draw many sets of trees before they plan anything, or that need a special network.
 const SLOW_TO_MAKE: [&str; 3] = ["dstm-tarjan-best", "dstm-tarjan-average", "dstm-tarjan-path"];
 /// Those that need stages: `multicast/tests/switches.rs` tests them.
 const WITH_STAGES: [&str; 2] = ["multiport", "u-min"];

@@ -1,4 +1,4 @@
-//! Where routers of networks without regularity lie: distances in the picture are as near to distances in the network as can be.
+//! Layout of irregular networks: distances in the picture match hop distances as well as possible.
 //!
 //! Stress majorisation (E. Gansner, Y. Koren, S. North, "Graph drawing by stress majorization", 2004) from a start by pivots (U. Brandes,
 //! C. Pich, "Eigensolver methods for progressive multidimensional scaling of large data", 2007). Nothing is drawn at random, and only
@@ -6,14 +6,14 @@
 
 use std::collections::VecDeque;
 
-/// Up to so many routers of a component all distances count; of more, those to neighbours and to pivots.
+/// In components of up to this many routers all distances count; in larger ones, those to neighbours and to pivots.
 const ALL_PAIRS: usize = 1000;
 /// The routers to which distances count in large components.
 const PIVOTS: usize = 50;
 /// The most terms of the sum that are moved along, over all rounds: this bounds the time, to some seconds.
 const WORK: usize = 50_000_000;
 const ROUNDS: usize = 300;
-/// When nobody moves further than this, in links, the layout is done.
+/// When no router moves further than this, in link lengths, the layout is done.
 const STILL: f64 = 1e-3;
 
 /// The links of a network by router, each neighbour once.
@@ -211,7 +211,7 @@ impl Component {
         places
     }
 
-    /// Moves one vertex after the other to where it has the least stress.
+    /// Moves one vertex after the other to the position of least stress.
     fn improve(&self, places: &mut [Position]) {
         let n = places.len();
         let everybody = self.pivots.len() == n;

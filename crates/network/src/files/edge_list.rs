@@ -56,7 +56,7 @@ pub(super) fn router_number(word: &str) -> Result<u32, String> {
     }
 }
 
-/// What an edge list has no place for, and what has one.
+/// What an edge list cannot express, and formats that can.
 pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)> {
     const INSTEAD: &str = "`graphml`, `node-link` or `anynet`";
     if !network.has_one_node_each() {
@@ -66,7 +66,7 @@ pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)>
     (network.outputs(last).len() == 0).then(|| (format!("router {last}, which has no links"), INSTEAD))
 }
 
-/// A network as an edge list: a link a line, as [`parse_edge_list`] reads them.
+/// A network as an edge list, one link on each line, as [`parse_edge_list`] reads them.
 ///
 /// ```
 /// use wormcast_network::{NetworkEdgeList, TopologySpec};

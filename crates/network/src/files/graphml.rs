@@ -1,4 +1,4 @@
-//! GraphML, read; it is written in [`drawing`](crate::drawing), with places.
+//! Reads GraphML; [`drawing`](crate::drawing) writes it, with positions.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -53,7 +53,7 @@ enum Open {
     Edge(Edge),
 }
 
-/// What a vertex's attributes say of its place.
+/// The position that a vertex's attributes give.
 #[derive(Clone, Copy, Default)]
 struct At {
     latitude: Option<f64>,

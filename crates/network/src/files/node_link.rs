@@ -16,7 +16,7 @@ use crate::network::Network;
 
 const EXPECTED: &str = "node-link JSON: an object with `nodes`, each with an `id`, and `edges` or `links`, each with `source` and `target`";
 
-/// The whole. Its parts stay text at first, so that what is wrong with one can be told with its line.
+/// The whole file. Its parts stay text at first, so that errors in one can name its line.
 #[derive(Deserialize)]
 struct Document<'t> {
     #[serde(default)]
@@ -101,7 +101,7 @@ fn id(value: &Value) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// The message of a JSON error without its place, which is told otherwise.
+/// The message of a JSON error without its position, which is reported separately.
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let end = message.rfind(" at line ").unwrap_or(message.len());

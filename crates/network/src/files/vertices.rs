@@ -36,7 +36,7 @@ pub(super) struct Attributes {
 
 struct Vertex {
     attributes: Attributes,
-    /// Where it is declared; until then, where an edge first names it.
+    /// The line that declares it; until then, the line of the edge that first names it.
     line: usize,
     declared: bool,
 }

@@ -13,7 +13,7 @@ const EXPECTED: &str =
     "the tables that OpenSM dumps: `Unicast lids …` for each switch, then lines such as `0x0002 036 # …`";
 /// The largest unicast address.
 const MAX_LID: u16 = 0xbfff;
-/// A port that stands for no path.
+/// The port number that means that there is no path.
 const NO_PATH: u32 = 255;
 
 /// Which of the network's devices has which identifier; `None`: several have it.
@@ -63,11 +63,11 @@ fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, St
 /// network without either, by those of [`as_fabric`]. Entries for addresses that the dump does not identify, because their
 /// devices had gone, are [left out](ForwardingTables::unidentified). Linear in the text.
 ///
-/// Each table ends with `12 lids dumped`, so that a file that was cut is noticed. The number is that of the table's entries, as
+/// Each table ends with `12 lids dumped`, so that a truncated file is noticed. The number is that of the table's entries, as
 /// `dump_lfts` counts them, or the largest address, as `OpenSM` writes it, which is that of the first line.
 ///
 /// # Errors
-/// If the text is no such dump, contradicts itself, or is of another network.
+/// If the text is not such a dump, contradicts itself, or belongs to another network.
 pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
     let context = TablesContext { path, expected: EXPECTED };
     let fabric = as_fabric(network)?;

@@ -1,4 +1,4 @@
-//! The own form of forwarding tables: lines of text, with names where there are any.
+//! Wormcast's own text form of forwarding tables, with names where the network has them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -22,14 +22,14 @@ const EXPECTED: &str =
 /// - `NODE at NODE`: to another node of this router;
 /// - `NODE port P`: to a port where nothing is attached, or, with 0, to the router itself.
 ///
-/// `NODE address A` in the place of `NODE` tells several addresses of a node apart, `router ROUTER` stands for the router itself
+/// `NODE address A` instead of `NODE` tells several addresses of a node apart, `router ROUTER` stands for the router itself
 /// as a destination. What follows `#` is a comment.
 pub struct TablesText<'t>(
     /// The tables.
     pub &'t ForwardingTables,
 );
 
-/// How routers and nodes are written.
+/// The form in which routers and nodes are written.
 struct Names<'n> {
     network: &'n Network,
     routers: bool,
@@ -319,7 +319,7 @@ fn find(token: Token<'_>, what: &str, count: usize, names: &ByName<'_>) -> Resul
 /// Reads tables in the form of [`TablesText`]; linear in the text.
 ///
 /// # Errors
-/// If a line makes no sense, or not with this network.
+/// If a line is not understood, or does not fit this network.
 ///
 /// ```
 /// use wormcast_network::TopologySpec;

@@ -1,4 +1,4 @@
-//! Why there are no such trees.
+//! Errors of constructions of spanning trees.
 
 use thiserror::Error;
 use wormcast_network::{ChannelId, Network};
@@ -9,7 +9,7 @@ use crate::trees::edge_disjoint::Partition;
 use crate::trees::registry::TreeChoice;
 use crate::trees::spanning_tree::NotSpanning;
 
-/// Why a construction makes no trees of a network.
+/// Why a construction has no trees for a network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TreeError {
@@ -19,10 +19,10 @@ pub enum TreeError {
     /// The construction is not defined on the network, or not with these options.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// Links that are no tree.
+    /// The links are not a tree.
     #[error(transparent)]
     NotSpanning(#[from] NotSpanning),
-    /// An option that the construction has no use for.
+    /// The construction does not offer a choice that was made.
     #[error("`{construction}` has no choice of {option}: {}", has(*.option))]
     Choice {
         /// The construction.
@@ -50,7 +50,7 @@ pub enum TreeError {
         /// The links between them.
         crossing: usize,
     },
-    /// Without the failed links, the network falls apart.
+    /// Without the failed links, the network is not connected.
     #[error("`{network}`{} is not connected: no link joins {} to the rest", without(*.failed), routers(.cut_off, *.cut_off_count))]
     Disconnected {
         /// The network.
@@ -65,7 +65,7 @@ pub enum TreeError {
 }
 
 impl TreeError {
-    /// That a network has fewer trees than asked for, by a partition that says so.
+    /// The error that a network has fewer trees than asked for, with the partition that proves it.
     pub(crate) fn too_few(
         network: &Network,
         failed: &[ChannelId],
@@ -86,13 +86,13 @@ impl TreeError {
         Self::cut_off(network, failed, components(network, failed))
     }
 
-    /// That a network is not connected without these links, if it is not.
+    /// The error that a network is not connected without these links, if so.
     pub(crate) fn disconnected(network: &Network, failed: &[ChannelId]) -> Option<Self> {
         let parts = components(network, failed);
         (parts.len() > 1).then(|| Self::cut_off(network, failed, parts))
     }
 
-    /// That a network falls into these parts.
+    /// The error that a network falls into these parts.
     fn cut_off(network: &Network, failed: &[ChannelId], parts: Vec<Vec<u32>>) -> Self {
         // The smallest part, of several the first.
         let cut_off = parts.into_iter().min_by_key(Vec::len).unwrap_or_default();

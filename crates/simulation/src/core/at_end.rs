@@ -11,7 +11,7 @@ use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
 use crate::run::run_end::{Awaited, Resource, Wait, WormAtEnd};
 
-/// Who has what, by slots.
+/// Which worm holds what, by slots.
 struct Owners {
     /// By channel and virtual channel.
     channels: HashMap<(ChannelId, u32), u32>,
@@ -73,7 +73,7 @@ impl<O: Observer> Core<'_, O> {
         Owners { channels, processors, triggers }
     }
 
-    /// What the worms wait for that wait for their startups.
+    /// What the worms that wait for their startups wait for.
     fn startup_queues(&self, owners: &Owners) -> HashMap<u32, Wait> {
         let mut waits = HashMap::new();
         for (node, state) in self.network.node_ids().zip(&self.nodes) {

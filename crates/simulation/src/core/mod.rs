@@ -1,4 +1,4 @@
-//! What all engines for worms share: which worm may use which channel when (model.md, rules 1, 3, 5 to 15).
+//! The part that all worm engines share: which worm may use which channel when (model.md, rules 1, 3, 5 to 15).
 //!
 //! The core runs everything up to the movement phase of a cycle: triggers, startups, requests and arbitration. Engines differ in
 //! how they let the flits follow the headers, and tell the core when a header has arrived and when a tail leaves.
@@ -64,7 +64,7 @@ pub(crate) struct Core<'a, O> {
     pub(crate) reminded: Vec<u32>,
     /// Slots of the worms that were taken in last.
     pub(crate) submitted: Vec<u32>,
-    /// A header that found no channel to go on by: the run makes no sense from then on.
+    /// A header that found no channel to go on: the run ends with an error.
     pub(crate) no_route: Option<NoRoute>,
     next_deadlock_search: Cycle,
     pub(crate) search: Search,

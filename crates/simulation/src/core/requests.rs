@@ -10,7 +10,7 @@ use super::worm::{Guide, Route};
 use crate::config::switching::{Header, Replication, Reservation};
 use crate::observers::observer::{Cycle, Observer};
 
-/// Finds out which virtual channels of its candidates a header may take, of links that have `count`; candidates of which it may take none are none.
+/// Determines which virtual channels of its candidates a header may take, on links that have `count`; drops candidates of which it may take none.
 fn divide(
     division: &dyn VirtualChannels,
     count: u32,
@@ -142,7 +142,7 @@ impl<O: Observer> Core<'_, O> {
         (self.candidates, self.children, self.pools) = (candidates, children, pools);
     }
 
-    /// Finds out where a tree worm goes from the vertex where its header is: returns whether the vertex has got its children and
+    /// Determines where a tree worm goes from the vertex where its header is: returns whether the vertex has got its children and
     /// deliveries. If it has not, the worm goes on by one of several channels: then it has asked for one, or has no route.
     fn find_way(&mut self, slot: u32, vertex: u32) -> bool {
         let router = self.router_at(slot, vertex);

@@ -9,7 +9,7 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use super::arbiter::NONE;
 use crate::observers::observer::{Cycle, LatencyParts};
 
-/// A departure that nobody knows yet.
+/// A departure whose cycle is not known yet.
 pub(crate) const UNKNOWN: Cycle = Cycle::MAX;
 
 /// A worm in an engine.
@@ -79,7 +79,7 @@ pub(crate) enum Route {
     Tree(TreeRoute),
 }
 
-/// The way of a path worm, as far as it holds anything there: memory is that of its length in the network, not of its way.
+/// The route of a path worm, as far as it holds anything there: its memory depends on the worm's extent in the network, not on the whole route.
 ///
 /// In this order, for what every hop looks at.
 #[repr(C)]
@@ -222,7 +222,7 @@ impl PathRoute {
         self.named = false;
     }
 
-    /// Gives its memory back.
+    /// Returns its memory to the pool.
     pub(crate) fn retire(&mut self, pool: &mut HopPool) {
         pool.put(std::mem::take(&mut self.hops));
     }
@@ -310,7 +310,7 @@ pub(crate) struct TreeVertex {
     pub(crate) sibling: u32,
     pub(crate) entered_by: ChannelId,
     pub(crate) virtual_channel: u32,
-    /// The longest way down from here, in hops.
+    /// The height: the most hops down from here.
     pub(crate) height: u32,
     /// Where the deliveries to nodes here are among those of the worm.
     pub(crate) deliveries: (u32, u32),
@@ -370,7 +370,7 @@ pub(crate) struct TreeDelivery {
     pub(crate) departs: Cycle,
 }
 
-/// The way of a tree worm: its vertices, parents first, and its deliveries in the order of their vertices.
+/// The route of a tree worm: its vertices, parents first, and its deliveries in the order of their vertices.
 pub(crate) struct TreeRoute {
     pub(crate) vertices: Vec<TreeVertex>,
     pub(crate) deliveries: Vec<TreeDelivery>,

@@ -1,4 +1,4 @@
-//! Worms that stand and wait, and whether they can get there: a puzzle of snakes on fixed ways.
+//! Worms that stand and wait, and whether they can get there: a puzzle of snakes on fixed routes.
 
 use std::collections::HashSet;
 
@@ -86,7 +86,7 @@ pub(super) struct Step {
     pub(super) vertex: u32,
 }
 
-/// How the puzzle ended.
+/// The outcome of the puzzle.
 pub(super) enum Solved {
     /// All can stand there; what they were granted, in order.
     Yes(Vec<Step>),

@@ -29,7 +29,7 @@ mod worms;
 /// A message that may be sent, at any time and as often as one likes.
 #[derive(Clone, Debug)]
 pub struct Sendable {
-    /// Who wants it.
+    /// Its source and destinations.
     pub multicast: Multicast,
     /// The worms that it is sent as.
     pub plan: Plan,
@@ -38,13 +38,13 @@ pub struct Sendable {
 /// What a search has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reachability {
-    /// The answer.
+    /// Whether a deadlock can be reached.
     pub verdict: ReachabilityVerdict,
-    /// Steps that were spent: places where a worm can wait and the ways there, sets looked at, and states of worms on their way.
+    /// The steps spent: places where a worm can wait and the routes to them, sets looked at, and states of worms on their way.
     pub spent: u64,
-    /// Steps that might have been spent.
+    /// The budget, in steps.
     pub budget: u64,
-    /// Places where a worm may wait forever for all that the search knows before it looks at sets.
+    /// Places where a worm may wait forever, as far as the search knows before it looks at sets.
     pub places: usize,
     /// Sets of worms that wait for each other and can get there if worms may rest on their way.
     pub sets: u64,
@@ -59,20 +59,20 @@ pub enum ReachabilityVerdict {
     Reachable(DeadlockSchedule),
     /// No schedule does, whatever the lengths of messages, startups and routing delays.
     NotReachable,
-    /// Not known.
+    /// The search could not decide.
     NotDecided(Undecided),
 }
 
 /// Why a search has no answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Undecided {
-    /// The budget is spent while worms were followed on their ways.
+    /// The budget ran out while worms were followed on their routes.
     Ways,
-    /// The budget is spent. A set has to begin with one of `of` worms, and `begun` have been gone through.
+    /// The budget ran out. A set has to begin with one of `of` worms, and `begun` have been gone through.
     Sets {
-        /// Gone through.
+        /// The worms gone through.
         begun: usize,
-        /// All.
+        /// All worms.
         of: usize,
     },
     /// There are sets of worms that could get to where they block each other if they rested on their way, which worms do not; no
@@ -98,7 +98,7 @@ pub struct ScheduledMessage {
     pub source: NodeId,
     /// Its data flits.
     pub length: u32,
-    /// Who gets it.
+    /// Its destinations.
     pub destinations: Vec<NodeId>,
     /// Its position among the messages that were given.
     pub message: usize,
@@ -116,7 +116,7 @@ impl fmt::Display for DeadlockSchedule {
     }
 }
 
-/// What the search does not know of.
+/// Why the search does not cover these settings or plans.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum NotCovered {
@@ -135,7 +135,7 @@ pub enum NotCovered {
     /// Some worms are bound to consumption channels and others are not.
     #[error("some worms are bound to consumption channels and others are not")]
     Classes,
-    /// The relation does not lead to a stop.
+    /// The relation has no route to a stop.
     #[error("its routing does not lead everywhere")]
     NoRoute,
     /// Worms with too many hops.
@@ -145,13 +145,13 @@ pub enum NotCovered {
 
 /// Decides whether any sequence of these messages, at any cycles and of any lengths, deadlocks.
 ///
-/// `routing` routes all of them. The answer *not reachable* holds for all startups, routing delays and lengths; a witness is for
+/// `routing` routes all of them. The answer *not reachable* holds for all startups, routing delays and lengths; a schedule is for
 /// the settings that are given. `budget` bounds the search, in time, about a microsecond a step, and in memory, a few hundred bytes a
 /// step at most; schedules that are run are not counted, of which there are some ten thousand at most. There are exponentially many sets in large
 /// networks, and then the answer is mostly [`ReachabilityVerdict::NotDecided`] unless a deadlock is found soon.
 ///
 /// # Errors
-/// If the search does not know of something that the settings or plans ask for.
+/// If the search does not cover something that the settings or plans use.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Plan, Worm};

@@ -1,4 +1,4 @@
-//! Schedules, run by the engines: what looks for one that deadlocks.
+//! Runs schedules on the engines, to find one that deadlocks.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -95,7 +95,7 @@ impl<'a> Stage<'a> {
         if self.run(&earlier).is_some() { earlier } else { sent }
     }
 
-    /// How a schedule is told to users.
+    /// A schedule in the form for users.
     pub(super) fn tell(&self, sent: &[Sent]) -> Vec<ScheduledMessage> {
         let tell = |&Sent { at, message, length }: &Sent| {
             let multicast = &self.messages[message].multicast;

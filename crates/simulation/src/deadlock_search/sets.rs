@@ -11,7 +11,7 @@ use super::worms::{Resource, Resources, Vertices, Waiting};
 /// A set of worms, each of which waits for what others hold, or behind others, and that can stand there.
 pub(super) struct DeadSet<'a> {
     pub(super) members: Vec<Member<'a>>,
-    /// Who waits behind whom in the queue of a link: (older, younger).
+    /// Which worm waits behind which in the queue of a link: (older, younger).
     pub(super) queues: Vec<(FrontId, FrontId)>,
     /// How they can get there, if they may rest.
     pub(super) steps: Vec<Step>,
@@ -44,11 +44,11 @@ pub(super) struct Sets<'a> {
     places: &'a [Waiting],
     /// The most channels that a worm may stretch over.
     most_stretch: u32,
-    /// Who may hold a resource: the place, what has to be granted to it, and its stretch.
+    /// The worms that may hold a resource: the place, what has to be granted there, and the stretch.
     holders: HashMap<Resource, Vec<(usize, Vertices, u32)>>,
-    /// By which channels those came in and go on who may hold a consumption channel: the place, and both.
+    /// The channels on which worms that may hold a consumption channel arrive and leave: the place, and both.
     passing: HashMap<Resource, Vec<(usize, Resource, Vec<Resource>)>>,
-    /// Who may wait at the head of a link's queue for something else: the place, and the part that asks for the link.
+    /// The worms that may wait at the head of a link's queue for something else: the place, and the part that asks for the link.
     queued: HashMap<Resource, Vec<(usize, usize)>>,
     /// Parts for which a worm may wait forever, by place.
     alive: Vec<Vec<usize>>,
@@ -161,7 +161,7 @@ impl<'a> Sets<'a> {
 
     /// Strikes out parts whose resources nobody can take forever, until nothing changes. Nothing else can be in a set.
     ///
-    /// Of those that are left, worms hold something; as "older" has no cycles, whoever waits in a queue waits, in the end, for what is
+    /// Of those that are left, worms hold something; as "older" has no cycles, a worm that waits in a queue waits, in the end, for what is
     /// held. So queues count from what is held on.
     fn strike_out(&mut self) {
         // Looking at a part is cheaper than a step, unless a long queue is looked through.
@@ -235,7 +235,7 @@ impl<'a> Sets<'a> {
         })
     }
 
-    /// Who may hold each consumption channel, by the channels that they take.
+    /// Which worms may hold each consumption channel, by the channels that they take.
     fn all_passing(&self) -> HashMap<Resource, Passing> {
         let summed = |passing: &Vec<(usize, Resource, Vec<Resource>)>| Passing {
             entries: Channels::new(self.resources, passing.iter().map(|&(_, entry, _)| entry).collect()),

@@ -1,4 +1,4 @@
-//! A run: its settings together, the loop around an engine, and what it reports.
+//! Runs: their checked settings, the loop around an engine, and their results.
 
 pub(crate) mod batches;
 pub(crate) mod idle;

@@ -1,4 +1,4 @@
-//! Runs a scenario: traffic into plans, plans into an engine, what it reports into a result.
+//! Runs a scenario: turns traffic into plans, feeds them to an engine, and collects the result.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use crate::traffic::MessageSource;
 use crate::wormhole::flit::FlitEngine;
 use crate::wormhole::worm::WormEngine;
 
-/// The version of the simulation model, which is part of a stored result's name. Results of another version are ignored; raise it with every
+/// The version of the simulation model, which is part of the hash of stored results. Results of another version are ignored; raise it with every
 /// change after which the same description and seed may give another result.
 pub const MODEL_VERSION: u32 = 7;
 
@@ -89,7 +89,7 @@ pub enum SimulationError {
         /// What is wrong.
         error: ContractViolation,
     },
-    /// A network that is drawn anew for each replication makes no sense with the other settings.
+    /// The network, which is drawn anew for each replication, does not fit the other settings.
     #[error("with seed {seed}: {problem}")]
     Scenario {
         /// The replication's seed.
@@ -109,17 +109,17 @@ pub enum SimulationError {
         /// Those that were generated.
         generated: u64,
     },
-    /// Memory does not suffice for the messages that wait.
+    /// There is not enough memory for the waiting messages.
     #[error(
         "out of memory in cycle {cycle}, with {waiting} messages on their way; a lower load, a smaller network or `run.max_cycles` takes less"
     )]
     OutOfMemory {
-        /// The cycle of the first message that had no room.
+        /// The cycle of the first message for which there was no memory.
         cycle: Cycle,
         /// Messages that were not delivered everywhere.
         waiting: u64,
     },
-    /// A worm got to where its routing leads no further.
+    /// A header has no route to its next stop.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
 }
@@ -173,12 +173,12 @@ enum EngineKind {
 /// Runs a scenario; the result is a function of the scenario and the seed alone. A deadlock is a result, not an error.
 ///
 /// # Errors
-/// If the engine asked for, or the switching, cannot carry what the algorithm sends, or that is no correct plan or has no route.
+/// If the engine asked for or the switching cannot carry what the algorithm sends, or a plan is wrong or has no route.
 pub fn simulate(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Result<RunResult, SimulationError> {
     simulate_observed(scenario, engine, seed, &mut ())
 }
 
-/// Simulates a scenario with an observer that is told everything.
+/// Simulates a scenario and reports every event to an observer.
 ///
 /// # Errors
 /// As [`simulate`].

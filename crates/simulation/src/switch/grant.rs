@@ -1,4 +1,4 @@
-//! Routing: what the packets at the heads of FIFOs are to have, and who gets it.
+//! Routing: the outputs that packets at the heads of FIFOs need, and which packet gets them.
 
 use wormcast_network::{ChannelId, NodeId, RouterId};
 use wormcast_routing::{NoRoute, Step};
@@ -41,7 +41,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         }
     }
 
-    /// Whether an output is free and nobody is before others at it.
+    /// Whether an output is free and no packet has priority at it.
     #[inline]
     fn free(&self, output: u32) -> bool {
         self.lines[output as usize].source == Source::Idle
@@ -163,7 +163,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         }
     }
 
-    /// Decides where the first packet of a FIFO goes. Whether there is a way.
+    /// Decides where the first packet of a FIFO goes; returns whether there is a route.
     fn decide(&mut self, input: usize) -> bool {
         let packet = self.inputs[input].front;
         let at = RouterId::new(self.wiring.to[input]);

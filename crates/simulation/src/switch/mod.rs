@@ -155,7 +155,7 @@ pub struct SwitchEngine<'a, O> {
     memory: Memory,
     decision: Decision,
     candidates: Vec<ChannelId>,
-    /// Which of several free ways up a packet takes, unless it is the one that was given a packet least recently.
+    /// Which of several free channels up a packet takes, unless it is the one that was given a packet least recently.
     selector: Option<Selector>,
     /// Scratch: those that are free.
     open: Vec<ChannelId>,
@@ -166,7 +166,7 @@ pub struct SwitchEngine<'a, O> {
 }
 
 impl<'a, O: Observer> SwitchEngine<'a, O> {
-    /// An engine for a network that nothing has entered; worms go by `routing`.
+    /// An engine for an empty network; `routing` routes the worms.
     ///
     /// `config` is one that [`SwitchConfig::check`] has no objection to.
     pub fn new(routing: &'a dyn RoutingRelation, config: SwitchConfig, observer: O) -> Self {

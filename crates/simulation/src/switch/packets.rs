@@ -116,7 +116,7 @@ impl std::ops::IndexMut<u32> for Packets {
     }
 }
 
-/// Where a worm goes.
+/// The course of a worm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Course {
     /// To one node, over routes of the relation, perhaps by a given first channel.
