@@ -71,7 +71,7 @@ thread_local! {
 /// let graph = "random:nodes=5000,degree=4,seed=1".parse::<TopologySpec>()?.build()?;
 /// let stopped = watched(Rc::new(Impatient), || graph.distances()).unwrap_err();
 /// assert!(stopped.to_string().starts_with("stopped while searching distances: "));
-/// assert!(graph.distances().connected, "nobody watches");
+/// assert!(graph.distances().connected, "there is no watch");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -1,4 +1,4 @@
-//! Bad input, said so that one look suffices: where, what, what was expected, and the nearest valid name.
+//! Errors in input: where, what is wrong, what was expected, and the nearest valid name.
 
 use std::fmt;
 use std::ops::Range;
@@ -80,7 +80,7 @@ impl Diagnostic {
         self.help.as_deref()
     }
 
-    /// Whether it is at the same place as another.
+    /// Whether it is at the same location as another.
     pub(crate) fn is_where(&self, other: &Self) -> bool {
         self.location == other.location
     }

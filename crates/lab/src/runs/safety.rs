@@ -50,7 +50,7 @@ impl Experiment {
 const LIMIT: usize = 1 << 28;
 
 /// The points whose worms can deadlock, one for all that differ in traffic and timing alone. Networks are analysed until their routers times
-/// channels add up to 2^28: beyond that, it would take longer than most runs, and nothing is said.
+/// channels add up to 2^28: beyond that, analysing would take longer than most runs, and points are left out.
 pub fn unsafe_points(points: &[Point], jobs: &[Job]) -> Vec<UnsafePoint> {
     let mut left = LIMIT;
     let mut known: HashSet<String> = HashSet::new();

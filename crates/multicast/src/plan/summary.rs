@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn steps_respect_ports_triggers_and_contention() {
         let line = "mesh:5".parse::<TopologySpec>().unwrap().build().unwrap();
-        // From 1: to 2, to 0, and from 2 on to 4 after the first; then 1 to 3, which meets nobody in step 2 with all ports
+        // From 1: to 2, to 0, and from 2 on to 4 after the first; then 1 to 3, which meets no other in step 2 with all ports
         // but shares channel 1-2 with worm 0 in step 1 and channel 2-3 with worm 2 in step 2.
         let plan = Plan {
             worms: vec![

@@ -144,7 +144,7 @@ fn is_there(path: &str) -> Result<bool, TopologyError> {
     if is_standard_input(path) {
         return Ok(true);
     }
-    // Without permission to look, nobody knows; a name that no file can have is none.
+    // Without permission to look, the file may exist; a name that no file can have does not.
     match Path::new(path).try_exists() {
         Ok(there) => Ok(there),
         Err(error)

@@ -98,7 +98,7 @@ fn shortest_cycle<I: Iterator<Item = ChannelId>>(
     let left = |channel: &ChannelId| successors[channel.index()] > 0;
     let mut seen = vec![false; network.channels()];
     let Some(mut start) = network.channel_ids().find(left) else { return Vec::new() };
-    // Whoever goes on comes to a cycle.
+    // Following successors leads to a cycle.
     while !std::mem::replace(&mut seen[start.index()], true) {
         match after(start).find(left) {
             Some(next) => start = next,

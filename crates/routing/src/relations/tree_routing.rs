@@ -210,7 +210,7 @@ impl RoutingRelation for TreeRouting {
             Some(channel) => {
                 let Some(tree) = self.tree_of(channel) else { return };
                 let next = self.next(tree, at, target);
-                // Whoever came down and has missed its target does not turn.
+                // A worm that came down and has missed its target does not turn back.
                 out.extend(next.filter(|&next| next != network.reverse(channel)));
             }
         }

@@ -267,7 +267,7 @@ impl<'n> Prohibition<'n> {
     }
 
     /// Makes components parts of their own, labels the links into them, and puts them on the work list. The component that
-    /// was not searched stays the old part, so that nobody pays for its size.
+    /// was not searched stays the old part, so that its size costs nothing.
     fn fall_apart(&mut self, part: u32, live: &[(ChannelId, u32)], found: Vec<Vec<u32>>) {
         let special = self.parts[part as usize].special;
         let mut components: Vec<Component> = Vec::with_capacity(found.len() + 1);

@@ -323,7 +323,7 @@ impl Arbiter {
         });
         let mut entries = std::mem::take(&mut self.requests[index as usize].entries);
         for &link in links {
-            // The first in a queue looks ahead: whoever holds the channel will wake those that are in it by then, if it has
+            // The first in a queue looks ahead: the holder of the channel will wake those that are in it by then, if it has
             // still to say until when.
             if self.queues.is_empty(link.index()) {
                 for vc in 0..self.virtual_channels {

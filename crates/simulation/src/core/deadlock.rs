@@ -89,7 +89,7 @@ impl<O: Observer> Core<'_, O> {
     /// The dead worms that a search has found, if it has, with a cycle of them.
     pub(crate) fn deadlock(&self, search: &mut Search) -> Option<Deadlock> {
         let (first, count) = (search.suspects.first().copied(), search.suspects.len());
-        // Worms that wait for a first channel hold nothing and block nobody, but lead to those that do.
+        // Worms that wait for a first channel hold nothing and block no other, but lead to those that do.
         let first = first?;
         let mut path = vec![first];
         let start = loop {

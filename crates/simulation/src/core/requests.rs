@@ -67,7 +67,7 @@ impl<O: Observer> Core<'_, O> {
                 return;
             }
         }
-        // What headers ask for on nearly every hop, and at the last of single stops, is granted here and now, if nobody else
+        // What headers ask for on nearly every hop, and at the last of single stops, is granted here and now, if no other
         // wants it.
         let taken = match (stops, self.candidates.is_empty()) {
             (0, _) => self.channels.arbiter.take_link(&self.candidates, slot),

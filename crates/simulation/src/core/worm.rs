@@ -200,7 +200,7 @@ impl PathRoute {
     #[inline]
     pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
         if self.hops.len() == self.hops.capacity() {
-            // Vertices that nobody asks for any more make room, if they are as many as those that stay: O(1) amortised.
+            // Vertices that are no longer needed make room, if they are as many as those that stay: O(1) amortised.
             let gone = (self.tail.saturating_sub(1) - self.origin) as usize;
             if gone * 2 > self.hops.len() {
                 self.hops.drain(..gone);

@@ -97,7 +97,7 @@ pub(super) enum Solved {
 /// How far each member has come: the vertices whose requests were granted, and whether it has entered.
 type State = Box<[(bool, Vertices)]>;
 
-/// Whether worms can come from an empty network to where they wait, if each may rest wherever it likes, and nobody else is there.
+/// Whether worms can come from an empty network to where they wait, if each may rest anywhere and there are no others.
 ///
 /// A worm that is as short as it can be holds least: the channels from which flits cannot have left, because fewer buffers than it
 /// fills lie between them and a header that waits. Visits states depth first; `budget` counts them down.

@@ -59,7 +59,7 @@ pub(super) struct Sets<'a> {
     /// Sets that have been looked at, in any order.
     seen: HashSet<Key>,
     pub(super) budget: u64,
-    /// Whether the budget was spent before all parts were struck out that nobody can take.
+    /// Whether the budget was spent before all parts were struck out that no worm can take.
     cut: bool,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Sets<'a> {
         sets
     }
 
-    /// Strikes out parts whose resources nobody can take forever, until nothing changes. Nothing else can be in a set.
+    /// Strikes out parts whose resources no worm can hold forever, until nothing changes. Nothing else can be in a set.
     ///
     /// Of those that are left, worms hold something; as "older" has no cycles, a worm that waits in a queue waits, in the end, for what is
     /// held. So queues count from what is held on.
@@ -431,7 +431,7 @@ impl<'a> Sets<'a> {
         }
         let queued = self.queued.get(&need.resource).cloned().unwrap_or_default();
         for (place, _) in queued {
-            // A second worm at a place where one waits adds nothing: whoever waits behind it waits behind the older of the two.
+            // A second worm at a place where one waits adds nothing: a worm that waits behind it waits behind the older of the two.
             let there = members.iter().flat_map(|member| &member.fronts).any(|front| front.place == place);
             if there || self.is_closed(place) {
                 continue;

@@ -113,7 +113,7 @@ impl PointProgress {
         Ok(())
     }
 
-    /// Takes a replication that the point needs and that nobody computes yet.
+    /// Takes a replication that the point needs and that no thread computes yet.
     pub(super) fn take(&mut self) -> Option<u32> {
         if self.outcome.is_some() {
             return None;

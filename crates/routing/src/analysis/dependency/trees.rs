@@ -121,7 +121,7 @@ mod tests {
             assert!(!free(spec, 9), "{spec}");
         }
         assert!(!free("random:nodes=2000,degree=8,seed=1", 9));
-        // A star, at whose leaves nobody crowds.
+        // A star: its leaves have one link each.
         let star = Network::from_links("star", 6, &[(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)]);
         let dependencies = Dependencies::of_trees(&star, &crate::turn_prohibition(&star), Branching::LOCKSTEP);
         assert_eq!(dependencies.deadlock(5), None);

@@ -225,7 +225,7 @@ impl<'a> Chooser<'a> {
             used.filter(|a| !options.after[a.index()].contains(&choice)).count()
         };
         choices.sort_by_cached_key(|&c| std::cmp::Reverse((excluded(c), self.load[c.index()], c)));
-        // A router without nodes can be left out, if nobody has to pass it.
+        // A router without nodes can be left out if no route has to pass it.
         let left_out = (!self.sends(router)).then_some(None);
         left_out.into_iter().chain(choices.into_iter().map(Some)).collect()
     }

@@ -23,7 +23,7 @@ use crate::work;
 /// The most bytes of a line: seven million destinations by their numbers.
 const MOST_LINE: u64 = 1 << 26;
 
-/// What the requests are called.
+/// The name of the input in messages.
 const REQUESTS: &str = "the requests";
 
 /// Answers the requests of a file, or of standard input if the path is `-`. A bad line is answered by its error; how many are bad is
@@ -94,7 +94,7 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
             break;
         }
         if line.len() as u64 > MOST_LINE {
-            // Where it ends, if it does, nobody knows.
+            // It is unknown where it ends, or whether it does.
             return Err(Failure::BadInput(format!(
                 "{name}:{number}: this line has more than {MOST_LINE} bytes; expected one request a line, as in `{EXAMPLE}`"
             )));
@@ -120,7 +120,7 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
     Ok(answered)
 }
 
-/// Plans all requests of a file for one network, and hands each on with its line: not answers, but what is behind them.
+/// Plans all requests of a file for one network, and passes each plan on with its line.
 pub(in super::super) fn plan_all(
     path: &str,
     topology: &str,
@@ -212,7 +212,7 @@ fn malformed(error: &serde_json::Error) -> Failure {
     let position = format!(" at line {} column {column}", error.line());
     let problem = message.strip_suffix(&position).unwrap_or(&message);
     let not_json = error.is_syntax() || error.is_eof();
-    // In the words of whoever wrote the request, which has fields.
+    // In the words of JSON requests, which have fields.
     let (problem, meant) = plain_words(problem);
     let problem =
         problem.replace(" setting `", " field `").replace("a table", "an object").replace("a list", "an array");
@@ -231,7 +231,7 @@ fn malformed(error: &serde_json::Error) -> Failure {
 
 /// Networks and algorithms, of which many requests share a few.
 fn empty_cache() -> AlgorithmCache {
-    /// Beyond these, everything is made anew.
+    /// Beyond these, the cache is emptied.
     const MOST_ALGORITHMS: usize = 256;
     const MOST_CHANNELS: usize = 1 << 24;
     AlgorithmCache::bounded(MOST_ALGORITHMS, MOST_CHANNELS)

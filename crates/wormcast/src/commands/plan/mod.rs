@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
-    /// Only the nodes beside them know of failed links: worms are absorbed there and sent on.
+    /// Only the nodes at both ends know of failed links: worms are absorbed there and sent on.
     #[arg(long, requires = "failed_link")]
     local_information: bool,
     /// The bits of a flit: what headers that encode destinations are counted in. Default: 16.
@@ -173,7 +173,7 @@ fn planned(algorithm: &dyn Algorithm, multicast: &Multicast) -> Result<Plan, Fai
     })
 }
 
-/// What the One algorithm had to choose from at a router: Table 1 of paper 3.
+/// The choice of the One algorithm at a router, as in Table 1 of paper 3.
 fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix) -> Result<(), Failure> {
     let name = |router| network.router_label(router);
     let came = matrix.arrived.map_or_else(|| "the source".to_owned(), |c| format!("from {}", name(network.from(c))));

@@ -5,13 +5,13 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::multicast::{Contention, EncodedHeader, HeaderFlit, Multicast, PlanSummary, WormSummary};
 use crate::network::{ChannelId, Network, NodeId};
 
-/// A plan and what was asked for, as JSON.
+/// A plan and its request, for printing and as JSON.
 pub(super) struct PlanReport<'a> {
     pub(super) network: &'a Network,
     pub(super) algorithm: &'a str,
     pub(super) multicast: &'a Multicast,
     pub(super) summary: &'a PlanSummary,
-    /// Whether the plan is a minimum, of algorithms that say so.
+    /// Whether the plan is a minimum, for algorithms that say so.
     pub(super) exact: Option<bool>,
     /// The bits of a flit, of which headers that encode destinations consist.
     pub(super) flit_bits: u32,
@@ -20,7 +20,7 @@ pub(super) struct PlanReport<'a> {
 }
 
 impl PlanReport<'_> {
-    /// The nodes that get the message only to send it on, in increasing order: those before failed links that nobody else knows of.
+    /// The nodes that get the message only to send it on, in increasing order: those before failed links that only their neighbours know of.
     pub(super) fn relays(&self) -> Vec<NodeId> {
         let destinations = self.multicast.destinations();
         let visits = || self.summary.worms.iter().flat_map(|worm| &worm.visits);
