@@ -96,7 +96,7 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use wormcast::multicast::check_promise;
+    use wormcast::multicast::check_contract;
     use wormcast::network::TopologySpec;
 
     use super::*;
@@ -106,14 +106,14 @@ mod tests {
     }
 
     #[test]
-    fn every_multicast_to_three_nodes_keeps_the_promises() {
+    fn every_multicast_to_three_nodes_keeps_the_contract() {
         let comb = comb("mesh:4x4");
         let nodes: Vec<NodeId> = comb.network().node_ids().collect();
         for &source in &nodes {
             for (i, &a) in nodes.iter().enumerate() {
                 for (j, &b) in nodes[..i].iter().enumerate() {
                     for &c in &nodes[..j] {
-                        check_promise(&comb, &Multicast::new(source, &[a, b, c])).unwrap();
+                        check_contract(&comb, &Multicast::new(source, &[a, b, c])).unwrap();
                     }
                 }
             }

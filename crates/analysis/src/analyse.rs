@@ -1,4 +1,4 @@
-//! What can be analysed.
+//! The analyses of routings, tables, algorithms and given multicasts.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ const EXAMPLES: usize = 3;
 /// What a report lacks if the search was stopped.
 const REACHABILITY: &str = "whether the deadlock can be reached";
 
-/// What routes unicasts.
+/// The routing of unicasts.
 #[derive(Clone, Copy)]
 pub enum Unicasts<'a> {
     /// A routing relation: worms from every node to every other.
     Routing(&'a dyn RoutingRelation),
-    /// Forwarding tables, with what the report calls them by, such as the name of their file: worms from every node to every address of
+    /// Forwarding tables, with their name in the report, such as that of their file: worms from every node to every address of
     /// every other.
     Tables(&'a str, &'a ForwardingTables),
 }
@@ -69,14 +69,14 @@ impl<'a> Unicasts<'a> {
     }
 }
 
-/// Whether the unicasts of a routing can deadlock, how far it leads and how it loads links.
+/// Analyses the unicasts of a routing: whether they can deadlock, how long their routes are, and how they load links.
 ///
-/// O(channels x degree) for routings over permitted turns that cannot deadlock, else with the time that following all routes takes;
+/// O(channels x degree) for routings over permitted turns that cannot deadlock, otherwise the time to follow all routes;
 /// O(routers x channels) for distances and loads.
 ///
 /// # Errors
-/// If the tables of the routing do not fit in memory, or if it is asked whether a deadlock can be reached of worms that the search
-/// does not know of.
+/// If the tables of the routing do not fit in memory, or if the settings ask whether a deadlock can be reached by worms that the search
+/// does not cover.
 pub fn of_routing(relation: &dyn RoutingRelation, settings: &Settings) -> Result<Report, AnalysisError> {
     let network = relation.network();
     // All permitted turns together say more than the routes that are taken, and sooner.
@@ -91,11 +91,11 @@ pub fn of_routing(relation: &dyn RoutingRelation, settings: &Settings) -> Result
     }
 }
 
-/// Whether unicasts by forwarding tables can deadlock, where they do not arrive, and how they load links. `name` is what the report calls
-/// the tables by, such as the name of their file.
+/// Analyses unicasts by forwarding tables: whether they can deadlock, which do not arrive, and how they load links. `name` is the tables'
+/// name in the report, such as that of their file.
 ///
 /// # Errors
-/// If it is asked whether a deadlock can be reached and messages do not arrive, or worms are such that the search does not know of them.
+/// If the settings ask whether a deadlock can be reached, and messages do not arrive or the search does not cover the worms.
 pub fn of_tables(name: &str, tables: &ForwardingTables, settings: &Settings) -> Result<Report, AnalysisError> {
     of_unicasts(Unicasts::Tables(name, tables), settings)
 }
@@ -106,7 +106,7 @@ fn of_unicasts(unicasts: Unicasts<'_>, settings: &Settings) -> Result<Report, An
     report(unicasts, settings, found)
 }
 
-/// Whether unicasts and the given multicasts together can deadlock: those that `give` hands on. Where the settings say nothing else,
+/// Analyses whether unicasts together with the multicasts that `give` adds can deadlock. Unless the settings say otherwise,
 /// trees are replicated in lockstep.
 ///
 /// ```
@@ -129,7 +129,7 @@ fn of_unicasts(unicasts: Unicasts<'_>, settings: &Settings) -> Result<Report, An
 /// ```
 ///
 /// # Errors
-/// As [`of_routing`] and [`of_tables`]; if switches choose the ways of given worms; or what `give` fails with.
+/// As [`of_routing`] and [`of_tables`]; if switches route given worms; or the error of `give`.
 pub fn of_multicasts<'n, E: From<AnalysisError>>(
     unicasts: Unicasts<'n>,
     settings: &Settings,
@@ -146,12 +146,12 @@ pub fn of_multicasts<'n, E: From<AnalysisError>>(
     Ok(report(unicasts, settings, found)?)
 }
 
-/// Whether the worms that an algorithm may send can deadlock: all of them, to whatever destinations. Also, how far its routing leads and
+/// Analyses whether the worms that an algorithm may send can deadlock, whatever their destinations. Also how long its routes are and
 /// how it loads links.
 ///
 /// # Errors
-/// If the settings are not for worms of this kind, if there are fewer consumption channels than worms are bound to, or if it is asked
-/// whether a deadlock can be reached of worms that the search does not know of.
+/// If the settings are not for worms of this kind, if there are fewer consumption channels than worms are bound to, or if the settings ask
+/// whether a deadlock can be reached by worms that the search does not cover.
 pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Report, AnalysisError> {
     let network = algorithm.network();
     let consumption_ports = settings.consumption_ports(Some(algorithm));
@@ -178,8 +178,8 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     Ok(report)
 }
 
-/// Whether the worms of a scenario can deadlock with its switches: a shortest cycle found of what they hold while they wait for the next.
-/// No more than that, and so sooner than [`of_algorithm`].
+/// Whether the worms of a scenario can deadlock with its switches: a shortest cycle of resources found, each held while waiting for the next.
+/// It checks nothing else, so it is faster than [`of_algorithm`].
 pub fn deadlock_of_scenario(scenario: &Scenario) -> Option<Vec<Resource>> {
     let (algorithm, config) = (scenario.algorithm(), scenario.engine_config());
     match algorithm.capabilities().switches {
@@ -193,7 +193,7 @@ pub fn deadlock_of_scenario(scenario: &Scenario) -> Option<Vec<Resource>> {
     }
 }
 
-/// What the check of unicasts, and of multicasts beside them, has found.
+/// The result of the check of unicasts, and of multicasts beside them.
 struct Found<'n> {
     cycle: Option<Vec<Resource>>,
     numbering: Option<ChannelNumbering>,
@@ -241,7 +241,7 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
     }
     if let Some(budget) = settings.reachable {
         let safe = report.deadlock_free;
-        // Where there is no deadlock to be reached, nobody asks by which messages.
+        // Without a deadlock there is no search for messages that reach it.
         let messages = if safe { None } else { unicasts.messages() };
         let messages = match multicasts {
             Some(multicasts) => multicasts.with(messages),
@@ -254,7 +254,7 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
     Ok(report)
 }
 
-/// A proof that worms cannot deadlock which take only such steps from channel to channel, checked.
+/// A checked proof that worms that take only such steps from channel to channel cannot deadlock.
 fn proof(network: &Network, may_follow: impl Fn(ChannelId, ChannelId) -> bool) -> Option<ChannelNumbering> {
     let proof = ChannelNumbering::find(network, &may_follow).ok()?;
     proof.check(network, &may_follow).is_ok().then_some(proof)

@@ -1,8 +1,8 @@
-//! Static analysis: whether worms can deadlock, and if so how, where routes lead, and how evenly they load links.
+//! Find out before any run whether worms can deadlock, how long their routes are, and how evenly they load the links.
 //!
-//! Ask it of a [routing](of_routing), of [forwarding tables](of_tables), of every worm that an [algorithm](of_algorithm) may send, or of
-//! [given multicasts](of_multicasts) beside unicasts. The answer is a [`Report`]: a value to look at, or to write as JSON, which is what
-//! the command `wormcast routing` prints.
+//! Analyse a [routing](of_routing), [forwarding tables](of_tables), every worm that an [algorithm](of_algorithm) may send, or
+//! [given multicasts](of_multicasts) together with unicasts. The result is a [`Report`], which can be written as JSON; the command
+//! `wormcast routing` prints the same.
 //!
 //! ```
 //! use wormcast_analysis::{Settings, of_algorithm};
@@ -24,12 +24,17 @@
 //!
 //! # Guarantees
 //!
-//! - *Deadlock-free* is a proof: no sequence of messages of any length, whenever they are sent, leaves worms that wait for each other
-//!   forever.
-//! - A cycle is found whenever there may be a deadlock. That it can be reached is another matter, which [`Settings::reachable`] asks to
-//!   be decided within a budget.
-//! - Long work can be watched and stopped by [`wormcast_network::watch`]. A report then has what was found out, and
-//!   [`Report::missing`] says what it lacks.
+//! - *Deadlock-free* is a proof: whatever messages are sent, of any length and at any time, no worms wait for each other forever.
+//! - Otherwise the report has a cycle of worms that could wait for each other. Some such cycles can never come about;
+//!   [`Settings::reachable`] asks for a search, within a budget, for messages that reach the deadlock.
+//! - Long computations can be followed and stopped through [`wormcast_network::watch`]. The report then has the results so far, and
+//!   [`Report::missing`] says which are missing.
+//!
+//! # Where to look next
+//!
+//! - [`deadlock_of_scenario`] checks just what one simulation would send.
+//! - [`most_loaded`] names the channels with the highest load.
+//! - The checks themselves are [`wormcast_routing::Dependencies`] and [`wormcast_simulation::search_deadlock`].
 
 mod analyse;
 mod error;

@@ -26,10 +26,10 @@ pub struct Adding<'a, 'w, 'n> {
 }
 
 impl Adding<'_, '_, '_> {
-    /// Adds a multicast that is sent as this plan, whose paths this relation routes. `line` is what the report calls it by.
+    /// Adds a multicast that is sent as this plan, whose paths this relation routes. `line` identifies it in the report.
     ///
     /// # Errors
-    /// If switches choose the ways of its worms.
+    /// If switches route its worms.
     pub fn add(
         &mut self,
         line: u64,
@@ -53,7 +53,7 @@ impl Adding<'_, '_, '_> {
 }
 
 impl<'n> Multicasts<'n> {
-    /// Adds multicasts to the dependencies of the unicasts: those that `give` hands on.
+    /// Adds the multicasts of `give` to the dependencies of the unicasts.
     pub(crate) fn beside<E: From<AnalysisError>>(
         network: &'n Network,
         branching: Branching,
@@ -65,7 +65,7 @@ impl<'n> Multicasts<'n> {
         Ok(multicasts)
     }
 
-    /// The messages with those of the unicasts that may be sent beside them; `None` if the worms of some choose their ways.
+    /// The messages with those of the unicasts that may be sent beside them; `None` if the worms of some have a choice of routes.
     pub(crate) fn with(&self, unicasts: Option<Vec<Sendable>>) -> Option<Vec<Sendable>> {
         let mut all = unicasts?;
         all.extend(self.messages.as_ref()?.iter().cloned());

@@ -6,26 +6,27 @@ use wormcast_network::watch::step_every;
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{ForwardingTables, Output, RoutingRelation, Target};
 use wormcast_simulation::{
-    EngineConfig, Reachability, Sendable, Timing, Undecided, Verdict, Witness, Wormhole, search_deadlock,
+    DeadlockSchedule, EngineConfig, Reachability, ReachabilityVerdict, Sendable, Timing, Undecided, Wormhole,
+    search_deadlock,
 };
 
 use crate::error::AnalysisError;
 use crate::replication::Settings;
 
-/// The answer to whether a deadlock can be reached.
+/// Whether a deadlock can be reached.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reached {
     /// `reachable`, `not reachable` or `not decided`.
     pub verdict: &'static str,
     /// Messages that deadlock, in the order of their cycles.
     pub witness: Option<Vec<Sent>>,
-    /// What else a run of the witness needs.
+    /// The settings that a run of the witness needs.
     pub settings: RunSettings,
-    /// Steps that were spent.
+    /// The steps spent.
     pub spent: u64,
-    /// Steps that might have been spent.
+    /// The budget, in steps.
     pub budget: u64,
-    /// Why there is no answer, and what it would take.
+    /// Why the search did not decide, and what it would take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The witness as a trace that experiments read.
@@ -42,7 +43,7 @@ pub struct Sent {
     pub source: u32,
     /// Its data flits.
     pub length: u32,
-    /// Who gets it.
+    /// Its destinations.
     pub destinations: Vec<u32>,
 }
 
@@ -73,7 +74,7 @@ impl RunSettings {
     }
 }
 
-/// What the search is about, beside the network and the relation.
+/// What the search covers, beside the network and the relation.
 pub(crate) struct Question<'a> {
     /// The messages that may be sent.
     pub(crate) messages: Option<Vec<Sendable>>,
@@ -120,7 +121,7 @@ pub(crate) fn by_tables(tables: &ForwardingTables) -> Option<Vec<Sendable>> {
     Some(messages)
 }
 
-/// A worm that goes by fixed channels: a tree that does not branch.
+/// A worm on fixed channels: a tree that does not branch.
 fn chain(from: NodeId, mut branches: Vec<Branch>, to: NodeId) -> Sendable {
     let worm = match branches.last_mut() {
         Some(last) => {
@@ -132,7 +133,7 @@ fn chain(from: NodeId, mut branches: Vec<Branch>, to: NodeId) -> Sendable {
     Sendable { multicast: Multicast::new(from, &[to]), plan: Plan { worms: vec![worm] } }
 }
 
-/// A plan's paths by the channels that another relation gives, as the engine routes all by one; `None` if that leaves a choice.
+/// A plan's paths on the fixed channels that their own relation gives, as the engine has one relation for all; `None` if it leaves a choice.
 pub(crate) fn fixed(relation: &dyn RoutingRelation, plan: &Plan) -> Option<Plan> {
     let network = relation.network();
     let fix = |worm: &Worm| -> Option<Worm> {
@@ -200,7 +201,7 @@ fn multicasts(algorithm: &dyn Algorithm, budget: &mut u64) -> Result<Vec<Sendabl
     Ok(messages)
 }
 
-/// What the plan of a worm consists of.
+/// The parts of a worm's plan.
 fn parts(worm: &Worm) -> usize {
     match &worm.itinerary {
         Itinerary::Path(path) => path.stops.len(),
@@ -209,7 +210,7 @@ fn parts(worm: &Worm) -> usize {
     }
 }
 
-/// Searches, with a budget of so many steps.
+/// Searches with a budget of `budget` steps.
 pub(crate) fn reach(
     settings: &Settings,
     budget: u64,
@@ -246,11 +247,11 @@ pub(crate) fn reach(
     };
     let mut run = config;
     let mut found = search(&config)?;
-    if found.verdict == Verdict::NotDecided(Undecided::NoSchedule) {
+    if found.verdict == ReachabilityVerdict::NotDecided(Undecided::NoSchedule) {
         // Worms of one node that start without delay meet in more ways.
         let more = search(&EngineConfig { startup: 0, ..config })?;
         // What is left of the budget may not be enough to say more than the first search.
-        if matches!(more.verdict, Verdict::NotDecided(Undecided::Ways | Undecided::Sets { .. })) {
+        if matches!(more.verdict, ReachabilityVerdict::NotDecided(Undecided::Ways | Undecided::Sets { .. })) {
             found.spent = more.spent;
         } else {
             (found, run.startup) = (more, 0);
@@ -282,15 +283,15 @@ fn config(
 impl Reached {
     fn new(found: &Reachability, settings: RunSettings) -> Self {
         let (verdict, reason) = match found.verdict {
-            Verdict::Reachable(_) => ("reachable", None),
-            Verdict::NotReachable => ("not reachable", None),
-            Verdict::NotDecided(why) => ("not decided", Some(reason(why, found))),
+            ReachabilityVerdict::Reachable(_) => ("reachable", None),
+            ReachabilityVerdict::NotReachable => ("not reachable", None),
+            ReachabilityVerdict::NotDecided(why) => ("not decided", Some(reason(why, found))),
         };
         let witness = match &found.verdict {
-            Verdict::Reachable(witness) => Some(witness),
+            ReachabilityVerdict::Reachable(witness) => Some(witness),
             _ => None,
         };
-        let sent = |witness: &Witness| {
+        let sent = |witness: &DeadlockSchedule| {
             let messages = witness.messages.iter().map(|message| Sent {
                 cycle: message.at,
                 source: message.source.raw(),

@@ -1,4 +1,4 @@
-//! What worms meet: channels, buffers, and how they are replicated.
+//! The settings of an analysis: channels, buffers, and how worms are replicated.
 
 use serde::Serialize;
 use wormcast_multicast::Algorithm;
@@ -8,7 +8,7 @@ use wormcast_simulation::{Buffer, EngineConfig, Replication, Reservation, Timing
 
 use crate::error::AnalysisError;
 
-/// What worms meet, and what is asked of them. By default, what an algorithm is defined with or meant for.
+/// The settings of an analysis. The default is what the algorithm is defined with or meant for.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Consumption channels of every node: worms that deliver on their way hold one. `None`: what the algorithm is defined with,
@@ -22,7 +22,7 @@ pub struct Settings {
     pub replication: Option<Replicating>,
     /// How outputs are reserved for the branches of trees.
     pub reservation: Option<Reservation>,
-    /// To decide by a search of at most so many steps whether a deadlock can be reached. `None`: not asked.
+    /// The most steps of a search that decides whether a deadlock can be reached. `None`: no search.
     pub reachable: Option<u64>,
     /// How many prohibited turns are listed at most. `None`: all.
     pub listed_turns: Option<usize>,
@@ -70,7 +70,7 @@ impl Settings {
         self.virtual_channels.unwrap_or(1)
     }
 
-    /// Wormhole switches with what is set; the rest is as it is meant for the worms that they meet.
+    /// Wormhole switches with these settings; whatever is not set is as the worms are meant for.
     pub fn switching(&self) -> Wormhole {
         let replication = match self.replication {
             Some(Replicating::Lockstep) => Some(Replication::Lockstep),
@@ -98,7 +98,7 @@ fn branching(switching: &Wormhole, meant: Branching, network: &Network) -> Branc
 /// A cycle of resources that worms may block each other by.
 pub(crate) type Cycle = Option<Vec<Resource>>;
 
-/// What an algorithm's worms wait for, replicated as the settings say, and a cycle if they can block each other.
+/// The dependencies of an algorithm's worms, replicated as the settings say, and a cycle if they can block each other.
 pub(crate) fn replicated<'n>(
     settings: &Settings,
     algorithm: &'n dyn Algorithm,

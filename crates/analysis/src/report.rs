@@ -1,4 +1,4 @@
-//! What an analysis finds, as data.
+//! The report of an analysis, as data.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ use crate::reachability::Reached;
 use crate::replication::Replicating;
 use crate::tables::TablesFound;
 
-/// What an analysis has found. What is about turn sets is `None` for routings that are none, what is about tables for routings without.
+/// The result of an analysis. Fields about turns are `None` for routings that are not over permitted turns, and fields about tables where there are none.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct Report {
     /// The network.
     pub topology: String,
-    /// The algorithm whose worms were analysed, if it is not unicasts.
+    /// The algorithm whose worms were analysed; `None` for unicasts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<String>,
     /// The routing.
@@ -40,14 +40,14 @@ pub struct Report {
     pub closed_by: Option<Vec<ClosedBy>>,
     /// Whether every pair of routers with nodes has a route.
     pub connected: Option<bool>,
-    /// Turns of the network, for a routing over permitted turns.
+    /// The number of turns of the network, for a routing over permitted turns.
     pub turns: Option<u64>,
     /// Its prohibited turns, as the routers that they lead through, or as many as were to be listed.
     pub prohibited: Option<Vec<[u32; 3]>>,
     /// How many there are.
     #[serde(skip)]
     pub all_prohibited: u64,
-    /// The first of them as people write them.
+    /// The first of them in readable form.
     #[serde(skip)]
     pub prohibited_names: Vec<String>,
     /// The share of turns that are prohibited.
@@ -71,13 +71,13 @@ pub struct Report {
     /// How many multicasts there are beside the unicasts, if any were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multicasts: Option<usize>,
-    /// Where forwarding tables lead.
+    /// The analysis of forwarding tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<TablesFound>,
     /// Whether a deadlock can be reached, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reachability: Option<Reached>,
-    /// The proof that worms cannot deadlock, where all of them are unicasts: a number for each channel that rises along every way.
+    /// The proof that unicasts cannot deadlock: a number for each channel that rises along every route.
     #[serde(skip)]
     pub numbering: Option<ChannelNumbering>,
     /// Which worms were analysed.
@@ -104,7 +104,7 @@ pub struct Load {
     pub mean: f64,
     /// The largest.
     pub max: f64,
-    /// The channels with the most, the first of them first; empty if all have as much.
+    /// The most loaded channels, highest first; empty if all have the same load.
     pub most_loaded: Vec<LoadedChannel>,
     /// The load of each channel.
     #[serde(skip)]
@@ -147,7 +147,7 @@ pub enum Held {
         /// Their ports.
         #[serde(skip_serializing_if = "Option::is_none")]
         ports: Option<[u32; 2]>,
-        /// The channel as people write it.
+        /// The channel in readable form.
         #[serde(skip)]
         label: String,
     },
@@ -158,13 +158,13 @@ pub enum Held {
         /// Its name.
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// The node as people write it.
+        /// The node in readable form.
         #[serde(skip)]
         label: String,
     },
 }
 
-/// As people write it: `S1[3] -> S2[4]` with names and ports.
+/// In readable form: `S1[3] -> S2[4]` with names and ports.
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -217,7 +217,7 @@ pub struct ClosedBy {
     /// Their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<[String; 2]>,
-    /// The links as people write them.
+    /// The links in readable form.
     #[serde(skip)]
     pub labels: Vec<[String; 2]>,
     /// Given multicasts that do so as well, by their lines.
@@ -244,7 +244,7 @@ impl ClosedBy {
     }
 }
 
-/// Who holds one channel and waits for another.
+/// Worms that hold one channel and wait for another.
 pub(crate) type FindWitness<'a> = dyn Fn((ChannelId, ChannelId)) -> Witness + 'a;
 
 /// The channels of a cycle without consumption channels.
@@ -262,7 +262,7 @@ const NAMED: usize = 12;
 /// How many channels a list of the most loaded has.
 const MOST_LOADED: usize = 10;
 
-/// The channels with the most load, the first of them first; none if all have as much.
+/// The most loaded channels, highest first; none if all have the same load.
 pub fn most_loaded(loads: &[f64]) -> Vec<ChannelId> {
     let uneven = loads.iter().any(|load| load.total_cmp(&loads[0]).is_ne());
     let mut channels: Vec<u32> = (0..loads.len() as u32).filter(|_| uneven).collect();
@@ -271,12 +271,12 @@ pub fn most_loaded(loads: &[f64]) -> Vec<ChannelId> {
 }
 
 impl Report {
-    /// Does a part that the rest can do without; `None` if it was stopped. `missing` is what the report then lacks.
+    /// Does an optional part of the work; `None` if it was stopped. `missing` names what the report then lacks.
     pub(crate) fn part<T>(&mut self, missing: &'static str, work: impl FnOnce() -> T) -> Option<T> {
         attempt(work).map_err(|_| self.missing.push(missing)).ok()
     }
 
-    /// That worms cannot deadlock, or the cycle by which they can.
+    /// Adds that worms cannot deadlock, or the cycle by which they can.
     pub(crate) fn new(network: &Network, routing: &str, consumption_ports: u32, deadlock: Option<&[Resource]>) -> Self {
         let held = |cycle: &[Resource]| cycle.iter().map(|&resource| Held::new(network, resource)).collect::<Vec<_>>();
         let resources = deadlock.map(held);
@@ -312,7 +312,7 @@ impl Report {
         }
     }
 
-    /// Adds how far the routing leads, how it loads links, and its turns, of which at most so many are listed.
+    /// Adds the lengths of routes, the loads of links, and the turns, of which at most so many are listed.
     pub(crate) fn add_routing(&mut self, relation: &dyn RoutingRelation, listed: Option<usize>) {
         let network = relation.network();
         let measured =
@@ -345,7 +345,7 @@ impl Report {
         (self.average_distance, self.node_distance, self.diameter) = (average_distance, node_distance, diameter);
     }
 
-    /// Says which unicasts close a cycle of channels, and which of the given multicasts.
+    /// Adds the unicasts and the given multicasts that close a cycle of channels.
     pub(crate) fn add_witnesses(
         &mut self,
         network: &Network,

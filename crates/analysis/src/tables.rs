@@ -1,4 +1,4 @@
-//! Where forwarding tables lead, as data.
+//! The analysis of forwarding tables, as data.
 
 use serde::Serialize;
 use wormcast_network::{Network, NodeId, RouterId};
@@ -6,10 +6,10 @@ use wormcast_routing::{Fault, ForwardingTables, Resource, RoutingRelation, Table
 
 use crate::report::{Held, both};
 
-/// What tables do with messages from every node to every address of every other.
+/// What happens to messages from every node to every address of every other under the tables.
 #[derive(Debug, Serialize)]
 pub struct TablesFound {
-    /// The file that they are of.
+    /// Their name, such as that of their file.
     pub file: String,
     /// How many entries there are.
     pub entries: usize,
@@ -17,7 +17,7 @@ pub struct TablesFound {
     pub unidentified: usize,
     /// Ordered pairs of different nodes.
     pub pairs: u64,
-    /// Pairs of which messages do not arrive.
+    /// Pairs whose messages do not arrive.
     pub undelivered_pairs: u64,
     /// The first of them.
     pub undelivered: Vec<Undelivered>,
@@ -25,7 +25,7 @@ pub struct TablesFound {
     pub loop_count: u64,
     /// The first of them.
     pub loops: Vec<ForwardingLoop>,
-    /// Entries that routers lack for nodes.
+    /// Entries for nodes that are missing at routers.
     pub missing_count: u64,
     /// The first of them: router and node.
     pub missing: Vec<[u32; 2]>,
@@ -37,9 +37,9 @@ pub struct TablesFound {
 /// A message that does not arrive.
 #[derive(Debug, Serialize)]
 pub struct Undelivered {
-    /// Where it comes from.
+    /// Its source.
     pub source: u32,
-    /// Where it does not arrive.
+    /// Its destination.
     pub destination: u32,
     /// The names of both.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,10 +51,10 @@ pub struct Undelivered {
     pub reason: String,
 }
 
-/// Routers that send what is for a destination round in a circle.
+/// A loop of routers that messages to one destination never leave.
 #[derive(Debug, Serialize)]
 pub struct ForwardingLoop {
-    /// The node whose messages go round.
+    /// The destination.
     pub destination: u32,
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]

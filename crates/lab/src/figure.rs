@@ -1,4 +1,4 @@
-//! What a plot shows.
+//! The figure: what a plot shows of a sweep.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,7 @@
-//! Floor 5 of wormcast: experiments.
+//! Run experiments: sweep over settings, replicate until the results are precise, store, compare and plot them.
 //!
-//! An [`Experiment`] is a file: one configuration, or a sweep over several. Its [points](Experiment::points) are plain data with a
-//! [hash](PointSpec::config_hash). [`sweep`] replicates each until it is precise enough, on any number of threads and with the
-//! same result on each; a [`Store`] keeps every replication as soon as it is there, so that a sweep can be interrupted at any
-//! moment. [`summarise`] makes means with confidence intervals, [`csv()`] a table and [`plot`] a drawing of them. What the file
-//! claims about the sweep gets a [`Verdict`].
+//! An [`Experiment`] is a file with one configuration, or a sweep over several. [`run_sweep`] simulates each of its points as often as it
+//! takes for the confidence interval to be narrow enough, and keeps every replication in a [`Store`]:
 //!
 //! ```no_run
 //! use std::num::NonZeroUsize;
@@ -25,6 +22,22 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Guarantees
+//!
+//! - A replication depends on its point's description, the seed and its number alone: the results are the same with any number of threads.
+//! - Every replication is stored as soon as it is done, so a sweep can be interrupted at any time and goes on where it stopped.
+//! - A point's [hash](PointSpec::config_hash) names its results in the store; settings that make no difference are not part of it.
+//! - Errors in an experiment file are [`Diagnostic`]s with file, line and column, and are reported before anything runs.
+//! - Files are replaced as a whole or not at all.
+//!
+//! # Where to look next
+//!
+//! - [`schema`] describes experiment files as a JSON Schema.
+//! - [`summarise`] computes means with confidence intervals, [`csv()`] writes them as a table.
+//! - [`compare_series`] says which series is best, where, and how surely; [`refine_sweep`] adds the loads at which that is decided.
+//! - A claim in the file gets a [`Verdict`] with its evidence.
+//! - [`report`] writes pages in HTML and Markdown.
 
 mod comparison;
 mod experiment;

@@ -1,4 +1,4 @@
-//! Files: writing that leaves the old file or the new one, never half of it.
+//! Writes files so that the old file or the new one stays, never half of one.
 
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
-/// A result that cannot be written.
+/// A file cannot be written.
 #[derive(Debug, Error)]
 #[error("cannot write `{path}`: {reason}")]
 pub struct OutputError {
@@ -21,7 +21,7 @@ pub struct OutputError {
 /// link; a device or a pipe is written to directly.
 ///
 /// # Errors
-/// If the directory is not there or may not be written, or there is no space; the file is then what it was.
+/// If the directory does not exist or is not writable, or there is no space; the file is then what it was.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), OutputError> {
     let mut file = OutputFile::create(path)?;
     let written = file.write_all(contents);
@@ -34,12 +34,12 @@ pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), OutputError> {
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
-    place: Place,
+    writer: Writer,
 }
 
 #[derive(Debug)]
-enum Place {
-    /// A file that will have another's name.
+enum Writer {
+    /// A temporary file that replaces `target` when it is finished.
     Beside {
         temporary: NamedTempFile,
         target: PathBuf,
@@ -51,24 +51,24 @@ impl OutputFile {
     /// Begins a file.
     ///
     /// # Errors
-    /// If the directory is not there or may not be written, or the file is a directory.
+    /// If the directory does not exist or is not writable, or the file is a directory.
     pub fn create(path: &Path) -> Result<Self, OutputError> {
-        let place = Target::of(path).and_then(|target| match target {
-            Target::File(target) => Ok(Place::Beside { temporary: locked_beside(&target)?, target }),
-            Target::Stream => File::options().write(true).open(path).map(Place::Stream),
+        let writer = Target::of(path).and_then(|target| match target {
+            Target::File(target) => Ok(Writer::Beside { temporary: locked_beside(&target)?, target }),
+            Target::Stream => File::options().write(true).open(path).map(Writer::Stream),
         });
-        let place = place.map_err(|reason| OutputError { path: path.to_owned(), reason })?;
-        Ok(Self { path: path.to_owned(), place })
+        let writer = writer.map_err(|reason| OutputError { path: path.to_owned(), reason })?;
+        Ok(Self { path: path.to_owned(), writer })
     }
 
-    /// Puts the file in the place of the old one. Several processes may do so at the same time: one of their files stays.
+    /// Replaces the old file. Several processes may do so at the same time: one of their files stays.
     ///
     /// # Errors
     /// If there is no space, or the directory is not what it was; the old file then stays.
     pub fn finish(self) -> Result<(), OutputError> {
-        let finished = match self.place {
-            Place::Stream(mut stream) => stream.flush(),
-            Place::Beside { temporary, target } => temporary.as_file().sync_all().and_then(|()| {
+        let finished = match self.writer {
+            Writer::Stream(mut stream) => stream.flush(),
+            Writer::Beside { temporary, target } => temporary.as_file().sync_all().and_then(|()| {
                 temporary.persist(&target)?;
                 remove_forgotten(&target);
                 Ok(())
@@ -80,9 +80,9 @@ impl OutputFile {
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match &mut self.place {
-            Place::Beside { temporary, .. } => temporary.as_file_mut().write(bytes),
-            Place::Stream(stream) => stream.write(bytes),
+        match &mut self.writer {
+            Writer::Beside { temporary, .. } => temporary.as_file_mut().write(bytes),
+            Writer::Stream(stream) => stream.write(bytes),
         }
     }
 
@@ -94,7 +94,7 @@ impl Write for OutputFile {
 /// Finds out whether [`write_file`] can write a file, as far as can be known before there are contents. Leaves everything as it is.
 ///
 /// # Errors
-/// If the directory is not there or may not be written, or the file is a directory.
+/// If the directory does not exist or is not writable, or the file is a directory.
 pub fn check_file(path: &Path) -> Result<(), OutputError> {
     let checked = Target::of(path).and_then(|target| match target {
         // It is gone at the end of the statement.
@@ -148,7 +148,7 @@ impl Target {
     }
 }
 
-/// A new file beside another, with a lock that says that somebody is at work, where the file system knows locks.
+/// A new file beside another, with a lock that says that a process is writing it, where the file system knows locks.
 fn locked_beside(path: &Path) -> std::io::Result<NamedTempFile> {
     loop {
         let temporary = beside(path)?;
@@ -160,7 +160,7 @@ fn locked_beside(path: &Path) -> std::io::Result<NamedTempFile> {
     }
 }
 
-/// A new file beside another, under a name that nobody else has.
+/// A new file beside another, under a unique name.
 fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
     // Made here, it has the usual permissions, and errors are the system's own.
     let prefix = temporary_prefix(path);
@@ -168,7 +168,7 @@ fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
     builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX).make_in(folder(path), |path| File::create_new(path))
 }
 
-/// Takes away what killed processes have left of a file. What is not removed disturbs nobody.
+/// Removes what killed processes have left of a file. Leftovers do no harm.
 fn remove_forgotten(path: &Path) {
     let prefix = temporary_prefix(path);
     let Ok(entries) = std::fs::read_dir(folder(path)) else { return };
@@ -178,7 +178,7 @@ fn remove_forgotten(path: &Path) {
         let middle = name.strip_prefix(&prefix).and_then(|name| name.strip_suffix(TEMPORARY_SUFFIX));
         let temporary = middle.is_some_and(|middle| middle.chars().all(char::is_alphanumeric));
         let Some(file) = temporary.then(|| File::open(entry.path()).ok()).flatten() else { continue };
-        // The lock is kept until the file is gone: whoever has just made it sees that either way.
+        // The lock is kept until the file is gone, so that a process that has just made the file notices.
         if file.try_lock().is_ok() {
             let _ = std::fs::remove_file(entry.path());
         }

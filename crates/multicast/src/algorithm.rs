@@ -1,4 +1,4 @@
-//! The algorithm trait, what it is given and how it fails.
+//! The algorithm trait, its input and its errors.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ pub struct Multicast {
 }
 
 impl Multicast {
-    /// A multicast from `source`. The source is never a destination and a repeated destination counts once: the first
+    /// A multicast from `source`. The source is never a destination, and a repeated destination counts once: the first
     /// mention stays, in the order given.
     pub fn new(source: NodeId, destinations: &[NodeId]) -> Self {
         Self::from_vec(source, destinations.to_vec())
     }
 
-    /// As [`new`](Self::new), but in memory that the caller gives: runs draw millions of multicasts.
+    /// As [`new`](Self::new), reusing the caller's list: runs draw millions of multicasts.
     pub fn from_vec(source: NodeId, mut destinations: Vec<NodeId>) -> Self {
         if destinations.len() <= 16 {
             let mut kept = 0;
@@ -49,7 +49,7 @@ impl Multicast {
         Self { source, destinations }
     }
 
-    /// As [`new`](Self::new), but for nodes that a user gives: at least one destination has to be left.
+    /// As [`new`](Self::new), for nodes that a user gives: at least one destination has to remain.
     ///
     /// # Errors
     /// If there is no destination but the source.
@@ -58,23 +58,23 @@ impl Multicast {
         if multicast.destinations.is_empty() { Err(NoDestination(source)) } else { Ok(multicast) }
     }
 
-    /// The destinations in their memory, for the next multicast.
+    /// The list of destinations, to be reused for the next multicast.
     pub fn into_destinations(self) -> Vec<NodeId> {
         self.destinations
     }
 
-    /// The node that has the message.
+    /// The node that sends the message.
     pub fn source(&self) -> NodeId {
         self.source
     }
 
-    /// The nodes that want it: no duplicates, never the source.
+    /// The nodes that get it: no duplicates, never the source.
     pub fn destinations(&self) -> &[NodeId] {
         &self.destinations
     }
 }
 
-/// Which nodes of a list of destinations [`Multicast::new`] leaves out, in words: the source, and what is named again. `None`: none.
+/// Which nodes of a list of destinations [`Multicast::new`] leaves out, in words: the source, and repeated nodes. `None` if it leaves out nothing.
 ///
 /// ```
 /// use wormcast_multicast::left_out;
@@ -107,7 +107,7 @@ pub fn left_out(network: &Network, source: NodeId, destinations: &[NodeId]) -> O
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// A multicast to nobody: no destinations, or none but its source, which has the message.
+/// A multicast has no destinations except perhaps its source, which has the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("no destination but the source, node {0}: expected at least one other node")]
 pub struct NoDestination(
@@ -117,9 +117,9 @@ pub struct NoDestination(
 
 /// A multicast algorithm, made for one network.
 ///
-/// The contract of a plan: every destination is delivered exactly once and nothing else is ([`Plan::check`]), every path
+/// The contract of a plan: it delivers to every destination exactly once and to no other node ([`Plan::check`]), every path
 /// follows [`routing`](Self::routing) from stop to stop, and the worms' dependencies are among
-/// [`dependencies`](Self::dependencies), unless these can deadlock without them.
+/// [`dependencies`](Self::dependencies), unless these can deadlock anyway.
 pub trait Algorithm: Send + Sync {
     /// The name under which users ask for it.
     fn name(&self) -> &'static str;
@@ -135,20 +135,20 @@ pub trait Algorithm: Send + Sync {
     /// The worms that a multicast sends.
     fn plan(&self, multicast: &Multicast) -> Plan;
 
-    /// What worms of any plan may hold while they wait for what: the input of the static deadlock check. For trees, with the
+    /// Which channels the worms of any plan may wait for while they hold others: the input of the static deadlock check. For trees, with the
     /// switches that [they are meant for](crate::BranchingTrees::branching).
     ///
-    /// Where switches replicate worms by themselves, they do it asynchronously, with room for whole packets: what else they might
-    /// do is [`synchronous_deadlock`](wormcast_routing::synchronous_deadlock)'s affair.
+    /// Where switches replicate worms by themselves, they are taken to do so asynchronously, with room for whole packets; for synchronous
+    /// replication see [`synchronous_deadlock`](wormcast_routing::synchronous_deadlock).
     fn dependencies(&self) -> Dependencies<'_>;
 
-    /// What it can do, or needs, beside that.
+    /// Its optional capabilities and needs.
     fn capabilities(&self) -> AlgorithmCapabilities<'_> {
         AlgorithmCapabilities::default()
     }
 }
 
-/// What kinds of worms an algorithm sends, as far as settings are about them.
+/// The kinds of worms an algorithm sends that settings are about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WormKinds {
     /// Trees that wormhole switches replicate.
@@ -157,7 +157,7 @@ pub struct WormKinds {
     pub triggered: bool,
 }
 
-/// What kinds of worms an algorithm sends: what is in two plans for many destinations all over the network.
+/// Determines the kinds of worms an algorithm sends, from two plans with many destinations all over the network.
 pub fn worm_kinds(algorithm: &dyn Algorithm) -> WormKinds {
     const DESTINATIONS: u64 = 16;
     let nodes = algorithm.network().nodes() as u64;
@@ -174,7 +174,7 @@ pub fn worm_kinds(algorithm: &dyn Algorithm) -> WormKinds {
     kinds
 }
 
-/// Why there is no such algorithm on a network.
+/// Why an algorithm cannot be made for a network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AlgorithmError {
@@ -194,24 +194,24 @@ pub enum AlgorithmError {
         /// What was asked for.
         given: &'static str,
     },
-    /// The routing's root is none, or it has no root.
+    /// The network does not have the root, or the routing has none.
     #[error(transparent)]
     Root(Box<RoutingError>),
     /// Its spanning trees cannot be routed on together.
     #[error(transparent)]
     Trees(Box<TreesError>),
-    /// The algorithm does not know how to do without links that have failed.
+    /// The algorithm cannot avoid failed links.
     #[error("`{algorithm}` needs all links; {} can do without some", with_faults())]
     NeedsAllLinks {
         /// The algorithm.
         algorithm: &'static str,
     },
-    /// The relation of an algorithm that is not part of the workbench gives channels that it must not give.
+    /// The relation of an algorithm from outside the project offers channels that it must not offer.
     #[error("{problem}")]
     Routing {
         /// The algorithm.
         algorithm: &'static str,
-        /// What it does, where.
+        /// The fault and where it is.
         problem: String,
     },
     /// An algorithm was registered under another name than its own.
@@ -219,10 +219,10 @@ pub enum AlgorithmError {
     Misnamed {
         /// The name that it is known by.
         registered: &'static str,
-        /// What [`Algorithm::name`] says.
+        /// What [`Algorithm::name`] returns.
         own: &'static str,
     },
-    /// The relation of an algorithm that is not part of the workbench is that of another network.
+    /// The relation of an algorithm from outside the project belongs to another network.
     #[error(
         "the routing `{routing}` of `{algorithm}` is not made for `{network}`: it has to hold the network that is given"
     )]
@@ -234,7 +234,7 @@ pub enum AlgorithmError {
         /// The network that it was to be made for.
         network: String,
     },
-    /// Faults that only their neighbours know of leave no tree to send worms on to.
+    /// With faults that only their neighbours know of, no intact tree is left to forward worms on.
     #[error(
         "with local information, `{algorithm}` needs one tree of its {trees} without a failed link; with global information it \
          makes new ones"
@@ -256,17 +256,17 @@ pub enum AlgorithmError {
         /// What was asked for.
         given: &'static str,
     },
-    /// There are no such links to fail.
+    /// The links that are to fail do not exist.
     #[error(transparent)]
     Fault(#[from] FaultError),
 }
 
-/// The algorithms that can do without some links.
+/// The algorithms that can avoid failed links.
 fn with_faults() -> String {
     quoted(algorithms().into_iter().filter(|algorithm| algorithm.faults).map(|algorithm| algorithm.name))
 }
 
-/// Two routings over permitted turns, first the one that algorithms take unless they are told otherwise.
+/// Two routings over permitted turns, first the default one.
 fn over_turns() -> String {
     let others = ROUTINGS.iter().filter(|routing| routing.over_turns && **routing != &TURN_PROHIBITION);
     let two = [TURN_PROHIBITION.name].into_iter().chain(others.map(|routing| routing.name)).take(2);

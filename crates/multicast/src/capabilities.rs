@@ -1,4 +1,4 @@
-//! What multicast algorithms can do beside planning.
+//! Optional capabilities of multicast algorithms.
 
 use wormcast_network::Ports;
 use wormcast_routing::{Branching, Dependencies, MultidestinationRouting};
@@ -6,25 +6,25 @@ use wormcast_routing::{Branching, Dependencies, MultidestinationRouting};
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::irregular::covering_matrix::CoveringMatrix;
 
-/// What an algorithm can do, or needs, beside planning; by default nothing.
+/// The optional capabilities and needs of an algorithm; none by default.
 #[derive(Clone, Copy, Default)]
 pub struct AlgorithmCapabilities<'a> {
-    /// The injection and consumption channels that nodes have where nothing else is said, if the algorithm is defined with such
+    /// The default injection and consumption channels of nodes, if the algorithm is defined with such
     /// numbers. A plan may bind worms to any of these consumption channels.
     pub ports: Option<Ports>,
     /// Trees that wormhole switches replicate.
     pub trees: Option<&'a dyn BranchingTrees>,
     /// For an algorithm whose worms switches replicate: how they route them.
     pub switches: Option<&'a dyn MultidestinationRouting>,
-    /// Plans that are to be a minimum.
+    /// Plans that minimise something.
     pub minimum: Option<&'a dyn Minimum>,
     /// Covers of destinations by as few next routers as possible.
     pub covers: Option<&'a dyn Covers>,
 }
 
-/// Sends trees, to which switches make a difference.
+/// Sends trees, whose dependencies depend on the switches.
 pub trait BranchingTrees: Send + Sync {
-    /// The switches that the trees are meant for: what runs have unless they are told otherwise.
+    /// The switches that the trees are meant for, which are the default of runs.
     fn branching(&self) -> Branching;
 
     /// As [`Algorithm::dependencies`], which are those with the switches that the trees are meant for.
@@ -33,18 +33,18 @@ pub trait BranchingTrees: Send + Sync {
 
 /// Minimises something, and may have to settle for less.
 pub trait Minimum: Send + Sync {
-    /// Whether this multicast's plan is a minimum for certain.
+    /// Whether this multicast's plan is certainly a minimum.
     fn is_exact(&self, multicast: &Multicast) -> bool;
 }
 
 /// Covers destinations by as few next routers as possible.
 pub trait Covers: Send + Sync {
-    /// What the algorithm had to choose from at each router of this multicast's plan.
+    /// The choice that the algorithm had at each router of this multicast's plan.
     fn covering_matrices(&self, multicast: &Multicast) -> Vec<CoveringMatrix>;
 }
 
 impl dyn Algorithm + '_ {
-    /// The switches that worms of the algorithm are meant for: for all but [trees](BranchingTrees), the wormhole switches that are enough
+    /// The switches that the algorithm's worms are meant for: for all but [trees](BranchingTrees), plain wormhole switches, which are enough
     /// for paths.
     pub fn branching(&self) -> Branching {
         self.capabilities().trees.map_or(Branching::LOCKSTEP, BranchingTrees::branching)

@@ -1,4 +1,4 @@
-//! Links that have failed for good.
+//! Links that have failed permanently.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,31 +7,31 @@ use wormcast_network::split_mix::mix;
 use wormcast_network::{ChannelId, Network, RouterId, parse_node};
 use wormcast_routing::Root;
 
-/// Links that have failed before a run, and who knows of them (paper 5, section 7).
+/// Links that failed before a run, and which nodes know of them (paper 5, section 7).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Faults {
     /// The links, each by one of its channels.
     pub links: Vec<ChannelId>,
-    /// Who knows.
+    /// Which nodes know of them.
     pub information: FaultInformation,
 }
 
-/// Who knows which links have failed.
+/// Which nodes know which links have failed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultInformation {
-    /// Every node: worms go by ways that are whole.
+    /// Every node: worms take intact routes.
     #[default]
     Global,
     /// The nodes at both ends: a worm that comes to a failed link is absorbed there and sent on from there.
     Local,
 }
 
-/// A text that names no link that could fail.
+/// Why links cannot fail as asked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FaultError {
-    /// Not two routers.
+    /// The text does not name two routers.
     #[error(
         "`{text}` is not a link of `{network}`: expected two routers that are joined, 0 to {last}, as in `{example}`"
     )]
@@ -45,7 +45,7 @@ pub enum FaultError {
         /// How a link is written.
         example: &'static str,
     },
-    /// A node, in a network whose routers have other names than nodes.
+    /// The text names a node, in a network whose routers have other names than nodes.
     #[error("`{text}` is not a link of `{network}`: `{node}` is a node, not a router; it is at {router}")]
     Node {
         /// The text.
@@ -57,7 +57,7 @@ pub enum FaultError {
         /// Its router.
         router: String,
     },
-    /// A router and itself.
+    /// The text names one router twice.
     #[error("`{text}` is not a link of `{network}`: a link joins two different routers")]
     Itself {
         /// The text.
@@ -65,7 +65,7 @@ pub enum FaultError {
         /// The network.
         network: String,
     },
-    /// Two routers that no further link joins.
+    /// The text names two routers that no further link joins.
     #[error(
         "`{text}`: `{network}` has no {further}link between routers {} and {}; router {} is joined to {neighbours}",
         .ends[0], .ends[1], .ends[0]
@@ -82,7 +82,7 @@ pub enum FaultError {
         /// The routers that are joined to the first.
         neighbours: String,
     },
-    /// More failures than links.
+    /// More links are to fail than there are.
     #[error("{asked} of the {links} links of `{network}` cannot fail")]
     TooMany {
         /// How many were asked for.
@@ -95,7 +95,7 @@ pub enum FaultError {
 }
 
 impl Faults {
-    /// Lets a link fail that a user names by the routers at its ends, `0-1` or `0,0-1,0`: of parallel links, the next one. A router is
+    /// Makes a link fail that a user names by the routers at its ends, `0-1` or `0,0-1,0`: of parallel links, the next one. A router is
     /// named by its number, in a grid by its coordinates, by its name if the network has names. Where every router has one node, the
     /// names of nodes are those of routers, too.
     ///
@@ -163,7 +163,7 @@ impl Faults {
         }
     }
 
-    /// Lets so many further links fail, drawn with the seed, all sets with the same probability.
+    /// Makes `count` further links fail, drawn with the seed; all sets are equally likely.
     ///
     /// # Errors
     /// If there are fewer.

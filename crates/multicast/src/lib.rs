@@ -1,7 +1,7 @@
-//! Floor 3 of wormcast: which worms a multicast sends.
+//! Plan multicasts: which worms to send so that a message reaches all of its destinations.
 //!
-//! An [`Algorithm`] turns a [`Multicast`] (a source and its destinations) into a [`Plan`], the one form that engines,
-//! drawings and analyses understand. A new algorithm is one new file and one line in the [`registry`](algorithm_by_name).
+//! An [`Algorithm`] turns a [`Multicast`], a source and its destinations, into a [`Plan`]: a list of worms, each with its sender and its
+//! route. Plans are what engines simulate, drawings show and analyses check.
 //!
 //! ```
 //! use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};
@@ -15,6 +15,21 @@
 //! assert_eq!((summary.startups, summary.longest), (1, 5));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Guarantees
+//!
+//! - A plan depends on the algorithm, its options and the multicast alone.
+//! - Every destination gets the message exactly once, and every worm has a route. [`check_contract`] checks both, and that the worms stay
+//!   within the dependencies that the algorithm declares.
+//! - An algorithm refuses, when it is made, networks and options that it is not defined for, and its error says what would do.
+//! - An algorithm of your own, once you [`register`] it, is known by its name like a built-in one. Its routing is checked on every hop.
+//!
+//! # Where to look next
+//!
+//! - [`ALGORITHMS`] lists the built-in algorithms; [`Request`] asks for one with its routing, root, seed and failed links.
+//! - [`Algorithm`] is the trait to implement, and the guide's `docs/guide/algorithm.md` implements one step by step.
+//! - [`plan_svg`] and [`plan_dot`] draw plans.
+//! - [`Encoding`] and [`TreeEncoding`] are the headers of worms that switches replicate.
 
 mod algorithm;
 mod algorithms;
@@ -55,7 +70,7 @@ pub use algorithms::torus::dstm::Dstm;
 pub use algorithms::torus::dstm_tarjan::{DSTM_TARJAN, DSTM_TARJAN_AVERAGE, DSTM_TARJAN_BEST, DSTM_TARJAN_PATH};
 pub use algorithms::torus::dstm_torus::{DSTM_1, DSTM_2};
 pub use capabilities::{AlgorithmCapabilities, BranchingTrees, Covers, Minimum};
-pub use checks::promise::{BrokenPromise, check_plan, check_promise};
+pub use checks::contract::{ContractViolation, check_contract, check_plan};
 pub use drawing::{plan_dot, plan_svg, trees_svg};
 pub use faults::{FaultError, FaultInformation, Faults};
 pub use headers::encoded::{Encoded, EncodedRoute, Encoding};
@@ -64,7 +79,7 @@ pub use plan::contention::Contention;
 pub use plan::dependencies::{UnknownWay, add_plan};
 pub use plan::summary::{EncodedHeader, PlanSummary, PortModel, WormSummary};
 pub use plan::{Branch, Itinerary, Path, Plan, PlanError, Tree, Trunk, Worm};
+pub use registry::algorithm_cache::AlgorithmCache;
 pub use registry::descriptor::{Descriptor, FaultRequest, MakeAlgorithm, Options, Part, Refused, Request};
 pub use registry::family::{Family, Routed, Sends};
-pub use registry::made::Made;
 pub use registry::{ALGORITHMS, RegistrationError, algorithm_by_name, algorithms, is_own, register};

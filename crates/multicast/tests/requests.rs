@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use wormcast_multicast::{FaultInformation, FaultRequest, Made, Part, Request};
+use wormcast_multicast::{AlgorithmCache, FaultInformation, FaultRequest, Part, Request};
 use wormcast_network::{Network, TopologyError, TopologySpec};
 
 fn build(spec: &str) -> Result<Arc<Network>, TopologyError> {
@@ -71,10 +71,10 @@ fn requests_differ_in_every_part() {
 
 #[test]
 fn networks_and_algorithms_are_made_once() {
-    let mut made = Made::bounded(2, usize::MAX);
+    let mut cache = AlgorithmCache::bounded(2, usize::MAX);
     let mut get = |name: &str, request: &Request| {
-        let network = made.network(name, || build(name)).unwrap();
-        let algorithm = made.algorithm(name, &network, request).unwrap();
+        let network = cache.network(name, || build(name)).unwrap();
+        let algorithm = cache.algorithm(name, &network, request).unwrap();
         (network, algorithm)
     };
     let [separate, tree] = ["separate", "tree-one"].map(|algorithm| request(algorithm, None, None));

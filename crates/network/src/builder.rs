@@ -13,10 +13,10 @@ use crate::topologies::spec::MAX_ROUTERS;
 pub const MAX_NODES: usize = 1 << 24;
 /// The most links that a network put together piece by piece may have.
 pub const MAX_LINKS: usize = 1 << 26;
-/// The largest number of a port.
+/// The largest port number.
 pub const MAX_PORT: u32 = 65_535;
 
-/// A piece that does not fit.
+/// Why a piece cannot be added to the network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -39,10 +39,10 @@ pub enum BuildError {
     /// A port's number is too large.
     #[error("port {0} is beyond the limit of {MAX_PORT}")]
     PortTooLarge(u32),
-    /// Some cables have port numbers and some have none.
+    /// Some links have port numbers and others do not.
     #[error("ports have numbers on some links and nodes and none on others")]
     MixedPorts,
-    /// There is no room for more.
+    /// A limit is exceeded.
     #[error("there are more than {limit} {what}")]
     TooMany {
         /// What there are too many of.
@@ -50,7 +50,7 @@ pub enum BuildError {
         /// The most that are supported.
         limit: usize,
     },
-    /// A network without routers.
+    /// The network has no routers.
     #[error("there is no router")]
     Empty,
 }
@@ -58,17 +58,17 @@ pub enum BuildError {
 /// What is known of a node beyond its router.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NodeDetails {
-    /// Its name; empty: none.
+    /// Its name; empty if it has none.
     pub name: String,
     /// The number of the router's port to which it is attached.
     pub port: Option<u32>,
-    /// The host adapter's port that it is; adapters have any numbers, the same for all ports of one.
+    /// The host adapter's port that this node is. Adapters may have any number, the same for all ports of one adapter.
     pub adapter: Option<AdapterPort>,
-    /// The globally unique identifier of that port.
+    /// The GUID of that port.
     pub guid: Option<u64>,
 }
 
-/// Puts a network together: routers, then the links between them and the nodes at them.
+/// Builds a network from routers, the links between them and the nodes attached to them.
 ///
 /// Without a call of [`node`](Self::node), every router has one node with the same index; after one, only the nodes that
 /// were added. Nodes are numbered router by router, at one router by port or else as they were added. Links keep their
@@ -109,7 +109,7 @@ pub struct NetworkBuilder {
 }
 
 impl NetworkBuilder {
-    /// Nothing yet, of this name.
+    /// An empty network of this name.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -136,7 +136,7 @@ impl NetworkBuilder {
         self.links.len()
     }
 
-    /// Adds a router; an empty name is none.
+    /// Adds a router; an empty name means that it has none.
     ///
     /// # Errors
     /// If there are [`MAX_ROUTERS`] already.
@@ -162,7 +162,7 @@ impl NetworkBuilder {
         Ok(())
     }
 
-    /// Gives a router its globally unique identifier.
+    /// Sets a router's GUID.
     ///
     /// # Errors
     /// If there is no such router.
@@ -172,7 +172,7 @@ impl NetworkBuilder {
         Ok(())
     }
 
-    /// Says how many ports a router has, connected or not.
+    /// Sets the number of ports of a router, connected or not.
     ///
     /// # Errors
     /// If there is no such router.
@@ -182,7 +182,7 @@ impl NetworkBuilder {
         Ok(())
     }
 
-    /// Says where a router is, for drawings.
+    /// Sets the position of a router, for drawings.
     ///
     /// # Errors
     /// If there is no such router.
@@ -195,7 +195,7 @@ impl NetworkBuilder {
     /// Adds a link. Parallel links are kept.
     ///
     /// # Errors
-    /// If it joins a router to itself or to one that is not there, if other ports have numbers, or if there are
+    /// If it joins a router to itself or to one that does not exist, if other ports have numbers, or if there are
     /// [`MAX_LINKS`] already.
     pub fn link(&mut self, a: RouterId, b: RouterId) -> Result<(), BuildError> {
         self.check_link(a, b)?;
@@ -204,7 +204,7 @@ impl NetworkBuilder {
         Ok(())
     }
 
-    /// Adds a link between ports with numbers.
+    /// Adds a link between numbered ports.
     ///
     /// # Errors
     /// As [`link`](Self::link), and if one of the ports is taken.
@@ -221,7 +221,7 @@ impl NetworkBuilder {
     /// Adds a node.
     ///
     /// # Errors
-    /// If there is no such router, if its port is taken, if this node has a port and others have none or the reverse, or if
+    /// If there is no such router, if its port is taken, if some nodes have ports and others do not, or if
     /// there are [`MAX_NODES`] already.
     pub fn node(&mut self, router: RouterId, details: NodeDetails) -> Result<(), BuildError> {
         self.known(router)?;
@@ -274,7 +274,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// The network: O(links log links + nodes log nodes).
+    /// Builds the network in O(links log links + nodes log nodes).
     ///
     /// # Errors
     /// If there is no router.

@@ -1,4 +1,4 @@
-//! Decimal numbers in specifications, exact and with an equality.
+//! Exact decimal numbers in specifications, which can be compared for equality.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use rand::RngExt;
 
 const SCALE: u64 = 1_000_000;
 
-/// A number of at most six decimals, not negative.
+/// A non-negative number with at most six decimals.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Decimal {
     millionths: u64,
@@ -27,7 +27,7 @@ impl Decimal {
         (u128::from(self.millionths) * u128::from(factor) + u128::from(SCALE)) / (2 * u128::from(SCALE))
     }
 
-    /// Draws whether something of this probability happens.
+    /// Whether an event of this probability happens: one random draw.
     pub(crate) fn happens(self, rng: &mut impl rand::Rng) -> bool {
         rng.random_range(0..SCALE) < self.millionths
     }

@@ -1,4 +1,4 @@
-//! How much memory a network takes, before it is built.
+//! Estimates how much memory a network takes, before it is built.
 
 use crate::memory::{Bytes, MemoryError, require_memory};
 use crate::topologies::graph_spec::GraphSpec;
@@ -9,7 +9,7 @@ use crate::topologies::spec::TopologySpec;
 mod bytes {
     pub(super) const GRID_CHANNEL: u64 = 12;
     pub(super) const GRID_ROUTER: u64 = 4;
-    /// A link of a graph: with the set that keeps those that are drawn at random different.
+    /// A link of a graph, including the set that keeps random links distinct.
     pub(super) const RANDOM_LINK: u64 = 80;
     pub(super) const LINK: u64 = 48;
     pub(super) const GRAPH_ROUTER: u64 = 32;
@@ -22,8 +22,8 @@ mod bytes {
 }
 
 impl TopologySpec {
-    /// The bytes of memory that building the network takes at its peak, rounded up; `None` for a file that is not there. What a
-    /// file takes is a guess by its length.
+    /// The peak memory that building the network takes, in bytes, rounded up; `None` for a file that does not exist. For files it
+    /// is estimated from their length.
     ///
     /// ```
     /// use wormcast_network::TopologySpec;
@@ -84,7 +84,7 @@ impl TopologySpec {
         }
     }
 
-    /// Refuses what does not fit in memory, and names a smaller network that does.
+    /// Refuses a network that does not fit in memory, and names a smaller one that does.
     pub(crate) fn check_memory(&self) -> Result<(), MemoryError> {
         let Some(needed) = self.memory() else { return Ok(()) };
         require_memory(format_args!("topology `{self}`"), needed, |available| {

@@ -1,10 +1,10 @@
-//! What can be wrong with a topology or a node that a user names.
+//! Errors in topologies and nodes that users name.
 
 use thiserror::Error;
 
 use crate::memory::MemoryError;
 
-/// A number of routers in figures that can be read.
+/// A number of routers in a readable form.
 fn number(routers: u128) -> String {
     const LARGEST: u128 = 1_000_000_000_000;
     if routers > LARGEST { format!("more than {LARGEST}") } else { routers.to_string() }
@@ -17,25 +17,25 @@ pub enum TopologyError {
     /// The specification's family is unknown, and no file of that name exists.
     #[error("unknown topology `{given}`{hint}")]
     Unknown {
-        /// What was given.
+        /// The text given.
         given: String,
-        /// The nearest valid name, or the forms that are understood, as the end of the message.
+        /// The nearest valid name, or the forms that are understood; the message ends with it.
         hint: String,
     },
-    /// The part behind the colon does not fit its family.
+    /// The part after the colon does not fit its family.
     #[error("topology `{given}`: {problem}{}", if .expected.is_empty() { String::new() } else { format!("; expected {expected}") })]
     Malformed {
-        /// What was given.
+        /// The text given.
         given: String,
         /// What is wrong with it.
         problem: String,
-        /// A form that would be right; empty where the problem says it.
+        /// A form that would be right; empty if the problem says it already.
         expected: String,
     },
-    /// The topology exceeds what 32-bit ids address comfortably.
+    /// The topology has too many routers.
     #[error("topology `{given}` has {} routers; at most {limit} are supported", number(*routers))]
     TooLarge {
-        /// What was given.
+        /// The text given.
         given: String,
         /// How many routers it would have.
         routers: u128,
@@ -53,27 +53,27 @@ pub enum TopologyError {
         /// What the operating system said.
         reason: String,
     },
-    /// A file format has no place for some of a network.
+    /// A file format cannot express some part of the network.
     #[error("{format} has no place for {problem}, as in {name}; use {instead}")]
     Inexpressible {
         /// The network.
         name: String,
         /// The format.
         format: &'static str,
-        /// What has no place.
+        /// What it cannot express.
         problem: String,
-        /// Formats that have one.
+        /// Formats that can.
         instead: &'static str,
     },
-    /// Chance made no network of the wanted kind.
+    /// No random draw gave a network of the kind asked for.
     #[error("topology `{given}`: {problem}")]
     Unlucky {
-        /// What was given.
+        /// The text given.
         given: String,
         /// What was tried, and what would help.
         problem: String,
     },
-    /// A line of a topology file makes no sense.
+    /// A line of a topology file is not understood.
     #[error("{path}:{line}: {problem}; expected {expected}")]
     File {
         /// The file.
@@ -87,22 +87,22 @@ pub enum TopologyError {
     },
 }
 
-/// A node that a user names and the network does not have.
+/// Why a text does not name a node of the network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NodeError {
-    /// Neither a number nor coordinates.
+    /// It is neither a number nor coordinates.
     #[error("`{given}` is not a node: expected {expected}")]
     Malformed {
-        /// What was given.
+        /// The text given.
         given: String,
         /// The forms that this network understands.
         expected: String,
     },
-    /// A name that several nodes have.
+    /// Several nodes have this name.
     #[error("`{given}` is the name of nodes {first} and {second}: use a number")]
     Ambiguous {
-        /// What was given.
+        /// The text given.
         given: String,
         /// The first node of that name.
         first: u32,
@@ -112,7 +112,7 @@ pub enum NodeError {
     /// A node number beyond the network.
     #[error("node {given} is out of range: {network} has nodes 0 to {last}")]
     OutOfRange {
-        /// What was given.
+        /// The text given.
         given: String,
         /// The network's name.
         network: String,
@@ -122,7 +122,7 @@ pub enum NodeError {
     /// Coordinates beyond the network.
     #[error("node {given} is out of range: dimension {dimension} of {network} goes from 0 to {last}")]
     CoordinateOutOfRange {
-        /// What was given.
+        /// The text given.
         given: String,
         /// The network's name.
         network: String,

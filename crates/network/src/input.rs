@@ -1,4 +1,4 @@
-//! What is read: files, and standard input by the name `-`.
+//! Input: files, and standard input under the name `-`.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ pub const STANDARD_INPUT: &str = "-";
 /// A file that cannot be read as text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReadError {
-    /// The operating system does not give it.
+    /// The operating system cannot read it.
     #[error("cannot read `{path}`: {reason}")]
     Unreadable {
         /// The file.
@@ -21,12 +21,12 @@ pub enum ReadError {
         /// What the operating system said.
         reason: String,
     },
-    /// It is no text.
+    /// It is not text.
     #[error("{path}:{line}: the bytes are not UTF-8; expected text")]
     NotText {
         /// The file.
         path: String,
-        /// The first line, from 1, that is none.
+        /// The first line that is not UTF-8, from 1.
         line: usize,
     },
 }
@@ -49,11 +49,11 @@ pub fn is_standard_input(path: impl AsRef<Path>) -> bool {
     path.as_ref() == Path::new(STANDARD_INPUT)
 }
 
-/// The bytes of a file, at most so many; standard input if the path is `-`. That gives its bytes once only: they are kept for who asks
-/// again for the same thing, `what`, such as `the network`.
+/// The bytes of a file, up to a limit; of standard input if the path is `-`. Standard input can be read once only, so its bytes are kept for
+/// further calls with the same purpose, `what`, such as `the network`.
 ///
 /// # Errors
-/// If the operating system does not give them, or standard input was read as something else.
+/// If the operating system cannot read them, or standard input was read as something else.
 pub fn read_input(path: impl AsRef<Path>, what: &'static str, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if !is_standard_input(&path) {
@@ -70,7 +70,7 @@ pub fn read_input(path: impl AsRef<Path>, what: &'static str, most: u64) -> io::
     Ok(bytes)
 }
 
-/// Takes standard input for `what`, which reads it piece by piece: nothing else may then.
+/// Reserves standard input for `what`, which reads it piece by piece; nothing else can read it then.
 ///
 /// # Errors
 /// If it was read as something else.
@@ -81,7 +81,7 @@ pub fn take_standard_input(what: &'static str) -> io::Result<()> {
     Ok(())
 }
 
-/// What was read already, if it is the same thing.
+/// What was already read, if it was for the same purpose.
 fn free_for<'t>(taken: Option<&'t Taken>, what: &str) -> io::Result<Option<&'t Taken>> {
     match taken {
         Some(other) if other.what != what => {
@@ -91,10 +91,10 @@ fn free_for<'t>(taken: Option<&'t Taken>, what: &str) -> io::Result<Option<&'t T
     }
 }
 
-/// The mark that some editors put before the first line of a text. It says nothing, and whoever reads lines leaves it out.
+/// The byte order mark that some editors put before the first line of a text. Readers skip it.
 pub const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The text of a file of at most so many bytes, without a [mark](BYTE_ORDER_MARK); of standard input if the path is `-`. `what` it is, as for [`read_input`].
+/// The text of a file up to a limit in bytes, without a [byte order mark](BYTE_ORDER_MARK); of standard input if the path is `-`. `what` is the purpose, as in [`read_input`].
 ///
 /// # Errors
 /// If the file cannot be read, is larger, or is not UTF-8.

@@ -1,22 +1,21 @@
-//! Floor 1 of wormcast: what is wired to what.
+//! Build interconnection networks, read and write them as files, measure them, and draw them.
 //!
-//! A [`Network`] is a set of routers joined by directed channels, with nodes (processors) attached to routers. It is
-//! immutable and stored in flat arrays, so that a mesh of a million routers fits into a few dozen megabytes. A
-//! [`TopologySpec`] such as `mesh:16x16` is the recipe that builds one; a file is another recipe, and a [`NetworkBuilder`]
-//! puts one together piece by piece.
+//! A [`Network`] is a set of routers joined by directed channels, with nodes (processors) attached to routers. Most networks come
+//! from a short text, a [`TopologySpec`]:
 //!
 //! ```
 //! use wormcast_network::{NodeId, TopologySpec};
 //!
 //! let network = "mesh:8x8".parse::<TopologySpec>()?.build()?;
-//! assert_eq!(network.routers(), 64);
-//! assert_eq!(network.links(), 112);
+//! assert_eq!((network.routers(), network.links()), (64, 112));
+//! assert_eq!(network.distances().diameter, Some(14));
 //! let grid = network.shape().mesh().expect("a mesh has coordinates");
 //! assert_eq!(grid.coordinates(NodeId::new(28).index()), [4, 3]);
 //! # Ok::<(), wormcast_network::TopologyError>(())
 //! ```
 //!
-//! In a fabric a router has any number of nodes, or none:
+//! The same text names tori, hypercubes, multistage networks, random graphs, and files: `Network`s can be read from InfiniBand fabrics,
+//! GraphML, node-link JSON, anynet and edge lists, in all of which a router may have any number of nodes, or none:
 //!
 //! ```
 //! use wormcast_network::{FileFormat, RouterId};
@@ -36,6 +35,23 @@
 //! assert_eq!(fabric.channel_by_port(leaf, 1).map(|channel| fabric.to(channel)), Some(spine));
 //! # Ok::<(), wormcast_network::TopologyError>(())
 //! ```
+//!
+//! # Guarantees
+//!
+//! - A network never changes, and is stored in flat arrays: a mesh of a million routers takes a few dozen megabytes.
+//! - Ids of routers, channels and nodes are dense and start at 0, so they index plain arrays. Channels and nodes are numbered router by
+//!   router.
+//! - A random graph depends on its parameters and its seed alone, on every machine.
+//! - A file that is wrong gives an error with the line and what was expected there. What a format can express is read back as it was
+//!   written; [`FileFormat::check_expresses`] says whether it can.
+//! - A network that would not fit in memory is refused before it is built.
+//!
+//! # Where to look next
+//!
+//! - [`NetworkBuilder`] puts a network together router by router and link by link.
+//! - [`NetworkSvg`], [`NetworkDot`] and [`NetworkGraphml`] draw and export one; [`HeatMapSvg`] colours its links by load.
+//! - [`Network::distances`] and [`Degrees`] measure one.
+//! - [`watch`] reports the progress of long computations and stops them.
 
 mod builder;
 mod decimal;

@@ -1,4 +1,4 @@
-//! Figures that describe a network: degrees and distances.
+//! Measures of a network: degrees and distances.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -63,7 +63,7 @@ const MOST_SEARCHED: u64 = 1 << 36;
 pub struct Distances {
     /// Whether every router reaches every other.
     pub connected: bool,
-    /// The largest distance between two routers; `None` if they are not all connected, or too many to search from each.
+    /// The largest distance between two routers; `None` if they are not all connected, or if there are too many to search from each.
     pub diameter: Option<u32>,
     /// The mean distance over ordered pairs of different routers; `None` where there is no diameter, and for a single
     /// router, as there are no pairs.
@@ -109,7 +109,7 @@ impl Network {
     /// Distances between routers; in unidirectional multistage networks from those at which nodes inject to those at which they consume.
     ///
     /// Grids have closed forms, O(sum of extents); other networks take a breadth-first search from every router, 512 of them at once where
-    /// ways are short: O(routers x channels), divided by up to 60 there. From a product of 2^36 on, only whether they are connected, O(channels).
+    /// distances are short: O(routers x channels), divided by up to 60 there. From a product of 2^36 on, only connectedness is determined, in O(channels).
     pub fn distances(&self) -> Distances {
         match self.shape() {
             Shape::Mesh(grid) | Shape::Torus(grid) | Shape::Hypercube(grid) => {
@@ -163,7 +163,7 @@ impl Network {
     }
 
     fn searched_distances(&self) -> Distances {
-        /// Ways up to which searching together pays: then searches meet often enough.
+        /// Distances up to which joint searches pay off: they meet often enough.
         const SHORT: u32 = 64;
         let apart = Distances { connected: false, diameter: None, average: None };
         let routers = self.routers();

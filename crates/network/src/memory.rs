@@ -1,4 +1,4 @@
-//! How much memory there is, and refusing in time what does not fit.
+//! How much memory is available, so that work that does not fit is refused in time.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use thiserror::Error;
 /// The environment variable that sets the limit.
 pub const MEMORY_VARIABLE: &str = "WORMCAST_MEMORY";
 
-/// What takes less is not held against the limit, unless one is set: looking costs more than it is worth.
+/// Smaller requests are not checked unless a limit is set: finding out costs more than it is worth.
 const SMALL: u64 = 1 << 26;
 
 /// Work that would take more memory than there is.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// It takes too much.
+    /// The work takes too much memory.
     #[error(
         "{what} needs about {} of memory, and there are {} left{}; `{MEMORY_VARIABLE}=…` sets another limit, such as `{MEMORY_VARIABLE}={}`",
         Apart(*.needed, *.available), Apart(*.available, *.needed), .fits.as_ref().map_or_else(String::new, |fits| format!(": {fits}")), enough(*.needed)
     )]
     TooLarge {
-        /// What was to be done.
+        /// The work.
         what: String,
         /// The bytes that it takes.
         needed: u64,
-        /// The bytes that are left.
+        /// The bytes available.
         available: u64,
-        /// What would fit, if that is known.
+        /// What would fit, if known.
         fits: Option<String>,
     },
     /// The limit that was set is less than the program takes for itself.
@@ -51,7 +51,7 @@ pub enum MemoryError {
     },
 }
 
-/// A limit that is enough: whole gigabytes.
+/// A limit that would be enough, in whole gigabytes.
 fn enough(needed: u64) -> String {
     format!("{}GB", needed / 1_000_000_000 + 1)
 }
@@ -85,12 +85,12 @@ impl fmt::Display for Apart {
     }
 }
 
-/// Refuses work that takes more bytes than are [available](available_memory). Where nothing is known, nothing is refused.
+/// Refuses work that takes more bytes than are [available](available_memory). If that is unknown, nothing is refused.
 ///
-/// `fits` says what would fit into so many bytes, as a part of a sentence.
+/// `fits` says what would fit into a number of bytes, as part of a sentence.
 ///
 /// # Errors
-/// If there is not enough, or the variable makes no sense.
+/// If there is not enough, or the variable is not an amount of memory.
 pub fn require_memory(
     what: impl fmt::Display,
     needed: u64,
@@ -112,12 +112,12 @@ pub fn require_memory(
     }
 }
 
-/// The bytes that work may take: nine tenths of what is left, as everything has something beside it. That is what the variable
-/// [`MEMORY_VARIABLE`] allows the process and it has not, or else what the machine, the process's control group and its resource limits
-/// have left. `None`: nothing is known.
+/// The bytes that work may take: nine tenths of what is left, to leave room for everything else. What is left is what the variable
+/// [`MEMORY_VARIABLE`] allows less what the process has or, without the variable, what the machine, the process's control group and its resource limits
+/// have left. `None` if that is unknown.
 ///
 /// # Errors
-/// If the variable [`MEMORY_VARIABLE`] makes no sense.
+/// If the variable [`MEMORY_VARIABLE`] is not an amount of memory.
 pub fn available_memory() -> Result<Option<u64>, MemoryError> {
     let left = match set_by_variable()? {
         Some(Amount::Unlimited) => None,
@@ -132,11 +132,11 @@ fn set_by_variable() -> Result<Option<Amount>, MemoryError> {
     parse(&given).map(Some).ok_or(MemoryError::Malformed { given })
 }
 
-/// What this process may take at most: for work whose memory nobody can tell before. It has to end before the system ends the process.
+/// The most memory that this process may take, for work whose memory cannot be estimated: it has to end before the system kills the process.
 #[derive(Clone, Debug)]
 pub struct MemoryLimits(Vec<Limit>);
 
-/// One of them.
+/// One limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Limit {
     /// The line of the process's state that it is about.
@@ -145,7 +145,7 @@ struct Limit {
     whose: &'static str,
 }
 
-/// A process that has taken what it may.
+/// The process has taken all the memory that it may.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{} are taken, which is all that {whose}", Bytes(*.taken))]
 pub struct OutOfMemory {
@@ -154,13 +154,13 @@ pub struct OutOfMemory {
     whose: &'static str,
 }
 
-/// What counts against the variable, the machine and its control groups, and what `ulimit` counts.
+/// The memory that the variable, the machine and its control groups count, and the memory that `ulimit` counts.
 const RESIDENT: &str = "VmRSS:";
 const ADDRESS_SPACE: &str = "VmSize:";
 const DATA: &str = "VmData:";
 
 impl MemoryLimits {
-    /// From now on: 95% of what is left. Of address space, which `ulimit -v` limits, a process takes more than it uses.
+    /// The limits from now on: 95% of what is left. Of address space, which `ulimit -v` limits, a process takes more than it uses.
     ///
     /// If the variable [`MEMORY_VARIABLE`] makes no sense, as [`available_memory`] says, there are none.
     pub fn now() -> Self {
@@ -198,7 +198,7 @@ impl MemoryLimits {
     }
 }
 
-/// The bytes of memory that this process has; `None` where that is not known.
+/// The resident memory of this process in bytes; `None` if unknown.
 pub fn resident_memory() -> Option<u64> {
     system::status(RESIDENT)
 }
@@ -232,7 +232,7 @@ fn parse(text: &str) -> Option<Amount> {
     Some(Amount::Bytes((number * factor as f64) as u64))
 }
 
-/// What Linux says in its file systems. Other systems have no such files: nothing is known there.
+/// What Linux says in its file systems. On other systems nothing is known.
 mod system {
     use std::fs::read_to_string;
     use std::path::{Path, PathBuf};
@@ -271,7 +271,7 @@ mod system {
             .min()
     }
 
-    /// What a limit of the process leaves of what a line of its state says.
+    /// What a limit of the process leaves, given the line of its state that counts against it.
     pub(super) fn ulimit(limit: &str, used: &str) -> Option<u64> {
         let limits = read_to_string("/proc/self/limits").ok()?;
         // The soft limit comes first.
@@ -279,7 +279,7 @@ mod system {
         Some(bytes.parse::<u64>().ok()?.saturating_sub(status(used)?))
     }
 
-    /// What the control groups leave that the process is in, of version 2 or 1.
+    /// What the process's control groups, of version 2 or 1, leave.
     pub(super) fn group() -> Option<u64> {
         let own = read_to_string("/proc/self/cgroup").ok()?;
         let mut left = Vec::new();

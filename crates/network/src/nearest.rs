@@ -1,12 +1,12 @@
-//! What was meant by a name that there is not.
+//! Suggestions for unknown names.
 
-/// The most candidates that are looked at: long lists would take long.
+/// The most candidates that are compared, to bound the time.
 const MOST: usize = 4096;
 
-/// The longest name, in bytes, that is compared: long ones would take long.
+/// The longest name, in bytes, that is compared, to bound the time.
 const LONGEST: usize = 64;
 
-/// The candidate nearest to what was given, if it is near enough to be what was meant: at most about a third of the letters
+/// The candidate nearest to the text given, if it is near enough to be what was meant: at most about a third of the letters
 /// are wrong, missing or exchanged.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let short = candidates.into_iter().take(MOST).filter(|name| name.len().max(given.len()) <= LONGEST);
@@ -24,7 +24,7 @@ pub fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a st
     nearest(given, candidates).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
-/// Names for a message: all of them, or of many the first ones and how many more there are.
+/// Names for a message: all of them or, if there are many, the first few and how many more there are.
 pub fn short_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MOST_LISTED: usize = 10;
     const FIRST: usize = 6;
@@ -45,7 +45,7 @@ pub fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// What was expected in the place of a name that there is not, as the end of a message: `; did you mean …?`, or, if no name is near,
+/// What was expected instead of an unknown name, as the end of a message: `; did you mean …?`, or, if no name is near,
 /// `: expected one of …` with a [short list](short_list).
 pub fn expected_name<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match did_you_mean(given, candidates.clone()) {

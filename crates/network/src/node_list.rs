@@ -10,7 +10,7 @@ use crate::network::Network;
 /// A number is never a name. Looking for a name takes time linear in the nodes.
 ///
 /// # Errors
-/// If the text is neither, or names a node that the network does not have, or several.
+/// If the text is none of these, or names no node of the network, or several.
 pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
     let given = text.trim();
     if let Some(node) = node_named(network, given)? {
@@ -63,7 +63,7 @@ pub fn parse_node(network: &Network, text: &str) -> Result<NodeId, NodeError> {
     }
 }
 
-/// The node of this name, if names are of use here and this is one.
+/// The node of this name, if the network has names and this is one of them.
 fn node_named(network: &Network, given: &str) -> Result<Option<NodeId>, NodeError> {
     if given.bytes().all(|byte| byte.is_ascii_digit()) || !network.has_names() {
         return Ok(None);

@@ -1,6 +1,6 @@
-//! `SplitMix64`: from numbers that are alike to numbers that look random.
+//! `SplitMix64`: turns similar numbers into random-looking ones.
 
-/// What the state grows by at each step.
+/// The increment of the state.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The finaliser of `SplitMix64`: a bijection that leaves 0 as it is.
@@ -10,7 +10,7 @@ pub const fn finalise(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// What `SplitMix64` gives first in this state.
+/// The first output of `SplitMix64` from this state.
 pub const fn mix(state: u64) -> u64 {
     finalise(state.wrapping_add(STEP))
 }

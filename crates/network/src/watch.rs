@@ -1,7 +1,7 @@
-//! How far long work is, and stopping it.
+//! Reports the progress of long computations, and stops them on request.
 //!
-//! Loops that may take long call [`step`] now and then. Who wants to know of them, or to stop them, runs the work by [`watched`];
-//! without that, a step costs one look at a variable of the thread. No function on the way has to pass anything on.
+//! Loops that may take long call [`step`] now and then. To follow or stop them, run the work under [`watched`];
+//! otherwise a step only reads a thread-local variable. Functions in between need not pass anything on.
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -10,13 +10,13 @@ use std::rc::Rc;
 
 use thiserror::Error;
 
-/// Is told how far work is, and says whether it shall go on.
+/// Receives the progress of work, and decides whether it goes on.
 pub trait Watch {
-    /// So many of so many parts are done; `of` is 0 where nobody knows how many there are. `Break` stops the work.
+    /// Called with the progress so far; `of` is 0 if the number of parts is unknown. `Break` stops the work.
     fn step(&self, step: Step) -> ControlFlow<()>;
 }
 
-/// How far work is.
+/// The progress of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// What is being done, as in `searching distances`.
@@ -25,11 +25,11 @@ pub struct Step {
     pub parts: &'static str,
     /// How many are done.
     pub done: u64,
-    /// How many there are; 0: not known.
+    /// How many there are; 0 if unknown.
     pub of: u64,
 }
 
-/// Work that its watch has stopped.
+/// The work was stopped by its watch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("stopped while {}", .0)]
 pub struct Stopped(pub Step);
@@ -71,7 +71,7 @@ thread_local! {
 /// let graph = "random:nodes=5000,degree=4,seed=1".parse::<TopologySpec>()?.build()?;
 /// let stopped = watched(Rc::new(Impatient), || graph.distances()).unwrap_err();
 /// assert!(stopped.to_string().starts_with("stopped while searching distances: "));
-/// assert!(graph.distances().connected, "nobody watches");
+/// assert!(graph.distances().connected, "there is no watch");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -93,7 +93,7 @@ pub fn watched<T>(watch: Rc<dyn Watch>, work: impl FnOnce() -> T) -> Result<T, S
     result
 }
 
-/// Runs a part of watched work that the rest can do without: if it is stopped, only it ends. Where nobody watches, it is never stopped.
+/// Runs a part of watched work that the rest can do without: if the watch stops it, only this part ends. Without a watch it is never stopped.
 ///
 /// # Errors
 /// If the watch has stopped it.
@@ -104,7 +104,7 @@ pub fn attempt<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
     })
 }
 
-/// Says how far work is, for loops of many short rounds: in every 2^`shift`-th of them.
+/// Reports progress in every 2^`shift`-th round, for loops of many short rounds.
 #[inline]
 pub fn step_every(shift: u32, work: &'static str, parts: &'static str, done: usize, of: usize) {
     if done & ((1 << shift) - 1) == 0 {
@@ -112,7 +112,7 @@ pub fn step_every(shift: u32, work: &'static str, parts: &'static str, done: usi
     }
 }
 
-/// Says how far work is, and unwinds if it is to stop.
+/// Reports progress, and unwinds if the watch stops the work.
 #[inline]
 pub fn step(work: &'static str, parts: &'static str, done: usize, of: usize) {
     if let ControlFlow::Break(stopped) = ask(work, parts, done, of) {
@@ -120,7 +120,7 @@ pub fn step(work: &'static str, parts: &'static str, done: usize, of: usize) {
     }
 }
 
-/// Says how far work is, and returns whether it is to stop: for work that has to tidy up first, and then calls [`stop`].
+/// Reports progress, and returns whether the watch stops the work: for work that has to tidy up before it calls [`stop`].
 #[inline]
 pub fn ask(work: &'static str, parts: &'static str, done: usize, of: usize) -> ControlFlow<Stopped> {
     if !WATCHED.get() {
@@ -138,7 +138,7 @@ fn told(step: Step) -> ControlFlow<Stopped> {
     }
 }
 
-/// Ends the work that was told to stop.
+/// Unwinds work that the watch has stopped.
 pub fn stop(stopped: Stopped) -> ! {
     // Not a panic: no message, and `attempt` waits for it.
     resume_unwind(Box::new(stopped))

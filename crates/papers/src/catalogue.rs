@@ -1,4 +1,4 @@
-//! The catalogue: what the papers claim, and what measures it. A data file beside the experiments says both.
+//! The catalogue of what the papers claim and what measures it, from a data file.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::checks::Check;
 pub struct Paper {
     /// Its title.
     pub title: String,
-    /// What it is about, in a few words.
+    /// Its subject, in a few words.
     pub subject: String,
 }
 
@@ -26,20 +26,20 @@ pub struct PaperClaim {
     pub id: String,
     /// The paper, from 1 on: see [`papers`].
     pub paper: usize,
-    /// The figures, tables and theorems that it is about.
+    /// The figures, tables and theorems that it comes from.
     pub exhibit: String,
     /// What is claimed.
     pub statement: String,
-    /// What is likely behind a result that differs from it; empty if there is nothing to say.
+    /// The likely reason for a result that differs; empty if there is none.
     #[serde(default)]
     pub note: String,
-    /// The experiments that measure it, by the names of their files without ending.
+    /// The experiments that measure it, by their file names without extension.
     #[serde(default)]
     pub experiments: Vec<String>,
-    /// What measures it without a sweep.
+    /// The checks that test it without a sweep.
     #[serde(default, rename = "check")]
     pub(crate) checks: Vec<Check>,
-    /// What would hold in the place of checks that fail.
+    /// What would hold instead of checks that fail.
     #[serde(default, rename = "alternative")]
     pub(crate) alternatives: Vec<Check>,
 }

@@ -1,4 +1,4 @@
-//! What is asked for: claims by their names, or by those of papers, exhibits and experiments.
+//! Selects claims by their names, or by those of papers, exhibits and experiments.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use wormcast_network::did_you_mean;
 use crate::catalogue::{PaperClaim, claims, papers};
 use crate::files::{Shipped, experiments};
 
-/// What is asked for: claims, and which of the checks and experiments that speak about them.
+/// A selection of claims, and of the checks and experiments that test them.
 #[derive(Clone, Debug)]
 pub struct Choice {
     claims: Vec<&'static PaperClaim>,
@@ -17,12 +17,12 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// What names stand for: claims, all of a paper (`paper-1` to `paper-5`), or those about an exhibit (`paper-1-figure-9`), with everything
+    /// The selection that names stand for: claims, all of a paper (`paper-1` to `paper-5`), or those about an exhibit (`paper-1-figure-9`), with everything
     /// that speaks about them; or single experiments such as `paper-1-figure-9a`, with the claims that they speak about. Without names,
     /// all claims.
     ///
     /// # Errors
-    /// If a name is none of these.
+    /// If a name is unknown.
     pub fn named(names: &[String]) -> Result<Self, UnknownClaim> {
         let mut wanted = BTreeSet::new();
         let mut sources = BTreeSet::new();
@@ -70,20 +70,20 @@ impl Choice {
         self.sources.contains(source)
     }
 
-    /// What speaks about a claim, too, and was not asked for.
+    /// The other checks and experiments of a claim, which were not asked for.
     pub(crate) fn left_out(&self, claim: &'static PaperClaim) -> Vec<&'static str> {
         claim.sources().into_iter().filter(|source| !self.includes(source)).collect()
     }
 }
 
-/// The experiments that speak about claims.
+/// The experiments that test claims.
 fn measuring() -> impl Iterator<Item = &'static str> {
     let speaks =
         |name: &&str| claims().iter().any(|claim| claim.experiments.iter().any(|experiment| experiment == name));
     experiments().map(Shipped::stem).filter(speaks)
 }
 
-/// A name that stands for no claim.
+/// An unknown name.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct UnknownClaim {
     name: String,

@@ -1,10 +1,10 @@
-//! What speaks for a verdict: tests on sweeps, and checks.
+//! The evidence for a verdict: tests on sweeps, and checks.
 
 use serde::Serialize;
 use wormcast_lab::report::Sentence;
 use wormcast_lab::{Part, Verdict};
 
-/// What speaks for a verdict.
+/// The evidence for a verdict.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Evidence {
@@ -20,12 +20,12 @@ pub enum Evidence {
     Check(Checked),
 }
 
-/// The outcome of a check that is no sweep.
+/// The result of a check that is not a sweep.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Checked {
     /// Its name.
     pub check: &'static str,
-    /// What was to hold.
+    /// What should hold.
     pub text: &'static str,
     /// Whether it does.
     pub verdict: Verdict,

@@ -25,7 +25,7 @@ pub(crate) fn experiments() -> impl Iterator<Item = &'static Shipped> {
     FILES.iter().filter(|file| file.is_experiment())
 }
 
-/// What is no experiment, and may be read by some.
+/// The other files, which experiments may read.
 pub(crate) fn read_by_experiments() -> impl Iterator<Item = &'static Shipped> {
     FILES.iter().filter(|file| !file.is_experiment())
 }

@@ -1,8 +1,8 @@
-//! Floor 6 of wormcast: five papers on multicast in wormhole networks.
+//! Reproduce what five papers on multicast in wormhole networks claim.
 //!
-//! The [catalogue](claims) says what they claim, and what measures it: experiments, which the program carries, and checks of what no sweep
-//! can test. A [`Choice`] of claims makes a [`Selection`] of both, which [runs](Selection::run) what a store has not. What comes of it is a
-//! [`Reproduction`]: each claim with its verdict and the evidence for it, as data and as a [page](reproduction_page).
+//! The catalogue lists the [claims] and what tests each of them: experiments, which the program carries, and checks for what no sweep can
+//! test, such as theorems. Choose claims, run what the store does not have yet, and get a verdict on each claim with the evidence for it, as
+//! data and as a page:
 //!
 //! ```no_run
 //! use std::num::NonZeroUsize;
@@ -24,6 +24,18 @@
 //! write_file(&folder.join("report.html"), page.html().as_bytes())?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Guarantees
+//!
+//! - A claim's verdict is the worst of its evidence. It is *inconclusive* where results are missing or too imprecise.
+//! - Results that the store has are not simulated again.
+//! - Where a claim is not reproduced, the reproduction also tests whether another value of some setting changes the verdict.
+//!
+//! # Where to look next
+//!
+//! - [`papers`] and [`claims`] are the catalogue; [`Choice`] selects from it by name.
+//! - [`Reproduction`] holds the verdicts, with an [`Evidence`] for each test.
+//! - [`wormcast_lab`] runs the experiments and judges them.
 
 mod catalogue;
 mod checks;

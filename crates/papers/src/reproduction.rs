@@ -17,7 +17,7 @@ use crate::evidence::{Checked, Evidence};
 use crate::files::{Shipped, experiments, read_by_experiments};
 use crate::sensitivity::{self, Varied};
 
-/// What is to be reproduced: some of the papers' claims, and what measures them.
+/// What to reproduce: some of the papers' claims, and what measures them.
 #[derive(Clone, Debug)]
 pub struct Selection {
     choice: Choice,
@@ -26,7 +26,7 @@ pub struct Selection {
     quick: bool,
 }
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug)]
 pub struct Reproduction {
     /// The claims, in the papers' order.
@@ -49,9 +49,9 @@ pub struct ReproducedClaim {
     pub verdict: Verdict,
     /// Why.
     pub evidence: Vec<Evidence>,
-    /// The checks and experiments that speak about the claim, too, and were not asked for: the verdict knows nothing of them.
+    /// The claim's other checks and experiments, which were not asked for: the verdict does not include them.
     pub left_out: Vec<&'static str>,
-    /// What variations of the experiments come to, if the claim is not reproduced.
+    /// The results of variations of the experiments, if the claim is not reproduced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sensitivity: Vec<Varied>,
 }
@@ -67,7 +67,7 @@ pub struct Exhibit {
     pub findings: Findings,
 }
 
-/// Who watches a reproduction.
+/// Follows the progress of a reproduction.
 pub trait ReproductionObserver {
     /// Called when a part begins, and with each replication of a sweep: `done` of `parts` parts are done, and this one is called `name`.
     fn update(&mut self, done: usize, parts: usize, name: &str, status: Option<&Status<'_>>);
@@ -76,7 +76,7 @@ pub trait ReproductionObserver {
     fn damaged(&mut self, _row: &DamagedRow) {}
 }
 
-/// Watches nothing.
+/// Ignores everything.
 impl ReproductionObserver for () {
     fn update(&mut self, _: usize, _: usize, _: &str, _: Option<&Status<'_>>) {}
 }
@@ -86,11 +86,11 @@ fn id<S: serde::Serializer>(claim: &&'static PaperClaim, serializer: S) -> Resul
     serializer.serialize_str(&claim.id)
 }
 
-/// Why experiments cannot be run that were chosen.
+/// Why chosen experiments cannot be run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SelectionError {
-    /// The file of an experiment is there, and not as the program carries it.
+    /// The file of an experiment exists and differs from the one that the program carries.
     #[error("{}: it is not as the program made it, and is left alone", path.display())]
     Changed {
         /// The file.
@@ -99,7 +99,7 @@ pub enum SelectionError {
     /// A file cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// An experiment makes no sense.
+    /// An experiment is invalid.
     #[error(transparent)]
     Experiment(#[from] Box<Diagnostic>),
 }
@@ -136,7 +136,7 @@ impl Selection {
         of_claims.filter(|(_, check)| self.choice.includes(&check.name))
     }
 
-    /// Runs whatever the store has not: checks first, then the experiments in the papers' order, then the variations of those that do not
+    /// Runs whatever the store does not have: checks first, then the experiments in the papers' order, then the variations of those that do not
     /// reproduce a claim, in their quick versions; a quick reproduction has none.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ impl Selection {
     }
 }
 
-/// All that speaks about a claim.
+/// All evidence for a claim.
 fn judged(
     claim: &'static PaperClaim,
     checked: &[(&str, Checked)],

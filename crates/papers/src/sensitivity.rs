@@ -1,4 +1,4 @@
-//! What becomes of claims that are not reproduced when a setting changes that the paper leaves open or that may be behind it.
+//! How claims that are not reproduced fare when a setting changes that the paper leaves open or that may be the reason.
 
 use std::num::NonZeroUsize;
 

@@ -1,7 +1,8 @@
-//! Floor 2 of wormcast: how one worm may travel.
+//! Route worms through a network, and prove that they cannot deadlock.
 //!
-//! A [`RoutingRelation`] maps (router, arriving channel, target) to the output channels that a header may take, in order
-//! of preference. Engines, path lengths and the deadlock analysis of [`Dependencies`] all use this one trait.
+//! A [`RoutingRelation`] maps a router, the channel on which a header arrived, and the header's target to the output channels that it
+//! may take, in order of preference. [`Dependencies`] collect which channels a worm may wait for while it holds others, and check whether
+//! worms can block each other forever:
 //!
 //! ```
 //! use wormcast_network::TopologySpec;
@@ -16,6 +17,22 @@
 //! assert!(Dependencies::of_relation(prohibition.as_ref()).deadlock(1).is_none());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Guarantees
+//!
+//! - A relation belongs to one network and refuses, when it is made, networks that it is not defined on. Its answers do not depend on
+//!   earlier questions.
+//! - The deadlock check never misses a deadlock. It may report one that no run reaches.
+//! - Trees that are called edge-disjoint share no link, and [`edge_disjoint_trees`] proves that there are no more of them.
+//! - A relation's `candidates` does not allocate beyond the growth of the list that it fills, so engines can call it on every hop.
+//!
+//! # Where to look next
+//!
+//! - [`ROUTINGS`] lists the routings; [`routing_by_name`] makes one.
+//! - [`TurnSet`] and [`TurnRouting`] turn a set of permitted turns into a routing; [`turn_prohibition()`] and [`up_down`] find such sets.
+//! - [`survey`] and [`link_load`] measure how long routes are and how evenly they load the links.
+//! - [`ForwardingTables`] read, write, check and choose the tables of real switches, such as those of InfiniBand.
+//! - [`edge_disjoint_trees`] and [`TorusTrees`] build spanning trees.
 
 mod analysis;
 mod capabilities;

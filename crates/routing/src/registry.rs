@@ -1,4 +1,4 @@
-//! Routing relations: what is known of each before it is made for a network, and all of them by name.
+//! The registry of routing relations: their descriptors, by name.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::relations::{
 };
 use crate::trees::tree_error::TreeError;
 
-/// Every routing, one line each.
+/// All routings.
 pub const ROUTINGS: &[&RoutingDescriptor] = &[
     &e_cube::E_CUBE,
     &negative_first::NEGATIVE_FIRST,
@@ -31,10 +31,10 @@ pub const ROUTINGS: &[&RoutingDescriptor] = &[
     &tree_routing::TREE_ROUTING,
 ];
 
-/// Makes a relation for a network, or says why there is none.
+/// Makes a relation for a network, or returns why it cannot.
 type MakeRouting = fn(&Arc<Network>, &RoutingOptions) -> Result<Box<dyn RoutingRelation>, RoutingError>;
 
-/// What is known of a routing before it is made for a network. Each stands in the routing's own file; [`ROUTINGS`] has them all.
+/// The description of a routing: what is known of it before it is made for a network. [`ROUTINGS`] lists all of them.
 ///
 /// ```
 /// use wormcast_routing::{ROUTINGS, RoutingDescriptor, RoutingOptions};
@@ -51,7 +51,7 @@ type MakeRouting = fn(&Arc<Network>, &RoutingOptions) -> Result<Box<dyn RoutingR
 pub struct RoutingDescriptor {
     /// The name under which users ask for it: that of [`RoutingRelation::name`].
     pub name: &'static str,
-    /// Which channels a header may take, in a line.
+    /// Which channels a header may take, in one line.
     pub summary: &'static str,
     /// The networks that it is defined on, as its error messages say it.
     pub needs: &'static str,
@@ -69,17 +69,17 @@ impl RoutingDescriptor {
         Self { name, summary, needs, root: false, over_turns: false, draws: |_| false, make }
     }
 
-    /// Says that it has a root.
+    /// Declares that it has a root.
     pub(crate) const fn with_root(self) -> Self {
         Self { root: true, ..self }
     }
 
-    /// Says that it routes over permitted turns.
+    /// Declares that it routes over permitted turns.
     pub(crate) const fn over_turns(self) -> Self {
         Self { over_turns: true, ..self }
     }
 
-    /// Says on which networks it makes random choices.
+    /// Declares the networks on which it makes random choices.
     pub(crate) const fn drawing_on(self, draws: fn(&Network) -> bool) -> Self {
         Self { draws, ..self }
     }
@@ -103,7 +103,7 @@ impl RoutingDescriptor {
     /// The root that a user gives, as [`Root::parse`] reads it.
     ///
     /// # Errors
-    /// If one is given and the routing has none, or it is none of the network's.
+    /// If a root is given and the routing has none, or the network does not have it.
     pub fn root(&self, network: &Network, given: Option<&str>) -> Result<Option<Root>, RoutingError> {
         match given {
             Some(_) if !self.root => Err(RoutingError::NoRoot(self.name)),
@@ -114,7 +114,7 @@ impl RoutingDescriptor {
 
     /// The relation, made for `network`.
     ///
-    /// Those that need nothing but the network's shape keep no tables; the others search it, in O(channels) or a little more, and keep
+    /// Routings that need only the network's shape keep no tables; the others search the network, in O(channels) or a little more, and keep
     /// tables ([`TurnRouting`](crate::TurnRouting)).
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Hash for RoutingDescriptor {
     }
 }
 
-/// What a routing may be told.
+/// The options of a routing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RoutingOptions {
     /// The seed of a routing that [makes random choices](RoutingDescriptor::draws_on).
@@ -160,7 +160,7 @@ pub struct RoutingOptions {
     pub root: Option<Root>,
 }
 
-/// Why there is no such routing on a network.
+/// Why a routing cannot be made for a network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoutingError {
     /// The name is unknown.
@@ -169,10 +169,10 @@ pub enum RoutingError {
     /// The routing is not defined on the network, or not with these options.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// The root is none of the network's routers.
+    /// The network does not have the root.
     #[error(transparent)]
     InvalidRoot(#[from] InvalidRoot),
-    /// A root for a routing without a tree.
+    /// A root is given for a routing without one.
     #[error("{}", no_root(.0))]
     NoRoot(&'static str),
     /// The network has no spanning trees to route on.
@@ -200,7 +200,7 @@ impl From<TreesError> for RoutingError {
     }
 }
 
-/// A name that no registry entry has.
+/// An unknown name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown {kind} `{given}`{}", expected_name(.given, .expected.iter().copied()))]
 pub struct UnknownName {

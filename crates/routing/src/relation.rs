@@ -1,4 +1,4 @@
-//! The routing relation: the one trait between topologies and everything that moves worms.
+//! The routing relation: the trait that everything that routes worms implements.
 
 use std::sync::Arc;
 
@@ -20,18 +20,18 @@ pub trait RoutingRelation: Send + Sync {
     fn network(&self) -> &Arc<Network>;
 
     /// Replaces `out` by the channels that a header at `at`, which came by `arrived` (`None` in its source router), may
-    /// take towards `target`, the preferred one first. Empty if `at` is the target or there is no permitted way.
+    /// take towards `target`, the preferred one first. Empty if `at` is the target or there is no permitted route.
     ///
     /// Called once for each hop of a header; it must not allocate beyond the growth of `out`.
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>);
 
-    /// What it can do beside that.
+    /// Its optional capabilities.
     fn capabilities(&self) -> RoutingCapabilities<'_> {
         RoutingCapabilities::default()
     }
 }
 
-/// A routing or an algorithm was asked to work on a network that it is not defined for.
+/// A routing or an algorithm is not defined on this network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{name}` needs {needs}, but `{network}` is {is}{hint}")]
 pub struct Unsupported {
@@ -43,7 +43,7 @@ pub struct Unsupported {
     pub network: String,
     /// What the network is instead.
     pub is: String,
-    /// A way out, as `; …`, or nothing.
+    /// A suggestion, as `; …`, or nothing.
     pub hint: String,
 }
 
@@ -69,7 +69,7 @@ impl Unsupported {
         Self { is: "not".to_owned(), ..Self::new(name, "a connected network", network) }
     }
 
-    /// Adds a way out.
+    /// Adds a suggestion.
     #[must_use]
     pub fn with_hint(mut self, hint: &str) -> Self {
         self.hint = format!("; {hint}");
@@ -102,7 +102,7 @@ pub fn nearest_channels(channels: impl Iterator<Item = (ChannelId, Option<u32>)>
     }
 }
 
-/// A relation that leads nowhere: no permitted channel at a router, or a loop.
+/// A relation has no route: no permitted channel at a router, or a loop.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct NoRoute {
@@ -126,7 +126,7 @@ impl NoRoute {
         }
     }
 
-    /// The error for what is no relation but routes, under this name.
+    /// The error for something other than a relation that routes, under this name.
     #[cold]
     pub fn named(network: &Network, routing: &'static str, from: RouterId, to: RouterId) -> Self {
         let (start, end) = (network.router_label(from), network.router_label(to));
@@ -161,11 +161,11 @@ impl NoRoute {
     }
 }
 
-/// Appends the channels that a header takes from `from`, reached by `arrived`, to `to` in an idle network: always the
+/// Appends the channels that a header takes in an idle network from `from`, where it arrived on `arrived`, to `to`: always the
 /// preferred candidate.
 ///
 /// # Errors
-/// If the relation leads nowhere, or takes more than twice as many hops as the network has channels.
+/// If there is no route, or it takes more than twice as many hops as the network has channels.
 pub fn append_route(
     relation: &dyn RoutingRelation,
     from: RouterId,
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use wormcast_network::TopologySpec;
 
-    /// Turns right wherever it is, round the south-western square.
+    /// Always turns right, around the south-western square.
     struct Circle {
         network: Arc<Network>,
     }

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::observers::observer::Cycle;
 
-/// Events by cycle. Those of one cycle come out in increasing order, so that nothing depends on when they were put in.
+/// Events by cycle. Those of one cycle come out in increasing order, whatever the order in which they were added.
 pub(crate) struct Calendar<E> {
     /// Bucket `t & mask` holds the events of cycle `t`, for `now <= t < now + buckets.len()`.
     buckets: Vec<Vec<E>>,
@@ -110,7 +110,7 @@ impl<E: Copy + Ord> Calendar<E> {
     }
 }
 
-/// Most cycles have few events, which a library's sort is too grand for.
+/// Most cycles have few events, too few for a general sort to pay off.
 #[inline]
 pub(crate) fn sort<E, K: Ord>(due: &mut [E], key: impl Fn(&E) -> K) {
     if due.len() > 12 {

@@ -1,4 +1,4 @@
-//! What a worm takes in an empty network: the closed forms that runs are checked against, and that split latencies into
+//! Latencies in an empty network: the closed forms that runs are checked against, and that split latencies into
 //! network time and blocking.
 
 /// The timing of routers and the shape of worms that closed forms depend on.

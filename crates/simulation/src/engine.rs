@@ -1,4 +1,4 @@
-//! What every engine is told and what it does.
+//! The engine trait and what every engine is configured with.
 
 use wormcast_multicast::Plan;
 use wormcast_network::{Network, Ports};
@@ -11,7 +11,7 @@ use crate::observers::observer::{Cycle, Observer};
 use crate::run::result::Deadlock;
 use crate::run::run_end::{Held, WormAtEnd};
 
-/// What an engine needs to know of switches and nodes, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
+/// The parameters of switches and nodes that an engine needs, in cycles and flits. Checked by [`Scenario`](crate::Scenario).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EngineConfig {
     /// Injection and consumption channels of each node.
@@ -44,22 +44,22 @@ pub struct EngineConfig {
     pub seed: u64,
 }
 
-/// How far a call of [`Engine::run_until`] has come.
+/// Why a call of [`Engine::run_until`] returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Progress {
-    /// To the end that was asked for.
-    Reached,
-    /// To a cycle after which the observer was done.
-    Stopped,
-    /// To a deadlock.
+pub enum StopReason {
+    /// It reached the end that was asked for.
+    EndReached,
+    /// The observer was done.
+    ObserverDone,
+    /// There is a deadlock.
     Deadlock(Deadlock),
-    /// To a header that may go nowhere from where it is: the routing does not lead to its next stop.
+    /// A header has no route to its next stop.
     NoRoute(NoRoute),
 }
 
-/// Takes worms at times and tells an [`Observer`] what happens to them, by the rules of `docs/model.md`.
+/// Takes plans at given cycles and tells an [`Observer`] what happens to them, by the rules of `docs/model.md`.
 pub trait Engine {
-    /// Who watches.
+    /// The observer.
     type Observer: Observer;
 
     /// The name in results.
@@ -73,16 +73,16 @@ pub trait Engine {
     /// [`Plan::check`] finds nothing wrong with, and binds worms to existing channels only. Worms are numbered in the order of these calls.
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan);
 
-    /// Makes room for so many more worms, as [`submit`](Self::submit) would; `false` if memory does not suffice.
+    /// Reserves memory for `worms` more worms, as [`submit`](Self::submit) would; `false` if there is not enough.
     fn has_room(&mut self, worms: usize) -> bool;
 
-    /// Simulates all cycles before `end`, or less if the observer is done, worms are dead or a header is stranded. With `Cycle::MAX`, until nothing is
-    /// left to happen.
-    fn run_until(&mut self, end: Cycle) -> Progress;
+    /// Simulates all cycles before `end`, or fewer if the observer is done, worms are deadlocked or a header has no route.
+    /// With `Cycle::MAX`, until nothing is left to happen.
+    fn run_until(&mut self, end: Cycle) -> StopReason;
 
     /// Simulates until no worm is left, but no cycle from `limit` on: `now` is then the cycle after the last in which
     /// there was one. Ends early like [`run_until`](Self::run_until).
-    fn drain(&mut self, limit: Cycle) -> Progress;
+    fn drain(&mut self, limit: Cycle) -> StopReason;
 
     /// Whether no worm is left.
     fn is_empty(&self) -> bool;
@@ -101,7 +101,7 @@ pub trait Engine {
     /// The observer.
     fn observer(&self) -> &Self::Observer;
 
-    /// The observer, to change.
+    /// The observer, mutably.
     fn observer_mut(&mut self) -> &mut Self::Observer;
 
     /// Ends the run and gives the observer back.
@@ -110,13 +110,13 @@ pub trait Engine {
         Self: Sized;
 }
 
-/// Makes room for more in a list: for twice as many, or at least for some; `false` if memory does not suffice.
+/// Reserves room for more items in a list: for twice as many, or at least for some; `false` if there is not enough memory.
 pub(crate) fn has_room<T>(list: &mut Vec<T>, more: usize) -> bool {
     list.try_reserve(more).is_ok() || list.try_reserve_exact(more + list.len() / 16).is_ok()
 }
 
 impl EngineConfig {
-    /// What the settings mean on `network`. What is not set is that of switches with one-flit buffers, where trees are
+    /// The configuration that the settings mean on `network`. The defaults are those of switches with one-flit buffers, where trees are
     /// replicated in lockstep; [`Wormhole::for_branching`] sets what an algorithm wants.
     pub fn new(switching: &Wormhole, timing: &Timing, network: &Network) -> Self {
         Self {

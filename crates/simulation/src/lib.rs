@@ -1,7 +1,8 @@
-//! Floor 4 of wormcast: what happens in time.
+//! Simulate worms cycle by cycle, and measure how long messages take.
 //!
-//! A [`Scenario`] is everything that a run depends on but its seed; [`simulate`] turns both into a [`RunResult`]. Underneath,
-//! an engine takes worms at times and tells an [`Observer`] what happens to them. `docs/model.md` has the exact rules.
+//! A [`Scenario`] is everything that a run depends on except its seed: algorithm, switching, timing, traffic and length. [`simulate`] runs
+//! one and returns a [`RunResult`] with latencies, loads and, if there was one, the deadlock. Underneath, an [`Engine`] takes plans at given
+//! cycles and tells an [`Observer`] what happens:
 //!
 //! ```
 //! use wormcast_multicast::{Plan, Worm};
@@ -26,10 +27,25 @@
 //! let stops = vec![NodeId::new(2), NodeId::new(6)];
 //! engine.submit(0, 0, 10, Plan { worms: vec![Worm::path(NodeId::new(0), stops)] });
 //! engine.run_until(Cycle::MAX);
-//! // S + (D + 1)(r + 1) + L for the last stop; its first stop's last flit waits for the header to get on.
+//! // S + (D + 1)(r + 1) + L for the last stop; at the first stop the last flit is later, as the header has to go on first.
 //! assert_eq!(engine.observer().0, [(2, 129), (6, 130)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Guarantees
+//!
+//! - The rules are written down, in `docs/model.md`, and the engines follow them to the cycle. Where the worm engine is exact, it gives the
+//!   same results as the flit engine, which simulates every flit.
+//! - A result depends on the scenario and the seed alone, not on the machine or the number of threads.
+//! - A deadlock is found and is a result. A plan that is wrong, or a header without a route, is an error.
+//! - Engines do not allocate for each flit, and the observer `()` costs nothing.
+//!
+//! # Where to look next
+//!
+//! - [`Scenario::new`] checks all settings against each other; [`simulate_observed`] adds an observer of your own.
+//! - [`Timeline`], [`DeliveryLog`], [`ChannelUse`], [`BufferLog`] and [`WaitLog`] are observers that write files.
+//! - [`plan_messages`] measures plans without simulating time.
+//! - [`search_deadlock`] decides whether a deadlock can be reached, and returns the messages that reach it.
 
 mod calendar;
 mod config;
@@ -56,9 +72,10 @@ pub use config::{
 };
 pub use contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 pub use deadlock_search::{
-    NotCovered, Reachability, Sendable, Undecided, Verdict, Witness, WitnessMessage, search_deadlock,
+    DeadlockSchedule, NotCovered, Reachability, ReachabilityVerdict, ScheduledMessage, Sendable, Undecided,
+    search_deadlock,
 };
-pub use engine::{Engine, EngineConfig, Progress};
+pub use engine::{Engine, EngineConfig, StopReason};
 pub use observers::buffer_use::BufferLog;
 pub use observers::channel_use::ChannelUse;
 pub use observers::deliveries::DeliveryLog;

@@ -1,22 +1,22 @@
-//! Generators of random numbers, each derived from what it is for.
+//! Random number generators, each derived from its purpose.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use wormcast_network::split_mix::mix;
 
-/// What random numbers are for; part of every seed.
+/// The purpose of random numbers; part of every seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
-    /// When a node generates messages.
+    /// The cycles in which a node generates messages.
     Arrivals = 1,
-    /// What a message is: its destinations and length.
+    /// A message's destinations and length.
     Message = 2,
-    /// Which nodes take part in a burst.
+    /// The nodes that take part in a burst.
     Burst = 3,
-    /// Which of several free channels a worm takes in a cycle.
+    /// The choice among several free channels in a cycle.
     Selection = 4,
     /// Schedules that may deadlock.
-    Witness = 5,
+    DeadlockSchedule = 5,
 }
 
 /// A generator for one purpose and one pair of indices, independent of all others.

@@ -5,7 +5,7 @@ use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_na
 use wormcast_network::{ChannelSpace, NodeId, Ports, RouterId, TopologySpec};
 use wormcast_simulation::{
     BufferLog, Cycle, DeliveryLog, Engine, EngineChoice, EngineConfig, FlitEngine, Generated, Header, Observer,
-    Progress, Replication, Reservation, Scenario, Selection, StartupMode, Switching, Timeline, Timing, WormEngine,
+    Replication, Reservation, Scenario, Selection, StartupMode, StopReason, Switching, Timeline, Timing, WormEngine,
     simulate,
 };
 
@@ -33,7 +33,7 @@ fn config(header: Header) -> EngineConfig {
 fn rounds<E: Engine>(mut engine: E, plans: &[Plan]) -> Vec<u64> {
     const PERIOD: Cycle = 1 << 15;
     let run = |engine: &mut E, until| {
-        allocation_counter::measure(|| assert_eq!(engine.run_until(until), Progress::Reached)).count_total
+        allocation_counter::measure(|| assert_eq!(engine.run_until(until), StopReason::EndReached)).count_total
     };
     let round = |round: Cycle| {
         let mut allocations = 0;
@@ -140,13 +140,13 @@ fn peak<O: Observer, R>(messages: u64, observer: O, finish: impl FnOnce(O) -> R)
             let destinations = [1, 2, 3].map(|k| NodeId::new((id as u32 * 11 + k * 17) % 64));
             let multicast = Multicast::new(NodeId::new(id as u32 * 37 % 64), &destinations);
             let at = id * 40;
-            assert_eq!(engine.run_until(at), Progress::Reached);
+            assert_eq!(engine.run_until(at), StopReason::EndReached);
             let source = multicast.source();
             let generated = Generated { message: id, at, source, destinations: multicast.destinations(), length: 8 };
             engine.observer_mut().generated(&generated);
             engine.submit(at, id, 8, algorithm.plan(&multicast));
         }
-        assert_eq!(engine.drain(Cycle::MAX), Progress::Reached);
+        assert_eq!(engine.drain(Cycle::MAX), StopReason::EndReached);
         end = Some(finish(engine.into_observer()));
     });
     (info.bytes_max, end.expect("the run has ended"))

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::multicast::{Descriptor, register};
 use crate::usage;
 
-/// Does what the command line of this process says: what the program `wormcast` does.
+/// Runs the command line of this process, as the program `wormcast` does.
 ///
 /// Results go to standard output, messages to standard error. The exit code is 2 if the input is bad, and 1 if the work failed.
 pub fn run() -> ExitCode {
@@ -26,7 +26,7 @@ pub fn run() -> ExitCode {
 /// use wormcast::multicast::{Descriptor, Separate};
 ///
 /// fn main() -> ExitCode {
-///     // In earnest, an algorithm of one's own, which calls itself `my-own`.
+///     // In a real program, your own type, whose `name` is `my-own`.
 ///     wormcast::command::run_with([Descriptor::new("my-own", 1, |network, options| {
 ///         Ok(Box::new(Separate::new(network, options)?))
 ///     })])

@@ -1,4 +1,4 @@
-//! How a command ends if not well, and what the shell learns of it.
+//! Failures of commands, their messages and their exit codes.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -7,15 +7,15 @@ use std::process::ExitCode;
 use crate::lab::Diagnostic;
 use crate::usage;
 
-/// Why a command did not do its work.
+/// Why a command failed.
 pub(crate) enum Failure {
-    /// The input makes no sense or cannot be read: exit code 2.
+    /// The input is wrong or cannot be read: exit code 2.
     BadInput(String),
-    /// The input is good, but the work failed, or what came of it cannot be written: exit code 1.
+    /// The input is good, but the work failed, or its results cannot be written: exit code 1.
     Failed(String),
-    /// The results cannot be written: exit code 1, or silence if nobody reads them any more.
+    /// The results cannot be written: exit code 1, or silence if the reader has closed the pipe.
     Output(io::Error),
-    /// An experiment that makes no sense, with the place: exit code 2.
+    /// An invalid experiment, with the position of the error: exit code 2.
     Experiment(Box<Diagnostic>),
     /// Usage that has been explained already: exit code 2.
     Usage,
@@ -23,7 +23,7 @@ pub(crate) enum Failure {
     Interrupted {
         /// The signal's number.
         signal: i32,
-        /// Where the work was, and what the answer lacks.
+        /// Where the work stopped, and what the answer lacks.
         message: String,
     },
 }
@@ -39,7 +39,7 @@ impl Failure {
         Self::Experiment(Box::new(diagnostic))
     }
 
-    /// Tells the user, on standard error, of something that is no failure.
+    /// Warns the user on standard error.
     pub(crate) fn warn(message: &str) {
         drop(writeln!(io::stderr(), "warning: {message}"));
     }
@@ -49,7 +49,7 @@ impl Failure {
         Self::Failed(error.to_string())
     }
 
-    /// Tells the user, on standard error.
+    /// Reports the failure on standard error.
     pub(crate) fn report(self) -> ExitCode {
         // If standard error cannot be written either, the exit code has to say it all.
         let tell = |message: &str| drop(writeln!(io::stderr(), "error: {message}"));
@@ -62,7 +62,7 @@ impl Failure {
                 tell(&message);
                 ExitCode::FAILURE
             }
-            // Whoever reads has what they wanted, as in `wormcast plan … | head`.
+            // The reader has what it wanted, as in `wormcast plan … | head`.
             Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
             Self::Output(error) => {
                 tell(&format!("cannot write the results: {error}"));

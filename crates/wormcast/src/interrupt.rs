@@ -1,4 +1,4 @@
-//! What a run that writes to a store says when it is interrupted.
+//! Interrupting a run that writes to a store.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 /// in flight are dropped, since finishing them may take minutes; all others are in the store, which takes an end at any moment, and
 /// if that is quick, in its file rather than in the log beside it.
 ///
-/// A terminal, `timeout` and other programs may send the signal twice at once: the second one changes nothing. If nobody takes the
+/// A terminal, `timeout` and other programs may send the signal twice at once: the second one changes nothing. If nothing reads the
 /// line, the process ends without it after two seconds.
 ///
 /// `command` is what goes on, such as `the same command`.

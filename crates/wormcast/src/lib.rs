@@ -1,9 +1,8 @@
-//! A workbench for multicast in wormhole-switched networks.
+//! Plan multicasts in wormhole-switched networks, check that their worms cannot deadlock, simulate them, and run whole experiments.
 //!
-//! One question asked of many networks: which worms should a multicast send, and what happens when they meet? This crate
-//! gathers the floors of the workbench, lowest first; each uses only those before it. The command `wormcast` offers the
-//! same to a shell; it is a module too, [`command`], so that a program can have it with algorithms of its own. Without the feature
-//! `command`, which is on by default, there is neither.
+//! This crate is what programs depend on: it re-exports the library crates of the workbench. The command `wormcast` offers the same from
+//! a shell; it is the module [`command`], so that a program can have the command with algorithms of its own. Both need the feature
+//! `command`, which is on by default.
 //!
 //! ```
 //! use wormcast::multicast::{Multicast, Options, PortModel, algorithm_by_name};
@@ -17,11 +16,31 @@
 //! let plan = algorithm.plan(&multicast);
 //! assert_eq!(plan.summary(algorithm.routing(), PortModel::One)?.startups, 2);
 //!
-//! // Whatever is sent: three consumption channels a node rule deadlock out, two do not.
+//! // With three consumption channels a node, no set of messages can deadlock; with two, some can.
 //! assert!(algorithm.dependencies().deadlock(3).is_none());
 //! assert!(algorithm.dependencies().deadlock(2).is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Guarantees
+//!
+//! - A result depends on its description and its seed alone: not on the machine, the number of threads or what ran before.
+//! - Wrong input is an error that says what was found, what was expected, and where. It never panics.
+//! - The libraries print nothing; only the command does. There is no unsafe code.
+//!
+//! # Where to look next
+//!
+//! | to | use |
+//! |---|---|
+//! | build, read, draw and measure networks | [`network`] |
+//! | route worms and check for deadlock | [`routing`] |
+//! | plan multicasts, or write an algorithm of your own | [`multicast`] |
+//! | simulate, and observe what happens | [`simulation`] |
+//! | analyse routings, tables and algorithms before any run | [`analysis`] |
+//! | sweep, store, compare and plot | [`lab`] |
+//! | reproduce the five papers | [`papers`] |
+//!
+//! The guide is in `docs/guide`, the rules of the simulation are in `docs/model.md`.
 
 #[cfg(feature = "command")]
 pub mod command;

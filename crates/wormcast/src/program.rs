@@ -1,4 +1,4 @@
-//! The program that runs: its name, and what it tells of itself.
+//! The running program: its name and version.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -42,7 +42,7 @@ pub(crate) fn store_to_read(path: &Path) -> Result<Store, StoreError> {
     opened(path, Store::read)
 }
 
-/// Opens a store, and says so if that takes long: another process may have it for itself.
+/// Opens a store, with a message if that takes long because another process has locked it.
 fn opened(path: &Path, open: impl FnOnce(&Path) -> Result<Store, StoreError>) -> Result<Store, StoreError> {
     const QUIET: Duration = Duration::from_secs(2);
     std::thread::scope(|scope| {

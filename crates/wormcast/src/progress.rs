@@ -1,4 +1,4 @@
-//! How far a run is: a bar where standard error is a terminal, a line now and then where it is a log.
+//! Shows progress: a bar if standard error is a terminal, otherwise a line now and then.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::network::watch::Step;
 use crate::papers::ReproductionObserver;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
-/// Watches a sweep, or a reproduction.
+/// Shows the progress of a sweep or a reproduction.
 pub(crate) struct Progress {
     started: Instant,
     /// Hidden if there is no terminal.
@@ -37,7 +37,7 @@ impl Progress {
         &self.bar
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -65,7 +65,7 @@ impl Progress {
     }
 }
 
-/// How far a long command is that is no sweep.
+/// Shows the progress of a long command other than a sweep.
 pub(crate) struct Meter {
     started: Instant,
     bar: ProgressBar,
@@ -108,7 +108,7 @@ impl Meter {
         self.bar.set_message(step.to_string());
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! The arguments of the command line: what is made of them before they are parsed, and what is said of those that are wrong.
+//! Command-line arguments: how they are prepared for parsing, and the messages about wrong ones.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -93,7 +93,7 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
     }
 }
 
-/// What was expected in the place of what is no whole number.
+/// What was expected instead of something that is not a whole number.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "that is what errors hand out")]
 fn plain(problem: &IntErrorKind) -> &'static str {
     match problem {

@@ -1,4 +1,4 @@
-//! Long commands that are no sweep: how far they are, and stopping them with what they have.
+//! Long commands other than sweeps: shows their progress, and stops them with the results so far.
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
@@ -14,7 +14,7 @@ use crate::network::watch::{Step, Stopped, Watch, attempt, watched};
 use crate::network::{MEMORY_VARIABLE, MemoryLimits, OutOfMemory};
 use crate::progress::Meter;
 
-/// What is done sooner says nothing.
+/// Nothing is shown for commands that end sooner.
 const QUIET: Duration = Duration::from_secs(1);
 /// How often the display and the memory are looked after.
 const TICK: Duration = Duration::from_millis(100);
@@ -74,7 +74,7 @@ pub(crate) fn run(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), F
     }
 }
 
-/// What the command's thread, the monitor and the signals know of each other.
+/// The state that the command's thread, the monitor and the signal handlers share.
 struct Shared {
     /// 0: none has come.
     signal: AtomicI32,
@@ -138,7 +138,7 @@ fn out_of_memory(shared: &Shared, reached: &OutOfMemory) -> ! {
 #[cfg(unix)]
 type Signals = signal_hook::iterator::Handle;
 
-/// Takes down which signal comes first. If the command does not print what it has soon after, the process ends without it.
+/// Records the first signal. If the command does not print its results soon after, the process ends without them.
 #[cfg(unix)]
 fn signals(shared: &Arc<Shared>) -> Option<Signals> {
     use signal_hook::consts::{SIGINT, SIGTERM};

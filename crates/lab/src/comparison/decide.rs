@@ -1,4 +1,4 @@
-//! What a comparison runs: what its points lack, and what decides it within a budget.
+//! The runs of a comparison: those that its points lack, and those that decide it within a budget.
 
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;

@@ -1,4 +1,4 @@
-//! Series of a sweep against each other: which is best, where, and by how much.
+//! Compares series of a sweep: which is best, where, and by how much.
 
 mod decide;
 mod ranking;
@@ -36,7 +36,7 @@ pub struct SeriesComparison {
     pub key: String,
     /// The series.
     pub series: Vec<String>,
-    /// What differences are from: a series, or `None` for the one with the best mean at each point.
+    /// The series that differences are taken from, or `None` for the one with the best mean at each point.
     pub reference: Option<String>,
     /// What is compared.
     pub quantity: Quantity,
@@ -70,7 +70,7 @@ pub struct Decision {
     /// places to 2%.
     pub done: bool,
     /// Replications that it would take to decide the rest, if differences and their variances stay what they are; `None` if everything is
-    /// decided, or nobody can tell.
+    /// decided, or if that cannot be estimated.
     pub needed: Option<u64>,
 }
 
@@ -86,7 +86,7 @@ pub struct ComparedPoint {
     pub best: Option<String>,
     /// The series that are not certainly worse than another: one of them is the best.
     pub contenders: Vec<String>,
-    /// What differences are from here; `None` if no series has a value.
+    /// The series that differences are taken from here; `None` if no series has a value.
     pub reference: Option<String>,
     /// The series: as they were named, or from the best mean to the worst.
     pub standings: Vec<Standing>,
@@ -118,9 +118,9 @@ pub struct Standing {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// It has.
+    /// It has a value.
     Measured,
-    /// It has, but its mean still depends on the length of the window: what is certain is so of the windows that there are.
+    /// It has a value, but its mean still depends on the length of the window: what is certain holds for runs of this length.
     Unsettled,
     /// Messages pile up: latencies have no mean.
     Saturated,
@@ -130,7 +130,7 @@ pub enum State {
     NoResult,
 }
 
-/// How a series is to another one.
+/// How a series compares with another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
@@ -164,7 +164,7 @@ impl fmt::Display for Crossing {
 /// A comparison, and what is needed to draw it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compared {
-    /// What it says.
+    /// The comparison.
     pub comparison: SeriesComparison,
     /// What a plot of it shows the differences of: the quantity along the horizontal axis, or for each series if there is no other
     /// setting.
@@ -251,10 +251,10 @@ pub(crate) fn rank_series(
     standings.any(|standing| standing.relation.is_some()).then_some(comparison)
 }
 
-/// Who is compared with whom.
+/// Which series are compared with which.
 struct Field {
     series: Vec<String>,
-    /// With whom all others are compared, if not each with each.
+    /// The series that all others are compared with, if not each with each.
     reference: Option<String>,
     /// Whether they are listed by their values.
     sorted: bool,

@@ -1,4 +1,4 @@
-//! Who is best at a point, from the replications of all series, and where that changes.
+//! Which series is best at a point, from the replications of all series, and where that changes.
 
 use super::{ComparedPoint, Crossing, Field, Relation, Standing, State};
 use crate::statistics::Estimate;
@@ -80,7 +80,7 @@ impl Arena {
         arena
     }
 
-    /// How one series certainly is to another one, if they are compared at all.
+    /// How one series certainly compares with another, if they are compared at all.
     fn compared(&self, a: usize, b: usize) -> Option<Relation> {
         let named = |given: usize| a == given || b == given;
         if self.given.is_none_or(named) { self.relation(a, b) } else { None }
@@ -110,7 +110,7 @@ impl Arena {
         Some(a.iter().zip(b).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect())
     }
 
-    /// How one series certainly is to another one. One that carries the load is better than one that does not.
+    /// How one series certainly compares with another. One that carries the load is better than one that does not.
     fn relation(&self, a: usize, b: usize) -> Option<Relation> {
         match (&self.outcomes[a], &self.outcomes[b]) {
             (Outcome::Values { .. }, Outcome::Saturated | Outcome::Deadlocked) => Some(Relation::Better),
@@ -129,7 +129,7 @@ impl Arena {
     }
 
     /// The series that is certainly the best. On the event that all intervals hold the best one is not found worse than another, so
-    /// if only one is left, it is that one; of a series without a result, nobody knows.
+    /// if only one is left, it is that one; a series without a result may be anything.
     pub(super) fn best(&self) -> Option<usize> {
         match self.contenders[..] {
             [best] if !self.outcomes.contains(&Outcome::NoResult) => Some(best),

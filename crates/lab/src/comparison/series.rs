@@ -32,7 +32,7 @@ pub(super) fn series_key(experiment: &Experiment, points: &[Point]) -> Result<St
     }
 }
 
-/// Who is compared with whom: the named series, or all.
+/// Which series are compared with which: the named ones, or all.
 pub(super) fn chosen(
     experiment: &Experiment,
     points: &[Point],

@@ -6,7 +6,7 @@ use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::document::Document;
 
 impl Experiment {
-    /// What is wrong with a number of a range, if that is what is wrong: a setting that counts gets numbers that are not whole.
+    /// What is wrong with a number of a range, if that is the problem: a setting that counts gets numbers that are not whole.
     pub(super) fn in_range(&self, choice: &[usize], problem: Diagnostic) -> Diagnostic {
         let fraction = |axis: &Axis| {
             let numbers = axis.values.iter().filter_map(|value| value.json.as_f64().filter(|_| value.json.is_f64()));

@@ -1,4 +1,4 @@
-//! Bad input, said so that one look suffices: where, what, what was expected, and the nearest valid name.
+//! Errors in input: where, what is wrong, what was expected, and the nearest valid name.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,14 +15,14 @@ use wormcast_network::{nearest, short_list};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     path: String,
-    place: Place,
+    location: Location,
     message: String,
     help: Option<String>,
 }
 
 /// Where the error is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Place {
+enum Location {
     /// The file as a whole.
     File,
     /// Bytes of the file's text.
@@ -34,21 +34,21 @@ enum Place {
 impl Diagnostic {
     /// An error that concerns the whole file.
     pub(crate) fn file(path: &str, message: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), place: Place::File, message: message.into(), help: None }
+        Self { path: path.to_owned(), location: Location::File, message: message.into(), help: None }
     }
 
     /// An error at a span of the file's text; a span beyond the text is cut to it.
     pub(crate) fn text(path: &str, text: &Arc<str>, span: Range<usize>, message: impl Into<String>) -> Self {
         let start = boundary(text, span.start);
         let span = start..boundary(text, span.end).max(start);
-        let place = Place::Text { text: Arc::clone(text), span };
-        Self { path: path.to_owned(), place, message: told(message), help: None }
+        let location = Location::Text { text: Arc::clone(text), span };
+        Self { path: path.to_owned(), location, message: told(message), help: None }
     }
 
     /// An error in an argument such as `--set key=value`.
     pub(crate) fn argument(path: &str, argument: &str, message: impl Into<String>) -> Self {
-        let place = Place::Argument(told(argument));
-        Self { path: path.to_owned(), place, message: told(message), help: None }
+        let location = Location::Argument(told(argument));
+        Self { path: path.to_owned(), location, message: told(message), help: None }
     }
 
     /// Adds advice.
@@ -80,14 +80,14 @@ impl Diagnostic {
         self.help.as_deref()
     }
 
-    /// Whether it is at the same place as another.
+    /// Whether it is at the same location as another.
     pub(crate) fn is_where(&self, other: &Self) -> bool {
-        self.place == other.place
+        self.location == other.location
     }
 
     /// Line and column of the error in the file, both from 1; the column counts characters.
     pub fn position(&self) -> Option<(usize, usize)> {
-        let Place::Text { text, span } = &self.place else { return None };
+        let Location::Text { text, span } = &self.location else { return None };
         let before = &text[..span.start];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
@@ -96,26 +96,26 @@ impl Diagnostic {
     /// The text of the file that the error is about.
     #[cfg(test)]
     pub(crate) fn span_text(&self) -> Option<&str> {
-        match &self.place {
-            Place::Text { text, span } => Some(&text[span.clone()]),
+        match &self.location {
+            Location::Text { text, span } => Some(&text[span.clone()]),
             _ => None,
         }
     }
 
     /// The error for a terminal, with the line of the file that is wrong; with escape sequences for colour if asked for.
     pub fn render(&self, color: bool) -> String {
-        let title = match &self.place {
-            Place::Text { .. } => self.message.clone(),
-            Place::File => format!("{}: {}", self.path, self.message),
-            Place::Argument(argument) => format!("{argument}: {}", self.message),
+        let title = match &self.location {
+            Location::Text { .. } => self.message.clone(),
+            Location::File => format!("{}: {}", self.path, self.message),
+            Location::Argument(argument) => format!("{argument}: {}", self.message),
         };
         let mut group =
             Level::ERROR.primary_title(title).elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
-        if let (Place::Text { text, span }, Some((line, column))) = (&self.place, self.position()) {
+        if let (Location::Text { text, span }, Some((line, column))) = (&self.location, self.position()) {
             if text.lines().nth(line - 1).is_some_and(|line| line.len() > MOST) {
-                let place = format!("--> {}:{line}:{column}", self.path);
+                let location = format!("--> {}:{line}:{column}", self.path);
                 return format!(
-                    "error: {}\n{place}{}",
+                    "error: {}\n{location}{}",
                     self.message,
                     self.help.as_ref().map_or_else(String::new, |help| format!("\nhelp: {help}"))
                 );
@@ -133,8 +133,8 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.place, self.position()) {
-            (Place::Argument(argument), _) => write!(f, "{argument}: ")?,
+        match (&self.location, self.position()) {
+            (Location::Argument(argument), _) => write!(f, "{argument}: ")?,
             (_, Some((line, column))) => write!(f, "{}:{line}:{column}: ", self.path)?,
             _ => write!(f, "{}: ", self.path)?,
         }

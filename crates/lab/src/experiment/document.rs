@@ -1,4 +1,4 @@
-//! An experiment file as text with overrides, and where in it each setting is.
+//! An experiment file as text with overrides, and the position of each setting in it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -172,7 +172,7 @@ impl Document {
         }
     }
 
-    /// Takes the file's versions out of its settings and lays the chosen ones over the others.
+    /// Removes the file's versions from its settings and applies the chosen ones.
     fn apply_versions(&self, tree: &mut Tree<'_>) -> Result<(), Diagnostic> {
         let (quick, variations) = (tree.remove(QUICK), tree.remove(VARIATION));
         let mut chosen = Vec::new();

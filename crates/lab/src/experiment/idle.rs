@@ -12,7 +12,7 @@ impl Experiment {
     /// reason. `idle` says what makes none at the point of this index; a setting that is of use at one point is of use.
     ///
     /// # Errors
-    /// If the file makes no sense; [`points`](Self::points) has then failed before.
+    /// If the file is invalid; [`points`](Self::points) has then failed before.
     pub fn idle_settings(
         &self,
         points: &[Point],

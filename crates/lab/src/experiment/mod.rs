@@ -44,7 +44,7 @@ use crate::verdict::position;
 /// The most bytes of an experiment file.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// What stands for the path of the built-in experiment, and its name.
+/// The stand-in for the path of the built-in experiment, and its name.
 const BUILT_IN_PATH: &str = "(built-in experiment)";
 const BUILT_IN_NAME: &str = "mesh-latency-10";
 
@@ -124,7 +124,7 @@ impl Experiment {
     /// The built-in experiment, [`BUILT_IN`](Self::BUILT_IN), with overrides.
     ///
     /// # Errors
-    /// If an override makes no sense.
+    /// If an override is invalid.
     pub fn built_in(overrides: &[Override]) -> Result<Self, Diagnostic> {
         Self::parse(BUILT_IN_PATH, BUILT_IN, overrides)
     }
@@ -133,7 +133,7 @@ impl Experiment {
     /// overrides in their order. An override of a swept setting takes it out of the sweep.
     ///
     /// # Errors
-    /// If the text is no TOML, or a setting is unknown, of the wrong type or impossible.
+    /// If the text is not TOML, or a setting is unknown, of the wrong type or impossible.
     pub fn parse(path: &str, text: &str, overrides: &[Override]) -> Result<Self, Diagnostic> {
         let document = Document::new(path, text, overrides);
         let experiment = Self::of(&document)?;
@@ -234,7 +234,7 @@ impl Experiment {
     /// All points of the sweep, the first swept setting varying slowest; without a sweep, the single configuration.
     ///
     /// # Errors
-    /// If a value of the sweep makes no sense, a setting that every point needs is missing, or a file that a setting names cannot
+    /// If a value of the sweep is invalid, a setting that every point needs is missing, or a file that a setting names cannot
     /// be read.
     pub fn points(&self) -> Result<Vec<Point>, Diagnostic> {
         let total = self.axes.iter().map(|axis| axis.values.len()).product();
@@ -500,7 +500,7 @@ impl Experiment {
             (_, Ok(found)) if found.is_dir() => Err(not_there(&"it is a directory")),
             (_, Ok(_)) => Ok(TopologySpec::File(beside.display().to_string())),
             (Ok(_), Err(error)) => Err(not_there(&error)),
-            // Without permission to look, nobody knows whether it is there.
+            // Without permission to look, it may exist.
             (Err(_), Err(error)) if error.kind() == ErrorKind::PermissionDenied => Err(not_there(&error)),
             (Err(error), _) => Err(self.error_at(choice, "topology", error.to_string())),
         }
@@ -586,7 +586,7 @@ impl Experiment {
         }
     }
 
-    /// Whether all that is set along a logarithmic axis has a place there.
+    /// Whether all values along a logarithmic axis are positive.
     fn check_log_x(&self, tree: &Tree<'_>) -> Result<(), Diagnostic> {
         let Some(figure) = self.figure().filter(|figure| figure.log_x) else { return Ok(()) };
         let axis = self.axes.iter().find(|axis| axis.key == figure.x);

@@ -1,4 +1,4 @@
-//! What an experiment is called: names of files and titles that do not speak of something else than what is run.
+//! Names and titles of an experiment, which change with its overrides, so that they describe what is run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::experiment::point::sha256;
 const MOST_BYTES: usize = 80;
 /// The most settings in a title.
 const MOST_SETTINGS: usize = 4;
-/// What no result depends on, and what says itself what it is.
+/// Settings that no result depends on, or that speak for themselves.
 const ASIDE: [&str; 4] = ["title", "stop", "plot", "claim"];
 
 impl Experiment {

@@ -50,7 +50,7 @@ pub struct PointSpec {
 }
 
 impl PointSpec {
-    /// What it asks for, with the names looked up.
+    /// The request for its algorithm, with the names looked up.
     ///
     /// # Errors
     /// If there is no algorithm or no routing of that name.

@@ -1,4 +1,4 @@
-//! Bands along the horizontal axis: who is certainly the best where.
+//! Bands along the horizontal axis: which series is certainly the best where.
 
 use plotters::prelude::*;
 

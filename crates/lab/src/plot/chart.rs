@@ -1,4 +1,4 @@
-//! What a plot shows, whatever it was made of: curves, and who is best where.
+//! The contents of a plot: curves, and which series is best where.
 
 /// A plot before it is laid out.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,7 +56,7 @@ pub(crate) enum Height {
     Deadlocked,
 }
 
-/// Who is certainly the best along the horizontal axis.
+/// Which series is certainly the best along the horizontal axis.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Band {
     /// What it is about, if there are several.

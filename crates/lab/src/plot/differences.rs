@@ -1,4 +1,4 @@
-//! What a comparison shows: how much more each series is than the best one, and who is certainly the best where.
+//! The plot of a comparison: how much more each series is than the best one, and which is certainly the best where.
 
 use super::PlotError;
 use super::chart::{Across, Band, Best, Chart, Curve, Height, Mark};

@@ -43,7 +43,7 @@ pub enum PlotError {
         /// What runs along the horizontal axis.
         x: String,
     },
-    /// No value has a place on logarithmic axes.
+    /// No value is positive, as logarithmic axes require.
     #[error("there is nothing to plot: no point has `{x}` and `{y}` above 0, as logarithmic axes need them")]
     NotPositive {
         /// What runs along the horizontal axis.
@@ -75,7 +75,7 @@ pub fn plot(figure: &Figure, summaries: &[PointSummary]) -> Result<Plot, PlotErr
 }
 
 /// Draws a comparison: how much more each series is than the best one or the one that was named, over the replications that both have,
-/// and in a band along the horizontal axis who is certainly the best.
+/// and in a band along the horizontal axis which series is certainly the best.
 ///
 /// # Errors
 /// If no series has a result at any point.

@@ -1,4 +1,4 @@
-//! Pages as HTML: one file, with its style and its plots, that needs no network, fits narrow windows and dark rooms, and prints well.
+//! Pages as HTML: one file, with its style and its plots, that needs no network, adapts to narrow windows and dark mode, and prints well.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -32,15 +32,15 @@ pub struct Page {
 pub struct Section {
     /// The heading.
     pub title: String,
-    /// By which links name it.
+    /// The anchor that links use.
     pub anchor: String,
     /// 1 is below the page's title.
     pub level: usize,
-    /// What stands in it.
+    /// Its contents.
     pub blocks: Vec<Block>,
 }
 
-/// What stands in a section. Words between back quotes are code.
+/// A block of a section. Words between back quotes are code.
 #[derive(Clone, Debug)]
 pub enum Block {
     /// A paragraph.
@@ -83,7 +83,7 @@ pub enum Block {
     },
     /// A table.
     Table(Table),
-    /// A line to be typed.
+    /// A command to type.
     Command(String),
     /// What is there for those who ask.
     Details {

@@ -1,4 +1,4 @@
-//! Who is best where, and where that changes.
+//! Which series is best where, and where that changes.
 
 use super::{Block, Cell, Shown, Table};
 use crate::comparison::{ComparedPoint, SeriesComparison, Standing, State};

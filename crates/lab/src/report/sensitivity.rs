@@ -1,4 +1,4 @@
-//! What becomes of claims when settings change.
+//! How claims fare when settings change.
 
 use super::{Block, Cell, Shown, Table};
 use crate::verdict::{Comparison, Finding, Part, Verdict};

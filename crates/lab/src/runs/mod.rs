@@ -1,4 +1,4 @@
-//! From points to replications: jobs, sweeps, and when they stop.
+//! Runs the points of an experiment: jobs, sweeps, and when they stop.
 
 pub(crate) mod kind;
 pub(crate) mod refine;

@@ -1,4 +1,4 @@
-//! Loads where they decide: between the last that a series carries and the first at which it is saturated, and where two series
+//! Adds loads where they matter: between the last that a series carries and the first at which it is saturated, and where two series
 //! change places.
 
 use std::collections::BTreeMap;

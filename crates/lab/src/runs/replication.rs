@@ -1,4 +1,4 @@
-//! What a run gives, by its kind; in stores and files all kinds have the form of a simulation's result.
+//! The result of a run, by its kind; in stores and files all kinds have the form of a simulation's result.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wormcast_simulation::{Deadlock, Messages, PlanCosts, PlanResult, RunResult};

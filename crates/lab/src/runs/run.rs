@@ -1,4 +1,4 @@
-//! Experiments with the real engines: what the command calls.
+//! Runs experiments with the real engines.
 
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
@@ -40,7 +40,7 @@ pub struct Findings {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The experiment makes no sense: bad input.
+    /// The experiment is invalid: bad input.
     #[error(transparent)]
     Input(#[from] Box<Diagnostic>),
     /// A single run failed.
@@ -66,7 +66,7 @@ impl From<Diagnostic> for RunError {
 /// Runs the single configuration of an experiment, with the experiment's seed as the run's.
 ///
 /// # Errors
-/// If the experiment makes no sense, or the engine asked for cannot run it.
+/// If the experiment is invalid, or the engine asked for cannot run it.
 pub fn run_point(experiment: &Experiment) -> Result<(Point, Replication), RunError> {
     let point = experiment.point()?;
     let result = experiment.job(&point)?.run(point.spec.engine, point.spec.seed, point.spec.run.messages)?;
@@ -77,7 +77,7 @@ pub fn run_point(experiment: &Experiment) -> Result<(Point, Replication), RunErr
 /// `fresh`, what the store has of these points is forgotten first.
 ///
 /// # Errors
-/// If the experiment makes no sense, a replication fails, or the store does.
+/// If the experiment is invalid, a replication fails, or the store does.
 pub fn run_sweep(
     experiment: &Experiment,
     jobs: NonZeroUsize,
@@ -162,7 +162,7 @@ pub(crate) fn run_points_until(
 /// Summarises and judges what the store has of an experiment's points, without running anything.
 ///
 /// # Errors
-/// If the experiment makes no sense, or the store fails.
+/// If the experiment is invalid, or the store fails.
 pub fn stored_sweep(experiment: &Experiment, store: &Store) -> Result<Findings, RunError> {
     let points = experiment.points()?;
     let runs = stored(&points, experiment.stop(), store)?;
@@ -183,7 +183,7 @@ pub struct Variation {
 /// What a store has of the variations of an experiment: those with results.
 ///
 /// # Errors
-/// If a variation makes no sense, or the store fails.
+/// If a variation is invalid, or the store fails.
 pub fn stored_variations(experiment: &Experiment, store: &Store) -> Result<Vec<Variation>, RunError> {
     let mut varied = Vec::new();
     for name in experiment.variations() {
@@ -199,7 +199,7 @@ pub fn stored_variations(experiment: &Experiment, store: &Store) -> Result<Vec<V
 /// Where the results come from that a store has of experiments.
 ///
 /// # Errors
-/// If an experiment makes no sense, or the store fails.
+/// If an experiment is invalid, or the store fails.
 pub fn origins<'e>(
     experiments: impl IntoIterator<Item = &'e Experiment>,
     store: &Store,

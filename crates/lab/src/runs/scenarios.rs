@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_multicast::{Algorithm, Made};
+use wormcast_multicast::{Algorithm, AlgorithmCache};
 use wormcast_network::{Network, TopologySpec};
 use wormcast_routing::{TreeDescriptor, TreeError};
 use wormcast_simulation::{
@@ -151,12 +151,12 @@ pub enum JobError {
     Trees(#[from] Box<TreeError>),
 }
 
-/// What is made already.
+/// Makes jobs, and keeps the networks and algorithms that they share.
 #[derive(Default)]
 struct JobMaker {
     /// The seed of graphs that have none; 0 where it does not matter yet.
     seed: Option<u64>,
-    made: Made,
+    cache: AlgorithmCache,
 }
 
 impl JobMaker {
@@ -192,7 +192,7 @@ impl JobMaker {
 
     fn network(&mut self, experiment: &Experiment, point: &Point) -> Result<Arc<Network>, Diagnostic> {
         let (text, seed) = (&point.spec.topology, self.seed.unwrap_or(0));
-        self.made.network(text, || {
+        self.cache.network(text, || {
             let spec = match drawn_with(text, seed) {
                 Some(drawn) => drawn,
                 None => experiment.topology(&point.choice, text)?,
@@ -208,7 +208,7 @@ impl JobMaker {
         network: &Arc<Network>,
     ) -> Result<Arc<dyn Algorithm>, Diagnostic> {
         let made =
-            point.spec.request().and_then(|request| self.made.algorithm(&point.spec.topology, network, &request));
+            point.spec.request().and_then(|request| self.cache.algorithm(&point.spec.topology, network, &request));
         made.map_err(|refused| experiment.error_at(&point.choice, refused.part.key(), refused.to_string()))
     }
 }

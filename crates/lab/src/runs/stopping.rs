@@ -45,9 +45,9 @@ impl Outcome {
     }
 }
 
-/// What the first replications of a point say.
+/// What to do next for a point, judging by its first replications.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum StoppingDecision {
     /// Go on until there are so many.
     Need(u32),
     /// The point is done with so many, however many more there are.
@@ -91,31 +91,31 @@ impl Windows {
 /// A deadlock ends the point at its replication, if a checkpoint did not do so before. Where many replications are asked for, ten
 /// that are all saturated end it, too. While the mean depends on the length of the windows, these are doubled, as long as the
 /// replications needed at least then have no more messages in all than the replications allowed have at the first length.
-pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Verdict {
+pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> StoppingDecision {
     let deadlock = runs.iter().position(|run| run.deadlock().is_some());
     let most = windows.most(stop);
     let steady = windows.steady;
     let mut checkpoint = stop.min_replications.min(HOPELESS);
     loop {
         if let Some(at) = deadlock.filter(|&at| at < checkpoint as usize) {
-            return Verdict::Done(Outcome::Deadlocked, at as u32 + 1);
+            return StoppingDecision::Done(Outcome::Deadlocked, at as u32 + 1);
         }
-        let Some(seen) = runs.get(..checkpoint as usize) else { return Verdict::Need(checkpoint) };
+        let Some(seen) = runs.get(..checkpoint as usize) else { return StoppingDecision::Need(checkpoint) };
         if checkpoint < stop.min_replications {
             if seen.iter().all(Replication::is_saturated) {
-                return Verdict::Done(Outcome::Saturated, checkpoint);
+                return StoppingDecision::Done(Outcome::Saturated, checkpoint);
             }
             checkpoint = stop.min_replications;
             continue;
         }
         if saturated(seen, steady) {
-            return Verdict::Done(Outcome::Saturated, checkpoint);
+            return StoppingDecision::Done(Outcome::Saturated, checkpoint);
         }
         let settled = !steady || settled(seen, windows.half);
         if !settled && windows.may_grow(stop) {
-            return Verdict::Longer;
+            return StoppingDecision::Longer;
         }
-        let done = |outcome| Verdict::Done(if settled { outcome } else { Outcome::Unsettled }, checkpoint);
+        let done = |outcome| StoppingDecision::Done(if settled { outcome } else { Outcome::Unsettled }, checkpoint);
         let relative = latency(seen, stop.confidence).and_then(|estimate| estimate.relative_half_width());
         if relative.is_some_and(|relative| relative <= stop.relative_half_width) {
             return done(Outcome::Precise);
@@ -181,27 +181,27 @@ mod tests {
         Stop { min_replications: least, max_replications: Some(most), ..Stop::default() }
     }
 
-    fn judged(stop: &Stop, runs: &[Replication]) -> Verdict {
+    fn judged(stop: &Stop, runs: &[Replication]) -> StoppingDecision {
         judge(stop, Windows::first(true), runs)
     }
 
     #[test]
     fn precise_points_stop_at_the_first_checkpoint() {
         let runs: Vec<_> = (0..20).map(|i| run(100.0 + f64::from(i % 3))).collect();
-        assert_eq!(judged(&stop(10, 50), &runs[..9]), Verdict::Need(10));
-        assert_eq!(judged(&stop(10, 50), &runs), Verdict::Done(Outcome::Precise, 10));
+        assert_eq!(judged(&stop(10, 50), &runs[..9]), StoppingDecision::Need(10));
+        assert_eq!(judged(&stop(10, 50), &runs), StoppingDecision::Done(Outcome::Precise, 10));
     }
 
     #[test]
     fn noisy_points_go_on_from_checkpoint_to_checkpoint() {
         let runs: Vec<_> = (0..60).map(|i| run(if i % 2 == 0 { 100.0 } else { 200.0 })).collect();
         // The relative half width of ten is 2.262 * 52.7 / 150 / sqrt(10) = 0.251: twenty-five times as many would be needed.
-        assert_eq!(judged(&stop(10, 50), &runs[..10]), Verdict::Need(20));
-        assert_eq!(judged(&stop(10, 50), &runs[..39]), Verdict::Need(40));
-        assert_eq!(judged(&stop(10, 50), &runs), Verdict::Done(Outcome::Exhausted, 50));
+        assert_eq!(judged(&stop(10, 50), &runs[..10]), StoppingDecision::Need(20));
+        assert_eq!(judged(&stop(10, 50), &runs[..39]), StoppingDecision::Need(40));
+        assert_eq!(judged(&stop(10, 50), &runs), StoppingDecision::Done(Outcome::Exhausted, 50));
         // A verdict never depends on what lies beyond its checkpoint.
         for n in 0..60 {
-            if let Verdict::Done(outcome, used) = judged(&stop(10, 50), &runs[..n]) {
+            if let StoppingDecision::Done(outcome, used) = judged(&stop(10, 50), &runs[..n]) {
                 assert_eq!((outcome, used), (Outcome::Exhausted, 50));
             }
         }
@@ -213,16 +213,16 @@ mod tests {
         for run in &mut runs[..6] {
             run.in_time().saturated = true;
         }
-        assert_eq!(judged(&stop(10, 50), &runs), Verdict::Done(Outcome::Saturated, 10));
+        assert_eq!(judged(&stop(10, 50), &runs), StoppingDecision::Done(Outcome::Saturated, 10));
         runs[0].in_time().saturated = false;
-        assert!(matches!(judged(&stop(10, 50), &runs), Verdict::Need(_)));
+        assert!(matches!(judged(&stop(10, 50), &runs), StoppingDecision::Need(_)));
         // No single run says so, but all of them fall behind by about 4%.
         for (i, run) in runs.iter_mut().enumerate() {
             run.in_time().saturated = false;
             run.in_time().window.delivered = 9500 + 20 * i as u64;
         }
-        assert_eq!(judged(&stop(10, 50), &runs), Verdict::Done(Outcome::Saturated, 10));
-        assert!(matches!(judge(&stop(10, 50), Windows::first(false), &runs), Verdict::Need(_)));
+        assert_eq!(judged(&stop(10, 50), &runs), StoppingDecision::Done(Outcome::Saturated, 10));
+        assert!(matches!(judge(&stop(10, 50), Windows::first(false), &runs), StoppingDecision::Need(_)));
     }
 
     #[test]
@@ -231,11 +231,11 @@ mod tests {
         for run in &mut runs[..10] {
             run.in_time().saturated = true;
         }
-        assert_eq!(judged(&stop(100, 200), &runs[..9]), Verdict::Need(10));
-        assert_eq!(judged(&stop(100, 200), &runs[..10]), Verdict::Done(Outcome::Saturated, 10));
+        assert_eq!(judged(&stop(100, 200), &runs[..9]), StoppingDecision::Need(10));
+        assert_eq!(judged(&stop(100, 200), &runs[..10]), StoppingDecision::Done(Outcome::Saturated, 10));
         runs[4].in_time().saturated = false;
-        assert_eq!(judged(&stop(100, 200), &runs[..10]), Verdict::Need(100));
-        assert_eq!(judged(&stop(100, 200), &runs), Verdict::Done(Outcome::Precise, 100));
+        assert_eq!(judged(&stop(100, 200), &runs[..10]), StoppingDecision::Need(100));
+        assert_eq!(judged(&stop(100, 200), &runs), StoppingDecision::Done(Outcome::Precise, 100));
     }
 
     #[test]
@@ -243,10 +243,10 @@ mod tests {
         let mut runs: Vec<_> = (0..20).map(|i| run(100.0 + f64::from(i % 3))).collect();
         runs[13].in_time().deadlock = Some(wormcast_simulation::Deadlock { at: 5, dead: 2, cycle: Vec::new() });
         // Ten were enough before it.
-        assert_eq!(judged(&stop(10, 50), &runs), Verdict::Done(Outcome::Precise, 10));
-        assert_eq!(judged(&stop(16, 50), &runs), Verdict::Done(Outcome::Deadlocked, 14));
-        assert_eq!(judged(&stop(16, 50), &runs[..14]), Verdict::Done(Outcome::Deadlocked, 14));
-        assert_eq!(judged(&stop(16, 50), &runs[..13]), Verdict::Need(16));
+        assert_eq!(judged(&stop(10, 50), &runs), StoppingDecision::Done(Outcome::Precise, 10));
+        assert_eq!(judged(&stop(16, 50), &runs), StoppingDecision::Done(Outcome::Deadlocked, 14));
+        assert_eq!(judged(&stop(16, 50), &runs[..14]), StoppingDecision::Done(Outcome::Deadlocked, 14));
+        assert_eq!(judged(&stop(16, 50), &runs[..13]), StoppingDecision::Need(16));
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
         for run in &mut runs[1..] {
             run.in_time().latency.last.mean = None;
         }
-        assert_eq!(judged(&stop(10, 10), &runs), Verdict::Done(Outcome::Exhausted, 10));
+        assert_eq!(judged(&stop(10, 10), &runs), StoppingDecision::Done(Outcome::Exhausted, 10));
     }
 
     /// Runs whose batches drift, so that their mean depends on the window.
@@ -275,13 +275,13 @@ mod tests {
             let windows = Windows { steady: true, doubled, half: None };
             judge(&stop(10, most), windows, &runs)
         };
-        assert_eq!(judged(20, 0), Verdict::Longer);
-        assert_eq!(judged(19, 0), Verdict::Done(Outcome::Unsettled, 10));
-        assert_eq!(judged(200, 3), Verdict::Longer);
-        assert_eq!(judged(200, 4), Verdict::Done(Outcome::Unsettled, 10));
+        assert_eq!(judged(20, 0), StoppingDecision::Longer);
+        assert_eq!(judged(19, 0), StoppingDecision::Done(Outcome::Unsettled, 10));
+        assert_eq!(judged(200, 3), StoppingDecision::Longer);
+        assert_eq!(judged(200, 4), StoppingDecision::Done(Outcome::Unsettled, 10));
         assert_eq!(Windows { steady: true, doubled: 2, half: None }.most(&stop(10, 200)), 50);
         assert_eq!(Windows { steady: true, doubled: 40, half: None }.most(&stop(10, 200)), 10);
         // Runs without a window are what they are.
-        assert_eq!(judge(&stop(10, 200), Windows::first(false), &runs), Verdict::Done(Outcome::Precise, 10));
+        assert_eq!(judge(&stop(10, 200), Windows::first(false), &runs), StoppingDecision::Done(Outcome::Precise, 10));
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn percentile(runs: &[&Quantiles], share: f64, confidence: f64) -> Op
         return Some(Percentile { estimate, values: vec![at; runs.len()] });
     }
     let uncertain = t_quantile(runs.len() - 1, confidence) * deviation;
-    // Of what lies beyond all messages, nobody knows.
+    // Nothing is known beyond the largest latency.
     let low = (share > uncertain).then(|| latency_at(share - uncertain).min(at));
     let high = (share + uncertain < 1.0).then(|| latency_at(share + uncertain).max(at));
     let middle = mean(&shares)?;

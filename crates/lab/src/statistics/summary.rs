@@ -1,4 +1,4 @@
-//! What the replications of each point say together.
+//! Summaries of the replications of each point.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Why a store cannot be used.
+//! Errors of a store.
 
 use std::path::{Path, PathBuf};
 
@@ -34,9 +34,9 @@ pub enum StoreProblem {
     Damaged(Vec<DamagedRow>),
     /// A result that has no form on disk: an error of the program.
     Unstorable(String),
-    /// Another process keeps it for itself.
+    /// Another process has locked it.
     Locked,
-    /// It may not be written.
+    /// It is read-only.
     ReadOnly,
     /// It cannot be read or written although it is open: a broken disk, a quota, a network drive that is gone.
     Disk(String),

@@ -105,7 +105,7 @@ impl Store {
         }
     }
 
-    /// A store that nobody can write, by its file alone.
+    /// Opens a read-only store by its file alone.
     fn unchanging(path: &Path) -> Result<Self, StoreError> {
         let fail = |error| failure(path, error);
         let unreadable = |reason: String| Err(StoreProblem::Unreadable(reason).of(path));
@@ -214,7 +214,7 @@ impl Store {
     }
 
     /// Brings what the log beside a store has into the store's file, as closing the store does: for a process that is to end
-    /// without closing it. Whoever uses the store goes on; what they keep from being brought over stays in the log.
+    /// without closing it. Other processes may go on using the store; what they prevent from being moved stays in the log.
     ///
     /// # Errors
     /// If there is no such file, or it is no store, or cannot be written.
@@ -340,7 +340,7 @@ fn plain(path: &Path) -> PathBuf {
     Path::new(".").join(path)
 }
 
-/// A file that nobody changes, in the form that says so to the database: it then makes no files beside it.
+/// The URI that tells the database that the file does not change, so that it makes no files beside it.
 fn immutable(path: &Path) -> String {
     let mut uri = "file:".to_owned();
     for &byte in plain(path).as_os_str().as_encoded_bytes() {

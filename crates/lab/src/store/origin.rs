@@ -1,4 +1,4 @@
-//! Programs, machines, times: what is told of where results come from.
+//! Where results come from: programs, machines and times.
 
 use std::time::Duration;
 

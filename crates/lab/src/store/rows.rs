@@ -105,7 +105,7 @@ fn shown(value: ValueRef<'_>) -> String {
 }
 
 impl Store {
-    /// The damaged rows of points, of whatever version of the model, and those whose point nobody knows: these may have been of any
+    /// The damaged rows of points, of whatever version of the model, and those whose point is unknown: these may have been of any
     /// point.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Store {
         Ok(damaged)
     }
 
-    /// Puts the [damaged](Self::damaged) rows of points into a table of their own, `damaged`, for whoever wants to look at them:
+    /// Puts the [damaged](Self::damaged) rows of points into a table of their own, `damaged`, for inspection:
     /// the store is then as if they had never been there.
     ///
     /// # Errors

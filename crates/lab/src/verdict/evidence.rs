@@ -1,4 +1,4 @@
-//! What the replications of one comparison say.
+//! The evidence of one comparison, from its replications.
 
 use super::{Comparison, Finding};
 use crate::statistics::Estimate;

@@ -1,4 +1,4 @@
-//! The multicast algorithms, by the networks that they are made for.
+//! The multicast algorithms, by the networks that they are for.
 
 pub(crate) mod hypercube;
 pub(crate) mod irregular;

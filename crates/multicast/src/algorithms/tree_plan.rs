@@ -1,4 +1,4 @@
-//! What the multicasts on spanning trees share: from a tree and destinations to a worm.
+//! Makes worms from a spanning tree and destinations.
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{SpanningTree, Unsupported};
@@ -11,7 +11,7 @@ pub(crate) fn unicast(source: NodeId, destination: NodeId) -> Worm {
     Worm::path(source, vec![destination])
 }
 
-/// A worm to several nodes: it goes to the lowest common ancestor of them, by the first channel that `exit` names if it does,
+/// A worm to several nodes: it goes to their lowest common ancestor, on the first channel that `exit` names, if any,
 /// and is replicated from there on.
 pub(crate) fn tree_worm(
     network: &Network,

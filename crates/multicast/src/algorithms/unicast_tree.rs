@@ -1,4 +1,4 @@
-//! Software forwarding along a chain: every receiver takes over a part of what its sender is left with.
+//! Software forwarding along a chain: every receiver takes over a part of its sender's share.
 
 use std::collections::VecDeque;
 

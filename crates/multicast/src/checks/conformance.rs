@@ -17,8 +17,8 @@ use crate::plan::{Itinerary, Path, Tree, Worm};
 use crate::registry::descriptor::Options;
 use crate::registry::{ALGORITHMS, algorithm_by_name};
 
-/// What is promised of an algorithm's path worms.
-struct Promise {
+/// The contract of an algorithm's path worms.
+struct Contract {
     /// What the static deadlock check assumes of the worms; `None`: it follows the routing relation itself.
     rule: Option<Box<dyn WormRule>>,
     /// Whether every stop is reached on a shortest path from the source.
@@ -27,7 +27,7 @@ struct Promise {
     legal: fn(&Network, ChannelId, ChannelId) -> bool,
 }
 
-fn promise(algorithm: &str) -> Promise {
+fn contract(algorithm: &str) -> Contract {
     let negative_first = |minimal| Some(Box::new(NegativeFirstRule { minimal }) as Box<dyn WormRule>);
     let (rule, shortest, legal): (_, _, fn(&Network, ChannelId, ChannelId) -> bool) = match algorithm {
         "separate" | "u-mesh" => (None, true, e_cube_legal),
@@ -49,9 +49,9 @@ fn promise(algorithm: &str) -> Promise {
         "bit-string" => (None, false, |_, _, _| unreachable!("switches route its worms")),
         "multiport" | "u-min" => unreachable!("no mesh and no hypercube has stages"),
         "schl" => (Some(Box::new(StraightStops) as Box<dyn WormRule>), true, e_cube_legal),
-        other => panic!("say here what `{other}` promises"),
+        other => panic!("say here what `{other}` guarantees"),
     };
-    Promise { rule, shortest, legal }
+    Contract { rule, shortest, legal }
 }
 
 /// Definition 3: no negative channel after a positive one.
@@ -108,7 +108,7 @@ fn walk(
 
 fn check_worm(
     network: &Network,
-    promise: &Promise,
+    contract: &Contract,
     source: NodeId,
     channels: &[ChannelId],
     path: &Path,
@@ -119,8 +119,8 @@ fn check_worm(
     for (position, pair) in channels.windows(2).enumerate() {
         let &[first, then] = pair else { unreachable!("windows of two") };
         prop_assert_eq!(network.to(first), network.from(then), "channels are contiguous");
-        prop_assert!((promise.legal)(network, first, then), "the turn after hop {} is illegal", position);
-        if let Some(rule) = &promise.rule {
+        prop_assert!((contract.legal)(network, first, then), "the turn after hop {} is illegal", position);
+        if let Some(rule) = &contract.rule {
             prop_assert!(rule.may_turn(network, first, then), "the deadlock check does not know turn {}", position);
             let stops = reached.contains(&(position + 1));
             prop_assert!(!stops || rule.may_stop(network, first, then), "nor the stop after hop {}", position);
@@ -135,7 +135,7 @@ fn check_worm(
         }
     }
     prop_assert_eq!(next, path.stops.len());
-    if promise.shortest {
+    if contract.shortest {
         let grid = network.shape().grid().expect("a mesh or a hypercube");
         for (stop, &hops) in path.stops.iter().zip(reached) {
             let apart = |d| grid.coordinate(stop.index(), d).abs_diff(grid.coordinate(source.index(), d));
@@ -219,7 +219,7 @@ const IN_HYPERCUBES: [&str; 4] = ["u-cube", "maxport", "combine", "w-sort"];
 /// The algorithms that need a 2-D torus.
 const IN_TORI: [&str; 2] = ["dstm-1", "dstm-2"];
 
-/// Those that draw many sets of trees before they plan anything, or have one network that few others are like.
+/// Those that draw many sets of trees before they plan anything, or that need a special network.
 const SLOW_TO_MAKE: [&str; 3] = ["dstm-tarjan-best", "dstm-tarjan-average", "dstm-tarjan-path"];
 /// Those that need stages: `multicast/tests/switches.rs` tests them.
 const WITH_STAGES: [&str; 2] = ["multiport", "u-min"];
@@ -244,7 +244,7 @@ fn check_all(
             // Takes too long here; fewer destinations go the same way.
             continue;
         }
-        let promise = promise(name);
+        let contract = contract(name);
         let plan = algorithm.plan(&multicast);
         prop_assert_eq!(plan.check(network, &multicast), Ok(()));
         let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(crate::plan::Worm::visits).collect();
@@ -280,7 +280,7 @@ fn check_all(
             let mut choice = choices.iter().cycle();
             let adaptive = walk(network, algorithm.routing(), worm.from, path, |n| choice.next().unwrap() % n);
             for (channels, reached) in [preferred, adaptive] {
-                check_worm(network, &promise, worm.from, &channels, path, &reached)?;
+                check_worm(network, &contract, worm.from, &channels, path, &reached)?;
             }
         }
     }
@@ -291,7 +291,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn plans_keep_their_promises(
+    fn plans_keep_the_contract(
         extents in meshes(),
         source: prop::sample::Index,
         destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..25),
@@ -311,7 +311,7 @@ proptest! {
     }
 
     #[test]
-    fn plans_on_hypercubes_keep_their_promises(
+    fn plans_on_hypercubes_keep_the_contract(
         dimensions in 1u32..=7,
         source: prop::sample::Index,
         destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
@@ -327,7 +327,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn plans_on_tori_keep_their_promises(
+    fn plans_on_tori_keep_the_contract(
         (columns, rows) in (2u32..=7, 2u32..=7),
         source: prop::sample::Index,
         destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..40),

@@ -1,6 +1,6 @@
-//! What algorithms promise, and whether they keep it.
+//! The contract of an algorithm, and checks that it is kept.
 
+pub(crate) mod checked_algorithm;
 #[cfg(test)]
 pub(crate) mod conformance;
-pub(crate) mod promise;
-pub(crate) mod watched;
+pub(crate) mod contract;

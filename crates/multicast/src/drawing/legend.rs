@@ -1,4 +1,4 @@
-//! What stands beside a plan: its worms or steps, and what they visit.
+//! The legend beside a plan: its worms or steps, and the nodes they visit.
 
 use std::collections::BTreeMap;
 

@@ -44,7 +44,7 @@ const LONG_RUN: usize = 3;
 /// worms are unicasts, their tree is drawn below: a row for each step. Below a single worm that branches is its tree, with a row for
 /// each hop. Where there are more steps than colours, they go from dark to light, and from wide lines to narrow ones.
 ///
-/// What has no room in the picture of a large network is left out: numbers that are wider than their discs, trees that are much wider than
+/// In pictures of large networks, things without room are left out: numbers that are wider than their discs, trees that are much wider than
 /// the network, and the end of long lists in the legend, which says how much there is.
 ///
 /// ```
@@ -255,7 +255,7 @@ impl Picture<'_> {
         runs
     }
 
-    /// The ways from the sender to its router and from routers to receivers, where nodes are drawn apart; as far to the right as
+    /// The lines from the sender to its router and from routers to receivers, where nodes are drawn apart; as far to the right as
     /// the worm's first channel.
     fn cables(&self, worm: &WormSummary) -> impl Iterator<Item = ([Point; 2], f64)> {
         let distance = self.lanes.distances(worm).next().unwrap_or(self.lanes.pitch / 2.0);

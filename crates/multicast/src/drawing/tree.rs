@@ -1,4 +1,4 @@
-//! The tree of a multicast by unicasts: who sends to whom in which step.
+//! The tree of a multicast by unicasts: which node sends to which in each step.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};
@@ -17,7 +17,7 @@ const HEIGHT: f64 = 16.0;
 /// The width of a character of a node's name.
 const CHARACTER: f64 = 5.8;
 
-/// Where the nodes of the tree lie: the source in row 0, everyone else in the row of the step that serves it.
+/// The positions of the tree's nodes: the source in row 0, every other node in the row of the step that serves it.
 ///
 /// A node's last receiver lies below it in the same column, the others to the right, those of earlier steps further away. So
 /// the line along which a node sends in a step meets nothing between it and the receivers.

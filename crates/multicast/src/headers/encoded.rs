@@ -3,23 +3,23 @@
 use wormcast_network::{ChannelId, Network, NodeId};
 use wormcast_routing::{Decision, NoRoute, RoutingRelation, Step, node_set};
 
-/// Where a worm goes whose header encodes its destinations: wherever the switches lead it
+/// The itinerary of a worm whose header encodes its destinations: the switches route it
 /// ([`MultidestinationRouting`](wormcast_routing::MultidestinationRouting)).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Encoded {
     /// The nodes that it delivers to, in any order.
     pub destinations: Vec<NodeId>,
-    /// How its header tells them.
+    /// How its header encodes them.
     pub encoding: Encoding,
 }
 
-/// How a header tells switches the destinations of a worm (paper 4, section 3.2).
+/// How a header encodes the destinations of a worm for switches (paper 4, section 3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Encoding {
-    /// A bit for each node of the network, which switches compare with their reachability strings. Any set can be told.
+    /// A bit for each node of the network, which switches compare with their reachability strings. It can express any set.
     BitString,
     /// A mask of ports for each stage: the worm goes to all nodes whose digits are all in the masks, so to a product of sets of
-    /// digits. Switches need not know where ports lead.
+    /// digits. Switches need no knowledge of where their ports lead.
     Multiport,
 }
 
@@ -43,7 +43,7 @@ pub struct EncodedRoute {
 }
 
 impl EncodedRoute {
-    /// The longest way to a delivery, in hops: O(channels).
+    /// The longest route to a delivery, in hops: O(channels).
     pub fn longest(&self) -> u32 {
         let mut depths: Vec<u32> = Vec::with_capacity(self.channels.len());
         for &(_, parent) in &self.channels {
@@ -64,12 +64,12 @@ impl Encoded {
         Self { destinations, encoding: Encoding::Multiport }
     }
 
-    /// The way of the worm from `from` where `choose` picks among as many ways up; 0 is the preferred one.
+    /// The route of the worm from `from`, where `choose(n)` picks one of `n` channels up; 0 is the preferred one.
     ///
-    /// O(channels x what the routing takes for a hop).
+    /// O(channels x the time of the routing for a hop).
     ///
     /// # Errors
-    /// If the routing does not lead to all destinations, or does not route worms of this kind.
+    /// If the routing does not reach all destinations, or does not route worms of this kind.
     pub fn route(
         &self,
         routing: &dyn RoutingRelation,
@@ -122,7 +122,7 @@ impl Encoded {
     /// replicated, from that of the least common ancestors of source and destinations down, and, where worms go up first, the number of
     /// stages to go up, in as many bits as count the stages: unlike a switch with reachability strings, one without cannot
     /// tell where to turn. Paper 4 lets bit-string headers carry such a count too, for simpler switches; here it does not, as strings
-    /// tell as much.
+    /// contain as much.
     pub fn header_bits(&self, network: &Network, from: NodeId) -> u32 {
         match (self.encoding, network.shape().stages()) {
             (Encoding::Multiport, Some(stages)) if network.is_one_way() => stages.stages() * stages.radix(),
@@ -134,12 +134,12 @@ impl Encoded {
         }
     }
 
-    /// The header in flits of so many bits each; a flit of none counts as one of one bit.
+    /// The length of the header in flits of `flit_bits` bits each; 0 bits count as 1.
     pub fn header_flits(&self, network: &Network, from: NodeId, flit_bits: u32) -> u32 {
         self.header_bits(network, from).div_ceil(flit_bits.max(1))
     }
 
-    /// What is wrong with it, if something is.
+    /// What is wrong with it, if anything.
     pub(crate) fn problem(&self, network: &Network) -> Option<&'static str> {
         if self.destinations.is_empty() {
             return Some("has no destination");

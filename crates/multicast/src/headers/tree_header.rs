@@ -1,11 +1,11 @@
-//! The header of a multicast on a spanning tree, and how its source finds it (paper 5, section 3.1 and Appendix A).
+//! The header of a multicast on a spanning tree, and how its source computes it (paper 5, section 3.1 and Appendix A).
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::SpanningTree;
 
 use crate::plan::Branch;
 
-/// A header flit: a router, and what the worm takes there.
+/// A header flit: a router, and the outputs that the worm takes there.
 ///
 /// A worm has one for each router where it delivers or its branches part, parents first. The first to reach the router that it
 /// names sets that router up, and is stripped. The split flag of the paper is no part of the header that a source prepares: a

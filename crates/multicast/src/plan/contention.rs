@@ -1,4 +1,4 @@
-//! Whether the worms of a plan can get into each other's way: paper 2, Definition 4.
+//! Whether the worms of a plan can contend: paper 2, Definition 4.
 
 use wormcast_network::ChannelId;
 

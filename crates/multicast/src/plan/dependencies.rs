@@ -1,4 +1,4 @@
-//! What the worms of given plans may hold while they wait for what.
+//! The dependencies of the worms of given plans.
 
 use std::collections::HashSet;
 
@@ -8,21 +8,21 @@ use wormcast_routing::{Branching, RoutingRelation, Worms};
 
 use crate::plan::{Branch, Itinerary, Plan, Trunk};
 
-/// A worm whose way the switches choose by its header: what it may hold is not known from its plan.
+/// A worm is routed by the switches from its header, so its plan does not tell what it may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error(
     "switches choose the ways of its worms, which are not checked one by one; check all that the algorithm may send"
 )]
 pub struct UnknownWay;
 
-/// Adds the worms of a plan to a static check: of path worms every way that `routing` may take them from stop to stop, of trees every
-/// way that it may take them to where their branches begin, and all branches, which hold each other up as `branching` says.
+/// Adds the worms of a plan to a static check: of path worms every route that `routing` permits from stop to stop, of trees every
+/// route that it permits to where their branches begin, and all branches, which hold each other up as `branching` says.
 ///
 /// O(channels that a worm may take x degree) for a path, O(channels^2 x height) for a tree, times the ports by which it may come to
 /// where its branches begin.
 ///
 /// # Errors
-/// If a worm has an encoded header, by which switches route it. Worms before it have been added.
+/// If a worm has an encoded header, from which switches route it. The worms before it have been added.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, add_plan, algorithm_by_name};
@@ -82,7 +82,7 @@ pub fn add_plan(
     Ok(())
 }
 
-/// All ways that a relation may take worms.
+/// All routes that a relation permits.
 struct Ways<'n> {
     network: &'n Network,
     routing: &'n dyn RoutingRelation,
@@ -91,8 +91,8 @@ struct Ways<'n> {
 }
 
 impl Ways<'_> {
-    /// Adds what a worm may hold on its way to `target`, if it has come to its last stop by any of `arrivals` (`None`: it has not left its
-    /// source, from where it may have to take a certain channel), and says by which channels it may come there. `stopped`: it delivered where it
+    /// Adds what a worm may hold on its way to `target`, if it arrived at its last stop on any of `arrivals` (`None`: it has not left its
+    /// source, from where it may have to take a certain channel), and returns the channels on which it may arrive there. `stopped`: it delivered where it
     /// begins.
     fn leg(
         &mut self,

@@ -1,9 +1,9 @@
-//! Tables by id.
+//! Hash tables keyed by ids.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A table whose keys are ids: dense numbers that nobody chooses with ill intent, which a multiplication spreads well enough.
+/// A table keyed by ids. These are dense numbers that no attacker chooses, so a multiplication spreads them well enough.
 /// A summary looks up every channel of a plan; the standard hasher would take most of its time.
 pub(crate) type IdMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 

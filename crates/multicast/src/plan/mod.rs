@@ -1,4 +1,4 @@
-//! The plan: the one form between algorithms and engines.
+//! The plan: what algorithms produce and engines simulate.
 
 pub(crate) mod contention;
 pub(crate) mod dependencies;
@@ -20,7 +20,7 @@ pub struct Plan {
     pub worms: Vec<Worm>,
 }
 
-/// One worm: who sends it, when it may start, and where it goes.
+/// One worm: its sender, when it may start, and its itinerary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Worm {
     /// The node that sends it.
@@ -28,13 +28,13 @@ pub struct Worm {
     /// The worm, earlier in the plan, whose delivery at `from` lets this one start (software forwarding); `None`: it starts
     /// when the message is generated, and `from` is the source.
     pub after: Option<u32>,
-    /// Where it goes.
+    /// Its itinerary.
     pub itinerary: Itinerary,
     /// The one consumption channel that it may use at every node (model.md, rule 9); `None`: any.
     pub consumption_class: Option<u8>,
 }
 
-/// Where a worm goes.
+/// The itinerary of a worm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Itinerary {
     /// One header that visits stops in order.
@@ -50,7 +50,7 @@ pub enum Itinerary {
 pub struct Path {
     /// The channel that the worm must take first; `None`: the relation decides.
     pub exit: Option<ChannelId>,
-    /// The nodes that it delivers to, in order; it delivers at the first visit of the one that is next, and to those directly
+    /// The nodes that it delivers to, in order. It delivers when it first visits the next of them, and at once to those directly
     /// behind it in the list that are at the same router.
     pub stops: Vec<NodeId>,
 }
@@ -68,7 +68,7 @@ pub struct Tree {
     pub header: Vec<HeaderFlit>,
 }
 
-/// The way of a tree worm to the router where its branches begin, routed by the algorithm's relation.
+/// The route of a tree worm to the router where its branches begin, routed by the algorithm's relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trunk {
     /// The channel that the worm must take first; `None`: the relation decides.
@@ -130,7 +130,7 @@ impl Worm {
     /// The channels that it takes in an idle network, parents first.
     ///
     /// # Errors
-    /// If the relation does not lead from a stop to the next, or to all destinations of an encoded worm.
+    /// If the relation has no route from a stop to the next, or to some destination of an encoded worm.
     pub fn channels(&self, routing: &dyn RoutingRelation) -> Result<Vec<ChannelId>, NoRoute> {
         let network = routing.network();
         match &self.itinerary {
@@ -161,14 +161,14 @@ impl Worm {
     }
 }
 
-/// A plan that no engine should run.
+/// What is wrong with a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A destination that no worm delivers to.
+    /// No worm delivers to a destination.
     #[error("no worm delivers to destination {0}")]
     Missing(NodeId),
-    /// A node that is delivered to twice, or is no destination.
+    /// A worm delivers to a node for the second time, or to a node that is not a destination.
     #[error("worm {worm} delivers to node {node}, which {why}")]
     Unwanted {
         /// The worm.
@@ -178,17 +178,17 @@ pub enum PlanError {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// A worm whose sender does not have the message by then.
+    /// The sender of a worm does not have the message by then.
     #[error("worm {worm} starts at node {from}, which {why}")]
     Untriggered {
         /// The worm.
         worm: usize,
         /// Its sender.
         from: NodeId,
-        /// What is wrong with that.
+        /// What is wrong.
         why: &'static str,
     },
-    /// A worm without stops, a tree whose branches do not hang together, or destinations that a header cannot tell.
+    /// A worm has no stops, a tree's branches are not connected, or a header cannot encode the destinations.
     #[error("worm {worm} {problem}")]
     Shape {
         /// The worm.
@@ -200,7 +200,7 @@ pub enum PlanError {
 
 impl Plan {
     /// Checks that the plan delivers to each destination exactly once, that every sender has the message before it sends,
-    /// and that every itinerary hangs together.
+    /// and that every itinerary is connected.
     ///
     /// # Errors
     /// The first rule that is broken.
@@ -208,7 +208,7 @@ impl Plan {
         self.check_with(network, multicast, &mut Vec::new())
     }
 
-    /// As [`check`](Self::check), with a list to keep for the next check: runs check every plan.
+    /// As [`check`](Self::check), with a reusable list: runs check every plan.
     ///
     /// # Errors
     /// As [`check`](Self::check).

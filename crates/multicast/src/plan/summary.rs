@@ -1,4 +1,4 @@
-//! What a plan costs before anything is simulated: startups, steps and channels.
+//! The cost of a plan without simulation: startups, steps and channels.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,14 +17,14 @@ use crate::plan::{Itinerary, Plan};
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "StepPorts")]
 pub enum PortModel {
-    /// One.
+    /// One worm.
     #[default]
     One,
-    /// One by each of its channels.
+    /// One worm on each of its channels.
     All,
 }
 
-/// A worm of a plan as users see it.
+/// A worm of a plan, as shown to users.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WormSummary {
     /// Its position in the plan.
@@ -42,7 +42,7 @@ pub struct WormSummary {
     pub channels: Vec<ChannelId>,
     /// Of a worm that may branch, for each of these channels: where it comes from, and whether it delivers.
     pub(crate) branches: Vec<BranchSummary>,
-    /// The longest way in hops from its sender to a node that it delivers to.
+    /// The most hops from its sender to a node that it delivers to.
     pub longest: u32,
     /// Its header flits, if its algorithm plans them one by one.
     pub header_flits: Vec<HeaderFlit>,
@@ -53,7 +53,7 @@ pub struct WormSummary {
 /// What a worm that branches does at the end of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BranchSummary {
-    /// The position of the channel by which the worm came to where this one starts; `None`: that is its sender's router.
+    /// The position of the channel on which the worm arrived where this one starts; `None`: that is its sender's router.
     pub(crate) parent: Option<u32>,
     /// Whether it delivers where the channel ends.
     pub(crate) delivers: bool,
@@ -68,7 +68,7 @@ pub struct EncodedHeader {
     pub bits: u32,
 }
 
-/// A plan as users see it.
+/// A plan, as shown to users.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanSummary {
     /// The worms, in plan order.
@@ -77,9 +77,9 @@ pub struct PlanSummary {
     pub startups: u32,
     /// The last worm's step.
     pub steps: u32,
-    /// The channels that all worms take, one counted as often as it is taken.
+    /// The channels that all worms take, each counted as often as it is taken.
     pub channels: u32,
-    /// The longest way in hops from a worm's sender to a node that it delivers to.
+    /// The most hops from a worm's sender to a node that it delivers to.
     pub longest: u32,
 }
 
@@ -87,7 +87,7 @@ impl Plan {
     /// Routes the plan's worms through an idle network and schedules them in steps: O(channels taken).
     ///
     /// # Errors
-    /// If the routing does not lead from a stop to the next.
+    /// If the routing has no route from a stop to the next.
     pub fn summary(&self, routing: &dyn RoutingRelation, ports: PortModel) -> Result<PlanSummary, NoRoute> {
         // The last step in which a channel, a sender's port is in use; how many worms a node sends.
         let mut taken: IdMap<ChannelId, u32> = IdMap::default();
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn steps_respect_ports_triggers_and_contention() {
         let line = "mesh:5".parse::<TopologySpec>().unwrap().build().unwrap();
-        // From 1: to 2, to 0, and from 2 on to 4 after the first; then 1 to 3, which meets nobody in step 2 with all ports
+        // From 1: to 2, to 0, and from 2 on to 4 after the first; then 1 to 3, which meets no other in step 2 with all ports
         // but shares channel 1-2 with worm 0 in step 1 and channel 2-3 with worm 2 in step 2.
         let plan = Plan {
             worms: vec![

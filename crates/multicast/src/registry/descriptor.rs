@@ -1,4 +1,4 @@
-//! What is known of multicast algorithms before they are made for a network, what they may be told, and what is made of that.
+//! Descriptors of multicast algorithms, their options, and requests for them.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use wormcast_network::Network;
 use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, Unsupported};
 
 use crate::algorithm::{Algorithm, AlgorithmError};
-use crate::checks::watched::Watched;
+use crate::checks::checked_algorithm::CheckedAlgorithm;
 use crate::faults::{FaultError, FaultInformation, Faults};
 use crate::registry::family::{Family, Routed, Sends};
 
-/// Makes an algorithm for a network, or says why there is none.
+/// Makes an algorithm for a network, or returns why it cannot.
 pub type MakeAlgorithm = fn(&Arc<Network>, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
 
-/// What is known of a multicast algorithm before it is made for a network. Each stands in the algorithm's own file;
-/// [`ALGORITHMS`](crate::ALGORITHMS) has those of the workbench, and [`register`](crate::register) adds those of a program.
+/// The description of a multicast algorithm: what is known of it before it is made for a network.
+/// [`ALGORITHMS`](crate::ALGORITHMS) lists the built-in ones, and [`register`](crate::register) adds those of a program.
 ///
 /// ```
 /// use wormcast_multicast::{Descriptor, Family, Options, Separate};
 /// use wormcast_network::TopologySpec;
 /// use wormcast_routing::E_CUBE;
 ///
-/// // In earnest, an algorithm of one's own, which calls itself `my-own`.
+/// // In a real program, your own type, whose `name` is `my-own`.
 /// const MY_OWN: Descriptor = Descriptor::new("my-own", 1, |network, options| Ok(Box::new(Separate::new(network, options)?)))
 ///     .on(Family::Mesh2d)
 ///     .routed_by(&E_CUBE);
@@ -37,19 +37,19 @@ pub type MakeAlgorithm = fn(&Arc<Network>, &Options) -> Result<Box<dyn Algorithm
 pub struct Descriptor {
     /// The name under which users ask for it: that of [`Algorithm::name`].
     pub name: &'static str,
-    /// What it does, in a line; may be empty.
+    /// What it does, in one line; may be empty.
     pub summary: &'static str,
     /// The networks that it is for.
     pub family: Family,
-    /// The routing that leads its worms.
+    /// The routing of its worms.
     pub routed: Routed,
-    /// What it sends; `None` if that is not said.
+    /// The kind of worms that it sends; `None` if unknown.
     pub sends: Option<Sends>,
     /// Whether it makes random choices, which [`Options::seed`] decides.
     pub draws: bool,
-    /// Whether it heeds [`Options::faults`]. If not, it is refused where links have failed.
+    /// Whether it uses [`Options::faults`]. If not, it is refused on networks with failed links.
     pub faults: bool,
-    /// The revision of an algorithm that a program adds; 0 for those of the workbench.
+    /// The revision of an algorithm that a program adds; 0 for built-in ones.
     pub revision: u32,
     /// Whether a program adds it.
     own: bool,
@@ -57,8 +57,8 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// The algorithm of a program's own that `make` makes. Unless the other functions say otherwise, it is for any network, sees itself
-    /// to its routing, may make random choices, and needs all links.
+    /// Describes a program's own algorithm, which `make` makes. Unless the other functions say otherwise, it is for any network, chooses
+    /// its own routing, may make random choices, and needs all links.
     ///
     /// The name is that of [`Algorithm::name`]: lower-case letters, digits and hyphens. The `revision` becomes part of the
     /// description under which results are stored: raise it with every change of plans, routing (what a relation's
@@ -79,13 +79,13 @@ impl Descriptor {
         }
     }
 
-    /// An algorithm of the workbench, without random choices.
+    /// Describes a built-in algorithm without random choices.
     pub(crate) const fn built_in(name: &'static str, summary: &'static str, sends: Sends, make: MakeAlgorithm) -> Self {
         let own = Self::new(name, 0, make);
         Self { summary, sends: Some(sends), draws: false, own: false, ..own }
     }
 
-    /// Says in a line what it does: for help.
+    /// Sets the line of help that says what it does.
     #[must_use]
     pub const fn about(self, summary: &'static str) -> Self {
         Self { summary, ..self }
@@ -103,24 +103,24 @@ impl Descriptor {
         self.routed(Routed::By(routing))
     }
 
-    /// Says what choice of routing there is.
+    /// Sets which routings users may choose.
     #[must_use]
     pub const fn routed(self, routed: Routed) -> Self {
         Self { routed, ..self }
     }
 
-    /// Says that it heeds [`Options::seed`].
+    /// Declares that it uses [`Options::seed`].
     pub(crate) const fn drawing(self) -> Self {
         Self { draws: true, ..self }
     }
 
-    /// Says that it heeds [`Options::faults`].
+    /// Declares that it uses [`Options::faults`].
     #[must_use]
     pub const fn with_faults(self) -> Self {
         Self { faults: true, ..self }
     }
 
-    /// Whether a program adds it. The workbench's algorithms are tested; the plans and the routing of others are checked in runs.
+    /// Whether a program adds it. Built-in algorithms are tested; the plans and the routing of others are checked in runs.
     pub fn is_own(&self) -> bool {
         self.own
     }
@@ -202,11 +202,11 @@ impl Descriptor {
             let (routing, network) = (made.routing().name(), network.name().to_owned());
             return Err(AlgorithmError::OtherNetwork { algorithm: self.name, routing, network });
         }
-        let watched = Watched::new(made);
-        if let Some(problem) = watched.try_all() {
+        let checked = CheckedAlgorithm::new(made);
+        if let Some(problem) = checked.check_all_routes() {
             return Err(AlgorithmError::Routing { algorithm: self.name, problem: problem.to_owned() });
         }
-        Ok(Box::new(watched))
+        Ok(Box::new(checked))
     }
 }
 
@@ -225,21 +225,21 @@ impl Hash for Descriptor {
     }
 }
 
-/// What an algorithm may be told on a network. What a user says, in text, is a [`Request`].
+/// The options of an algorithm on a network. A user's choice, in text, is a [`Request`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// The routing to use, for algorithms that leave a choice.
+    /// The routing to use, for algorithms that offer a choice.
     pub routing: Option<&'static RoutingDescriptor>,
     /// The root of the routing, if that has one; `None`: the smallest id.
     pub root: Option<Root>,
     /// The seed of an algorithm that makes random choices.
     pub seed: u64,
-    /// Links that have failed, for algorithms that can do without them.
+    /// Links that have failed, for algorithms that can avoid them.
     pub faults: Faults,
 }
 
 impl Options {
-    /// Those that choose a routing by its name, and nothing else.
+    /// Options that choose a routing by its name, and nothing else.
     ///
     /// # Errors
     /// If there is no routing of that name, naming the nearest.
@@ -253,8 +253,8 @@ impl Options {
     }
 }
 
-/// What a user asks for, with the names looked up: an algorithm, and what it is told. It is good for any network; what its texts name there
-/// is found when the algorithm is [made](Self::make).
+/// What a user asks for: an algorithm and its options, with their names looked up. It is valid for any network; the routers that its texts name
+/// are looked up when the algorithm is [made](Self::make).
 ///
 /// ```
 /// use wormcast_multicast::{Part, Request};
@@ -271,7 +271,7 @@ impl Options {
 pub struct Request {
     /// The algorithm.
     pub algorithm: &'static Descriptor,
-    /// The routing that it shall use; `None`: its own.
+    /// The routing to use; `None`: the algorithm's own.
     pub routing: Option<&'static RoutingDescriptor>,
     /// The root of that routing, as [`Root::parse`] reads it; `None`: the smallest id.
     pub root: Option<String>,
@@ -281,14 +281,14 @@ pub struct Request {
     pub faults: FaultRequest,
 }
 
-/// Links that shall have failed.
+/// Links that are to fail.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FaultRequest {
     /// The links, as [`Faults::fail`] reads them.
     pub links: Vec<String>,
-    /// So many further links, drawn with the seed.
+    /// The number of further links, drawn with the seed.
     pub random: u32,
-    /// Who knows of them.
+    /// Which nodes know of them.
     pub information: FaultInformation,
 }
 
@@ -304,7 +304,7 @@ impl FaultRequest {
     }
 }
 
-/// What of a request an error is about.
+/// The part of a request that an error is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// The algorithm.
@@ -335,11 +335,11 @@ impl Part {
     }
 }
 
-/// Why a request comes to nothing.
+/// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{error}")]
 pub struct Refused {
-    /// What of it is to blame.
+    /// The part that is to blame.
     pub part: Part,
     /// The problem.
     pub error: Box<AlgorithmError>,

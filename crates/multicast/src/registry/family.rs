@@ -1,4 +1,4 @@
-//! What kinds of algorithms there are: for which networks, by which routing, sending what.
+//! Classes of algorithms: the networks they are for, their routing, and the worms they send.
 
 use wormcast_network::{Network, Shape};
 use wormcast_routing::{RoutingDescriptor, Unsupported, require_square_torus, require_torus};
@@ -22,7 +22,7 @@ pub enum Family {
     BidirectionalMultistage,
     /// Every connected network.
     Connected,
-    /// What its routing is defined on, or whatever else decides.
+    /// Whatever its routing or its constructor accepts.
     Any,
 }
 
@@ -55,7 +55,7 @@ impl Family {
         }
     }
 
-    /// Checks that a network is of this family, as far as its shape says so: whether it is connected is not looked at.
+    /// Checks that a network is of this family, as far as its shape tells; whether it is connected is not checked.
     ///
     /// # Errors
     /// If it is not; the message names `algorithm`, what it needs, and what the network is.
@@ -90,7 +90,7 @@ impl Family {
     }
 }
 
-/// Which routing leads the worms of an algorithm.
+/// Which routing an algorithm uses.
 #[derive(Clone, Copy, Debug)]
 pub enum Routed {
     /// This one.
@@ -101,7 +101,7 @@ pub enum Routed {
     OneOf(&'static [&'static RoutingDescriptor], fn(&Network) -> &'static RoutingDescriptor),
     /// Any; the one of the network's kind, if none is asked for.
     Any(fn(&Network) -> &'static RoutingDescriptor),
-    /// What the algorithm makes of what is asked for.
+    /// Whatever the algorithm makes of the request.
     Itself,
 }
 
@@ -116,14 +116,14 @@ impl Routed {
     }
 }
 
-/// What an algorithm sends.
+/// The kind of worms that an algorithm sends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Sends {
-    /// Worms to one destination each, which need nothing of routers.
+    /// Worms to one destination each, which any router can handle.
     Unicasts,
-    /// Worms that deliver on their way, which takes consumption channels.
+    /// Worms that deliver on their way, which need several consumption channels.
     Paths,
-    /// Worms that branch where their sender says, which takes switches that copy flits.
+    /// Worms that branch where their sender says, which need switches that copy flits.
     Trees,
     /// Worms whose headers encode destinations: buffered switches route and replicate them.
     Encoded,

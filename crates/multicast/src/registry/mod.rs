@@ -1,8 +1,8 @@
-//! Multicast algorithms by name: those of the workbench, and those that a program adds.
+//! Multicast algorithms by name: the built-in ones, and those that a program adds.
 
+pub(crate) mod algorithm_cache;
 pub(crate) mod descriptor;
 pub(crate) mod family;
-pub(crate) mod made;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -22,7 +22,7 @@ use crate::algorithms::separate;
 use crate::algorithms::torus::{dstm_tarjan, dstm_torus};
 use crate::registry::descriptor::{Descriptor, Options};
 
-/// Every algorithm of the workbench, one line each; [`algorithms`] has those that this program adds, too.
+/// All built-in algorithms; [`algorithms`] also has those that this program adds.
 pub const ALGORITHMS: &[&Descriptor] = &[
     &separate::SEPARATE,
     &pure_negative_first::PURE_NEGATIVE_FIRST,
@@ -59,7 +59,7 @@ pub enum RegistrationError {
     /// The name is taken.
     #[error("there is an algorithm `{0}` already: take another name")]
     Taken(&'static str),
-    /// It would not do in a list of algorithms, or in a file's name.
+    /// The name cannot stand in a list of algorithms or in a file name.
     #[error("`{0}` is no name for an algorithm: expected lower-case letters, digits and hyphens, a letter first")]
     Name(&'static str),
 }
@@ -68,16 +68,16 @@ pub enum RegistrationError {
 static OWN: RwLock<Vec<&'static Descriptor>> = RwLock::new(Vec::new());
 
 fn own() -> Vec<&'static Descriptor> {
-    // A thread that panicked while it held the lock cannot have left the vector half changed.
+    // Descriptors are only pushed, so a panic in another thread cannot have left the list half changed.
     OWN.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Makes an algorithm known by its name in this process, and so to experiments and the command line.
 ///
-/// For the whole process, and before anything asks for the algorithm: what a name means is not to depend on who asks.
+/// It holds for the whole process. Call it before anything asks for the algorithm, so that a name means the same to all callers.
 ///
 /// # Errors
-/// If the name is taken, or is none.
+/// If the name is taken or not valid.
 pub fn register(algorithm: Descriptor) -> Result<(), RegistrationError> {
     let name = algorithm.name;
     let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -99,7 +99,7 @@ pub fn algorithms() -> Vec<&'static Descriptor> {
 }
 
 impl Descriptor {
-    /// The algorithm of this name, of the workbench or [registered](register).
+    /// The algorithm of this name, built in or [registered](register).
     ///
     /// # Errors
     /// If there is none, naming the nearest.

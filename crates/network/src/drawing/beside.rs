@@ -1,4 +1,4 @@
-//! Lines beside lines: what keeps parallel worms apart.
+//! Lines drawn side by side, so that parallel worms stay apart.
 
 use super::layout::Point;
 

@@ -7,8 +7,8 @@ use super::layout::Layout;
 use crate::files::links;
 use crate::network::Network;
 
-/// A network as a Graphviz graph, one edge a link; routers have positions, which `neato -n` uses, and names as tooltips. Where
-/// not every router has one node, nodes are drawn too, as boxes: use `neato` or `sfdp` without `-n` then.
+/// A network as a Graphviz graph, with one edge for each link. Routers have positions, which `neato -n` uses, and names as tooltips. Where
+/// not every router has exactly one node, nodes are drawn too, as boxes; then use `neato` or `sfdp` without `-n`.
 ///
 /// ```
 /// use wormcast_network::{NetworkDot, TopologySpec};

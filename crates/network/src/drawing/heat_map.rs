@@ -1,4 +1,4 @@
-//! The loads of links as colours.
+//! Link loads as colours.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,10 +27,10 @@ const LINE: f64 = 16.0;
 /// The length and the width of the scale.
 const SCALE: (f64, f64) = (160.0, 14.0);
 
-/// The load of each channel of a network as an SVG picture: the more, the darker and the wider the line, on top of those with less.
+/// The load of each channel of a network as an SVG picture. The higher the load, the darker and wider the line; higher loads are drawn on top.
 ///
-/// Every channel runs to the right of its link's middle, seen in its direction. The ten with the most load are numbered, and a list
-/// says which they are.
+/// Every channel is drawn to the right of the middle of its link, seen in its direction. The ten most loaded are numbered, and a list
+/// names them.
 ///
 /// ```
 /// use wormcast_network::{HeatMapSvg, TopologySpec};
@@ -76,7 +76,7 @@ struct Picture<'a> {
     most: f64,
     /// All channels, those with the largest load last.
     channels: Vec<ChannelId>,
-    /// Those with the most, the first of them first.
+    /// The most loaded ones, highest first.
     named: Vec<ChannelId>,
 }
 

@@ -1,4 +1,4 @@
-//! Text beside routers, where there is room for it.
+//! Captions beside routers, where there is room for them.
 
 use super::layout::{Caption, Point};
 
@@ -56,7 +56,7 @@ impl Frame {
     }
 }
 
-/// Captions for discs of this radius, each at the place around its disc that the fewest `links` cross; where other discs or captions
+/// Captions for discs of this radius, each at the position around its disc that the fewest `links` cross; where other discs or captions
 /// leave no room there is none. `width` is that of the drawing.
 pub(super) fn beside(discs: &[(Point, String)], radius: f64, links: &[(Point, Point)], width: f64) -> Vec<Caption> {
     if discs.len() > MOST {

@@ -32,7 +32,7 @@ const STUB: f64 = 20.0;
 /// The most that a link between planes bends away; less than the margin.
 const BEND: f64 = 36.0;
 
-/// A place in a drawing, in pixels from its upper left corner.
+/// A position in a drawing, in pixels from its upper left corner.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Point {
     /// To the right.
@@ -50,15 +50,15 @@ pub(crate) struct Caption {
     pub text: String,
 }
 
-/// A network's plane embedding.
+/// The positions of a network's routers and channels in the plane.
 ///
 /// Grids have x to the right and y upwards with the origin at the bottom left, as in paper 1; those of more dimensions are
 /// tiled plane by plane, the third dimension to the right, the fourth upwards, and so on. Multistage networks lie in layers, the nodes
 /// at the bottom, or left and right if links are one-way.
 ///
 /// Routers of other networks lie where their file says they are; those of fabrics in levels, hosts at the bottom; rings and complete
-/// networks on a circle, clockwise from the top; and all others such that distances in the picture are as near to distances in the
-/// network as can be. That is exact work for up to 1,000 routers, goes by the distances to 50 of them for up to 100,000, and takes some
+/// networks on a circle, clockwise from the top; and all others so that distances in the picture match the hop distances in the
+/// network as well as possible. All distances count for up to 1,000 routers, the distances to 50 pivots for up to 100,000; this takes a few
 /// seconds at most; larger networks lie on a circle, too. The same network always has
 /// the same layout, on any machine.
 pub struct Layout<'n> {
@@ -74,7 +74,7 @@ enum Places {
     Grid(Vec<f64>),
     Layers(Layers),
     Levels(Levels),
-    /// Anywhere.
+    /// At any positions.
     Free(Vec<Point>),
     Circle {
         radius: f64,
@@ -321,7 +321,7 @@ pub(super) fn graph(network: &Network) -> Graph {
     Graph::new(network.routers(), pairs)
 }
 
-/// Whether a circle is how everybody draws it: a ring, or a network in which everybody is joined with everybody.
+/// Whether the network is usually drawn as a circle: a ring, or a complete network.
 fn is_round(graph: &Graph) -> bool {
     let n = graph.vertices();
     let degrees = |degree: usize| (0..n).all(|vertex| graph.neighbours(vertex).len() == degree);

@@ -1,4 +1,4 @@
-//! Where routers lie whose file says where they are.
+//! Layout of networks whose file has the positions of routers.
 
 use super::stress::{Graph, apart, spread};
 use crate::network::{Coordinates, Network};
@@ -10,8 +10,8 @@ const NEAREST: f64 = 64.0;
 
 /// The places of all routers in pixels, no two nearer than `least`, y downwards; `None` if the file has fewer than half of them.
 ///
-/// Maps are equirectangular about their mean latitude. Routers of which the file does not say where they are lie between their
-/// neighbours, and those without any beside the map.
+/// Maps are equirectangular about their mean latitude. Routers without a position in the file lie between their
+/// neighbours; those without neighbours lie beside the map.
 pub(super) fn layout(network: &Network, graph: &Graph, least: f64) -> Option<Vec<[f64; 2]>> {
     let told: Vec<Option<[f64; 2]>> =
         network.router_ids().map(|router| network.coordinates(router).map(Coordinates::xy)).collect();

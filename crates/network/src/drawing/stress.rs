@@ -1,4 +1,4 @@
-//! Where routers of networks without regularity lie: distances in the picture are as near to distances in the network as can be.
+//! Layout of irregular networks: distances in the picture match hop distances as well as possible.
 //!
 //! Stress majorisation (E. Gansner, Y. Koren, S. North, "Graph drawing by stress majorization", 2004) from a start by pivots (U. Brandes,
 //! C. Pich, "Eigensolver methods for progressive multidimensional scaling of large data", 2007). Nothing is drawn at random, and only
@@ -6,14 +6,14 @@
 
 use std::collections::VecDeque;
 
-/// Up to so many routers of a component all distances count; of more, those to neighbours and to pivots.
+/// In components of up to this many routers all distances count; in larger ones, those to neighbours and to pivots.
 const ALL_PAIRS: usize = 1000;
 /// The routers to which distances count in large components.
 const PIVOTS: usize = 50;
 /// The most terms of the sum that are moved along, over all rounds: this bounds the time, to some seconds.
 const WORK: usize = 50_000_000;
 const ROUNDS: usize = 300;
-/// When nobody moves further than this, in links, the layout is done.
+/// When no router moves further than this, in link lengths, the layout is done.
 const STILL: f64 = 1e-3;
 
 /// The links of a network by router, each neighbour once.
@@ -91,19 +91,20 @@ impl Graph {
     }
 }
 
-type Place = [f64; 2];
+type Position = [f64; 2];
 
 /// The places of all vertices, in lengths of a link, y downwards. Components lie beside and below each other.
-pub(super) fn layout(graph: &Graph) -> Vec<Place> {
+pub(super) fn layout(graph: &Graph) -> Vec<Position> {
     let mut places = vec![[0.0; 2]; graph.vertices()];
-    let parts: Vec<(Vec<usize>, Vec<Place>)> = graph
+    let parts: Vec<(Vec<usize>, Vec<Position>)> = graph
         .components()
         .into_iter()
         .map(|component| (component.clone(), Component::new(graph, &component).layout()))
         .collect();
     // Shelves, filled from left to right, as wide as the whole is high if all have the same form.
-    let size =
-        |of: &[Place]| -> Place { [0, 1].map(|axis| of.iter().map(|place| place[axis]).fold(0.0, f64::max) + 1.5) };
+    let size = |of: &[Position]| -> Position {
+        [0, 1].map(|axis| of.iter().map(|place| place[axis]).fold(0.0, f64::max) + 1.5)
+    };
     let area: f64 = parts.iter().map(|(_, of)| size(of)[0] * size(of)[1]).sum();
     let width = parts.first().map_or(0.0, |(_, of)| size(of)[0]).max(1.2 * area.sqrt());
     let (mut left, mut top, mut shelf) = (0.0, 0.0, 0.0);
@@ -154,7 +155,7 @@ impl Component {
         Self { graph, pivots, distances }
     }
 
-    fn layout(&self) -> Vec<Place> {
+    fn layout(&self) -> Vec<Position> {
         let mut places = self.start();
         self.improve(&mut places);
         turn(&mut places);
@@ -162,7 +163,7 @@ impl Component {
     }
 
     /// The two main axes of the pivots' distances, with a small displacement for vertices that have all distances in common.
-    fn start(&self) -> Vec<Place> {
+    fn start(&self) -> Vec<Position> {
         let (n, k) = (self.graph.vertices(), self.pivots.len().min(PIVOTS));
         let square = |pivot: usize, vertex: usize| {
             f64::from(self.distances[pivot][vertex]) * f64::from(self.distances[pivot][vertex])
@@ -195,7 +196,7 @@ impl Component {
             }
             axes.push(vector);
         }
-        let mut places: Vec<Place> =
+        let mut places: Vec<Position> =
             centred.iter().map(|of| [0, 1].map(|axis| of.iter().zip(&axes[axis]).map(|(c, a)| c * a).sum())).collect();
         // To the scale of the distances.
         let (mut drawn, mut meant) = (0.0, 0.0);
@@ -210,8 +211,8 @@ impl Component {
         places
     }
 
-    /// Moves one vertex after the other to where it has the least stress.
-    fn improve(&self, places: &mut [Place]) {
+    /// Moves one vertex after the other to the position of least stress.
+    fn improve(&self, places: &mut [Position]) {
         let n = places.len();
         let everybody = self.pivots.len() == n;
         let terms = n * self.pivots.len() + self.graph.to.len();
@@ -254,7 +255,7 @@ impl Component {
 }
 
 /// The longest side horizontal, the first vertex to the left and above the middle, the upper left corner at 0.
-fn turn(places: &mut [Place]) {
+fn turn(places: &mut [Position]) {
     let n = places.len() as f64;
     let mean = [0, 1].map(|axis| places.iter().map(|place| place[axis]).sum::<f64>() / n);
     let moment = |a: usize, b: usize| places.iter().map(|of| (of[a] - mean[a]) * (of[b] - mean[b])).sum::<f64>();
@@ -285,7 +286,7 @@ fn turn(places: &mut [Place]) {
 }
 
 /// The distance of two places; `hypot` may differ from machine to machine.
-pub(super) fn apart(a: Place, b: Place) -> f64 {
+pub(super) fn apart(a: Position, b: Position) -> f64 {
     ((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])).sqrt()
 }
 
@@ -298,9 +299,9 @@ fn noise(of: u64) -> f64 {
 }
 
 /// Moves places apart that are nearer to each other than this, each pair by the same way, the others as little as can be.
-pub(super) fn spread(places: &mut [Place], least: f64) {
+pub(super) fn spread(places: &mut [Position], least: f64) {
     // Neighbours are looked for in squares of this side.
-    let square = |place: Place| place.map(|along| (along / least).floor() as i64);
+    let square = |place: Position| place.map(|along| (along / least).floor() as i64);
     // Of many, a few may stay near each other.
     for round in 0..if places.len() > ALL_PAIRS { 20 } else { 100 } {
         let mut squares: Vec<([i64; 2], usize)> =
@@ -343,14 +344,14 @@ pub(super) fn spread(places: &mut [Place], least: f64) {
 mod tests {
     use super::*;
 
-    fn drawn(vertices: usize, pairs: &[(u32, u32)]) -> (Graph, Vec<Place>) {
+    fn drawn(vertices: usize, pairs: &[(u32, u32)]) -> (Graph, Vec<Position>) {
         let graph = Graph::new(vertices, pairs.iter().copied());
         let places = layout(&graph);
         (graph, places)
     }
 
     /// The mean of squares of what distances in the picture lack, as shares of those in the network.
-    fn stress(graph: &Graph, places: &[Place]) -> f64 {
+    fn stress(graph: &Graph, places: &[Position]) -> f64 {
         let n = places.len();
         let mut sum = 0.0;
         for from in 0..n {
@@ -381,7 +382,7 @@ mod tests {
         let (graph, places) = drawn(100, &grid(10));
         // Distances in a grid are not those of the plane, so that some stress is left; a circle has ten times as much.
         assert!(stress(&graph, &places) < 0.03, "{}", stress(&graph, &places));
-        let on_circle: Vec<Place> =
+        let on_circle: Vec<Position> =
             (0..100).map(|v| f64::from(v) * 0.0628).map(|a| [8.0 * a.cos(), 8.0 * a.sin()]).collect();
         assert!(stress(&graph, &on_circle) > 0.1);
         assert_eq!(layout(&graph), places);

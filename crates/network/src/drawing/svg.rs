@@ -11,7 +11,7 @@ use crate::watch::{step, step_every};
 /// The width of a digit of a router's number.
 const DIGIT: f64 = 5.2;
 
-/// A network as an SVG picture: its links, and its routers with their numbers, as far as they fit, and names; in multistage
+/// A network as an SVG picture: its links, and its routers with their names and, where they fit, their numbers; in multistage
 /// networks and small fabrics its nodes too.
 ///
 /// ```

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Place;
+use super::FileContext;
 use crate::builder::NetworkBuilder;
 use crate::error::TopologyError;
 use crate::ids::{ChannelId, RouterId};
@@ -19,7 +19,7 @@ const EXPECTED: &str = "two router numbers, as in `0 1`, or a comment after `#`"
 /// # Errors
 /// If a line is not of that form, joins a router to itself, or the list has no link.
 pub fn parse_edge_list(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
-    let place = Place { path, expected: EXPECTED };
+    let context = FileContext { path, expected: EXPECTED };
     let mut builder = NetworkBuilder::new(path);
     let mut last = 1;
     for (line, content) in (1..).zip(text.lines()) {
@@ -31,20 +31,20 @@ pub fn parse_edge_list(path: &str, text: &str) -> Result<Arc<Network>, TopologyE
         let mut words = content.split_whitespace();
         let (Some(u), Some(v), None) = (words.next(), words.next(), words.next()) else {
             let count = content.split_whitespace().count();
-            return Err(place.error(line, format!("found {count} word{}", if count == 1 { "" } else { "s" })));
+            return Err(context.error(line, format!("found {count} word{}", if count == 1 { "" } else { "s" })));
         };
         let mut router = |word: &str| {
-            let id = router_number(word).map_err(|problem| place.error(line, problem))?;
-            builder.at_least(id as usize + 1).map_err(|error| place.error(line, error))?;
+            let id = router_number(word).map_err(|problem| context.error(line, problem))?;
+            builder.at_least(id as usize + 1).map_err(|error| context.error(line, error))?;
             Ok(RouterId::new(id))
         };
         let (u, v) = (router(u)?, router(v)?);
-        builder.link(u, v).map_err(|error| place.error(line, error))?;
+        builder.link(u, v).map_err(|error| context.error(line, error))?;
     }
     if builder.links() == 0 {
-        return Err(place.error(last, "the file has no links"));
+        return Err(context.error(last, "the file has no links"));
     }
-    builder.build().map_err(|error| place.error(last, error))
+    builder.build().map_err(|error| context.error(last, error))
 }
 
 /// Reads a router's number.
@@ -56,7 +56,7 @@ pub(super) fn router_number(word: &str) -> Result<u32, String> {
     }
 }
 
-/// What an edge list has no place for, and what has one.
+/// What an edge list cannot express, and formats that can.
 pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)> {
     const INSTEAD: &str = "`graphml`, `node-link` or `anynet`";
     if !network.has_one_node_each() {
@@ -66,7 +66,7 @@ pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)>
     (network.outputs(last).len() == 0).then(|| (format!("router {last}, which has no links"), INSTEAD))
 }
 
-/// A network as an edge list: a link a line, as [`parse_edge_list`] reads them.
+/// A network as an edge list, one link on each line, as [`parse_edge_list`] reads them.
 ///
 /// ```
 /// use wormcast_network::{NetworkEdgeList, TopologySpec};

@@ -1,4 +1,4 @@
-//! GraphML, read; it is written in [`drawing`](crate::drawing), with places.
+//! Reads GraphML; [`drawing`](crate::drawing) writes it, with positions.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::vertices::{self, Attributes, Edge, Vertices};
-use super::{Place, line_ends};
+use super::{FileContext, line_ends};
 use crate::error::TopologyError;
 use crate::nearest::expected_name;
 use crate::network::{Coordinates, Network};
@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 64;
 
 /// Reads the graph of a GraphML file: see `Vertices::build` for what it means. Names are the vertices' `label`, or `name`.
 pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
-    let place = Place { path, expected: EXPECTED };
+    let context = FileContext { path, expected: EXPECTED };
     let mut reader = Reader::from_str(text);
     let mut document = Document::default();
     let (mut line, mut counted) = (1, 0);
@@ -35,16 +35,16 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
             line += line_ends(&text.as_bytes()[counted..position]);
             counted = position;
         }
-        let event = event.map_err(|error| place.error(line, format!("the XML is broken: {error}")))?;
-        let done = document.take(&event, line).map_err(|problem| place.error(line, problem))?;
+        let event = event.map_err(|error| context.error(line, format!("the XML is broken: {error}")))?;
+        let done = document.take(&event, line).map_err(|problem| context.error(line, problem))?;
         if done {
             break;
         }
     }
     if !document.seen_graph {
-        return Err(place.error(line, "there is no graph"));
+        return Err(context.error(line, "there is no graph"));
     }
-    document.vertices.build(place, line)
+    document.vertices.build(context, line)
 }
 
 /// What a `data` element belongs to.
@@ -53,7 +53,7 @@ enum Open {
     Edge(Edge),
 }
 
-/// What a vertex's attributes say of its place.
+/// The position that a vertex's attributes give.
 #[derive(Clone, Copy, Default)]
 struct At {
     latitude: Option<f64>,

@@ -45,7 +45,7 @@ impl PortPlan {
     }
 }
 
-/// What an ibsim network has no place for.
+/// What an ibsim network cannot express.
 pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)> {
     let plan = PortPlan::new(network);
     let bad = plan.channels.iter().chain(&plan.nodes).find(|port| !(1..=MAX_PORTS).contains(port));

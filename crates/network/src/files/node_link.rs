@@ -10,13 +10,13 @@ use serde_json::value::RawValue;
 
 use super::edge_list::links;
 use super::vertices::{Attributes, Edge, NODE, ROUTER, Vertices, is_node};
-use super::{Place, line_ends};
+use super::{FileContext, line_ends};
 use crate::error::TopologyError;
 use crate::network::Network;
 
 const EXPECTED: &str = "node-link JSON: an object with `nodes`, each with an `id`, and `edges` or `links`, each with `source` and `target`";
 
-/// The whole. Its parts stay text at first, so that what is wrong with one can be told with its line.
+/// The whole file. Its parts stay text at first, so that errors in one can name its line.
 #[derive(Deserialize)]
 struct Document<'t> {
     #[serde(default)]
@@ -49,24 +49,24 @@ struct Joined {
 /// Reads node-link JSON, with the key `links` of older releases or `edges` of newer ones: see `Vertices::build` for what it
 /// means. Names are the vertices' `label`, or `name`.
 pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
-    let place = Place { path, expected: EXPECTED };
+    let context = FileContext { path, expected: EXPECTED };
     // The parser would take a list for the values of an object.
     let no_object = |part: &str| part.trim_start().starts_with('[').then(|| "this is a list, not an object".to_owned());
     if let Some(problem) = no_object(text) {
-        return Err(place.error(1, problem));
+        return Err(context.error(1, problem));
     }
     let document: Document<'_> =
-        serde_json::from_str(text).map_err(|error| place.error(error.line().max(1), without_place(&error)))?;
+        serde_json::from_str(text).map_err(|error| context.error(error.line().max(1), without_place(&error)))?;
     let edges = match (document.edges, document.links) {
         (Some(edges), None) | (None, Some(edges)) => edges,
-        (Some(_), Some(_)) => return Err(place.error(1, "there are both `edges` and `links`")),
-        (None, None) => return Err(place.error(1, "there are neither `edges` nor `links`")),
+        (Some(_), Some(_)) => return Err(context.error(1, "there are both `edges` and `links`")),
+        (None, None) => return Err(context.error(1, "there are neither `edges` nor `links`")),
     };
     let mut vertices = Vertices::default();
     let mut lines = Lines { text, line: 1, counted: 0 };
     for (index, raw) in document.nodes.into_iter().enumerate() {
         let line = lines.of(raw);
-        let error = |problem: String| place.error(line, format!("vertex {index}: {problem}"));
+        let error = |problem: String| context.error(line, format!("vertex {index}: {problem}"));
         no_object(raw.get()).map_or(Ok(()), |problem| Err(error(problem)))?;
         let vertex: Vertex<'_> = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
         let label = vertex.label.or(vertex.name).map_or_else(String::new, |label| match label {
@@ -81,7 +81,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
     lines = Lines { text, line: 1, counted: 0 };
     for (index, raw) in edges.into_iter().enumerate() {
         let line = lines.of(raw);
-        let error = |problem: String| place.error(line, format!("edge {index}: {problem}"));
+        let error = |problem: String| context.error(line, format!("edge {index}: {problem}"));
         no_object(raw.get()).map_or(Ok(()), |problem| Err(error(problem)))?;
         let edge: Joined = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
         let mut end = |value: &Value| id(value).map(|id| vertices.named(&id, line)).map_err(error);
@@ -89,7 +89,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         let ports = [edge.source_port, edge.target_port];
         vertices.join(Edge { ends, ports, directed: document.directed, line }).map_err(error)?;
     }
-    vertices.build(place, text.lines().count().max(1))
+    vertices.build(context, text.lines().count().max(1))
 }
 
 /// An id as text: numbers, strings and lists of them are all different.
@@ -101,7 +101,7 @@ fn id(value: &Value) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// The message of a JSON error without its place, which is told otherwise.
+/// The message of a JSON error without its position, which is reported separately.
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let end = message.rfind(" at line ").unwrap_or(message.len());

@@ -4,7 +4,7 @@ use super::Network;
 use crate::ids::{ChannelId, NodeId, RouterId};
 use crate::topologies::shape::Shape;
 
-/// A port of a host adapter: the place where a node of a fabric is attached.
+/// A port of a host adapter, where a node of a fabric is attached.
 ///
 /// An adapter with two connected ports is two nodes, which may be attached to different routers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +15,7 @@ pub struct AdapterPort {
     pub port: u32,
 }
 
-/// Where a router is, as its file says.
+/// The position of a router, as given in its file.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Coordinates {
     /// On earth, in degrees.
@@ -62,7 +62,7 @@ pub(crate) struct Details {
     pub(crate) coordinates: Vec<Option<Coordinates>>,
 }
 
-/// Text as a field of a line of CSV (RFC 4180): in quotes if it has a comma, a quote or a line break.
+/// Text as a CSV field (RFC 4180): quoted if it contains a comma, a quote or a line break.
 ///
 /// ```
 /// use wormcast_network::csv_field;
@@ -151,7 +151,7 @@ impl Network {
         (count > 1).then_some(number)
     }
 
-    /// A channel between routers as users write it, so that no other is written like it: `0,1 -> 0,2`, with the numbers of the
+    /// A channel between routers as users write it, different for every channel: `0,1 -> 0,2`, with the numbers of the
     /// ports at both ends if ports have numbers, as in `leaf1[3] -> spine2[7]`, and else ` link 2` behind it if it is the second of
     /// several.
     pub fn link_label(&self, channel: ChannelId) -> String {
@@ -165,7 +165,7 @@ impl Network {
         }
     }
 
-    /// What tells a channel between routers from all others, as fields of a line of CSV: the routers at its ends as users write
+    /// What identifies a channel between routers, as CSV fields: the routers at its ends as users write
     /// them, the numbers of the ports there, which are empty if ports have none, and [which of several](Self::parallel_link) it is,
     /// which is empty if it is the only one.
     pub fn link_ends(&self, channel: ChannelId) -> String {
@@ -190,12 +190,12 @@ impl Network {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Where a router is, if its file says so.
+    /// The position of a router, if its file has one.
     pub fn coordinates(&self, router: RouterId) -> Option<Coordinates> {
         *self.details.as_ref()?.coordinates.get(router.index())?
     }
 
-    /// The globally unique identifier of a switch, if its file is one of a fabric: its own, or else what ibsim gives it.
+    /// The GUID of a switch, in a fabric: its own, or else the one that ibsim gives it.
     pub fn router_guid(&self, router: RouterId) -> Option<u64> {
         *self.details.as_ref()?.router_guids.get(router.index())?
     }
@@ -205,7 +205,7 @@ impl Network {
         *self.details.as_ref()?.router_ports.get(router.index())?
     }
 
-    /// The globally unique identifier of the adapter's port that is a node, in a fabric: its own, or else what ibsim gives it.
+    /// The GUID of the adapter port that a node is, in a fabric: its own, or else the one that ibsim gives it.
     pub fn node_guid(&self, node: NodeId) -> Option<u64> {
         *self.details.as_ref()?.node_guids.get(node.index())?
     }

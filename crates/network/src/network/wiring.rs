@@ -1,4 +1,4 @@
-//! How networks come about: from links, ports, one-way channels, or the shape of a grid.
+//! Constructors of networks: from links, ports, one-way channels, or the shape of a grid.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl Network {
         }
     }
 
-    /// A network of channels without a way back, sorted by the router that they leave, each numbered from 0 as a port.
+    /// A network of one-way channels, sorted by the router that they leave, each numbered from 0 as a port.
     pub(crate) fn from_channels(name: String, routers: usize, channels: &[(u32, u32)], ports: u32) -> Self {
         let mut first_out = vec![0u32; routers + 1];
         let mut first_in = vec![0u32; routers + 1];

@@ -1,4 +1,4 @@
-//! Graphs that are drawn at random, and a few that are not.
+//! Generated graphs, most of them random.
 //!
 //! A graph is a function of its parameters and seed alone, on every machine. Links are sorted, so that a router's channels are in
 //! the order of its neighbours.
@@ -15,7 +15,7 @@ use crate::split_mix::mix;
 /// Links, each from the smaller router.
 pub(crate) type Links = Vec<(u32, u32)>;
 
-/// What random numbers are for; part of every seed.
+/// The purpose of random numbers; part of every seed.
 #[derive(Clone, Copy)]
 enum Purpose {
     Random = 1,
@@ -42,7 +42,7 @@ fn sorted(links: impl IntoIterator<Item = (u32, u32)>) -> Links {
 /// A connected graph without parallel links: a tree that is uniform among all labelled trees, and then links that are uniform
 /// among the pairs of routers that have none yet, until there are as many as asked for.
 ///
-/// Every connected graph can come out; those with more spanning trees are likelier. O(links).
+/// Every connected graph is possible; those with more spanning trees are more likely. O(links).
 pub(crate) fn random(nodes: u32, links: usize, seed: u64) -> Links {
     let mut rng = generator(seed, Purpose::Random, 0);
     let tree = uniform_tree(nodes, &mut rng);

@@ -159,7 +159,7 @@ fn list(keys: &[&str]) -> String {
 }
 
 impl GraphSpec {
-    /// Reads what stands behind the colon of a family's specification.
+    /// Parses what follows the colon of a family's specification.
     pub(crate) fn parse(spec: &str, family: &str, rest: &str) -> Result<Option<Self>, TopologyError> {
         let Some(&(family, example)) = GRAPHS.iter().find(|&&(name, _)| name == family) else { return Ok(None) };
         let read = |keys: &[&'static str]| Given::read(spec, example, rest, keys);
@@ -270,7 +270,7 @@ impl GraphSpec {
     /// Draws the graph.
     ///
     /// # Errors
-    /// If chance made no connected graph in many attempts.
+    /// If many random draws gave no connected graph.
     pub(crate) fn build(&self) -> Result<Arc<Network>, TopologyError> {
         let unlucky = |problem: &str| TopologyError::Unlucky { given: self.to_string(), problem: problem.to_owned() };
         let (nodes, links): (u32, Links) = match *self {

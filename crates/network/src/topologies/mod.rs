@@ -1,4 +1,4 @@
-//! The topologies that have names: what their texts say, what is regular about them, and their links.
+//! The topologies that have names: their specifications, their regular structure, and their links.
 
 pub(crate) mod bmin;
 pub(crate) mod generate;

@@ -9,7 +9,7 @@ use crate::topologies::stages::Stages;
 ///
 /// In both, nodes inject at stage 0 and consume behind the last stage, node p from port p / K^(L-1) of the switch at
 /// position p % K^(L-1), and at port p % K of the switch at position p / K. At stage s a worm takes the port of digit
-/// L - 1 - s of its destination (destination-tag routing), and there is one way from each node to each.
+/// L - 1 - s of its destination (destination-tag routing), and there is exactly one route from each node to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wiring {
     /// A switch of stage s joins the rows that differ in digit L - 1 - s.

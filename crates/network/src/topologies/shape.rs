@@ -1,11 +1,11 @@
-//! What is regular about a network.
+//! The regular structure of a network.
 
 use crate::topologies::grid::Grid;
 use crate::topologies::stages::Stages;
 
-/// What an algorithm may know of a network's regularity.
+/// The regular structure that algorithms may rely on.
 ///
-/// Nothing asks for it unless it is defined for that kind of network alone.
+/// Only code that is defined for one kind of network asks for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Shape {

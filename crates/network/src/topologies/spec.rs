@@ -42,7 +42,7 @@ fn families() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// path.
 ///
 /// What starts with a family's name and a colon is of that family, and `petersen` alone is too; everything else is a path,
-/// which has to exist, or `-`, standard input. A file of such a name has a path that is none: `./petersen`.
+/// which has to exist, or `-`, standard input. To read a file whose name looks like a family, write it as `./petersen`.
 ///
 /// ```
 /// use wormcast_network::TopologySpec;
@@ -130,7 +130,7 @@ impl FromStr for TopologySpec {
     }
 }
 
-/// The family, with an example, of what was meant as a specification and has no colon: `mesh`, `mesh 4x4`, `mesh=4x4`, `mesh4x4`.
+/// The family, with an example, that a text without a colon was probably meant to name: `mesh`, `mesh 4x4`, `mesh=4x4`, `mesh4x4`.
 fn family_without_colon(given: &str) -> Option<(&'static str, &'static str)> {
     let letters = given.find(|c: char| !c.is_ascii_alphabetic() && c != '-').unwrap_or(given.len());
     let (family, rest) = given.split_at(letters);
@@ -144,7 +144,7 @@ fn is_there(path: &str) -> Result<bool, TopologyError> {
     if is_standard_input(path) {
         return Ok(true);
     }
-    // Without permission to look, nobody knows; a name that no file can have is none.
+    // Without permission to look, the file may exist; a name that no file can have does not.
     match Path::new(path).try_exists() {
         Ok(there) => Ok(there),
         Err(error)
@@ -238,7 +238,7 @@ impl TopologySpec {
     /// Builds the network; linear in its size.
     ///
     /// # Errors
-    /// If it is a file that cannot be read or understood, if chance makes no connected graph, or if there is not enough memory
+    /// If it is a file that cannot be read or understood, if random draws give no connected graph, or if there is not enough memory
     /// ([`memory`](Self::memory)).
     pub fn build(&self) -> Result<Arc<Network>, TopologyError> {
         self.check_memory().map_err(TopologyError::Memory)?;

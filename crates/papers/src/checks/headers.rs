@@ -14,10 +14,10 @@ use wormcast_simulation::{
     Wormhole, simulate,
 };
 
-use super::{Answer, network};
+use super::{CheckOutcome, network};
 
 /// In runs in which routers decode headers hop by hop, and nothing else tells a worm where to go.
-pub(super) fn deliver(quick: bool) -> Answer {
+pub(super) fn deliver(quick: bool) -> CheckOutcome {
     let messages = if quick { 500 } else { 5_000 };
     let (mut sent, mut problem) = (0, None);
     for (topology, algorithm) in
@@ -37,7 +37,7 @@ pub(super) fn deliver(quick: bool) -> Answer {
     let because = problem.unwrap_or_else(|| {
         format!("{sent} random multicasts on trees of DSTM-1, DSTM-2, Roskind-Tarjan and SPAM, each delivered once everywhere")
     });
-    Answer::of(holds, because)
+    CheckOutcome::of(holds, because)
 }
 
 /// What is not delivered as it should be in a run of an algorithm, if anything.
@@ -78,7 +78,7 @@ fn lost(topology: &str, algorithm: &Descriptor, messages: u64) -> Result<Option<
 /// Times of the encoding against D log D + N, over a factor of 256 in routers and up to all of them as destinations.
 ///
 /// A time is the best of several, and still depends on the machine: only a plain departure counts against the theorem.
-pub(super) fn cost(quick: bool) -> Answer {
+pub(super) fn cost(quick: bool) -> CheckOutcome {
     let sides: &[u32] = if quick { &[16, 32, 64, 128] } else { &[16, 32, 64, 128, 256] };
     let mut points = Vec::new();
     for &side in sides {
@@ -111,7 +111,7 @@ pub(super) fn cost(quick: bool) -> Answer {
         x if x < 1.6 => Verdict::Inconclusive,
         _ => Verdict::NotReproduced,
     };
-    Answer { verdict, because }
+    CheckOutcome { verdict, because }
 }
 
 /// Of the line through points with the least squares.

@@ -10,7 +10,7 @@ use wormcast_multicast::{
 };
 use wormcast_network::{Direction, Network, NodeId, RouterId, parse_node, parse_node_list};
 
-use super::{Answer, generator, network};
+use super::{CheckOutcome, generator, network};
 
 /// Figures 5 and 6: an 8x8 mesh, a source and 18 destinations.
 const SOURCE: &str = "4,3";
@@ -20,7 +20,7 @@ const LISTS: [&str; 3] = ["4,2;3,2;3,1;0,2;1,4;1,5;2,7;6,7", "2,0;5,0;5,1;5,2;7,
 /// Meshes for random multicasts.
 const SPECS: [&str; 4] = ["mesh:4x4", "mesh:5x5", "mesh:5x3", "mesh:3x3x3"];
 
-pub(super) fn example(_: bool) -> Answer {
+pub(super) fn example(_: bool) -> CheckOutcome {
     let mesh = network("mesh:8x8");
     let nodes = |text: &str| parse_node_list(&mesh, text).unwrap_or_default();
     let Ok(source) = parse_node(&mesh, SOURCE) else { unreachable!("{SOURCE} is a node of the mesh") };
@@ -28,18 +28,18 @@ pub(super) fn example(_: bool) -> Answer {
     let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(Worm::visits).collect();
     let holds = lists == LISTS.map(nodes);
     let lengths: Vec<String> = lists.iter().map(|list| list.len().to_string()).collect();
-    Answer::of(holds, format!("{} lists of {} destinations", lists.len(), lengths.join(", ")))
+    CheckOutcome::of(holds, format!("{} lists of {} destinations", lists.len(), lengths.join(", ")))
 }
 
-pub(super) fn theorem_1(quick: bool) -> Answer {
+pub(super) fn theorem_1(quick: bool) -> CheckOutcome {
     fewest(quick, &PURE_NEGATIVE_FIRST, false)
 }
 
-pub(super) fn theorem_2(quick: bool) -> Answer {
+pub(super) fn theorem_2(quick: bool) -> CheckOutcome {
     fewest(quick, &MINIMAL_NEGATIVE_FIRST, true)
 }
 
-pub(super) fn theorem_2_joined(quick: bool) -> Answer {
+pub(super) fn theorem_2_joined(quick: bool) -> CheckOutcome {
     fewest(quick, &MINIMAL_NEGATIVE_FIRST_OPTIMAL, true)
 }
 
@@ -52,7 +52,7 @@ fn made(algorithm: &Descriptor, mesh: &Arc<Network>) -> Box<dyn Algorithm> {
 }
 
 /// Compares the worms that an algorithm sends with the fewest that there can be, found by exhaustive search.
-fn fewest(quick: bool, algorithm: &Descriptor, shortest: bool) -> Answer {
+fn fewest(quick: bool, algorithm: &Descriptor, shortest: bool) -> CheckOutcome {
     let meshes = SPECS.map(network);
     let algorithms = meshes.each_ref().map(|mesh| made(algorithm, mesh));
     let mut random = generator(1);
@@ -88,7 +88,7 @@ fn fewest(quick: bool, algorithm: &Descriptor, shortest: bool) -> Answer {
         }
         Some(example) => format!("more in {more} of {cases} random multicasts to up to 7 destinations: {example}"),
     };
-    Answer::of(more == 0, because)
+    CheckOutcome::of(more == 0, because)
 }
 
 /// An exhaustive search for the fewest negative-first paths: knows paths only by their definition, moves along channels.

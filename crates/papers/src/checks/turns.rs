@@ -3,10 +3,10 @@
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{TurnSet, turn_prohibition};
 
-use super::{Answer, network};
+use super::{CheckOutcome, network};
 
 /// On random graphs of several sizes and degrees, without parallel links.
-pub(super) fn theorems(quick: bool) -> Answer {
+pub(super) fn theorems(quick: bool) -> CheckOutcome {
     let graphs = if quick { 40 } else { 400 };
     let (mut most, mut problem) = (0.0f64, None);
     for seed in 0..graphs {
@@ -23,7 +23,7 @@ pub(super) fn theorems(quick: bool) -> Answer {
     let because = problem.unwrap_or_else(|| {
         format!("{graphs} random graphs of 16 to 40 nodes; at most {:.1}% prohibited", 100.0 * most)
     });
-    Answer::of(holds, because)
+    CheckOutcome::of(holds, because)
 }
 
 /// What is not as the theorems say.

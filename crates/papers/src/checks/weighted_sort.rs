@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use rand::RngExt;
 use wormcast_multicast::weighted_sort;
 
-use super::{Answer, generator};
+use super::{CheckOutcome, generator};
 
 /// On every set of the 4-cube that has address 0, which stands for the sender, and on random ones of the 10-cube.
-pub(super) fn theorem_5(quick: bool) -> Answer {
+pub(super) fn theorem_5(quick: bool) -> CheckOutcome {
     let small =
         (0..1u32 << 15).map(|set| (0..16).filter(|&address| address == 0 || set >> (address - 1) & 1 == 1).collect());
     let mut random = generator(5);
@@ -33,7 +33,7 @@ pub(super) fn theorem_5(quick: bool) -> Answer {
         None => format!("{chains} chains: every set of a 4-cube, and random ones of a 10-cube"),
         Some(chain) => format!("{chain:?} is no cube-ordered chain of what was sorted"),
     };
-    Answer::of(broken.is_none(), because)
+    CheckOutcome::of(broken.is_none(), because)
 }
 
 /// Whether the members of every subcube of the highest dimensions stand together (Definition 5 of paper 2).

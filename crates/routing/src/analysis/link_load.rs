@@ -30,8 +30,8 @@ impl LinkLoad {
     }
 }
 
-/// The load of channels by a relation; `None` if some worm can come by the same channel again, so that nobody can say how often it
-/// crosses one. Worms without a route are left out from where that is so.
+/// The load of each channel under a relation; `None` if some worm can take the same channel again, so that it is unknown how often it
+/// crosses one. A worm that loses its route counts up to where it does.
 ///
 /// O(routers x channels x candidates) time, O(channels) memory. [`TurnRouting::survey`](crate::TurnRouting::survey) is faster
 /// for routing over permitted turns.
@@ -86,7 +86,7 @@ pub fn link_load(relation: &dyn RoutingRelation) -> Option<LinkLoad> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
-    /// On the way that is being followed.
+    /// On the route that is being followed.
     Open,
     /// In `order`, as all that follows it.
     Done,
@@ -100,7 +100,7 @@ struct Walk<'a> {
     flow: Vec<f64>,
     state: Vec<State>,
     order: Vec<ChannelId>,
-    /// The way that is being followed: channels, and how many of the following ones have been looked at.
+    /// The route that is being followed: channels, and how many of the following ones have been looked at.
     open: Vec<(ChannelId, u32)>,
     /// The channels that may follow each one: where they are in `next`.
     next: Vec<ChannelId>,
@@ -116,7 +116,7 @@ impl Walk<'_> {
         self.next.clear();
     }
 
-    /// Worms of so many nodes start at a router: follows all their ways; `None` if one comes back to itself.
+    /// Follows all routes of the worms of a router's nodes; `None` if one returns to its own channel.
     fn enter(&mut self, source: RouterId, senders: f64, target: RouterId) -> Option<()> {
         self.relation.candidates(source, None, target, &mut self.candidates);
         let share = senders / self.candidates.len().max(1) as f64;

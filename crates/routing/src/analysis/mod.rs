@@ -1,4 +1,4 @@
-//! What is known of a routing before any run: dependencies, proofs, distances, loads.
+//! Static analysis of routings: dependencies, proofs, distances, loads.
 
 pub(crate) mod dependency;
 pub(crate) mod link_load;

@@ -8,12 +8,12 @@ use wormcast_network::{ChannelId, Network};
 /// A number for every channel, such that worms go from smaller to larger numbers only: a proof that they cannot block each
 /// other forever.
 ///
-/// Whoever waits furthest ahead waits for nobody (Dally and Seitz 1987). The proof is checked without knowledge of how it was
+/// The worm that holds the highest channel waits for no other (Dally and Seitz 1987). The proof is checked without knowledge of how it was
 /// found by [`check`](Self::check).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChannelNumbering(Vec<u32>);
 
-/// A pair of channels that a numbering does not explain.
+/// A pair of channels for which a numbering does not rise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("a worm may go from channel {held} to channel {requested}, whose number is not larger")]
 pub struct NotAProof {
@@ -27,7 +27,7 @@ impl ChannelNumbering {
     /// Numbers the channels of `network` so that `may_follow(held, requested)` holds for rising numbers only. It is asked
     /// for channels of which the second leaves where the first ends.
     ///
-    /// Takes channels away that have no successors left; O(turns) time, O(channels) memory.
+    /// Repeatedly removes channels that have no successors left; O(turns) time, O(channels) memory.
     ///
     /// # Errors
     /// A cycle, each of whose channels may follow the one before, and the first the last: there is no such numbering.
@@ -61,7 +61,7 @@ impl ChannelNumbering {
         Ok(Self(numbers))
     }
 
-    /// A numbering from elsewhere, by channel: check it.
+    /// A numbering from elsewhere, by channel, not yet checked.
     #[cfg(test)]
     pub(crate) fn from_numbers(numbers: Vec<u32>) -> Self {
         Self(numbers)
@@ -98,7 +98,7 @@ fn shortest_cycle<I: Iterator<Item = ChannelId>>(
     let left = |channel: &ChannelId| successors[channel.index()] > 0;
     let mut seen = vec![false; network.channels()];
     let Some(mut start) = network.channel_ids().find(left) else { return Vec::new() };
-    // Whoever goes on comes to a cycle.
+    // Following successors leads to a cycle.
     while !std::mem::replace(&mut seen[start.index()], true) {
         match after(start).find(left) {
             Some(next) => start = next,

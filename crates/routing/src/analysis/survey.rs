@@ -1,4 +1,4 @@
-//! How far a routing relation leads.
+//! Which routers a routing relation reaches, and how long its routes are.
 
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, RouterId};
@@ -8,7 +8,7 @@ use crate::relation::RoutingRelation;
 /// Reach and route lengths of a routing relation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Survey {
-    /// Whether every router that worms start at or go to has a route to every other of them.
+    /// Whether there is a route between all routers at which worms start or end.
     pub connected: bool,
     /// The mean length in hops of the shortest permitted routes, over ordered pairs of different routers; `None` if some
     /// pair has no route, or there are no pairs.
@@ -35,7 +35,7 @@ impl Lengths {
         Self { connected: true, pairs: 0, total: 0, longest: 0, node_pairs: 0, node_total: 0 }
     }
 
-    /// The distance from one router to another with so many pairs of nodes; `None`: there is no route. Routers without nodes are no
+    /// The distance from one router to another with so many pairs of nodes; `None`: there is no route. Routers without nodes are not
     /// ends.
     pub(crate) fn add(&mut self, pairs: usize, hops: Option<u32>) {
         let pairs = pairs as u64;
@@ -53,7 +53,7 @@ impl Lengths {
         self.node_total += pairs * u64::from(hops);
     }
 
-    /// The hops of all pairs of nodes together: as many as their worms cross channels.
+    /// The total hops of all pairs of nodes, which is how many channels their worms cross.
     pub(crate) fn node_hops(&self) -> u64 {
         self.node_total
     }
@@ -72,7 +72,7 @@ impl Lengths {
     }
 }
 
-/// Measures the shortest permitted routes between all pairs of routers with nodes: switches without are no ends of worms.
+/// Measures the shortest permitted routes between all pairs of routers with nodes: at switches without nodes no worm starts or ends.
 ///
 /// Searches backwards from each target over the channels by which worms to it arrive: O(routers x channels).
 pub fn survey(relation: &dyn RoutingRelation) -> Survey {
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Switches that no node is at do not count.
+    /// Switches without nodes do not count.
     #[test]
     fn turnaround_routes_are_as_long_as_common_ancestors_are_high() {
         let network = "bmin:2x3".parse::<TopologySpec>().unwrap().build().unwrap();

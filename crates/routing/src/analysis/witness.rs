@@ -1,4 +1,4 @@
-//! Who brings a dependency about.
+//! Worms that cause a dependency.
 
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, NodeId, RouterId};
@@ -8,9 +8,9 @@ use crate::relation::RoutingRelation;
 /// Worms that hold one channel and wait for another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Witness {
-    /// How many pairs of source and destination there are, where they have been counted.
+    /// The number of (source, destination) pairs, if they have been counted.
     pub pairs: Option<u64>,
-    /// Some of them.
+    /// Some of the pairs.
     pub examples: Vec<(NodeId, NodeId)>,
 }
 

@@ -1,4 +1,4 @@
-//! What forwarding tables do: who reaches whom, loops, loads, and what waits for what.
+//! Analysis of forwarding tables: which messages arrive, loops, loads, and dependencies.
 
 use std::collections::HashSet;
 
@@ -14,15 +14,15 @@ use crate::analysis::witness::Witness;
 /// Why a message does not arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// A router on its way has no entry.
+    /// A router on its route has no entry.
     Missing(RouterId),
-    /// It runs in a circle, in which this router is.
+    /// It runs in a loop through this router.
     Loop(RouterId),
-    /// A router on its way sends it to a port where nothing is attached.
+    /// A router on its route sends it to a port where nothing is attached.
     Nowhere(RouterId, u32),
-    /// It comes to another node.
+    /// It arrives at another node.
     Wrong(NodeId),
-    /// A router on its way takes it for its own.
+    /// A router on its route consumes it.
     Own(RouterId),
 }
 
@@ -35,11 +35,11 @@ pub struct Undelivered {
     pub destination: NodeId,
     /// The destination's address, if tables have addresses.
     pub address: Option<u16>,
-    /// What happens to it.
+    /// Why it does not arrive.
     pub fault: Fault,
 }
 
-/// Channels in a circle that messages to one destination never leave.
+/// A loop of channels that messages to one destination never leave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForwardingLoop {
     /// The destination.
@@ -50,24 +50,24 @@ pub struct ForwardingLoop {
     pub channels: Vec<ChannelId>,
 }
 
-/// What [`analyse_tables`] finds. Lists have their first entries only, counts count all.
+/// The result of [`analyse_tables`]. Lists are cut after [`MOST_LISTED`] entries; counts are complete.
 #[derive(Clone, Debug)]
 pub struct TablesReport {
-    /// Pairs of a node and an address of another.
+    /// Pairs of a source node and an address of another node.
     pub pairs: u64,
-    /// How many of them do not arrive.
+    /// Pairs whose messages do not arrive.
     pub undelivered_pairs: u64,
     /// The first of them.
     pub undelivered: Vec<Undelivered>,
-    /// The number of loops, those for different destinations counted apart.
+    /// The number of loops, counted separately for each destination.
     pub loop_count: u64,
     /// The first of them.
     pub loops: Vec<ForwardingLoop>,
-    /// Entries that routers lack for nodes.
+    /// Entries for nodes that are missing at routers.
     pub missing_count: u64,
     /// The first of them.
     pub missing: Vec<(RouterId, NodeId)>,
-    /// Lengths of the ways, all of them between nodes at different routers.
+    /// Lengths of the routes between nodes at different routers.
     pub survey: Survey,
     /// The loads of channels, in pairs of nodes.
     pub load: LinkLoad,
@@ -79,7 +79,7 @@ pub const MOST_LISTED: usize = 1000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Unknown,
-    /// On the way that is being followed.
+    /// On the route that is being followed.
     Followed,
     Delivered(u32),
     /// A place in the list of faults.
@@ -139,7 +139,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Finds out what becomes of messages to `destination` at every router with an entry.
+    /// Determines what happens to messages to `destination` at every router with an entry.
     fn follow(&mut self, destination: NodeId) {
         let mut way: Vec<RouterId> = Vec::new();
         for position in 0..self.touched.len() {

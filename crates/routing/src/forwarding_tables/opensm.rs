@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use wormcast_network::{Network, NodeId, RouterId, as_fabric};
 
-use super::{Destination, ForwardingTables, Output, Place, TablesError, Target};
+use super::{Destination, ForwardingTables, Output, TablesContext, TablesError, Target};
 
 const EXPECTED: &str =
     "the tables that OpenSM dumps: `Unicast lids …` for each switch, then lines such as `0x0002 036 # …`";
 /// The largest unicast address.
 const MAX_LID: u16 = 0xbfff;
-/// A port that stands for no path.
+/// The port number that means that there is no path.
 const NO_PATH: u32 = 255;
 
 /// Which of the network's devices has which identifier; `None`: several have it.
@@ -63,13 +63,13 @@ fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, St
 /// network without either, by those of [`as_fabric`]. Entries for addresses that the dump does not identify, because their
 /// devices had gone, are [left out](ForwardingTables::unidentified). Linear in the text.
 ///
-/// Each table ends with `12 lids dumped`, so that a file that was cut is noticed. The number is that of the table's entries, as
+/// Each table ends with `12 lids dumped`, so that a truncated file is noticed. The number is that of the table's entries, as
 /// `dump_lfts` counts them, or the largest address, as `OpenSM` writes it, which is that of the first line.
 ///
 /// # Errors
-/// If the text is no such dump, contradicts itself, or is of another network.
+/// If the text is not such a dump, contradicts itself, or belongs to another network.
 pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
-    let place = Place { path, expected: EXPECTED };
+    let context = TablesContext { path, expected: EXPECTED };
     let fabric = as_fabric(network)?;
     let identities = Identities::new(&fabric);
     let mut section: Option<RouterId> = None;
@@ -79,7 +79,7 @@ pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<Forw
     // Address, router, output, line.
     let mut found: Vec<(u16, RouterId, Output, usize)> = Vec::new();
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        let error = |problem: String| place.error(line, problem);
+        let error = |problem: String| context.error(line, problem);
         let content = content.trim();
         if content.is_empty() || content.starts_with('#') {
             continue;
@@ -148,10 +148,12 @@ pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<Forw
         }
     }
     if sections.is_empty() {
-        return Err(place.error(text.lines().count().max(1), "there is no switch"));
+        return Err(context.error(text.lines().count().max(1), "there is no switch"));
     }
     if let Some(line) = ends.missing() {
-        return Err(place.error(line, "the table that begins here does not end with `… lids dumped`: is the file cut?"));
+        return Err(
+            context.error(line, "the table that begins here does not end with `… lids dumped`: is the file cut?")
+        );
     }
     let mut lines = Vec::with_capacity(found.len());
     let mut entries = Vec::with_capacity(found.len());
@@ -162,7 +164,7 @@ pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<Forw
         }
     }
     let mut tables = ForwardingTables::new(network, &entries)
-        .map_err(|position| place.error(lines[position], "the switch has another entry for this address already"))?;
+        .map_err(|position| context.error(lines[position], "the switch has another entry for this address already"))?;
     tables.unidentified = found.len() - entries.len();
     Ok(tables)
 }
@@ -299,19 +301,20 @@ impl fmt::Display for NetworkLfts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fabric = self.fabric.as_ref();
         let mut rows: Vec<Vec<(u16, usize, u32)>> = vec![Vec::new(); fabric.routers()];
-        for (place, &lid) in self.addresses.iter().enumerate() {
-            for (router, output) in self.tables.entries_for(place) {
-                rows[router.index()].push((lid, place, self.port(output)));
+        for (context, &lid) in self.addresses.iter().enumerate() {
+            for (router, output) in self.tables.entries_for(context) {
+                rows[router.index()].push((lid, context, self.port(output)));
             }
         }
         let last = self.addresses.iter().max().copied().unwrap_or(0);
         for (router, mut row) in fabric.router_ids().zip(rows) {
             row.sort_unstable();
-            let own = self.tables.addresses_of(Target::Router(router)).next().map_or(0, |place| self.addresses[place]);
+            let own =
+                self.tables.addresses_of(Target::Router(router)).next().map_or(0, |context| self.addresses[context]);
             let (guid, name) = (fabric.router_guid(router).unwrap_or(0), fabric.router_name(router).unwrap_or(""));
             writeln!(f, "Unicast lids [0-{last}] of switch Lid {own} guid {guid:#018x} ('{name}'):")?;
-            for &(lid, place, port) in &row {
-                let (kind, guid, name) = match self.tables.destinations()[place].target {
+            for &(lid, context, port) in &row {
+                let (kind, guid, name) = match self.tables.destinations()[context].target {
                     Target::Node(node) => ("Channel Adapter", fabric.node_guid(node), fabric.node_name(node)),
                     Target::Router(router) => ("Switch", fabric.router_guid(router), fabric.router_name(router)),
                 };

@@ -1,4 +1,4 @@
-//! The own form of forwarding tables: lines of text, with names where there are any.
+//! Wormcast's own text form of forwarding tables, with names where the network has them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId, RouterId, did_you_mean};
 
-use super::{Destination, ForwardingTables, Output, Place, TablesError, Target};
+use super::{Destination, ForwardingTables, Output, TablesContext, TablesError, Target};
 
 const EXPECTED: &str =
     "`router \"S1\"`, then lines such as `\"H7\" to \"S2\"`, `\"H7\" to \"S2\" port 3` or `\"H1\" here`";
@@ -22,14 +22,14 @@ const EXPECTED: &str =
 /// - `NODE at NODE`: to another node of this router;
 /// - `NODE port P`: to a port where nothing is attached, or, with 0, to the router itself.
 ///
-/// `NODE address A` in the place of `NODE` tells several addresses of a node apart, `router ROUTER` stands for the router itself
+/// `NODE address A` instead of `NODE` tells several addresses of a node apart, `router ROUTER` stands for the router itself
 /// as a destination. What follows `#` is a comment.
 pub struct TablesText<'t>(
     /// The tables.
     pub &'t ForwardingTables,
 );
 
-/// How routers and nodes are written.
+/// The form in which routers and nodes are written.
 struct Names<'n> {
     network: &'n Network,
     routers: bool,
@@ -80,7 +80,7 @@ impl Links {
     fn number(&self, neighbour: RouterId, channel: ChannelId) -> String {
         match self.to(neighbour).iter().position(|&(_, link)| link == channel) {
             None | Some(0) => String::new(),
-            Some(place) => format!(" link {}", place + 1),
+            Some(context) => format!(" link {}", context + 1),
         }
     }
 }
@@ -91,16 +91,16 @@ impl fmt::Display for TablesText<'_> {
         let network = &*tables.network;
         let names = Names::new(network);
         let mut rows: Vec<Vec<(usize, Output)>> = vec![Vec::new(); network.routers()];
-        for place in 0..tables.destinations().len() {
-            for (router, output) in tables.entries_for(place) {
-                rows[router.index()].push((place, output));
+        for context in 0..tables.destinations().len() {
+            for (router, output) in tables.entries_for(context) {
+                rows[router.index()].push((context, output));
             }
         }
         for (router, row) in network.router_ids().zip(rows) {
             writeln!(f, "router {}", names.router(router))?;
             let links = Links::new(network, router);
-            for (place, output) in row {
-                let Destination { target, address } = tables.destinations()[place];
+            for (context, output) in row {
+                let Destination { target, address } = tables.destinations()[context];
                 match target {
                     Target::Node(node) => write!(f, "{}", names.node(node))?,
                     Target::Router(router) => write!(f, "router {}", names.router(router))?,
@@ -282,7 +282,7 @@ impl<'n> Reader<'n> {
             }
             Some(Token::Word("link")) => {
                 let number = rest.number("a number")?;
-                let link = (number as usize).checked_sub(1).and_then(|place| links.get(place));
+                let link = (number as usize).checked_sub(1).and_then(|context| links.get(context));
                 let link = link.map(|&(_, channel)| channel);
                 link.ok_or_else(|| format!("there is no link {number} from {from} to {to}"))
             }
@@ -319,7 +319,7 @@ fn find(token: Token<'_>, what: &str, count: usize, names: &ByName<'_>) -> Resul
 /// Reads tables in the form of [`TablesText`]; linear in the text.
 ///
 /// # Errors
-/// If a line makes no sense, or not with this network.
+/// If a line is not understood, or does not fit this network.
 ///
 /// ```
 /// use wormcast_network::TopologySpec;
@@ -334,13 +334,13 @@ fn find(token: Token<'_>, what: &str, count: usize, names: &ByName<'_>) -> Resul
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn parse_tables(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
-    let place = Place { path, expected: EXPECTED };
+    let context = TablesContext { path, expected: EXPECTED };
     let reader = Reader::new(network);
     let mut section: Option<(RouterId, Links)> = None;
     let mut sections: HashMap<RouterId, usize> = HashMap::new();
     let (mut entries, mut lines) = (Vec::new(), Vec::new());
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        let error = |problem: String| place.error(line, problem);
+        let error = |problem: String| context.error(line, problem);
         let mut tokens = Tokens(content);
         let Some(first) = tokens.next().map_err(error)? else { continue };
         if first == Token::Word("router") {
@@ -369,9 +369,9 @@ pub fn parse_tables(network: &Arc<Network>, path: &str, text: &str) -> Result<Fo
         lines.push(line);
     }
     if section.is_none() {
-        return Err(place.error(text.lines().count().max(1), "there is no router"));
+        return Err(context.error(text.lines().count().max(1), "there is no router"));
     }
-    let error = |position: usize, problem: &str| place.error(lines[position], problem);
+    let error = |position: usize, problem: &str| context.error(lines[position], problem);
     let another = |position| error(position, "the router has another entry for this destination already");
     let tables = ForwardingTables::new(network, &entries).map_err(another)?;
     if tables.entries() < entries.len() {

@@ -1,4 +1,4 @@
-//! Multidestination worms in switches: where a header that encodes a set of destinations goes.
+//! How switches route worms whose headers encode a set of destinations.
 
 pub(crate) mod reachability;
 pub(crate) mod replication;
@@ -82,8 +82,8 @@ pub mod node_set {
 ///
 /// Every switch knows for its downward ports which nodes are reached through them: the port's *reachability string*. A worm goes up,
 /// adaptively, until the nodes below a switch include all of its destinations; from there on it goes down and is replicated: to each port
-/// the part of its destinations that is in the port's string. No two strings of one switch overlap in the worm's destinations, so each
-/// is reached once, whatever way up was taken.
+/// those of its destinations that are in the port's string. The strings of one switch do not overlap in the worm's destinations, so each
+/// is reached once, whatever route was taken on the way up.
 pub trait MultidestinationRouting: RoutingRelation {
     /// Whether worms go up by this channel; otherwise they go down by it.
     fn is_up(&self, channel: ChannelId) -> bool;
@@ -98,7 +98,7 @@ pub trait MultidestinationRouting: RoutingRelation {
     fn decide(&self, at: RouterId, arrived: Option<ChannelId>, destinations: &[u64], decision: &mut Decision);
 }
 
-/// What a multidestination worm does at a switch. Keep one and use it again: that spares allocations.
+/// What a multidestination worm does at a switch. Reuse it, to avoid allocations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Decision {
     pub(crate) down: bool,
@@ -160,7 +160,7 @@ impl Decision {
         }
     }
 
-    /// Forgets everything; sets have `words` words from now on.
+    /// Clears the decision; sets have `words` words from now on.
     pub(crate) fn reset(&mut self, words: usize, down: bool) {
         self.down = down;
         self.words = words;

@@ -17,9 +17,9 @@ const MOST_BYTES: usize = 1 << 31;
 /// Up*/down* routing, for multidestination worms too: adaptively up to a least common ancestor, then replicated down.
 ///
 /// Source: paper 4, section 3.3, which leaves the rest to Sivaram, Panda and Stunkel, Multicasting in irregular networks with cut-through
-/// switches using tree-based multidestination worms, 1997. Ours are: every link that is no tree link takes part too, as up*/down* has
-/// it; a node is in the string of the one port that its shortest way down begins with, the first of several, so the strings of a switch do not
-/// overlap; a branch carries the destinations that are in its string; and on the way up a worm may take any channel on a shortest way to a
+/// switches using tree-based multidestination worms, 1997. Our choices: links outside the tree are used too, as up*/down* has
+/// it; a node is in the string of the one port with which its shortest route down begins, the first of several, so the strings of a switch do not
+/// overlap; a branch carries the destinations that are in its string; and on the way up a worm may take any channel on a shortest route to a
 /// switch that has all destinations below it.
 ///
 /// Unicasts go as [`up_down`] turns lead them, on shortest permitted paths ([`TurnRouting`]).
@@ -59,7 +59,7 @@ impl ReachabilityRouting {
     /// Up*/down* from this root.
     ///
     /// # Errors
-    /// If the root is not there, the network is not connected, or its strings would take more than 2 GiB.
+    /// If the network does not have the root or is not connected, or its strings would take more than 2 GiB.
     pub fn new(network: &Arc<Network>, root: Root) -> Result<Self, Unsupported> {
         let turns = up_down(network, root)?;
         let words = node_set::words(network.nodes());

@@ -1,4 +1,4 @@
-//! The static check for worms that switches replicate: what buffers and reservation make of it.
+//! The static deadlock check for worms that switches replicate, depending on buffers and reservation.
 
 use std::collections::VecDeque;
 
@@ -49,9 +49,9 @@ fn outputs_down(switches: &dyn MultidestinationRouting, at: RouterId) -> impl It
 /// at one of them. They come to the two switches by different channels, so there have to be switches that worms enter from above, or
 /// in networks without a way up from the left, by different channels.
 ///
-/// Where every switch is entered from above by at most one channel there is none of the second kind: all worms to any two outputs part at the
-/// same switch, the lowest that has both below it, and who gets its outputs there comes first at both. Elsewhere the answer errs on the side of
-/// caution: it takes for granted that there are worms that meet, and where there may be no two, it names what two of several may hold.
+/// Where every switch is entered from above on at most one channel, there is no deadlock of the second kind: all worms to any two outputs part at the
+/// same switch, the lowest that has both below it, and the worm that gets its outputs there is first at both. Elsewhere the answer errs on the side of
+/// caution: it assumes that such worms meet, and where no two may do so, it names what two of several worms may hold.
 ///
 /// Every node is taken to have one consumption channel. O(channels x degree).
 pub fn synchronous_deadlock(switches: &dyn MultidestinationRouting, together: bool) -> Option<[Resource; 2]> {

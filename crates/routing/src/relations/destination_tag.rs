@@ -17,9 +17,9 @@ pub const DESTINATION_TAG: RoutingDescriptor = RoutingDescriptor::new(
     |network, _| Ok(Box::new(DestinationTag::new(network)?)),
 );
 
-/// Destination-tag routing: at stage s by the port of digit L - 1 - s of the destination.
+/// Destination-tag routing: at stage s a worm takes the port given by digit L - 1 - s of the destination.
 ///
-/// Source: paper 4, sections 2 and 3.3: a unidirectional multistage network has one way from each node to each, through all stages.
+/// Source: paper 4, sections 2 and 3.3: a unidirectional multistage network has one route from each node to each other, through all stages.
 /// A worm to several nodes is replicated to all ports whose reachability strings have destinations in common with it, from stage 0 on.
 ///
 /// Needs a unidirectional multistage network (`butterfly:KxL`, `omega:KxL`). No tables; O(1) a hop.
@@ -49,7 +49,7 @@ impl DestinationTag {
     /// On a unidirectional multistage network.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         let (stages, omega) = match network.shape() {
             Shape::Butterfly(stages) => (*stages, false),

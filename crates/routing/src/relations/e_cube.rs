@@ -45,7 +45,7 @@ impl ECube {
     /// On a mesh, a torus or a hypercube.
     ///
     /// # Errors
-    /// If the network is none of these.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         if let Some(grid) = network.shape().grid() {
             return Ok(Self { network: Arc::clone(network), grid: grid.clone() });

@@ -59,7 +59,7 @@ impl Hamiltonian {
     /// On a mesh.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         match network.shape().mesh() {
             Some(grid) => Ok(Self { network: Arc::clone(network), grid: grid.clone() }),

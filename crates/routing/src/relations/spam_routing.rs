@@ -26,7 +26,7 @@ pub const SPAM_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
 /// A breadth-first tree from the root gives every router a level; a link goes up towards the lower level, between routers of
 /// one level towards the smaller id. Links of the tree are tree links, the others cross links. A header takes zero or more
 /// channels up, of either kind, then zero or more cross links down, then zero or more tree links down. What it may still do
-/// follows from the channel by which it came. It may take any channel that begins a shortest way of this kind to its target,
+/// follows from the channel by which it came. It may take any channel that begins a shortest route of this kind to its target,
 /// the smallest preferred.
 ///
 /// Every channel is followed by channels of a later rank only (up by level, then cross by level, then tree by level): no
@@ -51,7 +51,7 @@ enum Kind {
     Up,
     CrossDown,
     TreeDown,
-    /// No header takes it.
+    /// A channel that no header takes.
     Failed,
 }
 
@@ -62,7 +62,7 @@ impl SpamRouting {
     /// With the breadth-first tree from this root: O(channels).
     ///
     /// # Errors
-    /// If the network is not connected, or the root is none of its routers.
+    /// If the network is not connected, or does not have the root.
     pub fn new(network: &Arc<Network>, root: Root) -> Result<Self, Unsupported> {
         Self::build(network, root, &[])
     }
@@ -245,7 +245,7 @@ mod tests {
         );
     }
 
-    /// Every way obeys the rule, said independently: the kinds of its channels do not go back.
+    /// Every route obeys the rule, stated independently: the kinds of its channels never go back.
     #[test]
     fn ways_go_up_then_across_then_down() {
         let network = build("random:nodes=30,degree=4,seed=1");

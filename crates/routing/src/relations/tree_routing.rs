@@ -35,7 +35,7 @@ fn has_known_trees(network: &Network) -> bool {
 ///
 /// A header stays on the tree of the link by which it came: up until its target is below, then down. What a router keeps of a
 /// tree is the link to its parent and, for each child, the range of post-order numbers below it: constant memory a child. In
-/// its source router a unicast chooses the tree with the shorter way, the first of several; a worm that is to take another
+/// its source router a unicast chooses the tree with the shortest route, the first of several; a worm that is to take another
 /// leaves by a first channel that its plan names.
 ///
 /// No worm goes down and then up, and the trees share no link, so there is no deadlock among unicasts.
@@ -69,7 +69,7 @@ pub struct TreeRouting {
 
 const NONE: u8 = u8::MAX;
 
-/// Trees that cannot be routed on together.
+/// Why trees cannot be routed on together.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TreesError {
@@ -131,7 +131,7 @@ impl TreeRouting {
         Ok(Self { network: Arc::clone(network), trees, tree_of: tree_of.into(), parts })
     }
 
-    /// Tells every router that these links have failed: unicasts then take the shortest whole route. O(routers) for
+    /// Makes these links known as failed to every router: unicasts then take the shortest intact route. O(routers) for
     /// each tree.
     #[must_use]
     pub fn without(mut self, failed: &[ChannelId]) -> Self {
@@ -164,7 +164,7 @@ impl TreeRouting {
         (tree != NONE).then_some(tree.into())
     }
 
-    /// The tree with the shortest whole way between two routers, the first of several: O(depth). One tree at least is whole.
+    /// The tree with the shortest intact route between two routers, the first of several: O(depth). At least one tree is intact.
     pub fn shortest(&self, from: RouterId, to: RouterId) -> usize {
         let joins =
             |&tree: &usize| self.parts[tree].as_ref().is_none_or(|parts| parts[from.index()] == parts[to.index()]);
@@ -172,7 +172,7 @@ impl TreeRouting {
         (0..self.trees.len()).filter(joins).min_by_key(distance).unwrap_or(0)
     }
 
-    /// The channel by which a header at `at` goes on along a tree to `target`, another router.
+    /// The channel on which a header at `at` continues along a tree to `target`, another router.
     #[inline]
     pub fn next(&self, tree: usize, at: RouterId, target: RouterId) -> Option<ChannelId> {
         let tree = &self.trees[tree];
@@ -210,7 +210,7 @@ impl RoutingRelation for TreeRouting {
             Some(channel) => {
                 let Some(tree) = self.tree_of(channel) else { return };
                 let next = self.next(tree, at, target);
-                // Whoever came down and has missed its target does not turn.
+                // A worm that came down and has missed its target does not turn back.
                 out.extend(next.filter(|&next| next != network.reverse(channel)));
             }
         }

@@ -64,8 +64,8 @@ fn over_turns(
 /// links, the one with the smallest channel is special. Components of a network that is not connected are treated each by
 /// itself.
 ///
-/// *Properties* (paper 3, Theorems 1 to 5, with Z the prohibited turns): every cycle has a turn in Z; whoever was connected
-/// still is; permitting any turn of Z closes a cycle; at most a third of the turns are in Z, if there are no parallel links
+/// *Properties* (paper 3, Theorems 1 to 5, with Z the prohibited turns): every cycle has a turn in Z; routers that were connected
+/// still are; permitting any turn of Z closes a cycle; at most a third of the turns are in Z, if there are no parallel links
 /// (two routers with two links between them have two turns and need one); and Z has at least M - N + 1 turns, for M links
 /// and N routers (the paper prints the difference with the wrong sign).
 ///
@@ -249,12 +249,12 @@ impl<'n> Prohibition<'n> {
         self.taken_at[router as usize] = self.taken;
     }
 
-    /// What a router is ordered by in its part.
+    /// The key by which routers of a part are ordered.
     fn key(&self, router: u32) -> (u32, bool, u32) {
         (self.degree[router as usize], self.beside_special[router as usize], router)
     }
 
-    /// Changes something that a router is ordered by.
+    /// Changes part of a router's key.
     fn rekey(&mut self, router: u32, change: impl FnOnce(&mut Self)) {
         let part = self.part[router as usize] as usize;
         let key = self.key(router);
@@ -267,7 +267,7 @@ impl<'n> Prohibition<'n> {
     }
 
     /// Makes components parts of their own, labels the links into them, and puts them on the work list. The component that
-    /// was not searched stays the old part, so that nobody pays for its size.
+    /// was not searched stays the old part, so that its size costs nothing.
     fn fall_apart(&mut self, part: u32, live: &[(ChannelId, u32)], found: Vec<Vec<u32>>) {
         let special = self.parts[part as usize].special;
         let mut components: Vec<Component> = Vec::with_capacity(found.len() + 1);

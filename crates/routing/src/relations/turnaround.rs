@@ -10,7 +10,7 @@ use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::turns::turn_routing::Choice;
 
-/// [`Turnaround`] with all ways up.
+/// [`Turnaround`] with all channels up.
 pub const TURNAROUND: RoutingDescriptor = RoutingDescriptor::new(
     "turnaround",
     "on the way up all right ports, on the way down one channel",
@@ -18,7 +18,7 @@ pub const TURNAROUND: RoutingDescriptor = RoutingDescriptor::new(
     |network, _| Ok(Box::new(Turnaround::new(network, Choice::Adaptive)?)),
 );
 
-/// [`Turnaround`] with the preferred way up only.
+/// [`Turnaround`] with the preferred channel up only.
 pub const TURNAROUND_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
     "turnaround-deterministic",
     "one channel: on the way up the right port straight on",
@@ -32,10 +32,10 @@ pub const TURNAROUND_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
 /// reach leads down to the destination, so on the way up any right port will do; on the way down the left port at stage s is digit s of
 /// the destination.
 ///
-/// The preferred way up keeps straight on: a worm that came by left port j leaves by right port K + j. If its source's router starts it by
+/// The preferred channel up keeps straight on: a worm that came by left port j leaves by right port K + j. If its source's router starts it by
 /// the port of the source's digit 0, that is the port of the source's digit at each stage, and no two sources ever prefer the same
-/// channel (paper 4's software multicast relies on it). Left alone, that router does not know which of its nodes sends; it prefers the port of
-/// digit 1 of the destination, the lowest one of several. The other ports follow cyclically. With [`Choice::First`] the preferred way is the only one: deterministic routing.
+/// channel (paper 4's software multicast relies on it). That router by itself does not know which of its nodes sends; it prefers the port of
+/// digit 1 of the destination, the lowest one of several. The other ports follow cyclically. With [`Choice::First`] the preferred channel is the only one: deterministic routing.
 ///
 /// Needs a bidirectional multistage network (`bmin:KxL`). No tables; O(K) a hop.
 ///
@@ -59,10 +59,10 @@ pub struct Turnaround {
 }
 
 impl Turnaround {
-    /// With all ways up, or the preferred one only.
+    /// With all channels up, or the preferred one only.
     ///
     /// # Errors
-    /// If the network is no bidirectional multistage network.
+    /// If the network is not a bidirectional multistage network.
     pub fn new(network: &Arc<Network>, choice: Choice) -> Result<Self, Unsupported> {
         if let Some(&stages) = network.shape().bmin() {
             return Ok(Self { network: Arc::clone(network), stages, choice });

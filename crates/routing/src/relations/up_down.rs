@@ -45,11 +45,11 @@ pub enum Root {
     SmallestId,
     /// The largest number of links; of several, the smallest id.
     MaximumDegree,
-    /// This one.
+    /// This router.
     Router(RouterId),
 }
 
-/// A text that is not a [`Root`] of a network.
+/// A text that does not name a [`Root`] of the network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{given}` is not a root in `{network}`: expected `smallest-id`, `maximum-degree` or a router, {routers}{hint}"
@@ -62,7 +62,7 @@ pub struct InvalidRoot {
 }
 
 impl Root {
-    /// Reads a root: `smallest-id`, `maximum-degree` (or `max-degree`), a router's number, in a grid its coordinates, or its name if the
+    /// Parses a root: `smallest-id`, `maximum-degree` (or `max-degree`), a router's number, in a grid its coordinates, or its name if the
     /// network has names.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Root {
 /// one level towards the smaller id. Worms go up first and then down: turns from down to up are prohibited, which, for both
 /// directions, are those between two links that both go up from the router.
 ///
-/// No cycle goes up everywhere or down everywhere, and all can go up to the root and down again: free of deadlock and
+/// No cycle goes only up or only down, and every worm can go up to the root and down again: free of deadlock and
 /// connected. No single turn can be permitted in addition: from the one router up to an ancestor of both, down to the other,
 /// and by the turn back would be a cycle. But there are more prohibited turns than [turn
 /// prohibition](crate::turn_prohibition()) needs. Where a network is not connected, every further component has a
@@ -131,7 +131,7 @@ impl Root {
 /// use wormcast_network::TopologySpec;
 /// use wormcast_routing::{Root, up_down};
 ///
-/// // A ring: no worm turns where two ways down from the root meet.
+/// // A ring: no worm turns where the two routes down from the root meet.
 /// let ring = "torus:6".parse::<TopologySpec>()?.build()?;
 /// let turns = up_down(&ring, Root::SmallestId)?;
 /// let (one, other) = turns.prohibited(&ring).next().unwrap();

@@ -6,7 +6,7 @@ use wormcast_network::{ChannelId, Network, RouterId};
 use crate::trees::link_forests::LinkForests;
 use crate::trees::spanning_tree::{NotSpanning, SpanningTree};
 
-/// Edge-disjoint spanning trees, and why there are no more.
+/// Edge-disjoint spanning trees, and a proof that there are no more.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EdgeDisjointTrees {
     /// The trees, rooted at router 0.
@@ -107,7 +107,7 @@ pub fn working_links(network: &Network, failed: &[ChannelId]) -> Vec<ChannelId> 
 /// ```
 ///
 /// # Errors
-/// Never in practice: if what was found were no trees.
+/// Only if the algorithm has an error and did not find trees.
 pub fn edge_disjoint_trees(
     network: &Network,
     order: &[ChannelId],
@@ -148,7 +148,7 @@ pub fn edge_disjoint_trees(
     }
 }
 
-/// What counting links and degrees says: how many trees there can be at most, and the partition that shows it.
+/// The bound from counting links and degrees: how many trees there can be at most, and the partition that shows it.
 fn obvious_limit(network: &Network, links: &[ChannelId]) -> Option<(usize, Partition)> {
     let routers = network.routers();
     let by_number = links.len().checked_div(routers - 1)?;
@@ -166,12 +166,12 @@ fn obvious_limit(network: &Network, links: &[ChannelId]) -> Option<(usize, Parti
     })
 }
 
-/// Edge-disjoint trees after links have failed: as many as can be, up to as many as there were.
+/// Edge-disjoint trees after links have failed: as many as possible, up to the number before.
 ///
-/// Trees without a failed link come first, and links change trees only where a gap cannot be closed without. Roots stay.
+/// Trees without a failed link come first, and links change trees only where a gap cannot be closed otherwise. Roots stay.
 ///
 /// # Errors
-/// Never in practice: if what was found were no trees.
+/// Only if the algorithm has an error and did not find trees.
 pub fn repair_trees(
     network: &Network,
     trees: &[SpanningTree],

@@ -1,4 +1,4 @@
-//! Distances where only the neighbours of a failed link know of it (paper 5, section 7).
+//! Distances if only the neighbours of a failed link know of the failure (paper 5, section 7).
 
 use wormcast_network::{ChannelId, Network, RouterId};
 
@@ -6,10 +6,10 @@ use crate::trees::spanning_tree::SpanningTree;
 use crate::trees::tree_distance::CombinedDistance;
 
 /// The combined diameter and the average distance where one link has failed and only the routers at its ends know: a unicast takes
-/// the tree with the shorter way, the first of several, as if nothing had failed. If that leads over the link, it goes as far
-/// as the router before it, and from there on another tree, the one with the shortest way.
+/// the tree with the shortest route, the first of several, as if nothing had failed. If that crosses the link, it goes as far
+/// as the router before it, and from there on another tree, the one with the shortest route.
 ///
-/// Distances are those of ordered pairs of routers, as the way back need not be as long. O(routers²) time for each tree, O(routers)
+/// Distances are those of ordered pairs of routers, as the reverse route need not be as long. O(routers²) time for each tree, O(routers)
 /// memory. `None` if there is one tree only and the link is part of it.
 ///
 /// ```

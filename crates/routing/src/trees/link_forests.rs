@@ -3,7 +3,7 @@
 /// No link, or no forest.
 const NONE: u32 = u32::MAX;
 
-/// Edge-disjoint forests of a graph, together with as many links as can be: a base of the union of graphic matroids.
+/// Edge-disjoint forests of a graph, together with as many links as possible: a base of the union of graphic matroids.
 ///
 /// [`add`](Self::add) takes the links in any order. A link that fits into no forest may still be taken if others move from
 /// forest to forest; a search over chains of such moves, each link from its forest into the next, finds the shortest or proves
@@ -67,7 +67,7 @@ impl Forest {
 }
 
 impl<'l> LinkForests<'l> {
-    /// So many empty forests over routers and links; a link is named by its place in `ends`.
+    /// A number of empty forests over routers and links; a link is named by its place in `ends`.
     pub(crate) fn new(routers: usize, ends: &'l [[u32; 2]], forests: usize) -> Self {
         let forest = || Forest { up: vec![NONE; routers], contracted: vec![(0, 0); routers] };
         Self {

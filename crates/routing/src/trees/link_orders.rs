@@ -8,7 +8,7 @@ use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId};
 /// Keeps these random choices apart from others that are made with the same seed.
 const PURPOSE: u64 = 0x7472_6565_7320_6f66;
 
-/// Random orders of some links, one after the other: a function of the seed alone.
+/// A sequence of random orders of some links: a function of the seed alone.
 pub(crate) struct RandomOrders {
     rng: Xoshiro256PlusPlus,
     links: Vec<ChannelId>,
@@ -19,7 +19,7 @@ impl RandomOrders {
         Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ PURPOSE), links }
     }
 
-    /// The next order; each is as likely as any other.
+    /// The next order; all are equally likely.
     pub(crate) fn next(&mut self) -> &[ChannelId] {
         self.links.shuffle(&mut self.rng);
         &self.links

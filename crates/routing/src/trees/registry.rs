@@ -1,4 +1,4 @@
-//! Constructions of edge-disjoint spanning trees: what is known of each, what they may be told, and all of them by name.
+//! The registry of constructions of edge-disjoint spanning trees: their descriptors and options, by name.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::trees::tarjan_trees;
 use crate::trees::torus_trees::{self, Balance, TorusMethod};
 use crate::trees::tree_error::TreeError;
 
-/// Every construction of spanning trees, one line each.
+/// All constructions of spanning trees.
 pub const TREE_CONSTRUCTIONS: &[&TreeDescriptor] = &[
     &torus_trees::DSTM_1_TREES,
     &torus_trees::DSTM_2_TREES,
@@ -21,7 +21,7 @@ pub const TREE_CONSTRUCTIONS: &[&TreeDescriptor] = &[
     &tarjan_trees::HAMILTON_TREES,
 ];
 
-/// What is known of a construction of spanning trees. Each stands in the construction's own file; [`TREE_CONSTRUCTIONS`] has them all.
+/// The description of a construction of spanning trees. [`TREE_CONSTRUCTIONS`] lists all of them.
 ///
 /// ```
 /// use wormcast_routing::{TreeChoice, TreeDescriptor, TreeOptions};
@@ -37,15 +37,15 @@ pub const TREE_CONSTRUCTIONS: &[&TreeDescriptor] = &[
 pub struct TreeDescriptor {
     /// The name under which users ask for it.
     pub name: &'static str,
-    /// Which trees it makes, in a line.
+    /// Which trees it makes, in one line.
     pub summary: &'static str,
     /// The networks that it is defined on, as its error messages say it.
     pub needs: &'static str,
-    /// What it has a choice of, besides the starting node.
+    /// The choices that it offers, besides the starting node.
     pub choices: &'static [TreeChoice],
     /// Whether it makes random choices, which [`TreeOptions::seed`] decides.
     pub draws: bool,
-    /// Whether it goes around failed links in any case. The trees of the others are repaired.
+    /// Whether it avoids failed links by itself. The trees of the others are repaired.
     pub around_faults: bool,
     pub(crate) make: fn(&Network, &TreeOptions) -> Result<EdgeDisjointTrees, TreeError>,
 }
@@ -62,7 +62,7 @@ impl TreeDescriptor {
         })
     }
 
-    /// Whether it has a choice of something.
+    /// Whether it offers a choice.
     pub fn has(&self, choice: TreeChoice) -> bool {
         self.choices.contains(&choice)
     }
@@ -70,7 +70,7 @@ impl TreeDescriptor {
     /// The trees, with the proof that there are no more, if one was found. Where links have failed, no tree uses them.
     ///
     /// # Errors
-    /// If the construction is not defined on the network or has no choice of something that is chosen; if there are fewer trees than asked
+    /// If the construction is not defined on the network or does not offer a choice that was made; if there are fewer trees than asked
     /// for, or the network is not connected.
     pub fn build(&self, network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
         if network.is_one_way() {
@@ -84,7 +84,7 @@ impl TreeDescriptor {
     }
 }
 
-/// What some constructions have a choice of, and others not.
+/// A choice that some constructions offer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TreeChoice {
     /// [`TreeOptions::second`].
@@ -106,7 +106,7 @@ impl TreeChoice {
     pub const ALL: [Self; 6] =
         [Self::Second, Self::Method, Self::Trees, Self::BestOf, Self::Branches, Self::BalancedStart];
 
-    /// Whether options make this choice.
+    /// Whether the options make this choice.
     fn is_made(self, options: &TreeOptions) -> bool {
         match self {
             Self::Second => options.second.is_some(),
@@ -137,7 +137,7 @@ impl fmt::Display for TreeChoice {
     }
 }
 
-/// What a construction may be told. What is `None` is as the construction has it.
+/// The options of a construction. `None` leaves the choice to the construction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TreeOptions {
     /// The seed of constructions that [make random choices](TreeDescriptor::draws).
@@ -152,7 +152,7 @@ pub struct TreeOptions {
     pub balance: Option<Balance>,
     /// How many trees. Default: as many as there are.
     pub trees: Option<usize>,
-    /// Of how many random orders the best is taken: that with the smallest combined diameter, of several the smallest average
+    /// The number of random orders of which the best is taken: the one with the smallest combined diameter, then the smallest average
     /// distance. Default 1.
     pub best_of: Option<usize>,
     /// Links that have failed, each named by either of its channels: no tree uses them.
@@ -163,7 +163,7 @@ pub struct TreeOptions {
 /// one.
 ///
 /// # Errors
-/// If there is no construction of that name, naming the nearest; if it is not defined on the network or has no choice of what is chosen;
+/// If there is no construction of that name, naming the nearest; if it is not defined on the network or does not offer a choice that was made;
 /// if there are fewer trees than asked for, or the network is not connected.
 pub fn tree_construction_by_name(
     name: &str,
@@ -188,7 +188,7 @@ pub(crate) fn repaired(
     Ok(found)
 }
 
-/// That there are as many trees as wanted.
+/// Checks that there are as many trees as wanted.
 pub(crate) fn check_count(
     network: &Network,
     options: &TreeOptions,

@@ -45,11 +45,11 @@ pub struct SpanningTree {
     children: Box<[ChannelId]>,
 }
 
-/// Links that do not make a spanning tree.
+/// Why links are not a spanning tree.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NotSpanning {
-    /// The root is no router of the network.
+    /// The network does not have the root.
     #[error("router {root} cannot be the root: `{network}` has routers 0 to {last}")]
     NoRoot {
         /// The root that was asked for.
@@ -168,7 +168,7 @@ impl SpanningTree {
     /// Roots the tree at another router; its links stay.
     ///
     /// # Errors
-    /// If the root is no router of the network.
+    /// If the network does not have the root.
     pub fn rooted_at(&self, network: &Network, root: RouterId) -> Result<Self, NotSpanning> {
         Self::new(network, root, &self.links().collect::<Vec<_>>())
     }
@@ -234,7 +234,7 @@ impl SpanningTree {
         &self.order
     }
 
-    /// A router's place in [`post_order`](Self::post_order).
+    /// A router's position in [`post_order`](Self::post_order).
     #[inline]
     pub fn number(&self, router: RouterId) -> u32 {
         self.number[router.index()]
@@ -289,8 +289,8 @@ impl SpanningTree {
         self.children(router).len() + usize::from(router != self.root)
     }
 
-    /// Whether the links join all routers of the network without a cycle. [`new`](Self::new) makes sure of it; this looks at
-    /// the links afresh, and shares nothing with it.
+    /// Whether the links join all routers of the network without a cycle. [`new`](Self::new) ensures it; this checks
+    /// the links again, independently.
     pub fn is_spanning(&self, network: &Network) -> bool {
         let mut group: Vec<usize> = (0..network.routers()).collect();
         let find = |group: &mut Vec<usize>, mut router: usize| {

@@ -39,10 +39,10 @@ pub const DSTM_TREES: TreeDescriptor = TreeDescriptor {
     ..DSTM_1_TREES
 };
 
-/// What tori have to be like.
+/// The tori that the trees are defined on, for messages.
 const NEEDS: &str = "a torus of two dimensions, each of at least 2 routers";
 
-/// In which directions one of the two trees is grown: along its first ring, and along the rings that cross it.
+/// The directions in which one of the two trees grows: along its first ring, and along the rings that cross it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sweep {
     /// Along rows.
@@ -132,7 +132,7 @@ impl FromStr for TorusMethod {
     }
 }
 
-/// Where the roots are, and whether links are moved for them (paper 5, section 4).
+/// Where the roots are, and whether links move to balance the trees (paper 5, section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Balance {
     /// The starting nodes are the roots.
@@ -224,7 +224,7 @@ impl TorusTrees {
     /// ```
     ///
     /// # Errors
-    /// If the network is not a two-dimensional torus, or a starting node is none of its routers.
+    /// If the network is not a two-dimensional torus, or does not have a starting node.
     pub fn build(&self, network: &Network) -> Result<[SpanningTree; 2], TreeError> {
         let grid = torus(DSTM_TREES.name, network, self.first)?;
         torus(DSTM_TREES.name, network, self.second)?;

@@ -1,4 +1,4 @@
-//! Distances in a network that is used by several trees (paper 5, section 5).
+//! Distances in a network that is routed on several trees (paper 5, section 5).
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -10,17 +10,17 @@ use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::trees::spanning_tree::SpanningTree;
 
-/// Distances between routers where a worm takes the tree with the shorter way.
+/// Distances between routers when each worm takes the tree with the shortest route.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CombinedDistance {
-    /// The largest distance of two routers.
+    /// The largest distance between two routers.
     pub diameter: u32,
     /// The mean distance over pairs of different routers; 0 for a single router.
     pub average: f64,
 }
 
-/// The combined diameter and the average distance: over all pairs of routers, of the length of the shorter of their ways in the
-/// trees. A way over a failed link is none.
+/// The combined diameter and the average distance: over all pairs of routers, of the length of the shortest of their routes in the
+/// trees. Routes over failed links do not count.
 ///
 /// `None` if some pair has no route. O(trees x routers²) time, for 16 routers at once, and O(routers) memory; large networks
 /// take as many threads as the machine has.
@@ -49,7 +49,7 @@ pub fn combined_distance(network: &Network, trees: &[SpanningTree], failed: &[Ch
     (!sums.apart).then_some(CombinedDistance { diameter: sums.diameter, average })
 }
 
-/// How many sources are looked at together.
+/// How many sources are processed together.
 const LANES: usize = 16;
 
 /// A distance, a post-order number or a part of a tree: as short as the network allows, because that many more fit into a register;
@@ -57,7 +57,7 @@ const LANES: usize = 16;
 trait Lane: Copy + Ord + Send + Sync {
     const ZERO: Self;
     const ONE: Self;
-    /// No way.
+    /// No route.
     const FAR: Self;
     const LEAST: Self;
     /// Modulo the width.
@@ -104,7 +104,7 @@ struct Sums {
 }
 
 fn all_pairs<T: Lane>(network: &Network, trees: &[SpanningTree], failed: &[ChannelId]) -> Sums {
-    /// A network from which on starting threads pays.
+    /// The size of a network from which threads pay off.
     const LARGE: usize = 1 << 13;
     let routers = network.routers();
     // Rows of the table are in the order of the first tree, which then goes through it from one end to the other.

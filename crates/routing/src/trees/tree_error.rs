@@ -1,4 +1,4 @@
-//! Why there are no such trees.
+//! Errors of constructions of spanning trees.
 
 use thiserror::Error;
 use wormcast_network::{ChannelId, CutOff, Network};
@@ -9,7 +9,7 @@ use crate::trees::edge_disjoint::Partition;
 use crate::trees::registry::TreeChoice;
 use crate::trees::spanning_tree::NotSpanning;
 
-/// Why a construction makes no trees of a network.
+/// Why a construction has no trees for a network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TreeError {
@@ -19,10 +19,10 @@ pub enum TreeError {
     /// The construction is not defined on the network, or not with these options.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// Links that are no tree.
+    /// The links are not a tree.
     #[error(transparent)]
     NotSpanning(#[from] NotSpanning),
-    /// An option that the construction has no use for.
+    /// The construction does not offer a choice that was made.
     #[error("`{construction}` has no choice of {option}: {}", has(*.option))]
     Choice {
         /// The construction.
@@ -63,7 +63,7 @@ pub enum TreeError {
 }
 
 impl TreeError {
-    /// That a network has fewer trees than asked for, by a partition that says so.
+    /// The error that a network has fewer trees than asked for, with the partition that proves it.
     pub(crate) fn too_few(
         network: &Network,
         failed: &[ChannelId],
@@ -85,7 +85,7 @@ impl TreeError {
         Self::Disconnected { network: network.name().to_owned(), failed: failed_links(network, failed), cut_off }
     }
 
-    /// That a network is not connected without these links, if it is not.
+    /// The error that a network is not connected without these links, if so.
     pub(crate) fn disconnected(network: &Network, failed: &[ChannelId]) -> Option<Self> {
         let cut_off = Self::part_without(network, failed)?;
         Some(Self::Disconnected { network: network.name().to_owned(), failed: failed_links(network, failed), cut_off })

@@ -17,7 +17,7 @@ impl TurnSet {
     /// Theorem 3). `None` if there are cycles already.
     ///
     /// A turn from channel p to q, and so from q' back to p', closes a cycle if q leads to p; or if q leads to q' and p' to p:
-    /// then a worm comes out by the turn and back by it. Reach is computed in the order of a numbering, for 512
+    /// then a worm takes the turn in both directions. Reach is computed in the order of a numbering, for 512
     /// channels at a time: O(turns x channels / 512) steps, 64 bytes a channel.
     pub fn irreducible(&self, network: &Network) -> Option<bool> {
         let numbering = ChannelNumbering::find(network, |held, next| self.permits(network, held, next)).ok()?;

@@ -24,8 +24,8 @@ pub enum Choice {
 
 /// Routing on shortest permitted paths: those that take no prohibited turn.
 ///
-/// A header may take every channel from which the target is nearest, among those that it may turn into. What it may still
-/// do depends on the channel by which it arrived as well as on its target: a table by router and target alone can compose
+/// A header may take every channel from which the target is nearest, among those that it may turn into. Which channels it may
+/// take depends on the channel on which it arrived as well as on its target: a table by router and target alone can compose
 /// the permitted halves of two paths into one with a prohibited turn.
 ///
 /// Worms follow permitted turns only, also from one stop to the next, so there is no deadlock if the permitted turns have no

@@ -7,12 +7,12 @@ use crate::turns::turn_set::TurnSet;
 /// No permitted path.
 pub(crate) const UNREACHABLE: u32 = u32::MAX;
 
-/// Which channels a router has handed out, as places in the order of groups.
+/// Which arriving channels of a router the search has handed out, as positions in the order of groups.
 #[derive(Clone, Copy)]
-struct Progress {
-    /// Those before this place have been handed out, ...
+struct HandedOut {
+    /// Those before this position have been handed out, ...
     low: u32,
-    /// ... and the special ones from this place on.
+    /// ... and the special ones from this position on.
     high: u32,
     end: u32,
     /// The channel that was not handed out because worms would have gone back on its link.
@@ -29,9 +29,9 @@ pub(crate) struct TurnSearch<'a> {
     network: &'a Network,
     turns: &'a TurnSet,
     /// By router, with nothing handed out.
-    fresh: Vec<Progress>,
+    fresh: Vec<HandedOut>,
     /// By router.
-    progress: Vec<Progress>,
+    handed_out: Vec<HandedOut>,
     /// By channel: hops from its start to the target through it.
     distance: Vec<u32>,
     /// The channels that lead to the target, the nearest first.
@@ -45,13 +45,13 @@ impl<'a> TurnSearch<'a> {
         let mut low = 0;
         for router in (0..routers as u32).map(RouterId::new) {
             let end = low + network.outputs(router).len() as u32;
-            fresh.push(Progress { low, high: end, end, kept_back: None });
+            fresh.push(HandedOut { low, high: end, end, kept_back: None });
             low = end;
         }
         Self {
             network,
             turns,
-            progress: Vec::with_capacity(routers),
+            handed_out: Vec::with_capacity(routers),
             fresh,
             distance: vec![UNREACHABLE; network.channels()],
             order: Vec::with_capacity(network.channels()),
@@ -63,7 +63,7 @@ impl<'a> TurnSearch<'a> {
         let network = self.network;
         self.distance.fill(UNREACHABLE);
         self.order.clear();
-        self.progress.clone_from(&self.fresh);
+        self.handed_out.clone_from(&self.fresh);
         for output in network.outputs(target) {
             let arriving = network.reverse(output);
             self.distance[arriving.index()] = 1;
@@ -82,7 +82,7 @@ impl<'a> TurnSearch<'a> {
     /// Reaches the channels that may turn into `leaving` and have not been reached.
     fn hand_out(&mut self, leaving: ChannelId) {
         let router = self.network.from(leaving).index();
-        let Progress { mut low, mut high, end, kept_back } = self.progress[router];
+        let HandedOut { mut low, mut high, end, kept_back } = self.handed_out[router];
         if low == end && kept_back.is_none() {
             // As soon as one free link leads to the target and another link too: most of the time.
             return;
@@ -124,7 +124,7 @@ impl<'a> TurnSearch<'a> {
                 self.reach(link.arriving, hops);
             }
         }
-        self.progress[router] = Progress { low, high, end, kept_back: keep_back };
+        self.handed_out[router] = HandedOut { low, high, end, kept_back: keep_back };
     }
 
     fn reach(&mut self, arriving: ChannelId, hops: u32) {

@@ -2,7 +2,7 @@
 
 use wormcast_network::{ChannelId, Network};
 
-/// What a router says of one of its links.
+/// How a router classifies one of its links.
 ///
 /// Packed, because every hop of a header reads one for each link: 0 is free, else twice the group, plus one for the
 /// special link of its group.
@@ -70,7 +70,7 @@ pub(crate) struct LinkEnd {
 /// Memory: 12 bytes a channel.
 #[derive(Clone, Debug)]
 pub struct TurnSet {
-    /// By channel: what the router that it leaves says of its link.
+    /// By channel: how the router that it leaves classifies its link.
     labels: Box<[Label]>,
     /// The links of each router, in place of its channels, sorted by group.
     by_group: Box<[LinkEnd]>,
@@ -106,7 +106,7 @@ impl TurnSet {
         Self { labels: labels.into(), by_group, turns, prohibited }
     }
 
-    /// Whether a worm that arrived by `arriving` may go on by `leaving`, which leaves the router that `arriving` enters.
+    /// Whether a worm that arrived on `arriving` may continue on `leaving`, which leaves the router that `arriving` enters.
     /// The network is the one that the set was made for.
     #[inline]
     pub fn permits(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool {
@@ -114,7 +114,7 @@ impl TurnSet {
         back != leaving && self.label(back).may_turn(self.label(leaving))
     }
 
-    /// What the router that a channel leaves says of its link.
+    /// How the router that a channel leaves classifies its link.
     #[inline]
     pub(crate) fn label(&self, leaving: ChannelId) -> Label {
         self.labels[leaving.index()]

@@ -27,7 +27,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Whether a run may have both messages to one destination and messages to several. Of a trace, nobody knows before it is read.
+    /// Whether a run may have both messages to one destination and messages to several. For a trace this is unknown before it is read.
     pub fn may_be_mixed(&self) -> bool {
         let Some(MulticastTraffic { destinations, fraction }) = &self.multicast else { return self.trace.is_some() };
         let both = matches!(destinations, Destinations::Count(Count { least: 1, most: 2.. }));

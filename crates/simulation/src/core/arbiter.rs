@@ -1,4 +1,4 @@
-//! Who holds which channel, who waits for it, and who gets it (model.md, rules 8 to 12).
+//! Which worm holds which channel, which wait for it, and which gets it next (model.md, rules 8 to 12).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +14,7 @@ use crate::selection::Selector;
 /// No worm, no entry.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The order of requests: by cycle, then worm id, then place in the worm.
+/// The order of requests: by cycle, then worm id, then position in the worm.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key {
     pub(crate) cycle: Cycle,
@@ -34,16 +34,16 @@ pub(crate) struct Request {
     pub(crate) pools: Vec<Pool>,
     /// Links: any one of them, in order of preference, or all of them.
     pub(crate) links: Vec<ChannelId>,
-    /// The virtual channels of each that will do; empty: any.
+    /// The acceptable virtual channels of each; empty: any.
     ranges: Vec<VcRange>,
     pub(crate) all_links: bool,
-    /// The places in the queues: those of the links, then those of the pools.
+    /// The queue entries: those of the links, then those of the pools.
     entries: Vec<u32>,
     live: bool,
 }
 
 impl Request {
-    /// The virtual channels of the link at this position that will do.
+    /// The acceptable virtual channels of the link at this position.
     #[inline]
     pub(crate) fn range(&self, position: usize) -> VcRange {
         range(&self.ranges, position)
@@ -61,7 +61,7 @@ fn range(ranges: &[VcRange], position: usize) -> VcRange {
     ranges.get(position).copied().unwrap_or(VcRange::ANY)
 }
 
-/// Equal channels of a node.
+/// A pool of equivalent channels of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pool {
     Injection(NodeId),
@@ -69,14 +69,14 @@ pub(crate) enum Pool {
     Consumption(NodeId, Option<u8>),
 }
 
-/// What a request asks for, all at once.
+/// What a request asks for; all of it is granted together.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     /// One channel of each of these pools, which are different ones.
     pub(crate) pools: &'a [Pool],
     /// Links: any one of them, in order of preference, or all of them.
     pub(crate) links: &'a [ChannelId],
-    /// The virtual channels of each that will do; empty: any.
+    /// The acceptable virtual channels of each; empty: any.
     pub(crate) ranges: &'a [VcRange],
     pub(crate) all_links: bool,
 }
@@ -98,15 +98,15 @@ pub(crate) struct Grant {
 ///
 /// Queues of links are first come, first served, and only their heads can be granted; pools keep their waiters in order and
 /// serve the first that can be granted in full. Worms give channels back with effect from a later cycle, so nothing has to
-/// happen in that cycle unless somebody waits: then there is a wake-up. Memory: 8 bytes a virtual channel and port, 4 a link
+/// happen in that cycle unless a request waits: then there is a wake-up. Memory: 8 bytes a virtual channel and port, 4 a link
 /// and pool.
 pub(crate) struct Arbiter {
     space: ChannelSpace,
     virtual_channels: u32,
-    /// Whether requests are for some of them only: whoever may have others passes them at a link.
+    /// Whether requests may accept only some virtual channels, so that a request may overtake others at a link that accept different ones.
     divided: bool,
     now: Cycle,
-    /// Who has each virtual channel (link by link), then each port.
+    /// The holder of each virtual channel (link by link), then of each port.
     holds: Vec<Hold>,
     /// Of links, then of injection pools, then of consumption pools.
     queues: Queues,
@@ -152,7 +152,7 @@ impl Arbiter {
         self.pending
     }
 
-    /// Goes on to a cycle; they must not decrease.
+    /// Advances to a cycle; cycles must not decrease.
     pub(crate) fn begin(&mut self, now: Cycle) {
         self.now = now;
     }
@@ -226,7 +226,7 @@ impl Arbiter {
         self.holds[index] = Hold::by(worm);
     }
 
-    /// Gives a link back: it can be granted from cycle `at` on. Returns whether anybody waits for it.
+    /// Releases a link: it can be granted from cycle `at` on. Returns whether a request waits for it.
     #[inline]
     pub(crate) fn free_link_from(&mut self, link: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> bool {
         let hold = &mut self.holds[link.index() * self.virtual_channels as usize + virtual_channel as usize];
@@ -235,7 +235,7 @@ impl Arbiter {
         !self.queues.is_empty(link.index())
     }
 
-    /// Gives a channel back: it can be granted from cycle `at` on. If anybody waits for it, returns the queue to wake then.
+    /// Releases a channel: it can be granted from cycle `at` on. If a request waits for it, returns the queue to wake then.
     pub(crate) fn free_from(&mut self, channel: ChannelId, virtual_channel: u32, worm: u32, at: Cycle) -> Option<u32> {
         let index = self.index(channel, virtual_channel);
         debug_assert_eq!(self.holds[index].worm(), worm, "only the holder releases");
@@ -253,8 +253,8 @@ impl Arbiter {
         }
     }
 
-    /// Puts whoever may be granted a channel of a queue that became free among those that the next pass looks at: the head, or
-    /// all who ask for a consumption channel, as the head may lack a link. (Those are few: one for each channel into the router.)
+    /// A channel of a queue became free: marks the requests that may be granted it for the next pass, that is, the head, or
+    /// all that ask for a consumption channel, as the head may lack a link. (Those are few: one for each channel into the router.)
     pub(crate) fn wake(&mut self, queue: u32) {
         let queue = queue as usize;
         let injection_pools = (self.queues.count() - self.space.links()) / 2;
@@ -323,7 +323,7 @@ impl Arbiter {
         });
         let mut entries = std::mem::take(&mut self.requests[index as usize].entries);
         for &link in links {
-            // The first in a queue looks ahead: whoever holds the channel will wake those that are in it by then, if it has
+            // The first in a queue looks ahead: the holder of the channel will wake those that are in it by then, if it has
             // still to say until when.
             if self.queues.is_empty(link.index()) {
                 for vc in 0..self.virtual_channels {
@@ -403,7 +403,7 @@ impl Arbiter {
         Some(channel)
     }
 
-    /// Whether a new request can be granted before this cycle's pass: what it gets is free and nobody else has asked for it, so
+    /// Whether a new request can be granted before this cycle's pass: what it gets is free and no other request has asked for it, so
     /// no request before it in the pass can take it; and any link that it would have preferred is held, so none can become free.
     /// Nor can a request before it change what is selected: it would have to ask for one of these links.
     fn undisputed(&mut self, worm: u64, wanted: Wanted<'_>, grant: &mut Grant) -> bool {
@@ -441,7 +441,7 @@ impl Arbiter {
         all_links || links.is_empty()
     }
 
-    /// Goes on with the cycle's pass, in the order of keys, until a request can be granted; grants it and describes it in
+    /// Continues the cycle's pass, in the order of keys, until a request can be granted; grants it and describes it in
     /// `grant`. Returns whether there was one.
     pub(crate) fn next_grant(&mut self, grant: &mut Grant) -> bool {
         while let Some(Reverse((key, index))) = self.work.pop() {
@@ -455,7 +455,7 @@ impl Arbiter {
         false
     }
 
-    /// Whether all parts of the request can be granted now; if so, `grant` says by what.
+    /// Whether all parts of the request can be granted now; if so, `grant` says which channels.
     fn satisfiable(&mut self, index: u32, grant: &mut Grant) -> bool {
         let request = &self.requests[index as usize];
         grant.links.clear();
@@ -539,14 +539,14 @@ impl Arbiter {
         self.pending -= 1;
     }
 
-    /// Whether nobody stands before a request in the queue of its `position`-th link who may have the same virtual channels.
+    /// Whether no request before this one in the queue of its `position`-th link accepts the same virtual channels.
     #[inline]
     fn is_next(&self, request: &Request, position: usize) -> bool {
         self.queues.is_first(request.links[position].index(), request.entries[position])
             || self.divided && self.ahead(request, position).next().is_none()
     }
 
-    /// The requests that stand before this one in the queue of its `position`-th link and may have the same virtual channels, the nearest
+    /// The requests before this one in the queue of its `position`-th link that accept some of the same virtual channels, the nearest
     /// first.
     pub(crate) fn ahead(&self, request: &Request, position: usize) -> impl Iterator<Item = u32> {
         let (link, range) = (request.links[position], request.range(position));

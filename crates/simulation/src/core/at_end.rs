@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use wormcast_network::{ChannelId, NodeId};
 
 use super::arbiter::{NONE, Pool, Request};
-use super::worm::{Guide, Route, Worm};
+use super::worm::{Guide, Route, WormState};
 use super::{Core, Search};
 use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
 use crate::run::run_end::{Awaited, Resource, Wait, WormAtEnd};
 
-/// Who has what, by slots.
+/// Which worm holds what, by slots.
 struct Owners {
     /// By channel and virtual channel.
     channels: HashMap<(ChannelId, u32), u32>,
@@ -73,7 +73,7 @@ impl<O: Observer> Core<'_, O> {
         Owners { channels, processors, triggers }
     }
 
-    /// What the worms wait for that wait for their startups.
+    /// What the worms that wait for their startups wait for.
     fn startup_queues(&self, owners: &Owners) -> HashMap<u32, Wait> {
         let mut waits = HashMap::new();
         for (node, state) in self.network.node_ids().zip(&self.nodes) {
@@ -139,7 +139,7 @@ impl<O: Observer> Core<'_, O> {
         }
     }
 
-    fn destinations(&self, worm: &Worm) -> Vec<NodeId> {
+    fn destinations(&self, worm: &WormState) -> Vec<NodeId> {
         match &worm.route {
             Route::Path(route) => route.stops().to_vec(),
             Route::Tree(route) => match &route.guide {
@@ -155,7 +155,7 @@ impl<O: Observer> Core<'_, O> {
 }
 
 /// The channels that a worm holds, with their virtual channels, from its tail on.
-pub(super) fn held(worm: &Worm) -> Vec<(ChannelId, u32)> {
+pub(super) fn held(worm: &WormState) -> Vec<(ChannelId, u32)> {
     let mut held = Vec::new();
     match &worm.route {
         Route::Path(route) => {

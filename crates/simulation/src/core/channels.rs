@@ -1,4 +1,4 @@
-//! Channels in time: who has them, who waits for them, and what is arranged for later cycles.
+//! Channels over time: their holders, the requests that wait for them, and what is scheduled for later cycles.
 
 use wormcast_network::{ChannelId, ChannelKind, ChannelSpace};
 
@@ -8,7 +8,7 @@ use super::headers::Headers;
 use crate::calendar::Calendar;
 use crate::observers::observer::{Cycle, Observer};
 
-/// The arbiter and the calendar that wakes those who wait.
+/// The arbiter, and the calendar of wake-ups.
 pub(crate) struct Channels {
     pub(crate) space: ChannelSpace,
     pub(crate) arbiter: Arbiter,
@@ -42,7 +42,7 @@ impl Channels {
         }
     }
 
-    /// A worm will have given a channel back by cycle `at`: whoever waits for it is looked at then.
+    /// A worm will have released a channel by cycle `at`: requests that wait for it are looked at then.
     pub(crate) fn free(&mut self, slot: u32, channel: ChannelId, virtual_channel: u32, at: Cycle) {
         if let Some(queue) = self.arbiter.free_from(channel, virtual_channel, slot, at) {
             self.calendar.push(at, Event::wake(queue));

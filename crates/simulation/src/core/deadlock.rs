@@ -10,7 +10,7 @@ use super::at_end::held;
 use crate::observers::observer::Observer;
 use crate::run::result::{DeadWorm, Deadlock};
 
-/// Memory of searches.
+/// Scratch space of searches.
 #[derive(Default)]
 pub(crate) struct Search {
     /// The first request of each worm, by slot, and the one after each request; or `NONE`.
@@ -19,7 +19,7 @@ pub(crate) struct Search {
     suspects: Vec<u32>,
     /// Whether a worm is a suspect that has not been struck out.
     dead: Vec<bool>,
-    /// The last entry in `watches` of those who depend on a worm, by its slot: (dependent, entry before).
+    /// The last entry in `watches` of the worms that depend on a worm, by its slot: (dependent, entry before).
     watched: Vec<u32>,
     watches: Vec<(u32, u32)>,
     /// Worms that have been struck out, and whose dependents have still to be looked at.
@@ -45,8 +45,8 @@ impl<O: Observer> Core<'_, O> {
     ///
     /// Only worms with nothing but requests ahead of them can be dead, and only those that are `stuck`: that will give nothing
     /// back before a request is granted. Of these, one is struck out if any of its requests has, for each of its parts, a
-    /// candidate that is neither held by nor queued behind a worm that remains; the rest is dead. Whoever is struck out has
-    /// those looked at again that counted on it: about linear in worms and requests.
+    /// candidate that is neither held by nor queued behind a worm that remains; the rest are dead. When a worm is struck out,
+    /// the worms that depended on it are looked at again: about linear in worms and requests.
     pub(crate) fn find_dead(&self, search: &mut Search, stuck: impl Fn(u32) -> bool) {
         let worms = self.worms.len();
         search.first.clear();
@@ -89,7 +89,7 @@ impl<O: Observer> Core<'_, O> {
     /// The dead worms that a search has found, if it has, with a cycle of them.
     pub(crate) fn deadlock(&self, search: &mut Search) -> Option<Deadlock> {
         let (first, count) = (search.suspects.first().copied(), search.suspects.len());
-        // Worms that wait for a first channel hold nothing and block nobody, but lead to those that do.
+        // Worms that wait for a first channel hold nothing and block no other, but lead to those that do.
         let first = first?;
         let mut path = vec![first];
         let start = loop {
@@ -105,7 +105,7 @@ impl<O: Observer> Core<'_, O> {
         Some(Deadlock { at: self.now, dead: count, cycle })
     }
 
-    /// Strikes a suspect out if it need not wait forever; else has it looked at again when that may have changed.
+    /// Strikes a suspect out if it need not wait forever; otherwise it is looked at again when that may have changed.
     fn look_at(&self, slot: u32, search: &mut Search) {
         if !search.dead[slot as usize] {
             return;

@@ -1,9 +1,9 @@
-//! Who has a channel, and until when.
+//! The holder of a channel, and until when it holds it.
 
 use super::arbiter::NONE;
 use crate::observers::observer::Cycle;
 
-/// Who has a channel: a worm that nobody knows the end of, or nobody from a cycle on.
+/// The state of a channel: held by a worm for an unknown time, or free from a cycle on.
 ///
 /// One number, so that the question of every hop is one comparison: cycles are small, worms have the top bit.
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! What all engines for worms share: which worm may use which channel when (model.md, rules 1, 3, 5 to 15).
+//! The part that all worm engines share: which worm may use which channel when (model.md, rules 1, 3, 5 to 15).
 //!
 //! The core runs everything up to the movement phase of a cycle: triggers, startups, requests and arbitration. Engines differ in
 //! how they let the flits follow the headers, and tell the core when a header has arrived and when a tail leaves.
@@ -33,7 +33,7 @@ pub(crate) use deadlock::Search;
 pub(crate) use event::{Event, Kind};
 use headers::{Headers, Routed};
 use startups::NodeState;
-use worm::{HopPool, PathRoute, Route, Worm};
+use worm::{HopPool, PathRoute, Route, WormState};
 
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
@@ -51,7 +51,7 @@ pub(crate) struct Core<'a, O> {
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     next_worm: u64,
-    pub(crate) worms: Vec<Worm>,
+    pub(crate) worms: Vec<WormState>,
     free_worms: Vec<u32>,
     hops: HopPool,
     nodes: Vec<NodeState>,
@@ -64,8 +64,8 @@ pub(crate) struct Core<'a, O> {
     pub(crate) reminded: Vec<u32>,
     /// Slots of the worms that were taken in last.
     pub(crate) submitted: Vec<u32>,
-    /// A header that found no channel to go on by: the run makes no sense from then on.
-    pub(crate) stranded: Option<NoRoute>,
+    /// A header that found no channel to go on: the run ends with an error.
+    pub(crate) no_route: Option<NoRoute>,
     next_deadlock_search: Cycle,
     pub(crate) search: Search,
     // Scratch, kept for its memory.
@@ -118,7 +118,7 @@ impl<'a, O: Observer> Core<'a, O> {
             granted: Vec::new(),
             reminded: Vec::new(),
             submitted: Vec::new(),
-            stranded: None,
+            no_route: None,
             next_deadlock_search: DEADLOCK_INTERVAL,
             search: Search::default(),
             due: Vec::new(),
@@ -172,7 +172,7 @@ impl<'a, O: Observer> Core<'a, O> {
         self.submitted.clear();
         for (index, planned) in plan.worms.into_iter().enumerate() {
             let slot = self.free_worms.pop().unwrap_or_else(|| {
-                self.worms.push(Worm::default());
+                self.worms.push(WormState::default());
                 self.worms.len() as u32 - 1
             });
             self.submitted.push(slot);

@@ -10,7 +10,7 @@ use super::worm::{Guide, Route};
 use crate::config::switching::{Header, Replication, Reservation};
 use crate::observers::observer::{Cycle, Observer};
 
-/// Finds out which virtual channels of its candidates a header may take, of links that have `count`; candidates of which it may take none are none.
+/// Determines which virtual channels of its candidates a header may take, on links that have `count`; drops candidates of which it may take none.
 fn divide(
     division: &dyn VirtualChannels,
     count: u32,
@@ -63,11 +63,11 @@ impl<O: Observer> Core<'_, O> {
                 divide(division, links, (at, arrived, target), &mut self.candidates, &mut self.ranges);
             }
             if self.candidates.is_empty() {
-                self.stranded = Some(NoRoute::new(self.routing, at, target));
+                self.no_route = Some(NoRoute::new(self.routing, at, target));
                 return;
             }
         }
-        // What headers ask for on nearly every hop, and at the last of single stops, is granted here and now, if nobody else
+        // What headers ask for on nearly every hop, and at the last of single stops, is granted here and now, if no other
         // wants it.
         let taken = match (stops, self.candidates.is_empty()) {
             (0, _) => self.channels.arbiter.take_link(&self.candidates, slot),
@@ -142,8 +142,8 @@ impl<O: Observer> Core<'_, O> {
         (self.candidates, self.children, self.pools) = (candidates, children, pools);
     }
 
-    /// Finds out where a tree worm goes from the vertex where its header is: returns whether the vertex has got its children and
-    /// deliveries. If it has not, the worm goes on by one of several channels: then it has asked for one, or is stranded.
+    /// Determines where a tree worm goes from the vertex where its header is: returns whether the vertex has got its children and
+    /// deliveries. If it has not, the worm goes on by one of several channels: then it has asked for one, or has no route.
     fn find_way(&mut self, slot: u32, vertex: u32) -> bool {
         let router = self.router_at(slot, vertex);
         let worm = &mut self.worms[slot as usize];
@@ -176,7 +176,7 @@ impl<O: Observer> Core<'_, O> {
                     Some(flit) => (*exit, flit.router, arrived.filter(|_| at.set_up_above != NONE)),
                     // Data, without a header.
                     None => {
-                        self.stranded = Some(NoRoute::named(self.network, "tree header", router, router));
+                        self.no_route = Some(NoRoute::named(self.network, "tree header", router, router));
                         return false;
                     }
                 }
@@ -198,7 +198,7 @@ impl<O: Observer> Core<'_, O> {
             divide(division, links, (router, arrived, target), &mut self.candidates, &mut self.ranges);
         }
         if self.candidates.is_empty() {
-            self.stranded = Some(NoRoute::new(self.routing, router, target));
+            self.no_route = Some(NoRoute::new(self.routing, router, target));
             return false;
         }
         let key = Key { cycle: self.now, worm: id, part: vertex };

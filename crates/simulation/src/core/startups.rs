@@ -4,7 +4,7 @@ use wormcast_network::{ChannelId, NodeId};
 
 use super::arbiter::{Key, NONE, Pool, Wanted};
 use super::event::{Event, Kind};
-use super::worm::Worm;
+use super::worm::WormState;
 use super::{Core, Route};
 use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
@@ -86,7 +86,7 @@ impl<O: Observer> Core<'_, O> {
         match self.config.startup_mode {
             StartupMode::PerPort => self.granted.push((slot, 0)),
             StartupMode::Serial => {
-                let Worm { id, from, .. } = self.worms[slot as usize];
+                let WormState { id, from, .. } = self.worms[slot as usize];
                 let pool = Pool::Injection(from);
                 if let Some(channel) = self.channels.arbiter.take_member(pool, slot) {
                     self.reports.observer.granted(self.now, id, channel);

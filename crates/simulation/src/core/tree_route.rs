@@ -5,7 +5,7 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::TreeDescent;
 
 use super::arbiter::NONE;
-use super::worm::{Address, Guide, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, Worm};
+use super::worm::{Address, Guide, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, WormState};
 use crate::config::switching::Header;
 
 /// The header flits of a tree that has one for each destination and each router where it splits.
@@ -25,7 +25,7 @@ pub(crate) fn route(
     network: &Network,
     source: RouterId,
     tree: Tree,
-    worm: &Worm,
+    worm: &WormState,
     length: u32,
     header: Header,
 ) -> TreeRoute {

@@ -9,14 +9,14 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use super::arbiter::NONE;
 use crate::observers::observer::{Cycle, LatencyParts};
 
-/// A departure that nobody knows yet.
+/// A departure whose cycle is not known yet.
 pub(crate) const UNKNOWN: Cycle = Cycle::MAX;
 
 /// A worm in an engine.
 ///
 /// What every hop looks at comes first, in two cache lines: in that order, and not in the compiler's.
 #[repr(C, align(64))]
-pub(crate) struct Worm {
+pub(crate) struct WormState {
     pub(crate) id: u64,
     /// Header and data flits that its sender injects.
     pub(crate) flits: u32,
@@ -48,7 +48,7 @@ pub(crate) struct Worm {
     pub(crate) carried: LatencyParts,
 }
 
-impl Default for Worm {
+impl Default for WormState {
     fn default() -> Self {
         Self {
             id: 0,
@@ -79,7 +79,7 @@ pub(crate) enum Route {
     Tree(TreeRoute),
 }
 
-/// The way of a path worm, as far as it holds anything there: memory is that of its length in the network, not of its way.
+/// The route of a path worm, as far as it holds anything there: its memory depends on the worm's extent in the network, not on the whole route.
 ///
 /// In this order, for what every hop looks at.
 #[repr(C)]
@@ -200,7 +200,7 @@ impl PathRoute {
     #[inline]
     pub(crate) fn push(&mut self, entered_by: ChannelId, virtual_channel: u32, at: RouterId, pool: &mut HopPool) {
         if self.hops.len() == self.hops.capacity() {
-            // Vertices that nobody asks for any more make room, if they are as many as those that stay: O(1) amortised.
+            // Vertices that are no longer needed make room, if they are as many as those that stay: O(1) amortised.
             let gone = (self.tail.saturating_sub(1) - self.origin) as usize;
             if gone * 2 > self.hops.len() {
                 self.hops.drain(..gone);
@@ -222,7 +222,7 @@ impl PathRoute {
         self.named = false;
     }
 
-    /// Gives its memory back.
+    /// Returns its memory to the pool.
     pub(crate) fn retire(&mut self, pool: &mut HopPool) {
         pool.put(std::mem::take(&mut self.hops));
     }
@@ -310,7 +310,7 @@ pub(crate) struct TreeVertex {
     pub(crate) sibling: u32,
     pub(crate) entered_by: ChannelId,
     pub(crate) virtual_channel: u32,
-    /// The longest way down from here, in hops.
+    /// The height: the most hops down from here.
     pub(crate) height: u32,
     /// Where the deliveries to nodes here are among those of the worm.
     pub(crate) deliveries: (u32, u32),
@@ -370,7 +370,7 @@ pub(crate) struct TreeDelivery {
     pub(crate) departs: Cycle,
 }
 
-/// The way of a tree worm: its vertices, parents first, and its deliveries in the order of their vertices.
+/// The route of a tree worm: its vertices, parents first, and its deliveries in the order of their vertices.
 pub(crate) struct TreeRoute {
     pub(crate) vertices: Vec<TreeVertex>,
     pub(crate) deliveries: Vec<TreeDelivery>,

@@ -1,4 +1,4 @@
-//! Worms that stand and wait, and whether they can get there: a puzzle of snakes on fixed ways.
+//! Worms that stand and wait, and whether they can get there: a puzzle of snakes on fixed routes.
 
 use std::collections::HashSet;
 
@@ -86,7 +86,7 @@ pub(super) struct Step {
     pub(super) vertex: u32,
 }
 
-/// How the puzzle ended.
+/// The outcome of the puzzle.
 pub(super) enum Solved {
     /// All can stand there; what they were granted, in order.
     Yes(Vec<Step>),
@@ -97,7 +97,7 @@ pub(super) enum Solved {
 /// How far each member has come: the vertices whose requests were granted, and whether it has entered.
 type State = Box<[(bool, Vertices)]>;
 
-/// Whether worms can come from an empty network to where they wait, if each may rest wherever it likes, and nobody else is there.
+/// Whether worms can come from an empty network to where they wait, if each may rest anywhere and there are no others.
 ///
 /// A worm that is as short as it can be holds least: the channels from which flits cannot have left, because fewer buffers than it
 /// fills lie between them and a header that waits. Visits states depth first; `budget` counts them down.

@@ -29,7 +29,7 @@ mod worms;
 /// A message that may be sent, at any time and as often as one likes.
 #[derive(Clone, Debug)]
 pub struct Sendable {
-    /// Who wants it.
+    /// Its source and destinations.
     pub multicast: Multicast,
     /// The worms that it is sent as.
     pub plan: Plan,
@@ -38,13 +38,13 @@ pub struct Sendable {
 /// What a search has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reachability {
-    /// The answer.
-    pub verdict: Verdict,
-    /// Steps that were spent: places where a worm can wait and the ways there, sets looked at, and states of worms on their way.
+    /// Whether a deadlock can be reached.
+    pub verdict: ReachabilityVerdict,
+    /// The steps spent: places where a worm can wait and the routes to them, sets looked at, and states of worms on their way.
     pub spent: u64,
-    /// Steps that might have been spent.
+    /// The budget, in steps.
     pub budget: u64,
-    /// Places where a worm may wait forever for all that the search knows before it looks at sets.
+    /// Places where a worm may wait forever, as far as the search knows before it looks at sets.
     pub places: usize,
     /// Sets of worms that wait for each other and can get there if worms may rest on their way.
     pub sets: u64,
@@ -54,25 +54,25 @@ pub struct Reachability {
 
 /// Whether a deadlock can be reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum ReachabilityVerdict {
     /// This schedule ends in one, in each engine that is exact for the settings.
-    Reachable(Witness),
+    Reachable(DeadlockSchedule),
     /// No schedule does, whatever the lengths of messages, startups and routing delays.
     NotReachable,
-    /// Not known.
+    /// The search could not decide.
     NotDecided(Undecided),
 }
 
 /// Why a search has no answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Undecided {
-    /// The budget is spent while worms were followed on their ways.
+    /// The budget ran out while worms were followed on their routes.
     Ways,
-    /// The budget is spent. A set has to begin with one of `of` worms, and `begun` have been gone through.
+    /// The budget ran out. A set has to begin with one of `of` worms, and `begun` have been gone through.
     Sets {
-        /// Gone through.
+        /// The worms gone through.
         begun: usize,
-        /// All.
+        /// All worms.
         of: usize,
     },
     /// There are sets of worms that could get to where they block each other if they rested on their way, which worms do not; no
@@ -80,35 +80,35 @@ pub enum Undecided {
     NoSchedule,
 }
 
-/// Messages whose run ends in a deadlock.
+/// Messages that, sent at these cycles, end in a deadlock.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Witness {
+pub struct DeadlockSchedule {
     /// The messages, in the order of their cycles.
-    pub messages: Vec<WitnessMessage>,
+    pub messages: Vec<ScheduledMessage>,
     /// The deadlock, as the flit engine finds it.
     pub deadlock: Deadlock,
 }
 
-/// A message of a witness.
+/// A message of a [`DeadlockSchedule`].
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WitnessMessage {
+pub struct ScheduledMessage {
     /// The cycle in which it is generated.
     pub at: Cycle,
     /// The node that sends it.
     pub source: NodeId,
     /// Its data flits.
     pub length: u32,
-    /// Who gets it.
+    /// Its destinations.
     pub destinations: Vec<NodeId>,
     /// Its position among the messages that were given.
     pub message: usize,
 }
 
-/// The witness as a trace that `traffic.trace` of an experiment file names: a line a message.
-impl fmt::Display for Witness {
+/// The schedule as a trace that `traffic.trace` of an experiment file names: a line a message.
+impl fmt::Display for DeadlockSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "# cycle source length destinations")?;
-        for WitnessMessage { at, source, length, destinations, .. } in &self.messages {
+        for ScheduledMessage { at, source, length, destinations, .. } in &self.messages {
             let destinations: Vec<String> = destinations.iter().map(ToString::to_string).collect();
             writeln!(f, "{at} {source} {length} {}", destinations.join(";"))?;
         }
@@ -116,7 +116,7 @@ impl fmt::Display for Witness {
     }
 }
 
-/// What the search does not know of.
+/// Why the search does not cover these settings or plans.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum NotCovered {
@@ -135,7 +135,7 @@ pub enum NotCovered {
     /// Some worms are bound to consumption channels and others are not.
     #[error("some worms are bound to consumption channels and others are not")]
     Classes,
-    /// The relation does not lead to a stop.
+    /// The relation has no route to a stop.
     #[error("its routing does not lead everywhere")]
     NoRoute,
     /// Worms with too many hops.
@@ -145,19 +145,19 @@ pub enum NotCovered {
 
 /// Decides whether any sequence of these messages, at any cycles and of any lengths, deadlocks.
 ///
-/// `routing` routes all of them. The answer *not reachable* holds for all startups, routing delays and lengths; a witness is for
+/// `routing` routes all of them. The answer *not reachable* holds for all startups, routing delays and lengths; a schedule is for
 /// the settings that are given. `budget` bounds the search, in time, about a microsecond a step, and in memory, a few hundred bytes a
 /// step at most; schedules that are run are not counted, of which there are some ten thousand at most. There are exponentially many sets in large
-/// networks, and then the answer is mostly [`Verdict::NotDecided`] unless a deadlock is found soon.
+/// networks, and then the answer is mostly [`ReachabilityVerdict::NotDecided`] unless a deadlock is found soon.
 ///
 /// # Errors
-/// If the search does not know of something that the settings or plans ask for.
+/// If the search does not cover something that the settings or plans use.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Plan, Worm};
 /// use wormcast_network::TopologySpec;
 /// use wormcast_routing::ECube;
-/// use wormcast_simulation::{EngineConfig, Sendable, Timing, Verdict, Wormhole, search_deadlock};
+/// use wormcast_simulation::{EngineConfig, Sendable, Timing, ReachabilityVerdict, Wormhole, search_deadlock};
 ///
 /// let ring = "torus:4".parse::<TopologySpec>()?.build()?;
 /// let config = EngineConfig::new(&Wormhole::default(), &Timing::default(), &ring);
@@ -168,7 +168,7 @@ pub enum NotCovered {
 /// let all = ring.node_ids().flat_map(|from| ring.node_ids().map(move |to| (from, to))).filter(|(from, to)| from != to);
 /// let messages: Vec<Sendable> = all.map(|(from, to)| send(from, to)).collect();
 /// let found = search_deadlock(&ECube::new(&ring)?, &config, &messages, 100_000)?;
-/// let Verdict::Reachable(witness) = found.verdict else { panic!("{found:?}") };
+/// let ReachabilityVerdict::Reachable(witness) = found.verdict else { panic!("{found:?}") };
 /// assert_eq!(witness.messages.len(), 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -199,11 +199,11 @@ pub fn search_deadlock(
     let mut sets = Sets::new(&resources, worms, (most_stretch, true), left);
     let mut search = Search { stage: Stage::new(routing, *config, messages), sets: 0 };
     let (verdict, dead) = if too_many {
-        (Some(Verdict::NotDecided(Undecided::Ways)), None)
+        (Some(ReachabilityVerdict::NotDecided(Undecided::Ways)), None)
     } else if sets.is_cut() {
-        (Some(Verdict::NotDecided(Undecided::Sets { begun: 0, of: sets.places().len() })), None)
+        (Some(ReachabilityVerdict::NotDecided(Undecided::Sets { begun: 0, of: sets.places().len() })), None)
     } else if sets.places().is_empty() {
-        (Some(Verdict::NotReachable), None)
+        (Some(ReachabilityVerdict::NotReachable), None)
     } else {
         let places: Vec<&Waiting> = sets.places().iter().map(|&place| &found[place]).collect();
         (None, search.stage.bursts(&places, BURSTS))
@@ -213,8 +213,8 @@ pub fn search_deadlock(
         (Some(verdict), _) => verdict,
         (None, Some(sent)) => search.witness(sent),
         (None, None) => match sets.each(&mut |_| true) {
-            Ended::Exhausted => Verdict::NotReachable,
-            Ended::OutOfBudget { begun, of } => Verdict::NotDecided(Undecided::Sets { begun, of }),
+            Ended::Exhausted => ReachabilityVerdict::NotReachable,
+            Ended::OutOfBudget { begun, of } => ReachabilityVerdict::NotDecided(Undecided::Sets { begun, of }),
             Ended::Stopped => {
                 // There are some. Schedules are easier to find for few long worms.
                 sets = Sets::new(&resources, &found, (most_stretch, false), sets.budget);
@@ -266,7 +266,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Looks for sets, and for a schedule of each.
-    fn go_through(&mut self, sets: &mut Sets<'_>, resources: &Resources) -> Verdict {
+    fn go_through(&mut self, sets: &mut Sets<'_>, resources: &Resources) -> ReachabilityVerdict {
         let (mut kept, mut dead) = (Vec::new(), None);
         let ended = sets.each(&mut |set| {
             self.sets += 1;
@@ -279,25 +279,27 @@ impl Search<'_> {
         if let Ended::OutOfBudget { begun, of } = ended
             && kept.is_empty()
         {
-            return Verdict::NotDecided(Undecided::Sets { begun, of });
+            return ReachabilityVerdict::NotDecided(Undecided::Sets { begun, of });
         }
         for set in &kept {
             dead = dead.or_else(|| self.stage.realise(set, resources, LAST_TRIES));
         }
         match (dead, ended) {
             (Some(sent), _) => self.witness(sent),
-            (None, Ended::OutOfBudget { begun, of }) => Verdict::NotDecided(Undecided::Sets { begun, of }),
-            (None, _) => Verdict::NotDecided(Undecided::NoSchedule),
+            (None, Ended::OutOfBudget { begun, of }) => ReachabilityVerdict::NotDecided(Undecided::Sets { begun, of }),
+            (None, _) => ReachabilityVerdict::NotDecided(Undecided::NoSchedule),
         }
     }
 
     /// The shortest part of a schedule that deadlocks, in the flit engine too.
-    fn witness(&mut self, sent: Vec<Sent>) -> Verdict {
+    fn witness(&mut self, sent: Vec<Sent>) -> ReachabilityVerdict {
         let sent = self.stage.shortest(sent);
         // The engines agree to the cycle: a schedule that deadlocks in one only is no witness.
         match self.stage.flit_by_flit(&sent) {
-            Some(deadlock) => Verdict::Reachable(Witness { messages: self.stage.tell(&sent), deadlock }),
-            None => Verdict::NotDecided(Undecided::NoSchedule),
+            Some(deadlock) => {
+                ReachabilityVerdict::Reachable(DeadlockSchedule { messages: self.stage.tell(&sent), deadlock })
+            }
+            None => ReachabilityVerdict::NotDecided(Undecided::NoSchedule),
         }
     }
 }
@@ -359,7 +361,7 @@ mod tests {
     fn a_long_worm_is_as_good_as_several_short_ones() {
         let (ring, messages) = (ring(), send(&[(0, 3), (2, 1)]));
         let found = search_deadlock(&ring, &config(&ring.network), &messages, 10_000).unwrap();
-        assert!(matches!(found.verdict, Verdict::Reachable(_)), "{found:?}");
+        assert!(matches!(found.verdict, ReachabilityVerdict::Reachable(_)), "{found:?}");
         assert_eq!(sets(&ring, &messages, (1, true)), 1);
         assert!(sets(&ring, &messages, (2, false)) > 1);
     }
@@ -376,7 +378,7 @@ mod tests {
         };
         let messages = [send(1), send(2)];
         let found = search_deadlock(trees.routing(), &config(&line), &messages, 10_000).unwrap();
-        let Verdict::Reachable(witness) = &found.verdict else { panic!("{found:?}") };
+        let ReachabilityVerdict::Reachable(witness) = &found.verdict else { panic!("{found:?}") };
         assert_eq!(witness.messages.len(), 2);
         assert_eq!(sets(trees.routing(), &messages, (1, true)), 1);
         assert!(sets(trees.routing(), &messages, (2, true)) > 1);
@@ -405,7 +407,7 @@ mod tests {
         let ring = ring();
         let messages = send(&[(0, 2), (2, 0)]);
         let found = search_deadlock(&ring, &config(&ring.network), &messages, 10_000).unwrap();
-        assert_eq!((found.verdict, found.runs), (Verdict::NotReachable, 0));
+        assert_eq!((found.verdict, found.runs), (ReachabilityVerdict::NotReachable, 0));
     }
 
     /// Whatever deadlocks in random runs has a set, which is found without these runs: on random networks, unicasts of few pairs on any
@@ -414,7 +416,7 @@ mod tests {
     fn whatever_deadlocks_has_a_set() {
         let (mut dead, mut without) = ([0; 3], 0);
         for seed in 0..120u64 {
-            let mut random = generator(seed, Purpose::Witness, 1, 0);
+            let mut random = generator(seed, Purpose::DeadlockSchedule, 1, 0);
             let kind = seed as usize % 3;
             let topology = match kind {
                 // On a ring, ways that differ from target to target close it soon.
@@ -474,7 +476,7 @@ mod tests {
         fn candidates(&self, at: RouterId, _: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
             let network = self.network();
             out.clear();
-            let mut random = generator(self.seed, Purpose::Witness, 2, u64::from(target.raw()));
+            let mut random = generator(self.seed, Purpose::DeadlockSchedule, 2, u64::from(target.raw()));
             // A tree that grows from the target, by one of its edges at a time.
             let mut tree = vec![target];
             while !tree.contains(&at) {
@@ -497,7 +499,7 @@ mod tests {
         let all: Vec<(u32, u32)> = (0..4).flat_map(|from| (0..4).map(move |to| (from, to))).collect();
         let pairs: Vec<(u32, u32)> = all.into_iter().filter(|(from, to)| from != to).collect();
         let found = search_deadlock(&ring, &config(&ring.network), &send(&pairs), 3).unwrap();
-        assert_eq!((found.verdict, found.spent), (Verdict::NotDecided(Undecided::Ways), 3));
+        assert_eq!((found.verdict, found.spent), (ReachabilityVerdict::NotDecided(Undecided::Ways), 3));
     }
 
     #[test]

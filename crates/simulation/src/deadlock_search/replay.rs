@@ -1,4 +1,4 @@
-//! Schedules, run by the engines: what looks for one that deadlocks.
+//! Runs schedules on the engines, to find one that deadlocks.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,8 +10,8 @@ use wormcast_routing::RoutingRelation;
 use super::schedule::{length, starts};
 use super::sets::DeadSet;
 use super::worms::{Resources, Waiting};
-use super::{Sendable, WitnessMessage};
-use crate::engine::{Engine, EngineConfig, Progress};
+use super::{ScheduledMessage, Sendable};
+use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::Cycle;
 use crate::rng::{Purpose, generator};
 use crate::run::result::Deadlock;
@@ -42,20 +42,20 @@ pub(super) struct Stage<'a> {
 /// Feeds an engine.
 fn play<E: Engine>(engine: &mut E, sent: &[Sent], plans: &[Sendable]) -> Option<Deadlock> {
     for (number, &Sent { at, message, length }) in (0..).zip(sent) {
-        if let Progress::Deadlock(deadlock) = engine.run_until(at) {
+        if let StopReason::Deadlock(deadlock) = engine.run_until(at) {
             return Some(deadlock);
         }
         engine.submit(at, number, length, plans[message].plan.clone());
     }
     match engine.run_until(Cycle::MAX) {
-        Progress::Deadlock(deadlock) => Some(deadlock),
+        StopReason::Deadlock(deadlock) => Some(deadlock),
         _ => None,
     }
 }
 
 impl<'a> Stage<'a> {
     pub(super) fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, messages: &'a [Sendable]) -> Self {
-        let random = generator(0, Purpose::Witness, 0, 0);
+        let random = generator(0, Purpose::DeadlockSchedule, 0, 0);
         Self { routing, config, messages, random, runs: 0 }
     }
 
@@ -95,11 +95,11 @@ impl<'a> Stage<'a> {
         if self.run(&earlier).is_some() { earlier } else { sent }
     }
 
-    /// How a schedule is told to users.
-    pub(super) fn tell(&self, sent: &[Sent]) -> Vec<WitnessMessage> {
+    /// A schedule in the form for users.
+    pub(super) fn tell(&self, sent: &[Sent]) -> Vec<ScheduledMessage> {
         let tell = |&Sent { at, message, length }: &Sent| {
             let multicast = &self.messages[message].multicast;
-            WitnessMessage {
+            ScheduledMessage {
                 at,
                 source: multicast.source(),
                 length,

@@ -11,14 +11,14 @@ use super::worms::{Resource, Resources, Vertices, Waiting};
 /// A set of worms, each of which waits for what others hold, or behind others, and that can stand there.
 pub(super) struct DeadSet<'a> {
     pub(super) members: Vec<Member<'a>>,
-    /// Who waits behind whom in the queue of a link: (older, younger).
-    pub(super) queues: Vec<(Place, Place)>,
+    /// Which worm waits behind which in the queue of a link: (older, younger).
+    pub(super) queues: Vec<(FrontId, FrontId)>,
     /// How they can get there, if they may rest.
     pub(super) steps: Vec<Step>,
 }
 
-/// A member and which of its fronts.
-pub(super) type Place = (usize, usize);
+/// A front of a member: the positions of both.
+pub(super) type FrontId = (usize, usize);
 
 /// How a search through all sets ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +34,7 @@ pub(super) enum Ended {
 /// Something that has to be taken for a member to wait forever.
 #[derive(Clone, Copy)]
 struct Need {
-    by: Place,
+    by: FrontId,
     resource: Resource,
 }
 
@@ -44,11 +44,11 @@ pub(super) struct Sets<'a> {
     places: &'a [Waiting],
     /// The most channels that a worm may stretch over.
     most_stretch: u32,
-    /// Who may hold a resource: the place, what has to be granted to it, and its stretch.
+    /// The worms that may hold a resource: the place, what has to be granted there, and the stretch.
     holders: HashMap<Resource, Vec<(usize, Vertices, u32)>>,
-    /// By which channels those came in and go on who may hold a consumption channel: the place, and both.
+    /// The channels on which worms that may hold a consumption channel arrive and leave: the place, and both.
     passing: HashMap<Resource, Vec<(usize, Resource, Vec<Resource>)>>,
-    /// Who may wait at the head of a link's queue for something else: the place, and the part that asks for the link.
+    /// The worms that may wait at the head of a link's queue for something else: the place, and the part that asks for the link.
     queued: HashMap<Resource, Vec<(usize, usize)>>,
     /// Parts for which a worm may wait forever, by place.
     alive: Vec<Vec<usize>>,
@@ -59,7 +59,7 @@ pub(super) struct Sets<'a> {
     /// Sets that have been looked at, in any order.
     seen: HashSet<Key>,
     pub(super) budget: u64,
-    /// Whether the budget was spent before all parts were struck out that nobody can take.
+    /// Whether the budget was spent before all parts were struck out that no worm can take.
     cut: bool,
 }
 
@@ -92,7 +92,7 @@ impl Channels {
 }
 
 /// What a set is, whatever the order of its worms: where each waits, its stretch, and what it was granted; and who is older.
-type Key = (Vec<(Vec<(usize, usize)>, u32, Vertices)>, Vec<(Place, Place)>);
+type Key = (Vec<(Vec<(usize, usize)>, u32, Vertices)>, Vec<(FrontId, FrontId)>);
 
 impl<'a> Sets<'a> {
     /// `short`: worms that have stopped nowhere, and do not branch, hold one channel only. Several behind each other hold what a longer
@@ -159,9 +159,9 @@ impl<'a> Sets<'a> {
         sets
     }
 
-    /// Strikes out parts whose resources nobody can take forever, until nothing changes. Nothing else can be in a set.
+    /// Strikes out parts whose resources no worm can hold forever, until nothing changes. Nothing else can be in a set.
     ///
-    /// Of those that are left, worms hold something; as "older" has no cycles, whoever waits in a queue waits, in the end, for what is
+    /// Of those that are left, worms hold something; as "older" has no cycles, a worm that waits in a queue waits, in the end, for what is
     /// held. So queues count from what is held on.
     fn strike_out(&mut self) {
         // Looking at a part is cheaper than a step, unless a long queue is looked through.
@@ -235,7 +235,7 @@ impl<'a> Sets<'a> {
         })
     }
 
-    /// Who may hold each consumption channel, by the channels that they take.
+    /// Which worms may hold each consumption channel, by the channels that they take.
     fn all_passing(&self) -> HashMap<Resource, Passing> {
         let summed = |passing: &Vec<(usize, Resource, Vec<Resource>)>| Passing {
             entries: Channels::new(self.resources, passing.iter().map(|&(_, entry, _)| entry).collect()),
@@ -286,7 +286,7 @@ impl<'a> Sets<'a> {
         &mut self,
         members: &mut Vec<Member<'a>>,
         needs: Vec<Need>,
-        queues: &mut Vec<(Place, Place)>,
+        queues: &mut Vec<(FrontId, FrontId)>,
         visit: &mut dyn FnMut(DeadSet<'a>) -> bool,
     ) -> Ended {
         let spent = Ended::OutOfBudget { begun: 0, of: 0 };
@@ -374,7 +374,7 @@ impl<'a> Sets<'a> {
         members: &mut Vec<Member<'a>>,
         member: Member<'a>,
         mut open: Vec<Need>,
-        queues: &mut Vec<(Place, Place)>,
+        queues: &mut Vec<(FrontId, FrontId)>,
         visit: &mut dyn FnMut(DeadSet<'a>) -> bool,
     ) -> Ended {
         members.push(member);
@@ -390,7 +390,7 @@ impl<'a> Sets<'a> {
         members: &mut Vec<Member<'a>>,
         (number, after): (usize, Member<'a>),
         mut open: Vec<Need>,
-        queues: &mut Vec<(Place, Place)>,
+        queues: &mut Vec<(FrontId, FrontId)>,
         visit: &mut dyn FnMut(DeadSet<'a>) -> bool,
     ) -> Ended {
         let before = std::mem::replace(&mut members[number], after);
@@ -408,7 +408,7 @@ impl<'a> Sets<'a> {
         members: &mut Vec<Member<'a>>,
         open: &[Need],
         need: Need,
-        queues: &mut Vec<(Place, Place)>,
+        queues: &mut Vec<(FrontId, FrontId)>,
         visit: &mut dyn FnMut(DeadSet<'a>) -> bool,
     ) -> Ended {
         let asks = |front: &Front<'_>| {
@@ -431,7 +431,7 @@ impl<'a> Sets<'a> {
         }
         let queued = self.queued.get(&need.resource).cloned().unwrap_or_default();
         for (place, _) in queued {
-            // A second worm at a place where one waits adds nothing: whoever waits behind it waits behind the older of the two.
+            // A second worm at a place where one waits adds nothing: a worm that waits behind it waits behind the older of the two.
             let there = members.iter().flat_map(|member| &member.fronts).any(|front| front.place == place);
             if there || self.is_closed(place) {
                 continue;
@@ -482,12 +482,12 @@ impl<'a> Sets<'a> {
 }
 
 /// What has to be taken for a member to wait forever at one of its places.
-fn needs(members: &[Member<'_>], by: Place) -> Vec<Need> {
+fn needs(members: &[Member<'_>], by: FrontId) -> Vec<Need> {
     let front = &members[by.0].fronts[by.1];
     front.waiting.parts[front.part].iter().map(|&resource| Need { by, resource }).collect()
 }
 
-fn key(members: &[Member<'_>], queues: &[(Place, Place)]) -> Key {
+fn key(members: &[Member<'_>], queues: &[(FrontId, FrontId)]) -> Key {
     let describe = |member: &Member<'_>| {
         let fronts = member.fronts.iter().map(|front| (front.place, front.part)).collect::<Vec<_>>();
         (fronts, member.stretch, member.granted)
@@ -504,6 +504,6 @@ fn key(members: &[Member<'_>], queues: &[(Place, Place)]) -> Key {
 }
 
 /// Whether one request is older than another, or the same, by what is known.
-fn is_older(queues: &[(Place, Place)], older: Place, younger: Place) -> bool {
+fn is_older(queues: &[(FrontId, FrontId)], older: FrontId, younger: FrontId) -> bool {
     older == younger || queues.iter().any(|&(before, after)| before == older && is_older(queues, after, younger))
 }

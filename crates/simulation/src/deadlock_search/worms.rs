@@ -72,7 +72,7 @@ impl Resources {
     }
 }
 
-/// A router on a worm's way.
+/// A router on a worm's route.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Vertex {
     /// The vertex that the worm comes from, earlier in the list.
@@ -93,7 +93,7 @@ pub(super) struct Waiting {
     pub(super) worm: usize,
     /// Of a tree, which has several such places at once: a number that they share.
     pub(super) tree: Option<usize>,
-    /// The worm's way: up to the router where it waits, or all branches of a tree.
+    /// The worm's route: up to the router where it waits, or all branches of a tree.
     pub(super) vertices: Vec<Vertex>,
     /// The vertex at which it waits.
     pub(super) at: u32,
@@ -224,7 +224,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Goes on from a router by every way that the relation permits, to the stops, or to where a tree begins.
+    /// Continues from a router on every route that the relation permits, to the stops, or to where a tree begins.
     fn follow(
         &mut self,
         way: &mut Way<'_>,

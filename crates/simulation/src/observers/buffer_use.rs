@@ -1,4 +1,4 @@
-//! What the buffers of switches hold in a part of a run, and over all of it.
+//! The occupancy of switch buffers, in part of a run and over all of it.
 
 use std::io::{self, Write};
 
@@ -57,10 +57,10 @@ impl<W: Write> BufferLog<W> {
         Self { out }
     }
 
-    /// Gives the writer back.
+    /// Returns the writer.
     ///
     /// # Errors
-    /// If writing failed, now or in the run.
+    /// If writing failed, now or during the run.
     pub fn finish(self) -> io::Result<W> {
         self.out.finish()
     }

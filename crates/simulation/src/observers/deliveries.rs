@@ -1,4 +1,4 @@
-//! The delivery log: who got which message when.
+//! The delivery log: which node got which message when.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};

@@ -1,4 +1,4 @@
-//! What watches a run: its measurements, and files that are written as it goes on.
+//! Observers of runs: measurements, and files that are written during the run.
 
 pub(crate) mod buffer_use;
 pub(crate) mod channel_use;

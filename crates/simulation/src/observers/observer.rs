@@ -1,4 +1,4 @@
-//! Observers: what watches a run.
+//! The observer trait, and the events that it receives.
 
 use wormcast_network::{ChannelId, NodeId, RouterId};
 
@@ -16,7 +16,7 @@ pub struct Generated<'a> {
     pub at: Cycle,
     /// The node that generates it.
     pub source: NodeId,
-    /// The nodes that want it.
+    /// Its destinations.
     pub destinations: &'a [NodeId],
     /// Data flits.
     pub length: u32,
@@ -42,7 +42,7 @@ pub struct Delivery {
     pub message: u64,
     /// The worm that brought it; worms are numbered in the order in which messages are generated and in plan order.
     pub worm: u64,
-    /// The node that has it now.
+    /// The node that it was delivered to.
     pub node: NodeId,
     /// The cycle after the one in which the last data flit was consumed.
     pub delivered: Cycle,
@@ -50,11 +50,11 @@ pub struct Delivery {
     pub parts: LatencyParts,
 }
 
-/// Watches a run. Every method has an empty default, and engines are compiled for each observer: what an observer does not
-/// ask for costs nothing.
+/// Receives the events of a run. Every method has an empty default, and engines are compiled for each observer: what an observer does not
+/// use costs nothing.
 ///
-/// Within a cycle, events of different worms come in no particular order. A release may be reported later than what other worms
-/// do after it: it says itself when it was; those of one worm come in order, before it is granted anything new, and all of them
+/// Within a cycle, events of different worms come in no particular order. A release may be reported after later events of other
+/// worms, but carries its cycle; the releases of one worm come in order, before it is granted anything new, and all of them
 /// before [`Engine::each_held`](crate::Engine::each_held) visits or the observer is given back.
 pub trait Observer {
     /// Whether [`flit`](Self::flit) is called.
@@ -79,8 +79,8 @@ pub trait Observer {
         let _ = (at, message, worm, node);
     }
 
-    /// A worm asks for channels and does not get them at once: for any of these, or for all of them. It waits until one of them is
-    /// granted, where it asks for all at once then with the others.
+    /// A worm requests any one of these channels, or all of them, and is not granted them at once. It waits until one of them is
+    /// granted or, if it requests all, until all are granted together.
     fn requested(&mut self, at: Cycle, worm: u64, channels: &[ChannelId]) {
         let _ = (at, worm, channels);
     }
@@ -117,7 +117,7 @@ pub trait Observer {
         let _ = end;
     }
 
-    /// Asked at the end of every simulated cycle: whether the run has seen enough.
+    /// Called at the end of every simulated cycle: whether the run may stop.
     fn done(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Where observers write while a run lasts.
+//! The writer of observers that write during a run.
 
 use std::io::{self, BufWriter, Write};
 
@@ -22,12 +22,12 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    /// Whether something could not be written: a run that is only watched for this file may end.
+    /// Whether writing has failed: a run that only serves this file may then end.
     pub(crate) fn has_failed(&self) -> bool {
         self.error.is_some()
     }
 
-    /// Hands everything on and gives the writer back.
+    /// Flushes and returns the writer.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         if let Some(error) = self.error.take() {
             // What is still in the buffer would fail as well.

@@ -13,7 +13,7 @@ use crate::traffic::CheckedTraffic;
 pub struct IdleSetting {
     /// The setting's path in the experiment file, such as `switching.replication`.
     pub key: &'static str,
-    /// Why it makes none.
+    /// Why it makes no difference.
     pub reason: String,
 }
 
@@ -84,7 +84,7 @@ impl Scenario {
         idle
     }
 
-    /// Whether the routing may offer several channels to a header anywhere; assumed of networks where that takes long to find out.
+    /// Whether the routing may offer several channels to a header anywhere; assumed if finding out would take long.
     fn may_choose(&self) -> bool {
         const LIMIT: usize = 1 << 19;
         let (network, routing) = (&*self.network, self.algorithm.routing());

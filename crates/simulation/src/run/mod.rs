@@ -1,10 +1,10 @@
-//! A run: its settings together, the loop around an engine, and what it reports.
+//! Runs: their checked settings, the loop around an engine, and their results.
 
 pub(crate) mod batches;
 pub(crate) mod idle;
 pub(crate) mod link_use;
+pub(crate) mod plan_checker;
 pub(crate) mod planning;
-pub(crate) mod promises;
 pub(crate) mod quantiles;
 pub(crate) mod recorder;
 pub(crate) mod result;

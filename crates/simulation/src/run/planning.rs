@@ -1,4 +1,4 @@
-//! Runs without time: what the plans of messages cost.
+//! Runs without time: the cost of plans.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use wormcast_network::watch::step;
 
 use crate::config::switching::Switching;
 use crate::config::{Mode, Run, Timing, Traffic};
-use crate::run::promises::Promises;
+use crate::run::plan_checker::PlanChecker;
 use crate::run::recorder::Goal;
 use crate::run::scenario::{ConfigError, Scenario};
 use crate::run::simulate::{SimulationError, goal};
 use crate::traffic::MessageSource;
 
-/// Messages to be planned, and nothing else, checked and ready.
+/// The checked settings of a run that only plans messages.
 #[derive(Clone)]
 pub struct Planning {
     scenario: Scenario,
@@ -26,7 +26,7 @@ impl Planning {
     /// as many as a run in time would measure; nodes send as `ports` says in each step.
     ///
     /// # Errors
-    /// The first setting that makes no sense.
+    /// The first setting that is invalid.
     pub fn new(
         algorithm: Arc<dyn Algorithm>,
         (switching, timing): (&Switching, &Timing),
@@ -41,7 +41,7 @@ impl Planning {
         Ok(Self { scenario, ports })
     }
 
-    /// Who plans what on which network, and how the plans would be carried out.
+    /// The scenario: algorithm, network, and how the plans would be carried out.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
@@ -54,11 +54,11 @@ pub struct PlanResult {
     pub seed: u64,
     /// Messages planned.
     pub messages: u64,
-    /// What their plans cost.
+    /// The cost of their plans.
     pub costs: PlanCosts,
 }
 
-/// What plans cost apart from time.
+/// The cost of plans, apart from time.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct PlanCosts {
     /// The steps of a message's plan: the mean over messages.
@@ -67,7 +67,7 @@ pub struct PlanCosts {
     pub startups: u64,
     /// Worms that a node sends for all messages of the run together: the mean over nodes.
     pub mean_startups: f64,
-    /// Channels that the worms of a plan take, one counted as often as it is taken: the mean over messages.
+    /// Channels that the worms of a plan take, each counted as often as it is taken: the mean over messages.
     pub channels: f64,
     /// The share of plans that are not contention-free (paper 2, Definition 4).
     pub contention: f64,
@@ -87,7 +87,7 @@ pub fn plan_messages(planning: &Planning, seed: u64) -> Result<PlanResult, Simul
         Goal::Finite { count } => count.unwrap_or(u64::MAX),
         Goal::Steady { count, .. } => count,
     };
-    let mut promises = Promises::of(scenario);
+    let mut checker = PlanChecker::of(scenario);
     let mut sent = vec![0u64; network.nodes()];
     let (mut messages, mut steps, mut channels, mut contending) = (0u64, 0u64, 0u64, 0u64);
     for message in MessageSource::new(&scenario.traffic, network.nodes(), seed) {
@@ -97,7 +97,7 @@ pub fn plan_messages(planning: &Planning, seed: u64) -> Result<PlanResult, Simul
         step("planning", "messages", messages as usize, if count < u64::MAX { count as usize } else { 0 });
         let multicast = Multicast::from_vec(message.source, message.destinations);
         let plan = algorithm.plan(&multicast);
-        promises.check(scenario, &multicast, &plan)?;
+        checker.check(scenario, &multicast, &plan)?;
         let summary = plan.summary(algorithm.routing(), *ports)?;
         messages += 1;
         steps += u64::from(summary.steps);

@@ -1,4 +1,4 @@
-//! How the latencies of a run are distributed, in a form of which those of several runs can be put together.
+//! The distribution of a run's latencies, in a form that can be combined over several runs.
 
 use std::sync::LazyLock;
 

@@ -56,7 +56,7 @@ pub(crate) struct Recorder {
     measured: Measured,
     /// The measured window in batches, where it is long enough.
     batches: Option<Batches>,
-    /// Lists of destinations of messages that are complete, kept for their memory.
+    /// Lists of destinations of completed messages, for reuse.
     spare: Vec<Vec<(NodeId, bool)>>,
     /// Messages among the counted ones that are complete (steady), or messages that are (finite).
     complete: u64,
@@ -134,7 +134,7 @@ impl Recorder {
         }
     }
 
-    /// Makes room for another message; `false` if memory does not suffice.
+    /// Reserves memory for another message; `false` if there is not enough.
     pub(crate) fn has_room(&mut self) -> bool {
         let some = self.open.len() / 16 + 1;
         self.open.try_reserve(1).is_ok() || self.open.try_reserve_exact(some).is_ok()
@@ -198,7 +198,7 @@ impl Recorder {
         }
     }
 
-    /// A node will get a message only to send it on.
+    /// A node will get a message only to forward it.
     pub(crate) fn relays(&mut self, message: u64, node: NodeId) {
         if !self.relays.contains(&(message, node)) {
             self.relays.push((message, node));

@@ -1,10 +1,10 @@
-//! What a run reports. Times are in cycles unless a name says otherwise.
+//! The results of a run. Times are in cycles unless a name says otherwise.
 
 use serde::{Deserialize, Serialize};
 
 use crate::run::quantiles::Quantiles;
 
-/// The outcome of a run in time.
+/// The result of a simulated run.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RunResult {
     /// The seed of the run's random choices.
@@ -15,13 +15,13 @@ pub struct RunResult {
     pub cycles: u64,
     /// Cycles before the measured window: all of them if the run ended before it. A finite run has no warm-up.
     pub warmup: u64,
-    /// Messages by fate.
+    /// Messages by outcome.
     pub messages: Messages,
     /// Deliveries of a message to a destination, measured or not.
     pub deliveries: u64,
     /// Deliveries of a message to a node that had it already, or had not asked for it.
     pub duplicates: u64,
-    /// Deliveries to nodes that only send the message on: where worms come to a failed link.
+    /// Deliveries to nodes that only forward the message, where worms meet a failed link.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub forwarded: u64,
     /// Latencies of the measured messages.
@@ -35,7 +35,7 @@ pub struct RunResult {
     pub accepted_load: f64,
     /// Data flits delivered per node per cycle.
     pub delivered_load: f64,
-    /// Whether deliveries fell behind what messages asked for while the run measured; then means say little.
+    /// Whether deliveries fell behind what messages asked for during the measured window; then means say little.
     pub saturated: bool,
     /// Whether the run was given up at `max_cycles`; it then counts as saturated.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -67,7 +67,7 @@ fn is_false(said: &bool) -> bool {
     !said
 }
 
-/// Messages by fate.
+/// Messages by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Messages {
     /// Generated in the whole run.
@@ -87,7 +87,7 @@ pub struct Latency {
     pub last: Distribution,
     /// The mean over destinations: definition (b).
     pub mean: Distribution,
-    /// Quantiles of the latency to the last destination that can be put together with those of other runs.
+    /// Quantiles of the latency to the last destination, which can be combined with those of other runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantiles: Option<Quantiles>,
     /// Means of the parts of the latency to the last destination.

@@ -1,4 +1,4 @@
-//! What a run leaves: the worms that are there when it ends, what they hold, and what they wait for.
+//! The state at the end of a run: the worms in the network, what they hold, and what they wait for.
 
 use wormcast_network::{ChannelId, NodeId, RouterId};
 
@@ -35,7 +35,7 @@ pub struct Held {
     pub flits: u32,
 }
 
-/// A worm that is there when a run ends.
+/// A worm that has not delivered everywhere when a run ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WormAtEnd {
     /// Its id.
@@ -74,17 +74,17 @@ pub struct Wait {
     pub options: Vec<Awaited>,
 }
 
-/// Something that a worm waits for, and who stands in the way.
+/// A resource that a worm waits for, and the worms in the way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Awaited {
-    /// What it is.
+    /// The resource.
     pub resource: Resource,
     /// The worms that have it, then those that are before this one in the queue for it, the first of them first. Of queues for a
     /// processor or a buffer, the worm directly before this one alone. A worm may stand in its own way.
     pub worms: Vec<u64>,
 }
 
-/// What worms hold and wait for.
+/// A resource that worms hold and wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Resource {
     /// A virtual channel of a link, or 0 and any one of them if it is waited for; or a port of a node.
@@ -95,7 +95,7 @@ pub enum Resource {
     Consumption(NodeId),
     /// The processor of a node, for a startup.
     Processor(NodeId),
-    /// The message itself: a worm is to be sent on by a node that has not got it yet.
+    /// The message itself: the node that is to forward it has not got it yet.
     Delivery(NodeId),
     /// A place in the buffer at a channel's end; of buffered switches, as the following.
     Slot(ChannelId),

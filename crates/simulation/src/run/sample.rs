@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::run::quantiles::{PERCENTILES, Quantiles, SHARES};
 use crate::run::result::Distribution;
 
-/// Up to so many values are kept, and percentiles are exact; beyond it, they are counted in classes.
+/// Up to this many values are kept, and percentiles are exact; beyond, values are counted in classes.
 const KEPT: usize = 1 << 20;
 
 /// Binary digits after the first that tell the classes apart, so that a percentile from classes is at most this share of itself too
@@ -79,7 +79,7 @@ impl Sample {
         }
     }
 
-    /// Quantiles that can be put together with those of other samples, to a thousandth; `None` without values.
+    /// Quantiles that can be combined with those of other samples, to a thousandth; `None` without values.
     ///
     /// A nearest rank jumps from value to value and lies below the quantile in the tail of a small sample. So the rank is p (n + 1/2),
     /// at which the mean over samples of an exponential tail is right, between the values at the two whole ranks around it; and

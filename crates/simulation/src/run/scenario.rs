@@ -1,4 +1,4 @@
-//! One run, checked and ready.
+//! The checked settings of one run.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::engine::EngineConfig;
 use crate::switch::SwitchConfig;
 use crate::traffic::CheckedTraffic;
 
-/// More messages, or cycles of warm-up, than any run can simulate: a slip of the pen.
+/// More messages, or cycles of warm-up, than any run can simulate: surely a mistake.
 const TOO_MANY: u64 = 1_000_000_000_001;
 
 /// The most data flits of a message.
@@ -35,13 +35,13 @@ const MAX_CYCLE_NS: f64 = 1e9;
 /// The longest delay, in cycles.
 const MAX_DELAY: u32 = 1 << 28;
 
-/// Everything that a run depends on but its seed.
+/// Everything that a run depends on except its seed.
 #[derive(Clone)]
 pub struct Scenario {
     pub(crate) network: Arc<Network>,
     pub(crate) algorithm: Arc<dyn Algorithm>,
     pub(crate) engine: EngineConfig,
-    /// Of buffered switches.
+    /// The configuration of buffered switches, if that is what switches.
     pub(crate) switch: Option<SwitchConfig>,
     pub(crate) cycle_ns: f64,
     pub(crate) traffic: CheckedTraffic,
@@ -49,7 +49,7 @@ pub struct Scenario {
     pub(crate) mode: Mode,
 }
 
-/// Whether the settings of a run make sense for its kind.
+/// Checks that the settings of a run are valid for its kind.
 fn check_run(run: &Run, mode: Mode) -> Result<(), ConfigError> {
     let problem = match (run.messages, run.max_cycles) {
         (Some(0), _) => Some(("messages", "expected at least 1 message")),
@@ -86,7 +86,7 @@ fn longest_worm(engine: &EngineConfig, traffic: &CheckedTraffic, network: &Netwo
     u64::from(length) + header
 }
 
-/// A setting that makes no sense.
+/// An invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{key}`: {problem}")]
 pub struct ConfigError {
@@ -100,7 +100,7 @@ impl Scenario {
     /// Checks the settings against each other and the network.
     ///
     /// # Errors
-    /// The first setting that makes no sense.
+    /// The first setting that is invalid.
     pub fn new(
         algorithm: Arc<dyn Algorithm>,
         switching: &Switching,
@@ -217,7 +217,7 @@ impl Scenario {
         })
     }
 
-    /// Checks that so many bytes can be had.
+    /// Checks that this many bytes are available.
     pub(crate) fn require(&self, bytes: u64) -> Result<(), ConfigError> {
         require_memory(format_args!("a run on {}", self.network.name()), bytes, |_| None)
             .map_err(|error| ConfigError { key: "topology".to_owned(), problem: error.to_string() })
@@ -261,12 +261,12 @@ impl Scenario {
         self.algorithm.as_ref()
     }
 
-    /// What the engines for wormhole switching are told; of buffered switches, what they have in common with these.
+    /// The configuration of the wormhole engines; with buffered switches, the part that the two have in common.
     pub fn engine_config(&self) -> EngineConfig {
         self.engine
     }
 
-    /// What the switch engine is told, of buffered switches.
+    /// The configuration of the switch engine, with buffered switches.
     pub fn switch_config(&self) -> Option<SwitchConfig> {
         self.switch
     }

@@ -1,18 +1,18 @@
-//! Runs a scenario: traffic into plans, plans into an engine, what it reports into a result.
+//! Runs a scenario: turns traffic into plans, feeds them to an engine, and collects the result.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use wormcast_multicast::{BrokenPromise, Itinerary, Multicast, Plan, Worm};
+use wormcast_multicast::{ContractViolation, Itinerary, Multicast, Plan, Worm};
 use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
 use crate::config::switching::{Header, Replication};
 use crate::config::{Mode, Warmup};
-use crate::engine::{Engine, EngineConfig, Progress};
+use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Generated, Observer};
 use crate::run::batches::BACKLOG;
-use crate::run::promises::Promises;
+use crate::run::plan_checker::PlanChecker;
 use crate::run::recorder::{ALL, Goal, Recorder};
 use crate::run::result::{Deadlock, Messages, RunResult};
 use crate::run::run_end::RunEnd;
@@ -22,7 +22,7 @@ use crate::traffic::MessageSource;
 use crate::wormhole::flit::FlitEngine;
 use crate::wormhole::worm::WormEngine;
 
-/// The version of the simulation model, which is part of a stored result's name. Results of another version are ignored; raise it with every
+/// The version of the simulation model, which is part of the hash of stored results. Results of another version are ignored; raise it with every
 /// change after which the same description and seed may give another result.
 pub const MODEL_VERSION: u32 = 7;
 
@@ -87,9 +87,9 @@ pub enum SimulationError {
         /// The algorithm.
         algorithm: &'static str,
         /// What is wrong.
-        error: BrokenPromise,
+        error: ContractViolation,
     },
-    /// A network that is drawn anew for each replication makes no sense with the other settings.
+    /// The network, which is drawn anew for each replication, does not fit the other settings.
     #[error("with seed {seed}: {problem}")]
     Scenario {
         /// The replication's seed.
@@ -109,17 +109,17 @@ pub enum SimulationError {
         /// Those that were generated.
         generated: u64,
     },
-    /// Memory does not suffice for the messages that wait.
+    /// There is not enough memory for the waiting messages.
     #[error(
         "out of memory in cycle {cycle}, with {waiting} messages on their way; a lower load, a smaller network or `run.max_cycles` takes less"
     )]
     OutOfMemory {
-        /// The cycle of the first message that had no room.
+        /// The cycle of the first message for which there was no memory.
         cycle: Cycle,
         /// Messages that were not delivered everywhere.
         waiting: u64,
     },
-    /// A worm got to where its routing leads no further.
+    /// A header has no route to its next stop.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
 }
@@ -143,28 +143,28 @@ impl EngineChoice {
     /// # Errors
     /// If it cannot.
     pub fn check(self, scenario: &Scenario) -> Result<(), SimulationError> {
-        self.made::<()>(scenario).map(|_| ())
+        self.kind::<()>(scenario).map(|_| ())
     }
 
     /// The engine that runs a scenario.
-    fn made<O: Observer>(self, scenario: &Scenario) -> Result<Made, SimulationError> {
+    fn kind<O: Observer>(self, scenario: &Scenario) -> Result<EngineKind, SimulationError> {
         if let Some(switch) = scenario.switch {
             return match self {
-                Self::Auto => Ok(Made::Switch(switch)),
+                Self::Auto => Ok(EngineKind::Switch(switch)),
                 Self::Flit => Err(SimulationError::Buffered { engine: "flit" }),
                 Self::Worm => Err(SimulationError::Buffered { engine: "worm" }),
             };
         }
         match (self, WormEngine::<(Recorder, O)>::objection(&scenario.engine)) {
             (Self::Worm, Some(reason)) => Err(SimulationError::Engine { engine: "worm", reason: reason.to_owned() }),
-            (Self::Worm | Self::Auto, None) => Ok(Made::Worm),
-            (Self::Flit, _) | (Self::Auto, Some(_)) => Ok(Made::Flit),
+            (Self::Worm | Self::Auto, None) => Ok(EngineKind::Worm),
+            (Self::Flit, _) | (Self::Auto, Some(_)) => Ok(EngineKind::Flit),
         }
     }
 }
 
-/// The engine that runs.
-enum Made {
+/// The engine that the scenario runs on.
+enum EngineKind {
     Flit,
     Worm,
     Switch(SwitchConfig),
@@ -173,12 +173,12 @@ enum Made {
 /// Runs a scenario; the result is a function of the scenario and the seed alone. A deadlock is a result, not an error.
 ///
 /// # Errors
-/// If the engine asked for, or the switching, cannot carry what the algorithm sends, or that is no correct plan or has no route.
+/// If the engine asked for or the switching cannot carry what the algorithm sends, or a plan is wrong or has no route.
 pub fn simulate(scenario: &Scenario, engine: EngineChoice, seed: u64) -> Result<RunResult, SimulationError> {
     simulate_observed(scenario, engine, seed, &mut ())
 }
 
-/// Simulates a scenario with an observer that is told everything.
+/// Simulates a scenario and reports every event to an observer.
 ///
 /// # Errors
 /// As [`simulate`].
@@ -188,21 +188,21 @@ pub fn simulate_observed<O: Observer>(
     seed: u64,
     observer: &mut O,
 ) -> Result<RunResult, SimulationError> {
-    let made = engine.made::<&mut O>(scenario)?;
+    let kind = engine.kind::<&mut O>(scenario)?;
     let (network, routing) = (&*scenario.network, scenario.algorithm.routing());
     let observer = (Recorder::new(goal(scenario), network.channels()), observer);
     let config = EngineConfig { seed, ..scenario.engine };
-    match made {
-        Made::Worm => Driver::new(scenario, WormEngine::new(routing, config, observer)).run(seed),
-        Made::Flit => Driver::new(scenario, FlitEngine::new(routing, config, observer)).run(seed),
-        Made::Switch(config) => {
+    match kind {
+        EngineKind::Worm => RunLoop::new(scenario, WormEngine::new(routing, config, observer)).run(seed),
+        EngineKind::Flit => RunLoop::new(scenario, FlitEngine::new(routing, config, observer)).run(seed),
+        EngineKind::Switch(config) => {
             let config = SwitchConfig { seed, ..config };
-            Driver::new(scenario, SwitchEngine::new(routing, config, observer)).run(seed)
+            RunLoop::new(scenario, SwitchEngine::new(routing, config, observer)).run(seed)
         }
     }
 }
 
-/// Which messages a run is about.
+/// Which messages a run measures.
 pub(crate) fn goal(scenario: &Scenario) -> Goal {
     match scenario.mode {
         Mode::Finite => Goal::Finite {
@@ -221,23 +221,23 @@ pub(crate) fn goal(scenario: &Scenario) -> Goal {
     }
 }
 
-/// Feeds an engine with messages and tells the recorder where its window is.
-struct Driver<'a, E> {
+/// Feeds messages to an engine, and opens and closes the recorder's measurement window.
+struct RunLoop<'a, E> {
     scenario: &'a Scenario,
     engine: E,
-    /// A bound on the hops from a node to another.
+    /// A bound on the hops between two nodes.
     most_hops: usize,
-    /// What a message may take in an empty network, for the slowest so far.
+    /// The largest contention-free bound of the messages so far.
     slowest: Cycle,
-    promises: Promises<'a>,
+    checker: PlanChecker<'a>,
 }
 
-impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
+impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
     fn new(scenario: &'a Scenario, engine: E) -> Self {
         let network = &scenario.network;
         let extents = network.shape().grid().map(|grid| grid.extents().iter().map(|&extent| extent as usize).sum());
         let most_hops = extents.unwrap_or(network.routers());
-        Self { scenario, engine, most_hops, slowest: 0, promises: Promises::of(scenario) }
+        Self { scenario, engine, most_hops, slowest: 0, checker: PlanChecker::of(scenario) }
     }
 
     fn run(mut self, seed: u64) -> Result<RunResult, SimulationError> {
@@ -254,7 +254,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
         while let (Some(message), Some(id)) = (messages.next(), ids.next()) {
             given_up = message.at >= limit;
             match self.engine.run_until(message.at.min(limit)) {
-                Progress::Reached if given_up => {
+                StopReason::EndReached if given_up => {
                     // That says nothing of the network: messages come when they come.
                     if let (Goal::Steady { first: Some(warmup), .. }, Some(most)) = (goal, scenario.run.max_cycles)
                         && id < warmup
@@ -263,13 +263,13 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
                     }
                     break;
                 }
-                Progress::Reached => {}
-                Progress::Stopped => break,
-                Progress::Deadlock(found) => {
+                StopReason::EndReached => {}
+                StopReason::ObserverDone => break,
+                StopReason::Deadlock(found) => {
                     deadlock = Some(found);
                     break;
                 }
-                Progress::NoRoute(no_route) => return Err(no_route.into()),
+                StopReason::NoRoute(no_route) => return Err(no_route.into()),
             }
             if self.move_window(goal, id, message.at) {
                 match self.longest_drain() {
@@ -283,7 +283,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
             let multicast = Multicast::from_vec(message.source, message.destinations);
             let plan = scenario.algorithm.plan(&multicast);
             self.check(&plan, &multicast)?;
-            self.slowest = self.slowest.max(self.slowest_alone(message.length, &plan));
+            self.slowest = self.slowest.max(self.contention_free_bound(message.length, &plan));
             if !self.engine.has_room(plan.worms.len()) || !self.engine.observer_mut().0.has_room() {
                 let Messages { in_flight: waiting, .. } = self.engine.observer().0.messages(0);
                 return Err(SimulationError::OutOfMemory { cycle: message.at, waiting });
@@ -307,10 +307,10 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
         // A source that has come to an end: let everything arrive.
         if deadlock.is_none() && !given_up && !self.engine.observer().done() {
             match self.engine.drain(limit) {
-                Progress::Deadlock(found) => deadlock = Some(found),
-                Progress::Reached => given_up = !self.engine.is_empty(),
-                Progress::Stopped => {}
-                Progress::NoRoute(no_route) => return Err(no_route.into()),
+                StopReason::Deadlock(found) => deadlock = Some(found),
+                StopReason::EndReached => given_up = !self.engine.is_empty(),
+                StopReason::ObserverDone => {}
+                StopReason::NoRoute(no_route) => return Err(no_route.into()),
             }
         }
         self.close_window();
@@ -340,11 +340,11 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
         message == first + count
     }
 
-    /// How many cycles after the window to wait for its last messages; `None` if that is hopeless.
+    /// Cycles to wait after the window for its last messages; `None` if there is no hope of delivering them.
     ///
     /// Beyond saturation some nodes hardly get a worm into the network, and their messages take forever. A run is given up if
     /// messages are missing after as many cycles again as the run had until then, 20 times the mean latency so far and twice what
-    /// the slowest message takes alone, or at once if deliveries fell behind by a quarter of what the window's messages ask for.
+    /// the slowest message takes in an empty network, or at once if deliveries fell behind by a quarter of what the window's messages ask for.
     fn longest_drain(&self) -> Option<Cycle> {
         let recorder = &self.engine.observer().0;
         if recorder.behind(0.25, self.slowest) == Some(true) {
@@ -353,8 +353,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
         Some(self.engine.now().max((20.0 * recorder.mean_latency()) as Cycle).max(2 * self.slowest))
     }
 
-    /// A bound on the cycles until a message has arrived in an empty network.
-    fn slowest_alone(&self, length: u32, plan: &Plan) -> Cycle {
+    /// A bound on the latency of a message in an empty network, in cycles.
+    fn contention_free_bound(&self, length: u32, plan: &Plan) -> Cycle {
         let config = self.scenario.engine;
         let worm = |worm: &Worm| {
             let stops = match &worm.itinerary {
@@ -393,11 +393,11 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> Driver<'a, E> {
         (self.engine.now(), crossing)
     }
 
-    /// Whether the plan is right and the switching can carry it.
+    /// Checks that the plan is correct and that the switching can carry it.
     fn check(&mut self, plan: &Plan, multicast: &Multicast) -> Result<(), SimulationError> {
         let config = self.scenario.engine;
         let algorithm = self.scenario.algorithm.name();
-        self.promises.check(self.scenario, multicast, plan)?;
+        self.checker.check(self.scenario, multicast, plan)?;
         let fail = |setting, worms, problem| Err(SimulationError::Switching { setting, algorithm, worms, problem });
         for worm in &plan.worms {
             if self.scenario.switch.is_some() {

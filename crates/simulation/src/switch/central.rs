@@ -1,4 +1,4 @@
-//! The central buffer: chunks in a queue for each output (paper 4, section 4), and who may write and read them.
+//! The central buffer: chunks in a queue for each output (paper 4, section 4), and which ports may write and read them.
 
 use super::wiring::{MAX_SWITCH_PORTS, Order, Wiring};
 use super::{Memory, NIL, Source, State, SwitchConfig, SwitchEngine, Want};

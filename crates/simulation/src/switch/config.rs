@@ -1,4 +1,4 @@
-//! What the switch engine is told.
+//! The configuration of the switch engine.
 
 use wormcast_multicast::Encoded;
 use wormcast_network::{Network, NodeId, RouterId};
@@ -8,7 +8,7 @@ use crate::config::switching::{BranchTiming, BufferedSwitch, HeaderChunks, Organ
 use crate::config::{StartupMode, Timing};
 use crate::run::scenario::{ConfigError, MAX_LENGTH};
 
-/// What the switch engine needs to know of switches and nodes, in cycles and flits.
+/// The parameters of switches and nodes that the switch engine needs, in cycles and flits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SwitchConfig {
     /// Startup cycles a worm.
@@ -33,7 +33,7 @@ pub struct SwitchConfig {
     pub unicast_header_flits: u32,
     /// The most flits of a packet, its header included.
     pub max_packet: u32,
-    /// Which of several free ways up a packet takes; `None`: the one that was given a packet least recently.
+    /// Which of several free channels up a packet takes; `None`: the one that was given a packet least recently.
     pub selection: Option<Selection>,
     /// The seed of what is drawn for `selection`; nothing else depends on it.
     pub seed: u64,
@@ -42,7 +42,7 @@ pub struct SwitchConfig {
 }
 
 impl SwitchConfig {
-    /// What the settings mean on `network`, where packets have at most `longest` data flits.
+    /// The configuration that the settings mean on `network`, where packets have at most `longest` data flits.
     pub fn new(switching: &BufferedSwitch, timing: &Timing, network: &Network, longest: u32) -> Self {
         let nodes = network.nodes() as u32;
         let flit_bits = switching.flit_bytes * 8;
@@ -113,7 +113,7 @@ impl SwitchConfig {
     /// Checks that the buffers are large enough to be free of deadlock.
     ///
     /// # Errors
-    /// The first setting that makes no sense.
+    /// The first setting that is invalid.
     pub fn check(&self, network: &Network) -> Result<(), ConfigError> {
         let error = |key: &str, problem: String| Err(ConfigError { key: format!("switching.{key}"), problem });
         let most = Wiring::most_ports(network);

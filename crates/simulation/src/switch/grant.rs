@@ -1,4 +1,4 @@
-//! Routing: what the packets at the heads of FIFOs are to have, and who gets it.
+//! Routing: the outputs that packets at the heads of FIFOs need, and which packet gets them.
 
 use wormcast_network::{ChannelId, NodeId, RouterId};
 use wormcast_routing::{NoRoute, Step};
@@ -41,7 +41,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         }
     }
 
-    /// Whether an output is free and nobody is before others at it.
+    /// Whether an output is free and no packet has priority at it.
     #[inline]
     fn free(&self, output: u32) -> bool {
         self.lines[output as usize].source == Source::Idle
@@ -163,7 +163,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         }
     }
 
-    /// Decides where the first packet of a FIFO goes. Whether there is a way.
+    /// Decides where the first packet of a FIFO goes; returns whether there is a route.
     fn decide(&mut self, input: usize) -> bool {
         let packet = self.inputs[input].front;
         let at = RouterId::new(self.wiring.to[input]);
@@ -175,7 +175,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         let want = |output: ChannelId, packet| Want { output: output.raw(), packet, granted: false };
         let consumption = |node: NodeId| ChannelId::new((self.wiring.consumption + node.index()) as u32);
         let mut replicated = false;
-        let mut stranded = None;
+        let mut no_route = None;
         match &self.worms[self.packets[packet].worm].course {
             &Course::Unicast { exit, target } => {
                 let router = self.network.router_of(target);
@@ -191,7 +191,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     }
                     wants.extend(self.candidates.iter().map(|&channel| want(channel, branch)));
                     if wants.is_empty() {
-                        stranded = Some(NoRoute::new(self.routing, at, router));
+                        no_route = Some(NoRoute::new(self.routing, at, router));
                     }
                 }
             }
@@ -223,7 +223,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                     }
                     None => {
                         let to = encoded.destinations.first().map_or(at, |&node| self.network.router_of(node));
-                        stranded = Some(NoRoute::new(self.routing, at, to));
+                        no_route = Some(NoRoute::new(self.routing, at, to));
                     }
                 }
             }
@@ -242,7 +242,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
             readers.begin(input, self.config.chunks(flits), self.wants[input].len());
         }
         debug_assert_ne!(packet, NIL);
-        self.stranded = stranded;
-        self.stranded.is_none()
+        self.no_route = no_route;
+        self.no_route.is_none()
     }
 }

@@ -20,10 +20,10 @@ use self::central::Central;
 pub use self::config::SwitchConfig;
 use self::hosts::Hosts;
 use self::input::Readers;
-use self::packets::{Course, Packet, Packets, Worm, Worms};
+use self::packets::{Course, Packet, Packets, SwitchWorm, SwitchWorms};
 use self::wiring::{Order, Wiring};
 use crate::config::switching::{BranchTiming, Organization, Selection};
-use crate::engine::{Engine, Progress};
+use crate::engine::{Engine, StopReason};
 use crate::observers::observer::{Cycle, LatencyParts, Observer};
 use crate::run::run_end::{Held, WormAtEnd};
 use crate::selection::Selector;
@@ -141,7 +141,7 @@ pub struct SwitchEngine<'a, O> {
     /// FIFOs in which slots became free in this cycle, and how many.
     freed: Vec<(u32, u32)>,
     packets: Packets,
-    worms: Worms,
+    worms: SwitchWorms,
     next_worm: u64,
     hosts: Hosts,
     /// Inputs, for each switch, that ask for outputs.
@@ -155,18 +155,18 @@ pub struct SwitchEngine<'a, O> {
     memory: Memory,
     decision: Decision,
     candidates: Vec<ChannelId>,
-    /// Which of several free ways up a packet takes, unless it is the one that was given a packet least recently.
+    /// Which of several free channels up a packet takes, unless it is the one that was given a packet least recently.
     selector: Option<Selector>,
     /// Scratch: those that are free.
     open: Vec<ChannelId>,
-    stranded: Option<NoRoute>,
+    no_route: Option<NoRoute>,
     /// Whether anything has happened in this cycle.
     moved: bool,
     flit_hops: u64,
 }
 
 impl<'a, O: Observer> SwitchEngine<'a, O> {
-    /// An engine for a network that nothing has entered; worms go by `routing`.
+    /// An engine for an empty network; `routing` routes the worms.
     ///
     /// `config` is one that [`SwitchConfig::check`] has no objection to.
     pub fn new(routing: &'a dyn RoutingRelation, config: SwitchConfig, observer: O) -> Self {
@@ -206,7 +206,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             coming: 0,
             freed: Vec::new(),
             packets: Packets::new(network.nodes()),
-            worms: Worms::default(),
+            worms: SwitchWorms::default(),
             next_worm: 0,
             hosts: Hosts::new(network.nodes()),
             requests: vec![0; wiring.switches],
@@ -219,7 +219,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             candidates: Vec::new(),
             selector: config.selection.map(|selection| Selector::new(selection, config.seed, wiring.links)),
             open: Vec::new(),
-            stranded: None,
+            no_route: None,
             moved: false,
             flit_hops: 0,
             wiring,
@@ -308,32 +308,32 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
     }
 
     /// Simulates all cycles before `end`, or until no worm is left.
-    fn advance(&mut self, end: Cycle, drain: bool) -> Progress {
+    fn advance(&mut self, end: Cycle, drain: bool) -> StopReason {
         while self.now < end && !(drain && self.worms.is_empty()) {
             if self.active.is_empty() && self.coming == 0 && self.packets.len() == 0 {
                 // Nothing is in the network: go on with what nodes have to do next.
                 match self.hosts.next() {
                     Some(next) if next > self.now => self.now = next.min(end),
                     Some(_) => {}
-                    None if end == Cycle::MAX => return Progress::Reached,
+                    None if end == Cycle::MAX => return StopReason::EndReached,
                     None => self.now = end,
                 }
                 if self.now >= end {
-                    return Progress::Reached;
+                    return StopReason::EndReached;
                 }
             }
             self.cycle();
-            if let Some(no_route) = self.stranded.take() {
-                return Progress::NoRoute(no_route);
+            if let Some(no_route) = self.no_route.take() {
+                return StopReason::NoRoute(no_route);
             }
             if self.observer.done() {
-                return Progress::Stopped;
+                return StopReason::ObserverDone;
             }
             let still = !self.moved && self.coming == 0;
             if (still || self.now.is_multiple_of(DEADLOCK_PERIOD))
                 && let Some(deadlock) = self.deadlock()
             {
-                return Progress::Deadlock(deadlock);
+                return StopReason::Deadlock(deadlock);
             }
             if still
                 && !self.worms.is_empty()
@@ -343,7 +343,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
                 self.now = self.now.max(next.min(end));
             }
         }
-        Progress::Reached
+        StopReason::EndReached
     }
 }
 
@@ -381,7 +381,7 @@ impl<O: Observer> Engine for SwitchEngine<'_, O> {
             };
             let id = self.next_worm;
             self.next_worm += 1;
-            let slot = self.worms.add(Worm {
+            let slot = self.worms.add(SwitchWorm {
                 id,
                 message,
                 from: planned.from,
@@ -402,11 +402,11 @@ impl<O: Observer> Engine for SwitchEngine<'_, O> {
         debug_assert_eq!(self.next_worm - first, slots.len() as u64);
     }
 
-    fn run_until(&mut self, end: Cycle) -> Progress {
+    fn run_until(&mut self, end: Cycle) -> StopReason {
         self.advance(end, false)
     }
 
-    fn drain(&mut self, limit: Cycle) -> Progress {
+    fn drain(&mut self, limit: Cycle) -> StopReason {
         self.advance(limit, true)
     }
 

@@ -116,7 +116,7 @@ impl std::ops::IndexMut<u32> for Packets {
     }
 }
 
-/// Where a worm goes.
+/// The course of a worm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Course {
     /// To one node, over routes of the relation, perhaps by a given first channel.
@@ -127,7 +127,7 @@ pub(super) enum Course {
 
 /// A worm from its submission to its last delivery.
 #[derive(Clone, Debug)]
-pub(super) struct Worm {
+pub(super) struct SwitchWorm {
     pub(super) id: u64,
     pub(super) message: u64,
     pub(super) from: NodeId,
@@ -148,13 +148,13 @@ pub(super) struct Worm {
 
 /// All worms that are not delivered everywhere.
 #[derive(Default)]
-pub(super) struct Worms {
-    list: Vec<Worm>,
+pub(super) struct SwitchWorms {
+    list: Vec<SwitchWorm>,
     free: Vec<u32>,
 }
 
-impl Worms {
-    pub(super) fn add(&mut self, worm: Worm) -> u32 {
+impl SwitchWorms {
+    pub(super) fn add(&mut self, worm: SwitchWorm) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.list[slot as usize] = worm;
             return slot;
@@ -172,7 +172,7 @@ impl Worms {
     }
 
     /// All of them, with their slots.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Worm)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &SwitchWorm)> {
         let free: HashSet<u32> = self.free.iter().copied().collect();
         (0u32..).zip(&self.list).filter(move |(slot, _)| !free.contains(slot))
     }
@@ -182,18 +182,18 @@ impl Worms {
     }
 }
 
-impl std::ops::Index<u32> for Worms {
-    type Output = Worm;
+impl std::ops::Index<u32> for SwitchWorms {
+    type Output = SwitchWorm;
 
     #[inline]
-    fn index(&self, slot: u32) -> &Worm {
+    fn index(&self, slot: u32) -> &SwitchWorm {
         &self.list[slot as usize]
     }
 }
 
-impl std::ops::IndexMut<u32> for Worms {
+impl std::ops::IndexMut<u32> for SwitchWorms {
     #[inline]
-    fn index_mut(&mut self, slot: u32) -> &mut Worm {
+    fn index_mut(&mut self, slot: u32) -> &mut SwitchWorm {
         &mut self.list[slot as usize]
     }
 }

@@ -1,4 +1,4 @@
-//! Which channels enter and leave each switch, and who was served least recently.
+//! Which channels enter and leave each switch, and which port was served least recently.
 
 use wormcast_network::{ChannelId, ChannelSpace, Network, NodeId, Ports, RouterId};
 

@@ -38,7 +38,7 @@ impl MessageSource {
         }
     }
 
-    /// Takes the list of destinations of a message that is done with, for its memory.
+    /// Takes back the list of destinations of a message, for reuse.
     pub(crate) fn reuse(&mut self, destinations: Vec<NodeId>) {
         if let Self::Random(generator) = self {
             generator.spare = destinations;
@@ -73,7 +73,7 @@ pub(crate) struct Generator {
     /// For drawing without repetition: the last draw in which each node was taken.
     taken: Vec<u32>,
     draw: u32,
-    /// Memory for the next message's destinations.
+    /// A list to reuse for the next message's destinations.
     spare: Vec<NodeId>,
 }
 
@@ -142,7 +142,7 @@ impl Generator {
         self.arrivals.extend(chosen.into_iter().map(|node| Reverse((at, node.raw()))));
     }
 
-    /// Draws different nodes, in random order, into the memory of `chosen`.
+    /// Draws different nodes, in random order, into `chosen`.
     fn distinct(
         &mut self,
         rng: &mut Xoshiro256PlusPlus,

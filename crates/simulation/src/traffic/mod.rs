@@ -318,7 +318,9 @@ impl Unicast {
         if let (Self::Permutation(targets), false) = (self, multicasts) {
             let mut part_of = vec![0; network.routers()];
             for (number, part) in parts.iter().enumerate() {
-                part.iter().for_each(|router| part_of[router.index()] = number);
+                for router in part {
+                    part_of[router.index()] = number;
+                }
             }
             let part = |node| part_of[network.router_of(node).index()];
             if network.node_ids().zip(targets).all(|(from, &to)| part(from) == part(to)) {

@@ -1,4 +1,4 @@
-//! Where unicasts go: the usual permutations and distributions.
+//! Destinations of unicasts: the usual permutations and distributions.
 
 use wormcast_network::{Network, NodeId, Shape};
 

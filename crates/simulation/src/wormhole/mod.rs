@@ -8,7 +8,7 @@ use wormcast_network::ChannelId;
 use wormcast_routing::RoutingRelation;
 
 use crate::core::{Core, Search};
-use crate::engine::{Engine, EngineConfig, Progress};
+use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Observer};
 use crate::run::result::Deadlock;
 use crate::run::run_end::{Held, WormAtEnd};
@@ -77,14 +77,14 @@ impl<'a, O: Observer, M: Movement<O>> WormholeEngine<'a, O, M> {
 
     /// As [`Engine::run_until`]. If the engine is to be drained, the last worm ends it: what was arranged for a channel that worms waited
     /// for, among others, may lie behind.
-    fn run(&mut self, end: Cycle, drain: bool) -> Progress {
+    fn run(&mut self, end: Cycle, drain: bool) -> StopReason {
         while self.core.now < end && !(drain && self.core.is_empty()) {
             match M::next_event(self) {
                 Some(at) if at < end => self.core.now = at,
                 None if self.core.channels.arbiter.pending() > 0 && M::quiet_from(self) < end => {
                     self.core.now = M::quiet_from(self);
                     let dead = self.find_deadlock();
-                    return Progress::Deadlock(dead.unwrap_or_else(|| unreachable!("worms wait for nothing")));
+                    return StopReason::Deadlock(dead.unwrap_or_else(|| unreachable!("worms wait for nothing")));
                 }
                 _ => {
                     if end != Cycle::MAX {
@@ -94,19 +94,19 @@ impl<'a, O: Observer, M: Movement<O>> WormholeEngine<'a, O, M> {
                 }
             }
             self.cycle();
-            if let Some(no_route) = self.core.stranded.take() {
-                return Progress::NoRoute(no_route);
+            if let Some(no_route) = self.core.no_route.take() {
+                return StopReason::NoRoute(no_route);
             }
             if self.core.reports.observer.done() {
-                return Progress::Stopped;
+                return StopReason::ObserverDone;
             }
             if self.core.deadlock_search_is_due()
                 && let Some(deadlock) = self.find_deadlock()
             {
-                return Progress::Deadlock(deadlock);
+                return StopReason::Deadlock(deadlock);
             }
         }
-        Progress::Reached
+        StopReason::EndReached
     }
 }
 
@@ -130,11 +130,11 @@ impl<O: Observer, M: Movement<O>> Engine for WormholeEngine<'_, O, M> {
         M::take_in(self);
     }
 
-    fn run_until(&mut self, end: Cycle) -> Progress {
+    fn run_until(&mut self, end: Cycle) -> StopReason {
         self.run(end, false)
     }
 
-    fn drain(&mut self, limit: Cycle) -> Progress {
+    fn drain(&mut self, limit: Cycle) -> StopReason {
         self.run(limit, true)
     }
 

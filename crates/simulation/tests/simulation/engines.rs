@@ -11,8 +11,8 @@ use wormcast_multicast::{Branch, Itinerary, Multicast, Options, Plan, Tree, Worm
 use wormcast_network::{ChannelSpace, Network, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
-    Buffer, ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Held, Observer, Progress, Replication,
-    Reservation, RunEnd, Selection, StartupMode, WormAtEnd, WormEngine,
+    Buffer, ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Held, Observer, Replication, Reservation,
+    RunEnd, Selection, StartupMode, StopReason, WormAtEnd, WormEngine,
 };
 
 use crate::support::{Log, build, node, plain};
@@ -271,7 +271,7 @@ fn plans(case: &Case, network: &Arc<Network>) -> (Vec<Planned>, Box<dyn RoutingR
 }
 
 /// What an engine did: its log, how it ended, what every worm held and waited for when messages came, and flit hops.
-type Outcome = (Log<false>, Progress, Vec<Look>, u64);
+type Outcome = (Log<false>, StopReason, Vec<Look>, u64);
 
 /// The channels that are held, with the flits that have crossed them, and the worms.
 type Look = (Vec<Held>, Vec<WormAtEnd>);
@@ -285,19 +285,19 @@ fn look<E: Engine>(engine: &mut E) -> Look {
 
 fn run<E: Engine<Observer = Log<false>>>(mut engine: E, messages: &[Planned]) -> Outcome {
     let mut looks = Vec::new();
-    let mut progress = Progress::Reached;
+    let mut progress = StopReason::EndReached;
     for (id, (at, length, plan)) in (0..).zip(messages) {
         progress = engine.run_until(*at);
-        if progress != Progress::Reached {
+        if progress != StopReason::EndReached {
             break;
         }
         looks.push(look(&mut engine));
         engine.submit(*at, id, *length, plan.clone());
     }
-    if progress == Progress::Reached {
+    if progress == StopReason::EndReached {
         progress = engine.run_until(Cycle::MAX);
     }
-    if progress == Progress::Reached {
+    if progress == StopReason::EndReached {
         assert!(engine.is_empty(), "everything arrives");
     }
     let hops = engine.flit_hops();
@@ -357,7 +357,7 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
     let log = Log::<false>::default;
     let flit = run(FlitEngine::new(routing.as_ref(), case.config, log()), &messages);
     let worm = run(WormEngine::new(routing.as_ref(), case.config, log()), &messages);
-    let dead = |progress: &Progress| matches!(progress, Progress::Deadlock(_));
+    let dead = |progress: &StopReason| matches!(progress, StopReason::Deadlock(_));
     prop_assert_eq!(dead(&flit.1), dead(&worm.1));
     if dead(&flit.1) {
         // Found at different times, perhaps: one engine's log is a part of the other's, and dead worms are.
@@ -423,11 +423,11 @@ fn the_worm_engine_says_where_it_is_not_exact() {
 /// The use of channels by messages that come every five cycles, until the last has come.
 fn use_of_channels<'a, E: Engine<Observer = ChannelUse<'a>>>(mut engine: E, plans: &[Plan]) -> String {
     for (id, plan) in (0..).zip(plans) {
-        assert_eq!(engine.run_until(id * 5), Progress::Reached);
+        assert_eq!(engine.run_until(id * 5), StopReason::EndReached);
         engine.submit(id * 5, id, 30, plan.clone());
     }
     // Before everything has arrived: holds that are open count until then.
-    assert_eq!(engine.run_until(plans.len() as Cycle * 5), Progress::Reached);
+    assert_eq!(engine.run_until(plans.len() as Cycle * 5), StopReason::EndReached);
     let (held, at) = (look(&mut engine).0, engine.now());
     assert!(!held.is_empty());
     engine.observer_mut().ended(&RunEnd {

@@ -13,8 +13,8 @@ use wormcast_multicast::{
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
-    Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation,
-    Selection, StartupMode,
+    Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Replication, Reservation, Selection,
+    StartupMode, StopReason,
 };
 
 use crate::oracle::{What, tell};
@@ -481,13 +481,17 @@ fn look_at(engine: &mut FlitEngine<'_, Listener>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn run_until(engine: &mut FlitEngine<'_, Listener>, end: Cycle, pause: Option<u64>) -> Result<Progress, TestCaseError> {
+fn run_until(
+    engine: &mut FlitEngine<'_, Listener>,
+    end: Cycle,
+    pause: Option<u64>,
+) -> Result<StopReason, TestCaseError> {
     for _ in 0..100 {
         match pause {
             Some(pause) if engine.now() + pause < end => {
                 let progress = engine.run_until(engine.now() + pause);
                 look_at(engine)?;
-                if progress != Progress::Reached {
+                if progress != StopReason::EndReached {
                     return Ok(progress);
                 }
             }
@@ -503,21 +507,21 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
     let space = Some(ChannelSpace::new(&network, case.config.ports));
     let listener = Listener { space, ..Listener::default() };
     let mut engine = FlitEngine::new(routing.as_ref(), case.config, listener);
-    let mut progress = Progress::Reached;
+    let mut progress = StopReason::EndReached;
     let mut submitted = 0;
     for (message, (at, length, worms)) in (0..).zip(&case.messages) {
         progress = run_until(&mut engine, *at, case.pause)?;
-        if progress != Progress::Reached {
+        if progress != StopReason::EndReached {
             break;
         }
         engine.submit(*at, message, *length, Plan { worms: worms.clone() });
         submitted += 1;
     }
-    if progress == Progress::Reached {
+    if progress == StopReason::EndReached {
         progress = run_until(&mut engine, Cycle::MAX, case.pause)?;
     }
     // Up to where both have come.
-    let end = if progress == Progress::Reached { Cycle::MAX } else { engine.now() };
+    let end = if progress == StopReason::EndReached { Cycle::MAX } else { engine.now() };
     let empty = engine.is_empty();
     let heard = engine.into_observer();
     let told = tell(&network, routing.as_ref(), case.config, &case.messages[..submitted]);
@@ -544,11 +548,11 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
         )));
     }
     match progress {
-        Progress::Reached => {
+        StopReason::EndReached => {
             prop_assert!(empty, "the engine stops with worms left");
             prop_assert!(told.stuck.is_empty(), "the engine sees no deadlock of {:?}", told.stuck);
         }
-        Progress::Deadlock(deadlock) => {
+        StopReason::Deadlock(deadlock) => {
             prop_assert_eq!(deadlock.at, end);
             // When nothing moves any more, whoever asks for a channel is dead; a search meanwhile may find less.
             let all = told.asking.values().filter(|&&since| since < end).count();
@@ -560,8 +564,8 @@ fn compare(case: &Case) -> Result<(), TestCaseError> {
                 prop_assert!(told.asking.contains_key(&worm.worm), "worm {} gets on, but {deadlock:?}", worm.worm);
             }
         }
-        Progress::Stopped => unreachable!("the listener is never done"),
-        Progress::NoRoute(no_route) => unreachable!("all routings lead everywhere: {no_route}"),
+        StopReason::ObserverDone => unreachable!("the listener is never done"),
+        StopReason::NoRoute(no_route) => unreachable!("all routings lead everywhere: {no_route}"),
     }
     for delivery in &heard.parts {
         let parts = delivery.parts;

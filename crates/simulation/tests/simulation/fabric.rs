@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use wormcast_multicast::{Branch, Itinerary, Multicast, Plan, Tree, Worm};
 use wormcast_network::{ChannelId, Network, NetworkBuilder, NodeDetails, RouterId};
 use wormcast_routing::RoutingRelation;
-use wormcast_simulation::{Cycle, Engine, FlitEngine, Progress, WormEngine};
+use wormcast_simulation::{Cycle, Engine, FlitEngine, StopReason, WormEngine};
 
 use crate::support::{Log, Sent, link, node, path, plain, unicast};
 
@@ -56,8 +56,8 @@ fn run(messages: &[Sent]) -> Log<false> {
         flit.submit(*at, id as u64, *length, Plan { worms: worms.clone() });
         worm.submit(*at, id as u64, *length, Plan { worms: worms.clone() });
     }
-    assert_eq!(flit.run_until(Cycle::MAX), Progress::Reached);
-    assert_eq!(worm.run_until(Cycle::MAX), Progress::Reached);
+    assert_eq!(flit.run_until(Cycle::MAX), StopReason::EndReached);
+    assert_eq!(worm.run_until(Cycle::MAX), StopReason::EndReached);
     let (flit, worm) = (flit.into_observer(), worm.into_observer());
     assert_eq!(flit.delivered(), worm.delivered());
     assert_eq!((&flit.grants, &flit.releases), (&worm.grants, &worm.releases));

@@ -6,8 +6,8 @@ use wormcast_multicast::{Algorithm, Multicast, Options, Plan, Worm, add_plan, al
 use wormcast_network::{ChannelId, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{Branching, Dependencies, RoutingRelation};
 use wormcast_simulation::{
-    Cycle, Engine, EngineConfig, FlitEngine, Progress, Reachability, Sendable, Timing, Verdict, WormEngine, Wormhole,
-    search_deadlock,
+    Cycle, Engine, EngineConfig, FlitEngine, Reachability, ReachabilityVerdict, Sendable, StopReason, Timing,
+    WormEngine, Wormhole, search_deadlock,
 };
 
 /// A next channel for each router and target.
@@ -101,12 +101,12 @@ type Sent = (Cycle, usize, u32);
 
 fn play<E: Engine>(mut engine: E, messages: &[Sendable], sent: &[Sent]) -> bool {
     for (number, &(at, message, length)) in (0..).zip(sent) {
-        if let Progress::Deadlock(_) = engine.run_until(at) {
+        if let StopReason::Deadlock(_) = engine.run_until(at) {
             return true;
         }
         engine.submit(at, number, length, messages[message].plan.clone());
     }
-    matches!(engine.run_until(Cycle::MAX), Progress::Deadlock(_))
+    matches!(engine.run_until(Cycle::MAX), StopReason::Deadlock(_))
 }
 
 fn deadlocks(routing: &dyn RoutingRelation, config: EngineConfig, messages: &[Sendable], sent: &[Sent]) -> bool {
@@ -115,7 +115,7 @@ fn deadlocks(routing: &dyn RoutingRelation, config: EngineConfig, messages: &[Se
 
 /// Replays a witness in both engines.
 fn replays(routing: &dyn RoutingRelation, config: EngineConfig, messages: &[Sendable], found: &Reachability) {
-    let Verdict::Reachable(witness) = &found.verdict else { return };
+    let ReachabilityVerdict::Reachable(witness) = &found.verdict else { return };
     let sent: Vec<Sent> = witness.messages.iter().map(|m| (m.at, m.message, m.length)).collect();
     assert!(sent.is_sorted_by_key(|message| message.0));
     assert!(play(WormEngine::new(routing, config, ()), messages, &sent), "{witness}");
@@ -123,11 +123,11 @@ fn replays(routing: &dyn RoutingRelation, config: EngineConfig, messages: &[Send
 }
 
 /// Verdicts by name, for figures.
-fn name(verdict: &Verdict) -> &'static str {
+fn name(verdict: &ReachabilityVerdict) -> &'static str {
     match verdict {
-        Verdict::Reachable(_) => "reachable",
-        Verdict::NotReachable => "not reachable",
-        Verdict::NotDecided(_) => "not decided",
+        ReachabilityVerdict::Reachable(_) => "reachable",
+        ReachabilityVerdict::NotReachable => "not reachable",
+        ReachabilityVerdict::NotDecided(_) => "not decided",
     }
 }
 
@@ -174,14 +174,14 @@ fn decide(
     let found = search_deadlock(routing, &config, messages, 100_000).unwrap();
     replays(routing, config, messages, &found);
     if safe {
-        assert_eq!(found.verdict, Verdict::NotReachable, "the static check rules a deadlock out");
+        assert_eq!(found.verdict, ReachabilityVerdict::NotReachable, "the static check rules a deadlock out");
         tally.safe += 1;
         return;
     }
     match found.verdict {
-        Verdict::Reachable(_) => tally.reachable += 1,
-        Verdict::NotDecided(_) => tally.not_decided += 1,
-        Verdict::NotReachable => {
+        ReachabilityVerdict::Reachable(_) => tally.reachable += 1,
+        ReachabilityVerdict::NotDecided(_) => tally.not_decided += 1,
+        ReachabilityVerdict::NotReachable => {
             tally.not_reachable += 1;
             let dead = bursts(network, routing, config, messages, (&mut Numbers(seed), 200));
             assert_eq!(dead, None, "{network:?}");
@@ -288,12 +288,12 @@ fn answers_are_those_of_all_schedules_on_rings() {
             }
         }
         match found.verdict {
-            Verdict::Reachable(_) => found_dead += 1,
-            Verdict::NotReachable => {
+            ReachabilityVerdict::Reachable(_) => found_dead += 1,
+            ReachabilityVerdict::NotReachable => {
                 assert!(!dead, "a schedule of three deadlocks: {table:?}");
                 found_safe += 1;
             }
-            Verdict::NotDecided(why) => panic!("{why:?} on a ring of three"),
+            ReachabilityVerdict::NotDecided(why) => panic!("{why:?} on a ring of three"),
         }
         assert!(!dead || matches!(name(&found.verdict), "reachable"));
     }
@@ -356,8 +356,8 @@ fn algorithms_are_decided_as_runs_end() {
         println!("{topology} {algorithm} {consumption} {buffer}: {} {:?}", name(&found.verdict), begun.elapsed());
         replays(made.routing(), config, &messages, &found);
         let safe = made.dependencies_with(config.branching()).deadlock(consumption).is_none();
-        assert!(!safe || found.verdict == Verdict::NotReachable);
-        if found.verdict == Verdict::NotReachable {
+        assert!(!safe || found.verdict == ReachabilityVerdict::NotReachable);
+        if found.verdict == ReachabilityVerdict::NotReachable {
             let dead = bursts(&network, made.routing(), config, &messages, (&mut Numbers(7), 400));
             assert_eq!(dead, None, "{topology} {algorithm}");
         }

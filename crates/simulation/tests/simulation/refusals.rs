@@ -6,8 +6,8 @@ use wormcast_multicast::{Algorithm, Descriptor, Multicast, Options, Plan, PortMo
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{Dependencies, ECube, NoRoute, RoutingRelation};
 use wormcast_simulation::{
-    Arrivals, Count, Cycle, Engine, EngineChoice, FlitEngine, MulticastTraffic, Planning, Process, Progress, Run,
-    Scenario, SimulationError, Switching, Timing, Traffic, WormEngine, plan_messages, simulate,
+    Arrivals, Count, Cycle, Engine, EngineChoice, FlitEngine, MulticastTraffic, Planning, Process, Run, Scenario,
+    SimulationError, StopReason, Switching, Timing, Traffic, WormEngine, plan_messages, simulate,
 };
 
 use crate::support::{Log, build, node, path, plain};
@@ -37,9 +37,9 @@ impl RoutingRelation for Gap {
 }
 
 /// An algorithm made of a function.
-struct Made<R, F>(R, F);
+struct FnAlgorithm<R, F>(R, F);
 
-impl<R: RoutingRelation, F: Fn(&Multicast) -> Plan + Send + Sync> Algorithm for Made<R, F> {
+impl<R: RoutingRelation, F: Fn(&Multicast) -> Plan + Send + Sync> Algorithm for FnAlgorithm<R, F> {
     fn name(&self) -> &'static str {
         "made"
     }
@@ -95,7 +95,7 @@ fn a_plan_that_leaves_somebody_out() {
         plan.worms.retain(|worm| worm.visits() != [node(3)]);
         plan
     };
-    let message = refused(Made(e_cube(), forgetful));
+    let message = refused(FnAlgorithm(e_cube(), forgetful));
     assert_eq!(message, "the plan of `made` is not as promised: no worm delivers to destination 3");
 }
 
@@ -107,7 +107,8 @@ fn a_plan_with_a_worm_that_waits_for_itself() {
         plan
     };
     assert!(
-        refused(Made(e_cube(), circular)).starts_with("the plan of `made` is not as promised: worm 0 starts at node")
+        refused(FnAlgorithm(e_cube(), circular))
+            .starts_with("the plan of `made` is not as promised: worm 0 starts at node")
     );
 }
 
@@ -121,14 +122,14 @@ fn a_worm_that_is_bound_to_a_consumption_channel_beyond_the_last() {
         plan
     };
     assert_eq!(
-        refused(Made(e_cube(), bound)),
+        refused(FnAlgorithm(e_cube(), bound)),
         "`made` sends paths, which are bound to consumption channels that the nodes do not have: set more `consumption_ports`"
     );
 }
 
 #[test]
 fn a_routing_that_leads_nowhere() {
-    let message = refused(Made(Gap(e_cube(), 2), unicasts));
+    let message = refused(FnAlgorithm(Gap(e_cube(), 2), unicasts));
     assert!(message.starts_with("`gap` has no route from router ") && message.ends_with(" to router 2"), "{message}");
 }
 
@@ -178,7 +179,7 @@ fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
         assert!(own("told").is_ok());
         let error = own("untold").unwrap_err().to_string();
         let start = "the plan of `untold` is not as promised: worm ";
-        assert!(error.starts_with(start) && error.ends_with(", of which `dependencies` does not tell"), "{error}");
+        assert!(error.starts_with(start) && error.ends_with(", which `dependencies` does not include"), "{error}");
         assert!(run(Arc::new(Registered("unregistered", e_cube()))).is_ok());
     }
 }
@@ -187,7 +188,7 @@ fn what_the_static_check_of_an_own_algorithm_was_not_told_of() {
 #[test]
 fn an_engine_says_where_a_header_is_stranded() {
     let gap = Gap(e_cube(), 2);
-    let stranded = |engine: &mut dyn FnMut(Plan) -> Progress| engine(Plan { worms: vec![path(0, &[1, 2])] });
+    let stranded = |engine: &mut dyn FnMut(Plan) -> StopReason| engine(Plan { worms: vec![path(0, &[1, 2])] });
     let no_route = NoRoute::new(&gap, RouterId::new(1), RouterId::new(2));
     let mut flit = FlitEngine::new(&gap, plain(), Log::<false>::default());
     let mut worm = WormEngine::new(&gap, plain(), Log::<false>::default());
@@ -199,5 +200,5 @@ fn an_engine_says_where_a_header_is_stranded() {
         worm.submit(0, 0, 8, plan);
         worm.run_until(Cycle::MAX)
     });
-    assert_eq!((by_flit, by_worm), (Progress::NoRoute(no_route.clone()), Progress::NoRoute(no_route)));
+    assert_eq!((by_flit, by_worm), (StopReason::NoRoute(no_route.clone()), StopReason::NoRoute(no_route)));
 }

@@ -5,7 +5,7 @@ use wormcast_multicast::{Algorithm, Multicast, Options, Plan, algorithm_by_name}
 use wormcast_network::{ChannelSpace, Ports};
 use wormcast_routing::NegativeFirst;
 use wormcast_simulation::{
-    Cycle, Engine, EngineConfig, FlitEngine, Header, Progress, Replication, Reservation, StartupMode,
+    Cycle, Engine, EngineConfig, FlitEngine, Header, Replication, Reservation, StartupMode, StopReason,
 };
 
 use crate::support::{Log, build, link, node, path, plain, run, run_with, tree, unicast};
@@ -226,7 +226,7 @@ fn rule_11_one_pass_in_the_order_of_cycle_and_id_sees_its_own_removals() {
     let mut ordered = messages;
     ordered.sort_by_key(|message| message.0);
     let (log, progress) = run_with(&NegativeFirst::new(&mesh).unwrap(), config, ordered);
-    assert_eq!(progress, Progress::Reached);
+    assert_eq!(progress, StopReason::EndReached);
     let (west, south) = (link(&mesh, 5, 4), link(&mesh, 5, 1));
     // Sorted by cycle, the ids are: 0 (5 to 4), 1 (9 to 1), 2 (6 to 0), 3 (6 to 4).
     let south_free = log.releases[&(1, south.raw())].0;
@@ -410,7 +410,7 @@ fn deadlock_is_reported_with_its_cycle_and_was_predicted() {
     let dual = algorithm_by_name("dual-path", &mesh, &Options::default()).unwrap();
     let dead = |consumption| deadlock_of(&mesh, dual.as_ref(), consumption);
     let progress = dead(1);
-    let Progress::Deadlock(deadlock) = progress else { panic!("one consumption channel is too few: {progress:?}") };
+    let StopReason::Deadlock(deadlock) = progress else { panic!("one consumption channel is too few: {progress:?}") };
     assert!(deadlock.cycle.len() >= 2 && deadlock.dead >= deadlock.cycle.len());
     for (position, worm) in deadlock.cycle.iter().enumerate() {
         let next = &deadlock.cycle[(position + 1) % deadlock.cycle.len()];
@@ -428,12 +428,12 @@ fn deadlock_is_reported_with_its_cycle_and_was_predicted() {
         );
     }
     assert!(dual.dependencies().deadlock(1).is_some());
-    assert_eq!(dead(4), Progress::Reached);
+    assert_eq!(dead(4), StopReason::EndReached);
     assert!(dual.dependencies().deadlock(4).is_none());
 }
 
 /// All nodes broadcast at once.
-fn deadlock_of(mesh: &wormcast_network::Network, algorithm: &dyn Algorithm, consumption: u32) -> Progress {
+fn deadlock_of(mesh: &wormcast_network::Network, algorithm: &dyn Algorithm, consumption: u32) -> StopReason {
     let config = EngineConfig { ports: ports(4, consumption), ..plain() };
     let mut engine = FlitEngine::new(algorithm.routing(), config, Log::<true>::default());
     let all: Vec<_> = (0..mesh.nodes() as u32).map(node).collect();
@@ -443,7 +443,7 @@ fn deadlock_of(mesh: &wormcast_network::Network, algorithm: &dyn Algorithm, cons
         engine.submit(0, message, 20, plan);
     }
     let progress = engine.run_until(Cycle::MAX);
-    if progress == Progress::Reached {
+    if progress == StopReason::EndReached {
         assert!(engine.is_empty());
         assert_eq!(engine.observer().deliveries.len(), all.len() * (all.len() - 1));
     }

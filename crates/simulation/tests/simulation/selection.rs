@@ -7,7 +7,7 @@ use wormcast_multicast::{Options, Plan, algorithm_by_name};
 use wormcast_network::{ChannelId, ChannelSpace, Network, Ports};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
-    ChannelUse, Cycle, Engine, EngineChoice, EngineConfig, Progress, Run, Scenario, Selection, Switching, Timing,
+    ChannelUse, Cycle, Engine, EngineChoice, EngineConfig, Run, Scenario, Selection, StopReason, Switching, Timing,
     Traffic, WormEngine, simulate_observed,
 };
 
@@ -29,7 +29,7 @@ fn config(selection: Selection) -> EngineConfig {
 /// The cables that worms from node 0 take, in the order of worms.
 fn taken(routing: &dyn RoutingRelation, selection: Selection, messages: Vec<Sent>) -> Vec<u32> {
     let (log, progress) = run_with(routing, config(selection), messages);
-    assert_eq!(progress, Progress::Reached);
+    assert_eq!(progress, StopReason::EndReached);
     let cable = |&(worm, channel): &(u64, u32)| (channel < 6).then_some((worm, channel));
     log.grants.keys().filter_map(cable).collect::<BTreeMap<_, _>>().into_values().collect()
 }
@@ -87,7 +87,7 @@ fn worms_spread_over_cables() {
                 engine.run_until(*at);
                 engine.submit(*at, id, *length, Plan { worms: worms.clone() });
             }
-            assert_eq!(engine.run_until(Cycle::MAX), Progress::Reached);
+            assert_eq!(engine.run_until(Cycle::MAX), StopReason::EndReached);
             let log = engine.into_observer();
             let worms = |link| log.grants.keys().filter(|(_, channel)| *channel == link).count();
             (0..6).map(worms).max().unwrap()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use wormcast_multicast::{Multicast, Options, Plan, algorithm_by_name};
 use wormcast_network::{ChannelId, Network, NodeId, Ports};
-use wormcast_simulation::{Cycle, Engine, EngineConfig, FlitEngine, Observer, Progress, StartupMode, WormEngine};
+use wormcast_simulation::{Cycle, Engine, EngineConfig, FlitEngine, Observer, StartupMode, StopReason, WormEngine};
 
 use crate::support::{build, node, plain};
 
@@ -119,7 +119,7 @@ impl Case {
 
 fn run<E: Engine<Observer = Holds>>(mut engine: E, length: u32, plan: &Plan) -> Holds {
     engine.submit(0, 0, length, plan.clone());
-    assert_eq!(engine.run_until(Cycle::MAX), Progress::Reached);
+    assert_eq!(engine.run_until(Cycle::MAX), StopReason::EndReached);
     assert!(engine.is_empty());
     engine.into_observer()
 }

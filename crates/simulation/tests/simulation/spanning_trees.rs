@@ -6,7 +6,7 @@ use wormcast_multicast::{FaultInformation, HeaderFlit, Itinerary, Multicast, Opt
 use wormcast_network::{NodeId, Ports};
 use wormcast_routing::RoutingRelation;
 use wormcast_simulation::{
-    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, WormEngine,
+    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Replication, StopReason, WormEngine,
 };
 
 use crate::support::{build, node, plain, run_with};
@@ -27,12 +27,12 @@ fn delivered(
     let config = EngineConfig { header: Header::Tree, ..plain() };
     let (log, progress) = run_with(spam.routing(), config, vec![(0, 6, worms)]);
     match progress {
-        Progress::Reached => {
+        StopReason::EndReached => {
             let mut nodes: Vec<u32> = log.deliveries.iter().map(|delivery| delivery.node.raw()).collect();
             nodes.sort_unstable();
             Some(nodes)
         }
-        Progress::NoRoute(_) => None,
+        StopReason::NoRoute(_) => None,
         other => panic!("{other:?}"),
     }
 }
@@ -123,9 +123,9 @@ fn drive<E: Engine<Observer = Tally>>(
             sent += 1;
         }
         at += 100;
-        assert_eq!(engine.run_until(at), Progress::Reached);
+        assert_eq!(engine.run_until(at), StopReason::EndReached);
     }
-    assert_eq!(engine.run_until(Cycle::MAX), Progress::Reached);
+    assert_eq!(engine.run_until(Cycle::MAX), StopReason::EndReached);
     assert!(engine.is_empty() && engine.observer().missing.is_empty(), "nothing is lost");
 }
 /// Sends so many messages, nine of ten to one node and the others to up to a quarter of all, as fast as nodes can start them and
@@ -225,5 +225,5 @@ fn independent_branches_arrive_too() {
     let worms: Vec<Worm> = spam.plan(&multicast).worms;
     let config = EngineConfig { replication: Replication::Independent, ..plain() };
     let (log, progress) = run_with(spam.routing(), config, vec![(0, 6, worms)]);
-    assert_eq!((progress, log.deliveries.len()), (Progress::Reached, 4));
+    assert_eq!((progress, log.deliveries.len()), (StopReason::EndReached, 4));
 }

@@ -10,8 +10,8 @@ use wormcast_network::{
 };
 use wormcast_routing::{ECube, RoutingCapabilities, RoutingRelation, VcRange, VirtualChannels};
 use wormcast_simulation::{
-    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Progress, Replication, Reservation, Selection,
-    StartupMode,
+    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Replication, Reservation, Selection,
+    StartupMode, StopReason,
 };
 
 /// Everything that is reported; single flits if asked for.
@@ -207,20 +207,20 @@ impl VirtualChannels for Dateline {
     }
 }
 
-pub(crate) fn run_with(routing: &dyn RoutingRelation, config: EngineConfig, messages: Vec<Sent>) -> (Log, Progress) {
+pub(crate) fn run_with(routing: &dyn RoutingRelation, config: EngineConfig, messages: Vec<Sent>) -> (Log, StopReason) {
     let mut engine = FlitEngine::new(routing, config, Log::<true>::default());
     for (message, (at, length, worms)) in (0..).zip(messages) {
-        if let Progress::Deadlock(deadlock) = engine.run_until(at) {
-            return (engine.into_observer(), Progress::Deadlock(deadlock));
+        if let StopReason::Deadlock(deadlock) = engine.run_until(at) {
+            return (engine.into_observer(), StopReason::Deadlock(deadlock));
         }
         engine.submit(at, message, length, Plan { worms });
     }
     let progress = engine.run_until(Cycle::MAX);
-    if progress == Progress::Reached {
+    if progress == StopReason::EndReached {
         assert!(engine.is_empty(), "everything arrives");
     }
     let log = engine.into_observer();
-    if progress == Progress::Reached {
+    if progress == StopReason::EndReached {
         let held: Vec<_> = log.grants.keys().filter(|key| !log.releases.contains_key(key)).collect();
         assert!(held.is_empty(), "every channel is given back: {held:?}");
     }
@@ -230,6 +230,6 @@ pub(crate) fn run_with(routing: &dyn RoutingRelation, config: EngineConfig, mess
 /// Runs messages over e-cube routes until everything has arrived.
 pub(crate) fn run(network: &Arc<Network>, config: EngineConfig, messages: Vec<Sent>) -> Log {
     let (log, progress) = run_with(&ECube::new(network).unwrap(), config, messages);
-    assert_eq!(progress, Progress::Reached);
+    assert_eq!(progress, StopReason::EndReached);
     log
 }

@@ -6,7 +6,7 @@ use wormcast_multicast::{Encoded, Plan, Worm};
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{Choice, Turnaround};
 use wormcast_simulation::{
-    BranchTiming, BufferedSwitch, Cycle, Engine, HeaderChunks, Organization, Progress, SwitchConfig, SwitchEngine,
+    BranchTiming, BufferedSwitch, Cycle, Engine, HeaderChunks, Organization, StopReason, SwitchConfig, SwitchEngine,
     TimingPreset,
 };
 
@@ -33,15 +33,15 @@ fn both() -> [BufferedSwitch; 2] {
 /// Messages, each a worm: when, data flits, worm.
 type Sent = (Cycle, u32, Worm);
 
-fn run(network: &Arc<Network>, config: SwitchConfig, sent: Vec<Sent>) -> (Log, Progress) {
+fn run(network: &Arc<Network>, config: SwitchConfig, sent: Vec<Sent>) -> (Log, StopReason) {
     let routing = Turnaround::new(network, Choice::Adaptive).unwrap();
     let mut engine = SwitchEngine::new(&routing, config, Log::<true>::default());
     for (message, (at, length, worm)) in (0..).zip(sent) {
-        assert_eq!(engine.run_until(at), Progress::Reached);
+        assert_eq!(engine.run_until(at), StopReason::EndReached);
         engine.submit(at, message, length, Plan { worms: vec![worm] });
     }
     let progress = engine.run_until(Cycle::MAX);
-    assert_eq!(engine.is_empty(), progress == Progress::Reached);
+    assert_eq!(engine.is_empty(), progress == StopReason::EndReached);
     (engine.into_observer(), progress)
 }
 
@@ -50,7 +50,7 @@ fn delivered(spec: &str, switching: &BufferedSwitch, sent: Vec<Sent>) -> Vec<(u6
     let network = build(spec);
     let longest = sent.iter().map(|sent| sent.1).max().unwrap_or(1);
     let (log, progress) = run(&network, config(&network, switching, longest), sent);
-    assert_eq!(progress, Progress::Reached);
+    assert_eq!(progress, StopReason::EndReached);
     let mut times: Vec<_> = log.deliveries.iter().map(|d| (d.message, d.node.raw(), d.delivered)).collect();
     times.sort_unstable();
     times
@@ -151,7 +151,7 @@ fn two_worms_that_share_a_switch_deadlock_in_lockstep_only() {
     // 3's worm keeps output 2 busy while 0's asks, which gets output 3 only; then it is 1's turn.
     let sent = || vec![(0, 60, unicast(3, 2)), (10, 60, multicast(0, &[2, 3])), (12, 60, multicast(1, &[2, 3]))];
     let (log, progress) = run(&network, config(&network, &synchronous(320), 60), sent());
-    let Progress::Deadlock(deadlock) = progress else { panic!("{progress:?}: {:?}", log.delivered()) };
+    let StopReason::Deadlock(deadlock) = progress else { panic!("{progress:?}: {:?}", log.delivered()) };
     assert_eq!((deadlock.dead, deadlock.cycle.len()), (2, 2));
     let mut cycle = deadlock.cycle;
     cycle.sort_by_key(|worm| worm.worm);
@@ -159,7 +159,7 @@ fn two_worms_that_share_a_switch_deadlock_in_lockstep_only() {
     let (two, three) = (["consumption 2".to_owned()], ["consumption 3".to_owned()]);
     assert_eq!(members, [(1, &three[..], &two[..]), (2, &two[..], &three[..])]);
     for switching in both() {
-        assert_eq!(run(&network, config(&network, &switching, 60), sent()).1, Progress::Reached);
+        assert_eq!(run(&network, config(&network, &switching, 60), sent()).1, StopReason::EndReached);
     }
 }
 
@@ -177,7 +177,7 @@ fn two_worms_that_share_two_switches_deadlock_in_lockstep_only() {
         before.into_iter().chain(worms).collect()
     };
     let (log, progress) = run(&network, config(&network, &synchronous(16), 60), sent());
-    let Progress::Deadlock(deadlock) = progress else { panic!("{progress:?}: {:?}", log.delivered()) };
+    let StopReason::Deadlock(deadlock) = progress else { panic!("{progress:?}: {:?}", log.delivered()) };
     assert_eq!(deadlock.dead, 2);
     let waits = |worm, at| {
         let member = |member: &&wormcast_simulation::DeadWorm| (member.worm, member.header_at) == (worm, at);
@@ -187,7 +187,7 @@ fn two_worms_that_share_two_switches_deadlock_in_lockstep_only() {
     assert_eq!((waits(3, 1), waits(4, 2)), (outputs(3), outputs(6)), "{deadlock:?}");
     // With FIFOs for whole packets, lock-step gets through here, and so do the two switches.
     for switching in [synchronous(320), BufferedSwitch::central_buffer(), BufferedSwitch::input_buffer()] {
-        assert_eq!(run(&network, config(&network, &switching, 60), sent()).1, Progress::Reached);
+        assert_eq!(run(&network, config(&network, &switching, 60), sent()).1, StopReason::EndReached);
     }
 }
 

@@ -7,7 +7,7 @@ use wormcast_multicast::{Encoded, Multicast, Options, Plan, Worm, algorithm_by_n
 use wormcast_network::Network;
 use wormcast_routing::{Choice, ECube, RoutingRelation, Turnaround};
 use wormcast_simulation::{
-    BranchTiming, BufferedSwitch, Cycle, Engine, HeaderChunks, Organization, Progress, ReadPath, Selection,
+    BranchTiming, BufferedSwitch, Cycle, Engine, HeaderChunks, Organization, ReadPath, Selection, StopReason,
     SwitchConfig, SwitchEngine, TimingPreset,
 };
 
@@ -125,10 +125,10 @@ fn compare(
     let naive = SwitchOracle::new(network, routing, config).run(sent);
     let mut engine = SwitchEngine::new(routing, config, Log::<false>::default());
     for (message, (at, length, worms)) in (0..).zip(sent) {
-        prop_assert_eq!(engine.run_until(*at), Progress::Reached);
+        prop_assert_eq!(engine.run_until(*at), StopReason::EndReached);
         engine.submit(*at, message, *length, Plan { worms: worms.clone() });
     }
-    prop_assert_eq!(engine.run_until(Cycle::MAX), Progress::Reached);
+    prop_assert_eq!(engine.run_until(Cycle::MAX), StopReason::EndReached);
     let log = engine.into_observer();
     let mut times: Vec<_> = log.deliveries.iter().map(|d| (d.worm, d.node.raw(), d.delivered)).collect();
     times.sort_unstable();

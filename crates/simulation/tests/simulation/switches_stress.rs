@@ -10,7 +10,7 @@ use wormcast_multicast::{Encoded, Plan, Worm};
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{Choice, Turnaround};
 use wormcast_simulation::{
-    BranchTiming, BufferedSwitch, Cycle, Delivery, Engine, HeaderChunks, Observer, Organization, Progress, ReadPath,
+    BranchTiming, BufferedSwitch, Cycle, Delivery, Engine, HeaderChunks, Observer, Organization, ReadPath, StopReason,
     SwitchConfig, SwitchEngine, TimingPreset,
 };
 
@@ -51,7 +51,7 @@ fn flood(
     let mut all: Vec<NodeId> = (0..nodes as u32).map(NodeId::new).collect();
     for message in 0..count {
         let at = message / burst;
-        assert_eq!(engine.run_until(at), Progress::Reached);
+        assert_eq!(engine.run_until(at), StopReason::EndReached);
         let fan = rng.random_range(fan.0..=fan.1.min(nodes - 1));
         for place in 0..=fan {
             let other = rng.random_range(place..nodes);
@@ -66,7 +66,7 @@ fn flood(
         };
         engine.submit(at, message, length, Plan { worms: vec![worm] });
     }
-    assert_eq!(engine.run_until(Cycle::MAX), Progress::Reached);
+    assert_eq!(engine.run_until(Cycle::MAX), StopReason::EndReached);
     assert!(engine.is_empty());
     assert!(engine.observer().missing.is_empty(), "everything arrives");
     engine.observer().last

@@ -6,7 +6,7 @@ use wormcast_multicast::{Algorithm, Multicast, Plan};
 use wormcast_network::Ports;
 use wormcast_routing::{Dependencies, RoutingRelation};
 use wormcast_simulation::{
-    BufferedSwitch, EngineConfig, NotCovered, Progress, Run, Scenario, Switching, Timing, Traffic, WormEngine,
+    BufferedSwitch, EngineConfig, NotCovered, Run, Scenario, StopReason, Switching, Timing, Traffic, WormEngine,
     Wormhole, search_deadlock,
 };
 
@@ -26,9 +26,9 @@ fn worms_block_each_other_round_a_ring_unless_they_change_at_its_dateline() {
     let ring = build("torus:4");
     let run = |divided| run_with(&Dateline::new(&ring, divided), config(2), round());
     let (_, free) = run(false);
-    assert!(matches!(free, Progress::Deadlock(_)), "{free:?}");
+    assert!(matches!(free, StopReason::Deadlock(_)), "{free:?}");
     let (log, divided) = run(true);
-    assert_eq!(divided, Progress::Reached);
+    assert_eq!(divided, StopReason::EndReached);
     assert_eq!(log.delivered().len(), 8);
 }
 
@@ -91,7 +91,7 @@ fn too_few_virtual_channels_are_refused() {
     assert_eq!(scenario(Switching::Buffered(BufferedSwitch::central_buffer())), Err(none.to_owned()));
     // An engine by itself finds no way that a header may take.
     let (_, progress) = run_with(&Dateline::new(&ring, true), config(1), round());
-    assert!(matches!(progress, Progress::NoRoute(_)), "{progress:?}");
+    assert!(matches!(progress, StopReason::NoRoute(_)), "{progress:?}");
     // The worm engine and the search for deadlocks know of one virtual channel.
     assert!(WormEngine::<()>::objection(&config(2)).is_some());
     let found = search_deadlock(&Dateline::new(&ring, true), &config(1), &[], 100);

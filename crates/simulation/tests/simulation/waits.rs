@@ -8,7 +8,7 @@ use wormcast_network::{ChannelSpace, Network, RouterId};
 use wormcast_routing::{Choice, ECube, Turnaround};
 use wormcast_simulation::{
     Arrivals, Awaited, BranchTiming, BufferedSwitch, Count, Cycle, Engine, EngineChoice, FlitEngine, Mode,
-    MulticastTraffic, Organization, Process, Progress, Resource, Run, Scenario, StartupMode, SwitchConfig,
+    MulticastTraffic, Organization, Process, Resource, Run, Scenario, StartupMode, StopReason, SwitchConfig,
     SwitchEngine, Switching, Timing, TimingPreset, Traffic, Wait, WaitLog, WormAtEnd, WormEngine, Wormhole,
     simulate_observed,
 };
@@ -19,7 +19,7 @@ fn waits<E: Engine>(mut engine: E, until: Cycle) -> (Vec<WormAtEnd>, Vec<u32>) {
     let worms = vec![unicast(0, 2), unicast(0, 1)];
     engine.submit(0, 0, 6, Plan { worms: vec![unicast(1, 2), unicast(2, 0).after(0)] });
     engine.submit(0, 1, 6, Plan { worms });
-    assert_eq!(engine.run_until(until), Progress::Reached);
+    assert_eq!(engine.run_until(until), StopReason::EndReached);
     let mut held = Vec::new();
     engine.each_held(&mut |channel| held.push(channel));
     held.sort_unstable_by_key(|held| (held.worm, held.flits));
@@ -228,10 +228,10 @@ fn buffered_switches_say_who_waits_for_whom() {
     let mut engine = SwitchEngine::new(&routing, config, ());
     let both = |from| Worm::encoded(node(from), Encoded::bit_string(vec![node(2), node(3)]));
     for (message, (at, worm)) in (0..).zip([(0, unicast(3, 2)), (10, both(0)), (12, both(1)), (14, unicast(1, 2))]) {
-        assert_eq!(engine.run_until(at), Progress::Reached);
+        assert_eq!(engine.run_until(at), StopReason::EndReached);
         engine.submit(at, message, 60, Plan { worms: vec![worm] });
     }
-    let Progress::Deadlock(deadlock) = engine.run_until(Cycle::MAX) else { panic!("a deadlock") };
+    let StopReason::Deadlock(deadlock) = engine.run_until(Cycle::MAX) else { panic!("a deadlock") };
     let worms = engine.worms();
     let said: Vec<_> = worms.iter().map(|worm| (worm.worm, worm.deadlocked, worm.since().is_some())).collect();
     assert_eq!(said[..2], [(1, true, true), (2, true, true)]);

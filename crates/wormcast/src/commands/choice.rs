@@ -1,4 +1,4 @@
-//! Which algorithm, by which routing, and what they are told: the arguments that `plan` and `routing` share.
+//! The arguments that `plan` and `routing` share: an algorithm, a routing, and their options.
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -14,7 +14,7 @@ pub(super) struct Choice {
     /// The multicast algorithm.
     #[arg(long, value_name = "NAME", value_parser = algorithm())]
     pub(super) algorithm: Option<&'static Descriptor>,
-    /// The routing; with an algorithm, the one that it shall use, if it leaves a choice.
+    /// The routing; with an algorithm, the one for it to use, if it offers a choice.
     #[arg(long, value_name = "NAME", value_parser = routing())]
     pub(super) routing: Option<&'static RoutingDescriptor>,
     /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.

@@ -1,4 +1,4 @@
-//! Results that go to files, or to standard output by the name `-`.
+//! Results that go to files, or to standard output under the name `-`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};

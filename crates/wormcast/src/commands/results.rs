@@ -1,4 +1,4 @@
-//! What all subcommands that run or read sweeps share: where results are kept, and what their failures come to.
+//! Common parts of subcommands that run or read sweeps: where results are kept, and their failures.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -108,8 +108,8 @@ pub(crate) fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// What the failure of a store comes to, whoever meets it: a file that is no store is the wrong choice; what happens to a store, and
-/// results that have no place, are failed work.
+/// The command's failure for a store's error: a file that is not a store is bad input; errors of a store, and
+/// results that cannot be stored, are failed work.
 pub(crate) fn unusable(error: StoreError) -> Failure {
     match error.problem {
         StoreProblem::Foreign(_) | StoreProblem::Newer(_) => Failure::bad_input(error),
@@ -125,7 +125,7 @@ pub(crate) fn unusable(error: StoreError) -> Failure {
     }
 }
 
-/// What the failure of a sweep comes to.
+/// The command's failure for a sweep's error.
 pub(crate) fn failure(error: RunError) -> Failure {
     match error {
         RunError::Input(diagnostic) => Failure::diagnostic(*diagnostic),
@@ -141,7 +141,7 @@ pub(crate) fn failure(error: RunError) -> Failure {
     }
 }
 
-/// Runs what fills a store, with a display of how far it is; `again` is the command that goes on if it is interrupted.
+/// Runs work that fills a store, and shows its progress; `again` is the command that goes on if it is interrupted.
 pub(crate) fn watched<T, E>(
     store: &mut Store,
     again: &'static str,

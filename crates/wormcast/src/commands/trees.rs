@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again. Of parallel links, the first one.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
-    /// Build trees anew where links have failed, rather than say which are left. Some constructions go around them in any case.
+    /// Build new trees around failed links, rather than report which trees are left. Some constructions go around them in any case.
     #[arg(long, requires = "failed_link")]
     repair: bool,
     /// What to print.
@@ -85,7 +85,7 @@ enum Output {
 
 /// Trees as they are printed.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct TreesJson<'a> {
     topology: &'a str,
     construction: &'a str,
     /// Trees without failed links.
@@ -311,7 +311,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         Output::Text => write_text(out, arguments.construction.name, &found),
         Output::Json => {
             let distance = found.distance().flatten();
-            let answer = Answer {
+            let answer = TreesJson {
                 topology: network.name(),
                 construction: arguments.construction.name,
                 trees: found.whole.iter().map(|tree| found.tree(tree)).collect(),

@@ -13,7 +13,7 @@ const NO_NAMES: [(&str, &str, &str); 8] = [
     ("lab/src/experiment/file.rs", "tree", "a family of random graphs"),
     ("multicast/src/headers/encoded.rs", "bit-string", "an encoding"),
     ("multicast/src/headers/encoded.rs", "multiport", "an encoding"),
-    ("papers/src/checks.rs", "turn-prohibition", "a check"),
+    ("papers/src/checks/mod.rs", "turn-prohibition", "a check"),
     ("lab/src/comparison/series.rs", "dual-path", "an example in a message"),
     ("lab/src/comparison/series.rs", "column-path", "an example in a message"),
     ("plan/batch.rs", "dual-path", "an example in a message"),

@@ -6,7 +6,7 @@ use super::{Lengthened, PointRuns, PointStatus, Status, first_replication};
 use crate::experiment::file::Stop;
 use crate::experiment::point::Point;
 use crate::runs::replication::Replication;
-use crate::runs::stopping::{Outcome, Verdict, Windows, is_steady, judge};
+use crate::runs::stopping::{Outcome, StoppingDecision, Windows, is_steady, judge};
 use crate::runs::window::{correlation, window_of};
 use crate::store::{Store, StoreError};
 
@@ -18,8 +18,8 @@ fn there(store: &Store, hash: &str, doubled: u32) -> Result<BTreeMap<u32, Replic
     Ok(own.into_iter().map(|(replication, run)| (replication - first, run)).collect())
 }
 
-/// A point on its way.
-pub(super) struct Progress {
+/// How far a point of the sweep is.
+pub(super) struct PointProgress {
     /// The point, with the window that its runs have now.
     pub(super) point: Point,
     pub(super) hash: String,
@@ -35,7 +35,7 @@ pub(super) struct Progress {
     pub(super) outcome: Option<Outcome>,
 }
 
-impl Progress {
+impl PointProgress {
     /// What the store has of a point.
     pub(super) fn new(point: &Point, stop: &Stop, store: &Store) -> Result<Self, StoreError> {
         let hash = point.spec.config_hash();
@@ -77,14 +77,14 @@ impl Progress {
                 }
             }
             match judge(stop, self.windows, &self.prefix) {
-                Verdict::Done(outcome, used) => {
+                StoppingDecision::Done(outcome, used) => {
                     self.prefix.truncate(used as usize);
                     self.there.clear();
                     self.target = used;
                     self.outcome = Some(outcome);
                 }
-                Verdict::Longer => self.lengthen(stop, store)?,
-                Verdict::Need(more) => {
+                StoppingDecision::Longer => self.lengthen(stop, store)?,
+                StoppingDecision::Need(more) => {
                     self.target = more;
                     if !self.there.contains_key(&(self.prefix.len() as u32)) {
                         break;
@@ -113,7 +113,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Takes a replication that the point needs and that nobody computes yet.
+    /// Takes a replication that the point needs and that no thread computes yet.
     pub(super) fn take(&mut self) -> Option<u32> {
         if self.outcome.is_some() {
             return None;
@@ -145,7 +145,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(progress: &[Progress]) -> Self {
+    pub(super) fn new(progress: &[PointProgress]) -> Self {
         let mut tally = Self { points: progress.len(), done: 0, replications: 0, expected: 0, computed: 0 };
         for point in progress {
             tally.add(point);
@@ -153,13 +153,13 @@ impl Tally {
         tally
     }
 
-    pub(super) fn add(&mut self, point: &Progress) {
+    pub(super) fn add(&mut self, point: &PointProgress) {
         self.done += usize::from(point.outcome.is_some());
         self.replications += point.replications();
         self.expected += u64::from(point.target);
     }
 
-    pub(super) fn remove(&mut self, point: &Progress) {
+    pub(super) fn remove(&mut self, point: &PointProgress) {
         self.done -= usize::from(point.outcome.is_some());
         self.replications -= point.replications();
         self.expected -= u64::from(point.target);

@@ -26,7 +26,7 @@ pub const COMBINE: Descriptor = Descriptor::built_in(
 /// Source: paper 2, section 4.1: Figure 4 with *next = max(highdim, center)*. It uses several ports, but not at the price of one
 /// node that serves most destinations.
 ///
-/// Made for all ports; a node may send along one dimension several times, one step after the other. No node has to serve more than
+/// Designed for all ports; a node may send along one dimension several times, one step after the other. No node has to serve more than
 /// half of what its sender had left, so on all ports it never takes more steps than U-cube: ceil(log2(m + 1)) for m destinations.
 /// It does not contend: before a node sends along a lower dimension it has given away the other half of its subcube, so other
 /// nodes serve disjoint subcubes, or parts of one that do not overlap, as U-cube's.
@@ -54,7 +54,7 @@ impl Combine {
     /// On a hypercube.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: COMBINE.relation(network, ECube::new)? })
     }

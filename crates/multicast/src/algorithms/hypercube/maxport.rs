@@ -27,7 +27,7 @@ pub const MAXPORT: Descriptor = Descriptor::built_in(
 /// Source: paper 2, section 4.1: Figure 4 with *next = highdim*. So a node sends along each dimension at most once, to as many nodes
 /// as its ports and the destinations permit.
 ///
-/// Made for all ports, where all unicasts of a node leave in one step. It does not contend: a node and the nodes
+/// Designed for all ports, where all unicasts of a node leave in one step. It does not contend: a node and the nodes
 /// that it is served with lie in a subcube, and paths inside a subcube share no channel with paths outside (paper 2, Theorem 2);
 /// the paths of one node leave by different channels (Theorem 1). A half with many destinations may hang from one node: up to
 /// as many steps as there are dimensions.
@@ -55,7 +55,7 @@ impl Maxport {
     /// On a hypercube.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: MAXPORT.relation(network, ECube::new)? })
     }

@@ -26,7 +26,7 @@ pub const U_CUBE: Descriptor = Descriptor::built_in(
 /// Source: McKinley, Xu, Esfahanian and Ni 1992, as paper 2, section 4.1 and Figure 4, gives it. The chain is the addresses
 /// of source and destinations relative to the source (exclusive-or), in increasing order.
 ///
-/// Made for one port, where it takes ceil(log2(m + 1)) steps for m destinations, and no algorithm fewer; on all ports it takes as
+/// Designed for one port, where it takes ceil(log2(m + 1)) steps for m destinations, the fewest possible; on all ports it takes as
 /// many. It does not contend: e-cube resolves the highest dimension first, so the path between two nodes of a chain shares no
 /// channel with the path between two others that both come later, and two parts of a chain that different nodes serve do not
 /// overlap (paper 2, section 4.1, after McKinley et al.). On all ports a node of the subtree may have to wait until its sender
@@ -55,7 +55,7 @@ impl UCube {
     /// On a hypercube.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: U_CUBE.relation(network, ECube::new)? })
     }

@@ -27,7 +27,7 @@ pub const W_SORT: Descriptor = Descriptor::built_in(
 /// Source: paper 2, section 4.2, Figures 7 and 8. The first node of a subcube receives the message for all of it; after the weighted
 /// sort ([`weighted_sort`]) that is a node in its most crowded corner, which then reaches the most destinations by different ports.
 ///
-/// Made for all ports. It does not contend (paper 2, Theorem 6): the weighted chain is cube-ordered (Theorem 5), which is all
+/// Designed for all ports. It does not contend (paper 2, Theorem 6): the weighted chain is cube-ordered (Theorem 5), which is all
 /// that the argument for Maxport needs.
 ///
 /// Needs a hypercube. O(m log m) for m destinations.
@@ -53,7 +53,7 @@ impl WSort {
     /// On a hypercube.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: W_SORT.relation(network, ECube::new)? })
     }

@@ -1,19 +1,19 @@
-//! Covering matrices: from which next router each destination of a tree is how far (paper 3, Table 1).
+//! Covering matrices: how far each destination of a tree is from each next router (paper 3, Table 1).
 
 use wormcast_network::{ChannelId, RouterId};
 
 use crate::algorithms::irregular::turn_trees::Wanted;
 use crate::plan::Branch;
 
-/// What the One algorithm has to choose from at one router: how far each destination that is still to be reached is from each next
-/// router, and by which of them it is reached.
+/// The choice that the One algorithm has at one router: how far each destination that is still to be reached is from each next
+/// router, and through which of them it is reached.
 ///
 /// Source: Karpovsky, Zakrevski, Mustafa and Agarwal (paper 3), section 4, Table 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CoveringMatrix {
     /// The router.
     pub at: RouterId,
-    /// The channel by which the worm comes; `None` at the source.
+    /// The channel on which the worm arrives; `None` at the source.
     pub arrived: Option<ChannelId>,
     /// The routers of the destinations that are reached from here on, this one excepted, in increasing order: the columns.
     pub destinations: Vec<RouterId>,

@@ -33,7 +33,7 @@ pub const SPAM: Descriptor = Descriptor::built_in(
 ///
 /// O(D log D + N) a multicast to D of N nodes. One startup.
 ///
-/// Failed links are no part of the tree and no shortcuts; everybody has to know of them.
+/// Failed links are used neither in the tree nor as shortcuts; every router has to know of them.
 ///
 /// ```
 /// use wormcast_multicast::{Multicast, Options, PortModel, algorithm_by_name};

@@ -36,7 +36,7 @@ const NONE: u32 = u32::MAX / 4;
 ///
 /// Exact for up to [`EXACT_DESTINATIONS`](Self::EXACT_DESTINATIONS) destinations, if the table has no more than 2^25 entries
 /// ([`is_exact`](Self::is_exact)). Beyond, the smallest of three trees: Zero's, One's, and the one that again and again adds the
-/// destination nearest to it, by the shortest permitted way from anywhere in it. Never larger than Zero's or One's.
+/// destination nearest to it, by the shortest permitted route from anywhere in it. Never larger than Zero's or One's.
 ///
 /// On every connected network, with any routing over permitted turns; turn prohibition is the default. One startup.
 /// O(3^destinations x channels + 2^destinations x turns) if exact, else O(destinations x turns).

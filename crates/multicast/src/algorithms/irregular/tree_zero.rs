@@ -28,7 +28,7 @@ pub const TREE_ZERO: Descriptor = Descriptor::built_in(
 /// Source: Karpovsky, Zakrevski, Mustafa and Agarwal (paper 3), section 4. Destinations are added in the order of their
 /// routers. Each has the shortest permitted path on which every hop leads to the smallest router of several; it leaves the
 /// tree where it last meets it in a router that the tree enters after as many hops and may turn from. So every destination is
-/// as near as by unicast, and a router is entered twice only where turns leave no other way to stay on shortest paths.
+/// as near as by unicast, and a router is entered twice only where permitted turns allow no other shortest path.
 ///
 /// On every connected network, with any routing over permitted turns; turn prohibition is the default. One startup.
 /// O(destinations x (path length x degree)).

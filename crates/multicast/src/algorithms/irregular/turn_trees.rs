@@ -1,4 +1,4 @@
-//! What the tree algorithms share: permitted turns, shortest paths over them, and how trees become a plan.
+//! Common parts of the tree algorithms: permitted turns, shortest paths over them, and plans made of trees.
 
 use std::sync::Arc;
 

@@ -50,7 +50,7 @@ impl ColumnPath {
     /// On a 2-D mesh.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: COLUMN_PATH.relation(network, ECube::new)? })
     }

@@ -2,7 +2,7 @@
 
 use wormcast_network::{Grid, NodeId};
 
-/// A destination and its place in a 2-D mesh.
+/// A destination and its coordinates in a 2-D mesh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Site {
     pub(crate) x: u32,
@@ -10,7 +10,7 @@ pub(crate) struct Site {
     pub(crate) node: NodeId,
 }
 
-/// The places of nodes in increasing lexicographic order: by x, then y.
+/// The sites of nodes in increasing lexicographic order: by x, then y.
 pub(crate) fn sites(grid: &Grid, nodes: &[NodeId]) -> Vec<Site> {
     let site = |&node: &NodeId| {
         let index = node.index();

@@ -50,7 +50,7 @@ impl DualPath {
     /// On a mesh.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: DUAL_PATH.relation(network, Hamiltonian::new)? })
     }
@@ -68,7 +68,7 @@ pub(crate) fn high_and_low(routing: &Hamiltonian, multicast: &Multicast) -> (Vec
     (nodes(high), nodes(low.into_iter().rev().collect()))
 }
 
-/// What path-based worms do: labels rise all the way, or fall all the way; stops anywhere.
+/// The rule of path-based worms: labels only rise or only fall; stops anywhere.
 pub(crate) struct LabelRule;
 
 impl WormRule for LabelRule {

@@ -60,7 +60,7 @@ impl MinimalNegativeFirst {
     /// On a mesh.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: MINIMAL_NEGATIVE_FIRST.relation(network, NegativeFirst::new)? })
     }

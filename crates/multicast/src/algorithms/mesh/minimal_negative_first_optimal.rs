@@ -58,7 +58,7 @@ impl MinimalNegativeFirstOptimal {
     /// On a mesh.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: MINIMAL_NEGATIVE_FIRST_OPTIMAL.relation(network, NegativeFirst::new)? })
     }

@@ -51,7 +51,7 @@ impl MultiPath {
     /// On a 2-D mesh.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: MULTI_PATH.relation(network, Hamiltonian::new)? })
     }

@@ -1,4 +1,4 @@
-//! What worms of the negative-first algorithms may do.
+//! The worm rule of the negative-first algorithms.
 
 use wormcast_network::{ChannelId, Direction, Network};
 use wormcast_routing::WormRule;

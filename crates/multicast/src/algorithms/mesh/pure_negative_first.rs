@@ -55,7 +55,7 @@ impl PureNegativeFirst {
     /// On a mesh.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: PURE_NEGATIVE_FIRST.relation(network, NegativeFirst::new)? })
     }

@@ -66,7 +66,7 @@ impl Schl {
     /// On a 2-D mesh.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: SCHL.relation(network, ECube::new)? })
     }

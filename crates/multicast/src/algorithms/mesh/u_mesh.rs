@@ -27,7 +27,7 @@ pub const U_MESH: Descriptor = Descriptor::built_in(
 /// Source: McKinley, Xu, Esfahanian and Ni, Unicast-based multicast communication in wormhole-routed networks, IEEE Transactions on
 /// Parallel and Distributed Systems 5(12), 1994. Unlike in U-cube, the source keeps its place in the chain.
 ///
-/// Made for one port, where it takes ceil(log2(m + 1)) steps for m destinations, and no algorithm fewer. It does not contend
+/// Designed for one port, where it takes ceil(log2(m + 1)) steps for m destinations, the fewest possible. It does not contend
 /// on one port: nodes after the source in the chain send forwards only, those before it backwards only, and parts that different
 /// nodes serve do not overlap; two e-cube paths between nodes of a chain, all of one before all of the other, share no channel
 /// unless they lead towards each other.
@@ -56,7 +56,7 @@ impl UMesh {
     /// On a mesh.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         Ok(Self { routing: U_MESH.relation(network, ECube::new)? })
     }

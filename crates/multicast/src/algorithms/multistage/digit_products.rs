@@ -1,4 +1,4 @@
-//! Sets of addresses as few products of sets of digits: what multiport headers can tell.
+//! Divides sets of addresses into few products of sets of digits, which is what multiport headers can express.
 
 use std::collections::BTreeMap;
 

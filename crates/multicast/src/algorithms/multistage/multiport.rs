@@ -30,7 +30,7 @@ pub const MULTIPORT: Descriptor = Descriptor::built_in(
 ///
 /// Source: paper 4, section 3.2; Sivaram, Panda and Stunkel, Efficient broadcast and multicast on multistage interconnection networks
 /// using multiport encoding, 1998. Paper 4 says no more than that a set of worms covers the destinations in several phases, along a multinomial
-/// tree. Ours are: the destinations are divided into products, so that each is reached once and no other node is; digits are merged
+/// tree. Our choices: the destinations are divided into products, so that each is reached once and no other node is; digits are merged
 /// one after the other, in several orders, of which that with the fewest products is kept; the largest product is sent
 /// first; in each phase every node that has the message sends one more worm, the larger products first, each from a free node
 /// with the lowest common ancestors with it, the smallest of several.

@@ -1,4 +1,4 @@
-//! What algorithms share whose worms switches replicate: which routing leads them.
+//! The routing of algorithms whose worms are replicated by switches.
 
 use std::sync::Arc;
 

@@ -49,7 +49,7 @@ pub const U_MIN: Descriptor = Descriptor::built_in(
 /// ```
 pub struct UMin {
     routing: Turnaround,
-    /// What worms may do that leave by their sender's own port: take any way up.
+    /// The dependencies of worms that leave on their sender's own port: they may take any channel up.
     all_ways_up: Turnaround,
 }
 
@@ -57,7 +57,7 @@ impl UMin {
     /// On a bidirectional multistage network.
     ///
     /// # Errors
-    /// If the network is none.
+    /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         let routing = |choice| U_MIN.relation(network, |network| Turnaround::new(network, choice));
         Ok(Self { routing: routing(Choice::First)?, all_ways_up: routing(Choice::Adaptive)? })

@@ -17,7 +17,7 @@ use crate::plan::{Itinerary, Path, Plan, Worm};
 use crate::registry::descriptor::{Descriptor, MakeAlgorithm, Options};
 use crate::registry::family::Sends;
 
-/// What is known of each kind of [`Dstm`], which differ in their trees.
+/// The descriptor of a kind of [`Dstm`]; the kinds differ in their trees.
 pub(crate) const fn over_trees(name: &'static str, summary: &'static str, make: MakeAlgorithm) -> Descriptor {
     Descriptor::built_in(name, summary, Sends::Trees, make).routed_by(&TREE_ROUTING).drawing().with_faults()
 }
@@ -25,7 +25,7 @@ pub(crate) const fn over_trees(name: &'static str, summary: &'static str, make: 
 /// The DSTM algorithm: each multicast is one worm on one of several edge-disjoint spanning trees.
 ///
 /// Source: Wang and Blough (paper 5), section 3. A multicast takes a tree at random, goes up it and down to the lowest common
-/// ancestor of its destinations, and is replicated from there on, down the tree only. A unicast takes the tree on which its way
+/// ancestor of its destinations, and is replicated from there on, down the tree only. A unicast takes the tree on which its route
 /// is shortest. Links where branches part are reserved at once, and each tree has a consumption channel of its own at every
 /// node, so the trees have nothing in common that a worm could wait for, and none can deadlock.
 ///
@@ -34,7 +34,7 @@ pub(crate) const fn over_trees(name: &'static str, summary: &'static str, make: 
 ///
 /// O(D log D + N) a multicast to D of N nodes, O(depth) a unicast. One startup.
 ///
-/// *Failed links* (section 7). With global information unicasts take the shortest way that is whole, and multicasts a tree
+/// *Failed links* (section 7). With global information unicasts take the shortest intact route, and multicasts a tree
 /// without failed links; if there is none, the trees are made anew. With local information worms are sent as if nothing had
 /// failed. One that comes to a failed link is absorbed at the router before it, as far as it would have gone over the link, and
 /// sent on from there, in software, on a tree without failed links. Where the source itself is that router, it sends on that
@@ -106,7 +106,7 @@ impl Dstm {
         self.routing.trees()
     }
 
-    /// Which of so many trees a multicast takes, the same for the same seed and nodes.
+    /// The tree that a multicast takes, the same for the same seed and nodes.
     fn choice(&self, multicast: &Multicast, trees: usize) -> usize {
         // Sums of hashes do not depend on the order of the destinations.
         let salted = |node: NodeId| mix(u64::from(node.raw()) ^ self.seed.rotate_left(32));
@@ -136,7 +136,7 @@ impl Dstm {
     }
 
     /// The worms of a multicast on a tree whose failed links only their neighbours know of: the first as far as it comes, and
-    /// those that are sent on, on a whole tree.
+    /// those that forward it, on an intact tree.
     fn around_faults(
         &self,
         network: &Network,

@@ -28,7 +28,7 @@ pub const DSTM_1: Descriptor =
     })
     .on(Family::Torus);
 
-/// DSTM on the pair with the shortest ways of paper 5 (section 5.1, DSTM-2).
+/// DSTM on the pair with the shortest routes of paper 5 (section 5.1, DSTM-2).
 pub const DSTM_2: Descriptor = over_trees(
     "dstm-2",
     "one worm on one of two spanning trees, the pair with the shortest ways",

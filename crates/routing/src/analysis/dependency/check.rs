@@ -59,7 +59,7 @@ impl Rows {
     }
 }
 
-/// The channels by which worms that hold consumption channels of a router have come, and those that they hold: kept for their memory.
+/// Scratch space: the channels on which worms that hold a router's consumption channels have arrived, and those that they hold.
 #[derive(Default)]
 struct Sides {
     inputs: Vec<u32>,
@@ -100,7 +100,7 @@ impl<'a> Check<'a> {
         all.find(|&c| self.suspect.contains(c as usize))
     }
 
-    /// Whether the holders of some channels may take every consumption channel where `arriving` ends, and stay; `sides.outputs` is then
+    /// Whether the holders of some channels may take every consumption channel where `arriving` ends, and keep them; `sides.outputs` is then
     /// these channels.
     fn exhausts(&self, arriving: ChannelId, sides: &mut Sides) -> bool {
         let router = self.network.to(arriving);

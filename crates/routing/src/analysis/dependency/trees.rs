@@ -6,14 +6,14 @@ use super::{Branching, Dependencies, Stop};
 use crate::turns::turn_set::TurnSet;
 
 impl<'n> Dependencies<'n> {
-    /// Tree worms that take permitted turns only, whatever their destinations: enough of their dependencies to tell whether they
+    /// The dependencies of tree worms that take permitted turns only, whatever their destinations: enough of them to tell whether the worms
     /// can block each other, not all.
     ///
     /// *If buffers take whole worms*, a worm that waits for a channel holds only those to the router where it waits. Requested one
-    /// by one, channels are waited for along permitted turns, as by unicasts. Requested together, they are not: whoever queues for
+    /// by one, channels are waited for along permitted turns, as by unicasts. Requested together, they are not: a worm that queues for
     /// one of them waits for all, also for those that it could not turn into itself.
     ///
-    /// *Else* a branch that waits holds up the others. Where a way of three links x - s - y - z is permitted, two trees can block
+    /// *Otherwise* a branch that waits holds up the others. Where a route of three links x - s - y - z is permitted, two trees can block
     /// each other: one from s holds s - x and waits for y - z, the other from y holds y - z and waits for s - x. Then these are
     /// listed, one such pair for each link in the middle, and the turns. Elsewhere a worm that holds a channel may wait for every
     /// channel that it may turn into, for those that come after a sibling of a channel on the way to the one held, and for a
@@ -21,9 +21,9 @@ impl<'n> Dependencies<'n> {
     /// delivered to, and a router with several by worms that start there. If channels are requested one by one, a worm may hold
     /// one and wait for a sibling of it, whichever that is.
     ///
-    /// It counts trees that nobody would send, such as those that enter a router twice without need, so it may call a
+    /// It counts trees that no algorithm would send, such as those that enter a router twice without need, so it may call a
     /// deadlock possible where there is none (a ring of three routers). O(turns), or O(channels x degree^2) where buffers are
-    /// small and no way has three links.
+    /// small and no permitted route has three links.
     pub fn of_trees(network: &'n Network, turns: &TurnSet, branching: Branching) -> Self {
         let mut dependencies = Self::new(network);
         let onwards = move |c: ChannelId| network.outputs(network.to(c)).filter(move |&d| turns.permits(network, c, d));
@@ -121,7 +121,7 @@ mod tests {
             assert!(!free(spec, 9), "{spec}");
         }
         assert!(!free("random:nodes=2000,degree=8,seed=1", 9));
-        // A star, at whose leaves nobody crowds.
+        // A star: its leaves have one link each.
         let star = Network::from_links("star", 6, &[(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)]);
         let dependencies = Dependencies::of_trees(&star, &crate::turn_prohibition(&star), Branching::LOCKSTEP);
         assert_eq!(dependencies.deadlock(5), None);

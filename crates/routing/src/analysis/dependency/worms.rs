@@ -11,7 +11,7 @@ impl<'n> Dependencies<'n> {
         self.add_worms(|worms| worms.tree(tree, Branching::LOCKSTEP));
     }
 
-    /// Adds any number of worms, for the price of one sort; returns what the closure does.
+    /// Adds any number of worms and sorts once at the end; returns what the closure returns.
     pub fn add_worms<T>(&mut self, add: impl FnOnce(&mut Worms<'_, 'n>) -> T) -> T {
         let result = add(&mut Worms { dependencies: self });
         self.tidy();
@@ -25,7 +25,7 @@ pub struct Worms<'d, 'n> {
 }
 
 impl Worms<'_, '_> {
-    /// A hop that a path worm may take: it came by `arriving` and goes on by `leaving`. `stops`: it delivers in between, and holds a
+    /// A hop of a path worm, which arrived on `arriving` and leaves on `leaving`. If `stops`, it delivers in between, and holds a
     /// consumption channel there while it goes on.
     pub fn hop(&mut self, arriving: ChannelId, leaving: ChannelId, stops: bool) {
         self.dependencies.waits.push((arriving.raw(), leaving.raw()));
@@ -37,12 +37,12 @@ impl Worms<'_, '_> {
     /// A tree worm: its channels, each with the position of the one before it (`None` for those that leave the source's router) and
     /// whether the worm delivers at the router that it enters. O(channels^2 x height).
     ///
-    /// With small buffers, branches hold each other up, in lockstep as where they are reserved one by one: whoever holds a channel of the
+    /// With small buffers, branches hold each other up, in lockstep as well as where they are reserved one by one: a worm that holds a channel of the
     /// tree may wait for any other that is not granted by then, on other branches too (paper 5, Figure 1). If all channels out of a router
     /// are requested together, those beside the way to the one that is held have been granted.
     ///
     /// With buffers for whole worms, a branch that waits holds only the channel to the router where it waits; if channels are requested
-    /// together, who queues for one waits for the others.
+    /// together, a worm that queues for one waits for the others.
     pub fn tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)], branching: Branching) {
         let Dependencies { waits, together, stops, held_up, separate, .. } = &mut *self.dependencies;
         *separate |= branching.separate && !branching.whole_worms;

@@ -132,7 +132,7 @@ impl<'a> Chooser<'a> {
         Ok(())
     }
 
-    /// Why worms that arrive by this channel cannot go on with all others.
+    /// Why worms that arrive on this channel cannot continue together with all others.
     fn conflict(
         &self,
         target: RouterId,
@@ -225,7 +225,7 @@ impl<'a> Chooser<'a> {
             used.filter(|a| !options.after[a.index()].contains(&choice)).count()
         };
         choices.sort_by_cached_key(|&c| std::cmp::Reverse((excluded(c), self.load[c.index()], c)));
-        // A router without nodes can be left out, if nobody has to pass it.
+        // A router without nodes can be left out if no route has to pass it.
         let left_out = (!self.sends(router)).then_some(None);
         left_out.into_iter().chain(choices.into_iter().map(Some)).collect()
     }
@@ -258,7 +258,7 @@ impl<'a> Chooser<'a> {
         good
     }
 
-    /// Every way has been tried: what the last choice would have shut out, as an example.
+    /// Every choice has been tried: what the last one would have ruled out, as an example.
     fn dead_end(&self, target: RouterId, stuck: Option<ChannelId>, options: &Options) -> NoTables {
         let network = self.network;
         let Some(choice) = stuck else { return NoTables::GivenUp(target) };
@@ -319,7 +319,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Adds routers that no message passes, but where management is at home, as far as the routing permits.
+    /// Adds routers that no message passes but that management has to reach, as far as the routing permits.
     pub(super) fn complete(&mut self, target: RouterId, mut tree: Tree) -> Tree {
         let network = self.network;
         let mut chosen: Vec<Option<ChannelId>> = vec![None; network.routers()];
@@ -361,7 +361,7 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// Whether there is any way at all.
+/// Whether there is any route at all.
 fn network_reaches(network: &Network, from: RouterId, to: RouterId) -> bool {
     let mut seen = vec![false; network.routers()];
     seen[from.index()] = true;

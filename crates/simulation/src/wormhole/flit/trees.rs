@@ -308,7 +308,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         }
         let done = flits.open == 0;
         if let Some((from, to)) = flits.lost {
-            self.core.stranded = Some(NoRoute::new(self.core.routing, from, to));
+            self.core.no_route = Some(NoRoute::new(self.core.routing, from, to));
         }
         if flits.decoded {
             // What the core has to know of a header that only its flits tell.

@@ -132,7 +132,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             (Times::HeaderFlits(times), Route::Tree(route)) => {
                 times.granted(route, vertex as usize, now, core.network, core.descent, &mut self.movement.found);
                 if let Some((from, to)) = times.lost {
-                    core.stranded = Some(NoRoute::new(core.routing, from, to));
+                    core.no_route = Some(NoRoute::new(core.routing, from, to));
                 }
                 for (vertex, at) in times.arrivals.drain(..) {
                     core.route_header_from(at, slot, vertex);

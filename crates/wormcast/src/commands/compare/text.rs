@@ -152,7 +152,7 @@ fn nobodys(point: &ComparedPoint) -> bool {
     point.standings.iter().all(|standing| matches!(standing.state, State::Saturated | State::Deadlocked))
 }
 
-/// How often each is the best, and at how many points that is open, or nobody's.
+/// How often each series is the best, and at how many points that is open, or none is.
 fn summary(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Result<()> {
     let SeriesComparison { series, points, .. } = comparison;
     let mut parts = Vec::new();

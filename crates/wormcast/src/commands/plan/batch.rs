@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::answer::Answer;
 use super::planned;
+use super::report::PlanReport;
 use super::request::Request;
 use crate::commands::write_json;
 use crate::failure::Failure;
 use crate::lab::plain_words;
-use crate::multicast::{Algorithm, Made, Multicast, Plan, PlanSummary};
+use crate::multicast::{Algorithm, AlgorithmCache, Multicast, Plan, PlanSummary};
 use crate::network::watch::ask;
 use crate::network::{
     BYTE_ORDER_MARK, MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text,
@@ -23,7 +23,7 @@ use crate::work;
 /// The most bytes of a line: seven million destinations by their numbers.
 const MOST_LINE: u64 = 1 << 26;
 
-/// What the requests are called.
+/// The name of the input in messages.
 const REQUESTS: &str = "the requests";
 
 /// Answers the requests of a file, or of standard input if the path is `-`. A bad line is answered by its error; how many are bad is
@@ -76,7 +76,7 @@ struct Refusal {
 }
 
 fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn Write) -> Result<Answered, Failure> {
-    let mut made = nothing_made();
+    let mut cache = empty_cache();
     let mut answered = Answered::default();
     let mut line = Vec::new();
     for number in 1.. {
@@ -94,7 +94,7 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
             break;
         }
         if line.len() as u64 > MOST_LINE {
-            // Where it ends, if it does, nobody knows.
+            // It is unknown where it ends, or whether it does.
             return Err(Failure::BadInput(format!(
                 "{name}:{number}: this line has more than {MOST_LINE} bytes; expected one request a line, as in `{EXAMPLE}`"
             )));
@@ -106,7 +106,7 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
             continue;
         }
         answered.requests += 1;
-        let done = work::part("answers to further requests", || answer(&line, &mut made, out));
+        let done = work::part("answers to further requests", || answer(&line, &mut cache, out));
         match done {
             Some(Err(Failure::BadInput(error) | Failure::Failed(error))) => {
                 answered.failed += 1;
@@ -120,7 +120,7 @@ fn answer_all<R: io::Read>(mut requests: BufReader<R>, name: &str, out: &mut dyn
     Ok(answered)
 }
 
-/// Plans all requests of a file for one network, and hands each on with its line: not answers, but what is behind them.
+/// Plans all requests of a file for one network, and passes each plan on with its line.
 pub(in super::super) fn plan_all(
     path: &str,
     topology: &str,
@@ -133,7 +133,7 @@ pub(in super::super) fn plan_all(
             "{path}:1: there are no requests; expected one a line, as in `{EXAMPLE}`"
         )));
     }
-    let mut made = nothing_made();
+    let mut cache = empty_cache();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let place = |failure: Failure| match failure {
             Failure::BadInput(problem) => Failure::BadInput(format!("{path}:{number}: {problem}")),
@@ -145,7 +145,7 @@ pub(in super::super) fn plan_all(
                 format!("the multicast is on `{}`; expected `{topology}`, as for the routing", request.topology);
             return Err(place(Failure::BadInput(problem)));
         }
-        let (network, algorithm) = get(&mut made, &request).map_err(place)?;
+        let (network, algorithm) = get(&mut cache, &request).map_err(place)?;
         let (network, algorithm) = (&*network, &*algorithm);
         let (multicast, left_out) = request.multicast(network).map_err(place)?;
         if let Some(left_out) = left_out {
@@ -157,9 +157,9 @@ pub(in super::super) fn plan_all(
     Ok(())
 }
 
-fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failure> {
+fn answer(line: &[u8], cache: &mut AlgorithmCache, out: &mut dyn Write) -> Result<(), Failure> {
     let request = parse(line)?;
-    let (network, algorithm) = get(made, &request)?;
+    let (network, algorithm) = get(cache, &request)?;
     let (network, algorithm) = (&*network, &*algorithm);
     let (multicast, left_out) = request.multicast(network)?;
     let plan = planned(algorithm, &multicast)?;
@@ -170,7 +170,10 @@ fn answer(line: &[u8], made: &mut Made, out: &mut dyn Write) -> Result<(), Failu
     let exact = algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
     let (algorithm, flit_bits) = (algorithm.name(), request.flit_bits.unwrap_or_default().0.get());
     let warning = warning.as_deref();
-    write_json(out, &Answer { network, algorithm, multicast: &multicast, summary: &summary, exact, flit_bits, warning })
+    write_json(
+        out,
+        &PlanReport { network, algorithm, multicast: &multicast, summary: &summary, exact, flit_bits, warning },
+    )
 }
 
 /// What is to be said of a seed where nothing is drawn.
@@ -209,7 +212,7 @@ fn malformed(error: &serde_json::Error) -> Failure {
     let position = format!(" at line {} column {column}", error.line());
     let problem = message.strip_suffix(&position).unwrap_or(&message);
     let not_json = error.is_syntax() || error.is_eof();
-    // In the words of whoever wrote the request, which has fields.
+    // In the words of JSON requests, which have fields.
     let (problem, meant) = plain_words(problem);
     let problem =
         problem.replace(" setting `", " field `").replace("a table", "an object").replace("a list", "an array");
@@ -227,18 +230,18 @@ fn malformed(error: &serde_json::Error) -> Failure {
 }
 
 /// Networks and algorithms, of which many requests share a few.
-fn nothing_made() -> Made {
-    /// Beyond these, everything is made anew.
+fn empty_cache() -> AlgorithmCache {
+    /// Beyond these, the cache is emptied.
     const MOST_ALGORITHMS: usize = 256;
     const MOST_CHANNELS: usize = 1 << 24;
-    Made::bounded(MOST_ALGORITHMS, MOST_CHANNELS)
+    AlgorithmCache::bounded(MOST_ALGORITHMS, MOST_CHANNELS)
 }
 
 /// The network and the algorithm that a request is about.
-fn get(made: &mut Made, request: &Request) -> Result<(Arc<Network>, Arc<dyn Algorithm>), Failure> {
+fn get(cache: &mut AlgorithmCache, request: &Request) -> Result<(Arc<Network>, Arc<dyn Algorithm>), Failure> {
     let build = || request.topology.parse::<TopologySpec>().and_then(|spec| spec.build());
-    let network = made.network(&request.topology, build).map_err(Failure::bad_input)?;
+    let network = cache.network(&request.topology, build).map_err(Failure::bad_input)?;
     let wanted = request.wanted().map_err(Failure::bad_input)?;
-    let algorithm = made.algorithm(&request.topology, &network, &wanted).map_err(Failure::bad_input)?;
+    let algorithm = cache.algorithm(&request.topology, &network, &wanted).map_err(Failure::bad_input)?;
     Ok((network, algorithm))
 }

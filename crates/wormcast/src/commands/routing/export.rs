@@ -29,7 +29,7 @@ pub(super) enum Form {
 pub(super) struct Exported {
     pub(super) file: String,
     pub(super) entries: usize,
-    /// Routers to which some ways are longer than the routing's.
+    /// Routers to which some routes are longer than the routing's.
     pub(super) detours: Vec<u32>,
     /// Between nodes at different routers.
     pub(super) average_distance: Option<f64>,
@@ -116,7 +116,7 @@ fn named(network: &Network, error: &NoTables) -> String {
     }
 }
 
-/// Which way worms have to go on.
+/// On which channels worms have to continue.
 fn need(network: &Network, arrival: Arrival, outputs: &[ChannelId]) -> String {
     let port =
         |channel: ChannelId| network.port_of(channel).map_or_else(String::new, |port| format!(" by port {port}"));

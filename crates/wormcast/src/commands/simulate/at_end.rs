@@ -1,4 +1,4 @@
-//! What is said of a run when it is over: the busiest links, and who waits for whom.
+//! What is shown at the end of a run: the busiest links, and which worms wait for which.
 
 use std::io::Write;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub(super) struct BusyLink {
 }
 
 impl AtEnd {
-    /// The busiest links, the first of them first.
+    /// The busiest links, busiest first.
     pub(super) fn busiest(&self, network: &Network) -> Vec<BusyLink> {
         let shares = self.shares.0.as_deref().unwrap_or_default();
         let link = |channel| {

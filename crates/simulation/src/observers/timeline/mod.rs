@@ -76,10 +76,10 @@ impl<'n, W: Write> Timeline<'n, W> {
         Self { window, ..self }
     }
 
-    /// Ends the file, and gives the writer back.
+    /// Ends the file and returns the writer.
     ///
     /// # Errors
-    /// If writing failed, now or in the run.
+    /// If writing failed, now or during the run.
     pub fn finish(mut self) -> io::Result<W> {
         // Channels still held at the end last until then.
         let mut held: Vec<_> = self.holding.drain().map(|((channel, worm), from)| (channel, worm, from)).collect();

@@ -22,7 +22,7 @@ mod worms;
 
 pub use worms::Worms;
 
-/// What the worms of a path-based multicast may do, whatever their destinations.
+/// Which turns and stops the worms of a path-based multicast may make, whatever their destinations.
 pub trait WormRule: Send + Sync {
     /// Whether a worm that arrived by `arriving` may go on by `leaving`, which starts where `arriving` ends.
     fn may_turn(&self, network: &Network, arriving: ChannelId, leaving: ChannelId) -> bool;
@@ -35,9 +35,9 @@ pub trait WormRule: Send + Sync {
 /// What decides whether the branches of a tree worm can hold each other up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Branching {
-    /// Every buffer takes any worm as a whole, so that a branch that waits holds no other up.
+    /// Every buffer can hold a whole worm, so a branch that waits does not hold up the others.
     pub whole_worms: bool,
-    /// What a worm needs at a router is requested and granted one by one, not all at once.
+    /// The channels that a worm needs at a router are requested and granted one by one, not all at once.
     pub separate: bool,
 }
 
@@ -50,7 +50,7 @@ impl Branching {
     pub const STORED: Self = Self { whole_worms: true, separate: true };
 }
 
-/// Something that a worm holds while it waits for something else.
+/// A resource that a worm can hold while it waits for another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Resource {
     /// A channel between two routers.
@@ -64,7 +64,7 @@ pub enum Resource {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Stop {
     arriving: ChannelId,
-    /// The channel by which a path goes on; `None` in a tree, whose other branches may hold the delivery up.
+    /// The channel on which a path goes on; `None` in a tree, whose other branches may hold the delivery up.
     leaving: Option<ChannelId>,
 }
 
@@ -78,17 +78,17 @@ pub struct Dependencies<'n> {
     /// Those of them that can be part of a deadlock, where a relation divides virtual channels; without it, any may.
     blocking: Option<Vec<(u32, u32)>>,
     stops: Vec<Stop>,
-    /// (held, arriving): whoever holds the one may wait for a delivery where the other ends, on another branch of its tree.
+    /// (held, arriving): a worm that holds the first may wait for a delivery where the second ends, on another branch of its tree.
     held_up: Vec<(u32, u32)>,
     /// Channels that trees may hold which also deliver to other nodes of the router where they start.
     starts: FixedBitSet,
     /// Whether such a tree may hold the consumption channel before it is granted any of its channels.
     separate: bool,
-    /// Channels that trees request together: whoever queues for one may have to wait for the others.
+    /// Channels that trees request together: a worm that queues for one may have to wait for the others.
     together: Vec<(u32, u32)>,
     /// Worms that can hold a channel between routers at the same time.
     virtual_channels: usize,
-    /// For each channel the one consumption channel of its worms, at every node; without it, all are open to all.
+    /// For each channel, the one consumption channel that its worms use at every node; without it, worms may use any.
     classes: Option<Box<[Option<u8>]>>,
 }
 
@@ -172,7 +172,7 @@ impl<'n> Dependencies<'n> {
         dependencies
     }
 
-    /// These: (held, requested).
+    /// The given dependencies, as (held, requested).
     pub(crate) fn of_pairs(network: &'n Network, mut waits: Vec<(u32, u32)>) -> Self {
         waits.sort_unstable();
         waits.dedup();
@@ -205,15 +205,15 @@ impl<'n> Dependencies<'n> {
 
     /// Whether a worm may request one channel while it holds the other; O(log dependencies).
     ///
-    /// For unicasts that is all there is, and a [numbering](crate::ChannelNumbering) that rises along it is a proof that there
-    /// is no deadlock. Stops and trees need more than that: [`deadlock`](Self::deadlock).
+    /// For unicasts these are all dependencies, and a [numbering](crate::ChannelNumbering) that rises along them proves that there
+    /// is no deadlock. Stops and trees need the full check: [`deadlock`](Self::deadlock).
     pub fn contains(&self, held: ChannelId, requested: ChannelId) -> bool {
         self.waits.binary_search(&(held.raw(), requested.raw())).is_ok()
     }
 
-    /// Something that the worms of `others` may do and these do not tell of: a channel that is held, and what is requested, or
-    /// delivered to on the way, while it is. `None` if there is nothing of the kind, so that whatever is said of these holds for
-    /// the others. Of path worms and of unicasts; trees hold each other up in more ways, which are not compared.
+    /// A dependency of `others` that is missing here: a channel that is held, and what is requested, or
+    /// delivered to on the way, while it is held. `None` if nothing is missing, so that whatever is proved of these also holds for
+    /// the others. Only dependencies of paths and unicasts are compared, not the further ones between branches of trees.
     ///
     /// O(dependencies).
     pub fn missing(&self, others: &Dependencies<'_>) -> Option<(ChannelId, Resource)> {
@@ -229,7 +229,7 @@ impl<'n> Dependencies<'n> {
         })
     }
 
-    /// Whether these are of unicasts: worms that stop nowhere on their way and do not branch.
+    /// Whether these are dependencies of unicasts, which neither stop on their way nor branch.
     pub fn are_of_unicasts(&self) -> bool {
         self.stops.is_empty() && self.together.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Networks and algorithms, each made once.
+//! A cache of networks and of algorithms made for them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use wormcast_network::Network;
 use crate::algorithm::Algorithm;
 use crate::registry::descriptor::{Refused, Request};
 
-/// Networks, and algorithms made for them, so that each is made once.
+/// A cache of networks by name, and of the algorithms made for them by [`Request`].
 #[derive(Default)]
-pub struct Made {
+pub struct AlgorithmCache {
     networks: HashMap<String, Entry>,
     algorithms: usize,
     channels: usize,
-    /// The most algorithms, and the most channels of all networks together.
+    /// Limits: algorithms, and channels of all networks together.
     most: Option<(usize, usize)>,
 }
 
@@ -23,13 +23,14 @@ struct Entry {
     algorithms: HashMap<Request, Arc<dyn Algorithm>>,
 }
 
-impl Made {
-    /// Beyond so many algorithms, or channels of all networks together, which is what their memory grows with, everything is made anew.
+impl AlgorithmCache {
+    /// A cache that is emptied when it would hold more algorithms than this, or networks with more channels in all, which is what
+    /// its memory grows with.
     pub fn bounded(algorithms: usize, channels: usize) -> Self {
         Self { most: Some((algorithms, channels)), ..Self::default() }
     }
 
-    /// The network that goes by this name, built if there is none yet.
+    /// The network of this name, built if it is not in the cache.
     ///
     /// # Errors
     /// Those of `build`.
@@ -47,7 +48,7 @@ impl Made {
         Ok(network)
     }
 
-    /// What a request asks for on the network that goes by this name, made if it is not yet.
+    /// The algorithm that a request asks for on the network of this name, made if it is not in the cache.
     ///
     /// # Errors
     /// As [`Request::make`].

@@ -56,7 +56,7 @@ fn quantity(name: &str) -> Result<Quantity, String> {
 
 /// The comparison and the files that show it.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ComparisonJson<'a> {
     #[serde(flatten)]
     comparison: &'a SeriesComparison,
     /// The plots that were written.
@@ -144,7 +144,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         Err(error) => return Err(Failure::failed(error)),
     }
     match arguments.format {
-        Format::Json => write_json(out, &Answer { comparison: &compared.comparison, plots })?,
+        Format::Json => write_json(out, &ComparisonJson { comparison: &compared.comparison, plots })?,
         Format::Text => {
             text::print(&compared.comparison, names, out)?;
             if !plots.is_empty() {

@@ -15,23 +15,23 @@ use wormcast_network::{Network, TopologySpec};
 
 use crate::evidence::Checked;
 
-/// What a check has found: whether it holds, and why, in words.
-struct Answer {
+/// The result of a check: whether the claim holds, and why, in words.
+struct CheckOutcome {
     verdict: Verdict,
     because: String,
 }
 
-impl Answer {
-    /// Settled one way or the other.
+impl CheckOutcome {
+    /// A result that is settled one way or the other.
     fn of(holds: bool, because: String) -> Self {
         Self { verdict: if holds { Verdict::Reproduced } else { Verdict::NotReproduced }, because }
     }
 }
 
-/// How a check is made: in a quick reproduction on fewer cases.
-type Run = fn(quick: bool) -> Answer;
+/// A function that runs a check; a quick reproduction tries fewer cases.
+type Run = fn(quick: bool) -> CheckOutcome;
 
-/// How all checks are made, by name.
+/// All checks by name.
 const RUNS: &[(&str, Run)] = &[
     ("lists-of-the-example", negative_first::example),
     ("fewest-lists", negative_first::theorem_1),
@@ -74,7 +74,7 @@ impl TryFrom<Named> for Check {
 
 impl Check {
     pub(crate) fn run(&'static self, quick: bool) -> Checked {
-        let Answer { verdict, because } = (self.run)(quick);
+        let CheckOutcome { verdict, because } = (self.run)(quick);
         Checked { check: &self.name, text: &self.text, verdict, because }
     }
 }

@@ -1,4 +1,4 @@
-//! Forwarding tables for a routing: one output at each router and destination, such that every route is one of the routing's.
+//! Chooses forwarding tables for a routing: one output for each router and destination, so that every route is one of the routing's.
 
 mod search;
 
@@ -10,25 +10,25 @@ use super::{Destination, ForwardingTables, Output, Target};
 use crate::relation::RoutingRelation;
 use crate::turns::turn_routing::TurnRouting;
 
-/// How a worm got into a router.
+/// How a worm entered a router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     /// It started there.
     Source,
-    /// By a channel.
+    /// On a channel.
     By(ChannelId),
 }
 
-/// Two needs that one entry would have to meet.
+/// Two arrivals that no single table entry can serve.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
-    /// Where.
+    /// The router of the entry.
     pub router: RouterId,
     /// The router that worms are to reach.
     pub target: RouterId,
     /// Two arrivals, and the channels that the routing has for each: none in common.
     pub needs: [(Arrival, Vec<ChannelId>); 2],
-    /// Whether there are no tables for certain: a router has no output left that the next router could follow up. Otherwise
+    /// Whether it is certain that no tables exist, because a router has no output left that the next router could continue. Otherwise
     /// the search ended without any, and this is an example of why.
     pub proven: bool,
 }
@@ -37,7 +37,7 @@ pub struct Conflict {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum NoTables {
-    /// No table has all of the routing's routes, or one for every pair.
+    /// No tables have a route of the routing for every pair.
     #[error("no single output of router {} serves all worms to router {}", .0.router, .0.target)]
     Conflict(Box<Conflict>),
     /// The search was given up.
@@ -53,24 +53,24 @@ pub enum NoTables {
     },
 }
 
-/// Tables that have been found, and how.
+/// The tables found.
 #[derive(Clone, Debug)]
 pub struct ChosenTables {
     /// The tables.
     pub tables: ForwardingTables,
-    /// Routers to which some ways are longer than the routing's.
+    /// Routers to which some routes are longer than the routing's.
     pub detours: Vec<RouterId>,
 }
 
 /// Chooses forwarding tables: for every node, an output at every router, such that the routes from all nodes are routes of
 /// `relation`.
 ///
-/// Tables do not know by which channel a worm came, so two worms that meet on the way to one destination go on together. For each
+/// Tables ignore the channel on which a worm arrived, so two worms to one destination that meet continue together. For each
 /// destination this is a search for a tree: routers are taken in the order of their distance to the destination, each chooses an
 /// output whose next router has chosen one that the relation has for worms that come that way, and no choice is made that leaves a
 /// router further out without any. First, outputs that can be part of no tree are struck out; where that leaves a router
 /// none, there are no such tables, and a [`Conflict`] says why. Otherwise the search goes back on its choices, up to a limit, so it
-/// may give up where there are tables. Among equally good outputs the one with the least traffic so far is taken, so that nodes of
+/// may give up although tables exist. Among equally good outputs the one with the least traffic so far is taken, so that nodes of
 /// one router, and parallel links, share the load.
 ///
 /// With `detours`, for a routing over permitted turns, destinations without such a tree get one whose routes take permitted

@@ -1,4 +1,4 @@
-//! Who waits for whom when a run ends, as data and as pictures.
+//! Which worms wait for which when a run ends, as data and as pictures.
 
 use std::io::{self, Write};
 

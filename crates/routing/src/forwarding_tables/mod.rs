@@ -1,4 +1,4 @@
-//! Destination-only forwarding tables: what switches of InfiniBand and Ethernet route by.
+//! Forwarding tables by destination, as InfiniBand and Ethernet switches use them.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ pub use choice::{Arrival, ChosenTables, Conflict, NoTables, choose_tables};
 pub use opensm::{NetworkLfts, parse_lfts};
 pub use text::{TablesText, parse_tables};
 
-/// What an entry of a table is for.
+/// The target of a table entry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Target {
     /// A node.
     Node(NodeId),
-    /// A router itself: the management port of a switch.
+    /// A router itself, that is, the management port of a switch.
     Router(RouterId),
 }
 
-/// A destination: something that tables have entries for. A node may be several, under different addresses.
+/// A destination that tables have entries for. A node with several addresses is several destinations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Destination {
     /// What is reached.
@@ -37,7 +37,7 @@ pub struct Destination {
     pub address: Option<u16>,
 }
 
-/// Where a router sends what is for a destination.
+/// Where a router sends messages for a destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
     /// Over a channel to another router.
@@ -59,7 +59,7 @@ struct Entry {
 
 /// Forwarding tables: at every router, one output for each destination, whatever the input.
 ///
-/// There may be entries missing, and entries that lead nowhere; [`analyse_tables`] finds both, and loops. As a
+/// Entries may be missing or lead nowhere; [`analyse_tables`] finds both, and loops. As a
 /// [`RoutingRelation`], whose targets are routers, they route to a router's own destination, or else to the first of its nodes.
 ///
 /// Memory: 16 bytes an entry.
@@ -105,7 +105,7 @@ impl ForwardingTables {
         Ok(Self { network: Arc::clone(network), destinations, first, entries: sorted, unidentified: 0 })
     }
 
-    /// What there are entries for, nodes first.
+    /// The destinations that there are entries for, nodes first.
     pub fn destinations(&self) -> &[Destination] {
         &self.destinations
     }
@@ -115,12 +115,12 @@ impl ForwardingTables {
         self.entries.len()
     }
 
-    /// The number of entries that were left out, as nothing says whose address they are for.
+    /// The number of entries that were left out because the device of their address is unknown.
     pub fn unidentified(&self) -> usize {
         self.unidentified
     }
 
-    /// The routers that have no entry for anything, as those behind the end of a file that was cut.
+    /// The routers without any entry, such as those after the end of a truncated file.
     pub fn without_entries(&self) -> impl Iterator<Item = RouterId> + use<> {
         let mut with = vec![false; self.network.routers()];
         for entry in &self.entries {
@@ -129,19 +129,19 @@ impl ForwardingTables {
         (0u32..).zip(with).filter(|&(_, with)| !with).map(|(router, _)| RouterId::new(router))
     }
 
-    /// The entries for the destination at this place of [`destinations`](Self::destinations), by router.
+    /// The entries for the destination at this position of [`destinations`](Self::destinations), by router.
     pub fn entries_for(&self, destination: usize) -> impl ExactSizeIterator<Item = (RouterId, Output)> + '_ {
         let entries = &self.entries[self.first[destination]..self.first[destination + 1]];
         entries.iter().map(|entry| (RouterId::new(entry.router), entry.output))
     }
 
-    /// Where `router` sends what is for the destination at this place; O(log routers).
+    /// Where `router` sends messages for the destination at this position; O(log routers).
     pub fn output(&self, router: RouterId, destination: usize) -> Option<Output> {
         let entries = &self.entries[self.first[destination]..self.first[destination + 1]];
-        entries.binary_search_by_key(&router.raw(), |entry| entry.router).ok().map(|place| entries[place].output)
+        entries.binary_search_by_key(&router.raw(), |entry| entry.router).ok().map(|context| entries[context].output)
     }
 
-    /// The places of the destinations that are this node; none if no router has an entry for it.
+    /// The positions of the destinations that are this node; none if no router has an entry for it.
     pub fn addresses_of(&self, target: Target) -> std::ops::Range<usize> {
         let start = self.destinations.partition_point(|destination| destination.target < target);
         start..self.destinations.partition_point(|destination| destination.target <= target)
@@ -164,8 +164,8 @@ impl RoutingRelation for ForwardingTables {
             return;
         }
         let nodes = network.nodes_of(target).map(Target::Node);
-        let place = std::iter::once(Target::Router(target)).chain(nodes).find_map(|t| self.addresses_of(t).next());
-        if let Some(Output::Channel(channel)) = place.and_then(|place| self.output(at, place)) {
+        let context = std::iter::once(Target::Router(target)).chain(nodes).find_map(|t| self.addresses_of(t).next());
+        if let Some(Output::Channel(channel)) = context.and_then(|context| self.output(at, context)) {
             out.push(channel);
         }
     }
@@ -183,7 +183,7 @@ pub enum TablesError {
         /// What the operating system said.
         reason: String,
     },
-    /// The file makes no sense, or not with this network.
+    /// The file is not understood, or does not fit this network.
     #[error("{path}:{line}: {problem}; expected {expected}")]
     File {
         /// The file.
@@ -206,15 +206,15 @@ pub enum TablesError {
     Network(#[from] TopologyError),
 }
 
-/// Makes the errors of one file.
+/// What the errors of one file have in common.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct TablesContext<'a> {
     path: &'a str,
     expected: &'static str,
 }
 
-impl Place<'_> {
-    /// The most characters of a problem that are told: what a broken file has in the place of a word may be its whole rest.
+impl TablesContext<'_> {
+    /// The most characters of a problem that are shown: in a broken file, what should be a word may be the rest of the file.
     const LONGEST: usize = 300;
 
     fn error(&self, line: usize, problem: impl Into<String>) -> TablesError {
@@ -228,10 +228,10 @@ impl Place<'_> {
 }
 
 /// Reads forwarding tables for a network: [what `OpenSM` dumps](parse_lfts) if the file has a line that begins with `Unicast`,
-/// else [the own form](parse_tables).
+/// otherwise [wormcast's own form](parse_tables).
 ///
 /// # Errors
-/// If the file cannot be read or makes no sense.
+/// If the file cannot be read or is not understood.
 pub fn read_tables(network: &Arc<Network>, path: &str) -> Result<ForwardingTables, TablesError> {
     let text = read_text(path, "the forwarding tables", MAX_FILE_BYTES).map_err(|error| match error {
         ReadError::NotText { path, line } => {

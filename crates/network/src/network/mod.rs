@@ -17,7 +17,7 @@ pub use details::{AdapterPort, Coordinates, csv_field};
 /// Channels are numbered router by router: those that leave router `r` are consecutive. Grids number a router's
 /// channels by dimension, the negative direction before the positive; networks whose ports have numbers, by port.
 ///
-/// Nodes are numbered router by router too. In grids, and in files that know no nodes, every router has one, with the
+/// Nodes are numbered router by router too. In grids, and in files without nodes, every router has one, with the
 /// same index; in a fabric a router has any number of nodes, or none.
 ///
 /// Memory: 12 bytes a channel, 4 a router; 4 a node and 4 a router more where node and router numbers differ; names and
@@ -34,13 +34,13 @@ pub struct Network {
     reverse: Box<[u32]>,
     /// Where channels run one way only.
     one_way: Option<Box<OneWay>>,
-    /// Who is attached where; `None`: node `i` to router `i`.
+    /// Which node is attached where; `None`: node `i` to router `i`.
     attachment: Option<Attachment>,
     /// What a file says beyond the wiring.
     details: Option<Box<Details>>,
 }
 
-/// What cannot be read off the channels that leave a router where no channel has a way back.
+/// What the channels that leave a router do not tell where channels run one way only.
 #[derive(Clone, Debug, Default)]
 struct OneWay {
     /// Channels by the router that they enter, and where those of each router start.
@@ -127,7 +127,7 @@ impl Network {
         if self.is_one_way() { self.channels() } else { self.channels() / 2 }
     }
 
-    /// Whether channels have no way back and nodes inject and consume at different routers: in unidirectional multistage networks.
+    /// Whether channels run one way only, and nodes inject and consume at different routers: in unidirectional multistage networks.
     #[inline]
     pub fn is_one_way(&self) -> bool {
         self.one_way.is_some()
@@ -228,7 +228,7 @@ impl Network {
         all.find(|&(dimension, direction)| self.channel_along(from, dimension, direction) == Some(channel))
     }
 
-    /// Whether there is nothing to tell of nodes: every router has one, and they have neither names nor ports of their own.
+    /// Whether nodes need no mention: every router has one, and they have neither names nor ports of their own.
     pub(crate) fn has_plain_nodes(&self) -> bool {
         let plain = |details: &Details| details.node_names.is_empty() && details.node_ports.is_empty();
         self.has_one_node_each() && self.details.as_deref().is_none_or(plain)

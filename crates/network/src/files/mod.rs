@@ -26,7 +26,7 @@ pub use ibsim::{NetworkIbsim, as_fabric};
 pub use node_link::NetworkNodeLink;
 pub(crate) use vertices::{NODE, ROUTER};
 
-/// The most bytes that a network's file may have.
+/// The largest network file that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// A format of network files.
@@ -35,7 +35,7 @@ pub const MAX_FILE_BYTES: u64 = 1 << 30;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FileFormat {
-    /// A link `u v` a line.
+    /// An edge list: a link `u v` on each line.
     EdgeList,
     /// GraphML.
     Graphml,
@@ -99,12 +99,12 @@ impl FileFormat {
         }
     }
 
-    /// Whether this format has a place for all routers, links and nodes of a network: reading the written file then gives them
+    /// Checks that this format can express all routers, links and nodes of a network, so that reading the written file gives them
     /// back. Names and port numbers are kept by [`Graphml`](Self::Graphml), [`NodeLink`](Self::NodeLink) and
     /// [`Fabric`](Self::Fabric) only.
     ///
     /// # Errors
-    /// If it has none; the error says for what.
+    /// If it cannot; the error says what is missing from the format.
     pub fn check_expresses(self, network: &Network) -> Result<(), TopologyError> {
         let problem = match self {
             _ if network.is_one_way() => Some(("channels that run one way".to_owned(), "`dot` or `svg`")),
@@ -138,7 +138,7 @@ impl FileFormat {
 /// Reads a network's file, whose format is [`FileFormat::of`] its name and content.
 ///
 /// # Errors
-/// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], is not UTF-8, or makes no sense.
+/// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], is not UTF-8, or is not understood.
 pub(crate) fn read(path: &str) -> Result<Arc<Network>, TopologyError> {
     let text = read_text(path, "the network", MAX_FILE_BYTES).map_err(|error| match error {
         ReadError::Unreadable { path, reason } => TopologyError::Unreadable { path, reason },
@@ -154,15 +154,15 @@ fn line_ends(text: &[u8]) -> usize {
     text.split(|&byte| byte == b'\n').count() - 1
 }
 
-/// Makes the errors of one file.
+/// What the errors of one file have in common.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct FileContext<'a> {
     path: &'a str,
     expected: &'static str,
 }
 
-impl Place<'_> {
-    /// The most characters of a problem that are told.
+impl FileContext<'_> {
+    /// The most characters of a problem that are shown.
     const LONGEST: usize = 300;
 
     /// The error for a line, from 1.
@@ -170,7 +170,7 @@ impl Place<'_> {
     #[allow(clippy::needless_pass_by_value)]
     fn error(&self, line: usize, problem: impl ToString) -> TopologyError {
         let mut problem = problem.to_string();
-        // What a broken file has in the place of a word may be its whole rest.
+        // In a broken file, what should be a word may be the rest of the file.
         if let Some((end, _)) = problem.char_indices().nth(Self::LONGEST) {
             problem.truncate(end);
             problem.push('…');

@@ -10,15 +10,15 @@ use super::{network, topology_help, warn_of_idle_option, write_json};
 use crate::failure::Failure;
 use crate::multicast::{
     Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, FaultRequest, Multicast, Plan, PlanSummary,
-    PortModel, check_promise, is_own, left_out, plan_dot, plan_svg,
+    PortModel, check_contract, is_own, left_out, plan_dot, plan_svg,
 };
 use crate::network::watch::step;
 use crate::network::{Network, is_all_nodes, parse_node, parse_node_list};
 use crate::work;
-use answer::Answer;
+use report::PlanReport;
 
-mod answer;
 pub(super) mod batch;
+mod report;
 mod request;
 
 /// Plan the worms of a multicast.
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// A link that has failed, by its routers, as `0-1` or `0,0-1,0`; may be given again.
     #[arg(long, value_name = "U-V")]
     failed_link: Vec<String>,
-    /// Only the nodes beside them know of failed links: worms are absorbed there and sent on.
+    /// Only the nodes at both ends know of failed links: worms are absorbed there and sent on.
     #[arg(long, requires = "failed_link")]
     local_information: bool,
     /// The bits of a flit: what headers that encode destinations are counted in. Default: 16.
@@ -139,7 +139,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let reason = format!("no header of `{}` encodes destinations", descriptor.name);
     warn_of_idle_option("--flit-bits", unencoded && arguments.flit_bits.is_some(), &reason);
     let flit_bits = arguments.flit_bits.unwrap_or(FlitBits::default().0).get();
-    let answer = Answer {
+    let answer = PlanReport {
         network: &network,
         algorithm: algorithm.name(),
         multicast: &multicast,
@@ -161,19 +161,19 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     }
 }
 
-/// The plan of a multicast. Plans of the workbench's algorithms are tested; those of a program's own are held against what the
-/// algorithm promises.
+/// The plan of a multicast. The built-in algorithms are tested; the plans of a program's own algorithm are
+/// checked against the contract.
 fn planned(algorithm: &dyn Algorithm, multicast: &Multicast) -> Result<Plan, Failure> {
     step("planning", "worms", 0, 0);
     if !is_own(algorithm) {
         return Ok(algorithm.plan(multicast));
     }
-    check_promise(algorithm, multicast).map_err(|broken| {
+    check_contract(algorithm, multicast).map_err(|broken| {
         Failure::bad_input(format!("the plan of `{}` is not as promised: {broken}", algorithm.name()))
     })
 }
 
-/// What the One algorithm had to choose from at a router: Table 1 of paper 3.
+/// The choice of the One algorithm at a router, as in Table 1 of paper 3.
 fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix) -> Result<(), Failure> {
     let name = |router| network.router_label(router);
     let came = matrix.arrived.map_or_else(|| "the source".to_owned(), |c| format!("from {}", name(network.from(c))));
@@ -194,8 +194,8 @@ fn write_matrix(out: &mut dyn Write, network: &Network, matrix: &CoveringMatrix)
     Ok(())
 }
 
-fn write_text(out: &mut dyn Write, answer: &Answer) -> Result<(), Failure> {
-    let &Answer { network, algorithm, multicast, summary, exact, flit_bits, .. } = answer;
+fn write_text(out: &mut dyn Write, answer: &PlanReport) -> Result<(), Failure> {
+    let &PlanReport { network, algorithm, multicast, summary, exact, flit_bits, .. } = answer;
     let source = network.node_label(multicast.source());
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let destinations = count(multicast.destinations().len(), "destination");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_of_own_algorithms_are_held_against_their_promises() {
+    fn plans_of_own_algorithms_are_held_to_the_contract() {
         let make = |network: &Arc<Network>, _: &Options| -> Result<Box<dyn Algorithm>, AlgorithmError> {
             Ok(Box::new(Broken { routing: ECube::new(network)?, forgets: true }))
         };
@@ -313,7 +313,7 @@ mod tests {
         let start = "the plan of `broken` is not as promised: ";
         assert_eq!(said(true, "1,0;2,0"), format!("{start}no worm delivers to destination 1"));
         let untold =
-            "worm 0 may deliver to 1,0 on its way, having come from 0,0, of which `dependencies` does not tell";
+            "worm 0 may deliver to 1,0 on its way, having come from 0,0, which `dependencies` does not include";
         assert_eq!(said(false, "1,0;2,0"), format!("{start}{untold}"));
     }
 }

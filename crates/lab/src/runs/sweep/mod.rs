@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use self::progress::{Progress, Tally};
+use self::progress::{PointProgress, Tally};
 use crate::experiment::file::Stop;
 use crate::experiment::point::Point;
 use crate::runs::replication::Replication;
@@ -62,7 +62,7 @@ impl PointRuns {
 /// The most threads of a sweep, whatever is asked for.
 const MAX_THREADS: usize = 1024;
 
-/// Who watches a sweep.
+/// Follows the progress of a sweep.
 pub trait Observer {
     /// Called once before the first replication starts, and after each that ends, on the thread that called the sweep.
     fn update(&mut self, status: &Status<'_>);
@@ -71,12 +71,12 @@ pub trait Observer {
     fn damaged(&mut self, _row: &DamagedRow) {}
 }
 
-/// Watches nothing.
+/// Ignores everything.
 impl Observer for () {
     fn update(&mut self, _: &Status<'_>) {}
 }
 
-/// How far a sweep is.
+/// The progress of a sweep.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status<'a> {
@@ -94,7 +94,7 @@ pub struct Status<'a> {
     pub point: Option<PointStatus<'a>>,
 }
 
-/// How far a point is.
+/// The progress of a point.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PointStatus<'a> {
@@ -243,7 +243,7 @@ where
         }
     })?;
     match failed {
-        None => Ok(sweep.progress.into_iter().map(Progress::finish).collect()),
+        None => Ok(sweep.progress.into_iter().map(PointProgress::finish).collect()),
         Some(((index, _, replication), failure)) => {
             let label = points[index].label();
             Err(match failure {
@@ -257,7 +257,7 @@ where
 /// What comes back of a task: how long it took, and what it gave.
 type Finished<E> = (Task, Duration, Result<Replication, Failure<E>>);
 
-/// Does tasks until there are no more, or nobody wants their results.
+/// Does tasks until there are no more, or their results are no longer wanted.
 fn work<E, F>(tasks: &Mutex<Receiver<(Task, Point)>>, results: &Sender<Finished<E>>, run: &F)
 where
     F: Fn(&Point, u32) -> Result<Replication, E>,
@@ -277,7 +277,7 @@ where
     }
 }
 
-/// A sweep on its way, on the thread that called it.
+/// A running sweep, on the thread that called it.
 struct Sweep<'s> {
     points: &'s [Point],
     stop: &'s Stop,
@@ -285,7 +285,7 @@ struct Sweep<'s> {
     observer: &'s mut dyn Observer,
     /// The names of the points, with the windows that their descriptions say.
     hashes: Vec<String>,
-    progress: Vec<Progress>,
+    progress: Vec<PointProgress>,
     tally: Tally,
     /// All points before it are done.
     first_open: usize,
@@ -305,7 +305,7 @@ impl<'s> Sweep<'s> {
         }
         let progress = points
             .iter()
-            .map(|point| mended(store, observer, |store| Progress::new(point, stop, store)))
+            .map(|point| mended(store, observer, |store| PointProgress::new(point, stop, store)))
             .collect::<Result<Vec<_>, StoreError>>()?;
         store.describe(progress.iter().map(|progress| (progress.hash.as_str(), &progress.point.spec)))?;
         let tally = Tally::new(&progress);
@@ -333,7 +333,7 @@ impl<'s> Sweep<'s> {
         let (index, doubled, replication) = task;
         let point = &mut self.progress[index];
         tally.computed += 1;
-        // Windows may have grown since it was begun: nobody needs it any more.
+        // Windows may have grown since it was begun: then it is no longer needed.
         if doubled == point.windows.doubled {
             store.insert(&point.hash, first_replication(point.point.doubled) + replication, &result)?;
             store.note(&self.hashes[index], took)?;
@@ -367,7 +367,7 @@ pub fn stored(points: &[Point], stop: &Stop, store: &Store) -> Result<Vec<PointR
     let mut rows = store.damaged(hashes.iter().map(String::as_str))?;
     let mut runs = Vec::with_capacity(points.len());
     for point in points {
-        match Progress::new(point, stop, store) {
+        match PointProgress::new(point, stop, store) {
             Ok(progress) => runs.push(progress.finish()),
             Err(StoreError { problem: StoreProblem::Damaged(more), .. }) => {
                 rows.extend(more.into_iter().filter(|row| !rows.contains(row)).collect::<Vec<_>>());

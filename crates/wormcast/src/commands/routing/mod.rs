@@ -1,4 +1,4 @@
-//! `wormcast routing`: whether worms can deadlock, and how far they go.
+//! `wormcast routing`: whether worms can deadlock, and how long their routes are.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ const SHOWN: usize = 12;
 
 /// Analyse a routing, forwarding tables, or every worm that a multicast algorithm may send.
 ///
-/// The answer to whether there can be a deadlock is not a failure: the exit code is 0 either way.
+/// That there can be a deadlock is an answer, not a failure: the exit code is 0 either way.
 #[derive(Args)]
 #[command(
     group = ArgGroup::new("what").required(true).multiple(true).args(["routing", "algorithm", "tables"]),
@@ -57,10 +57,10 @@ pub(crate) struct Arguments {
     /// The form of exported tables.
     #[arg(long, value_enum, default_value_t, requires = "export")]
     export_form: Form,
-    /// Where tables cannot have all shortest permitted ways, write some with longer ones, over permitted turns all the same.
+    /// Where tables cannot have all shortest permitted routes, write tables with some longer ones, still over permitted turns.
     #[arg(long, requires = "export", conflicts_with = "tables")]
     allow_detours: bool,
-    /// Write the proof that unicasts cannot deadlock: a number for each channel that rises along every way, as CSV.
+    /// Write the proof that unicasts cannot deadlock: a number for each channel that rises along every route, as CSV.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     numbering: Option<String>,
     /// Write how many pairs of nodes' worms cross each channel, if all nodes send to all others, as CSV:

@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     /// Write what the buffers of buffered switches hold, in every 64th cycle, as CSV: cycle,switch,flits; `-`: to standard output.
     #[arg(long, value_name = "FILE")]
     buffers: Option<PathBuf>,
-    /// Write all worms that are there when the run ends, with what each holds, what it waits for since when, who has that, and
+    /// Write all worms in the network when the run ends, with what each holds, what it waits for and since when, which worm has that, and
     /// whether it waits forever: as JSON, or as a picture if FILE ends in `.svg`, or for Graphviz if it ends in `.dot`; `-`: to
     /// standard output.
     #[arg(long, value_name = "FILE")]

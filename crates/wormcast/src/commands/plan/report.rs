@@ -5,13 +5,13 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::multicast::{Contention, EncodedHeader, HeaderFlit, Multicast, PlanSummary, WormSummary};
 use crate::network::{ChannelId, Network, NodeId};
 
-/// A plan and what was asked for, as JSON.
-pub(super) struct Answer<'a> {
+/// A plan and its request, for printing and as JSON.
+pub(super) struct PlanReport<'a> {
     pub(super) network: &'a Network,
     pub(super) algorithm: &'a str,
     pub(super) multicast: &'a Multicast,
     pub(super) summary: &'a PlanSummary,
-    /// Whether the plan is a minimum, of algorithms that say so.
+    /// Whether the plan is a minimum, for algorithms that say so.
     pub(super) exact: Option<bool>,
     /// The bits of a flit, of which headers that encode destinations consist.
     pub(super) flit_bits: u32,
@@ -19,8 +19,8 @@ pub(super) struct Answer<'a> {
     pub(super) warning: Option<&'a str>,
 }
 
-impl Answer<'_> {
-    /// The nodes that get the message only to send it on, in increasing order: those before failed links that nobody else knows of.
+impl PlanReport<'_> {
+    /// The nodes that get the message only to send it on, in increasing order: those before failed links that only their neighbours know of.
     pub(super) fn relays(&self) -> Vec<NodeId> {
         let destinations = self.multicast.destinations();
         let visits = || self.summary.worms.iter().flat_map(|worm| &worm.visits);
@@ -36,7 +36,7 @@ impl Answer<'_> {
     }
 }
 
-impl Serialize for Answer<'_> {
+impl Serialize for PlanReport<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { network, algorithm, multicast, summary, exact, flit_bits, warning } = self;
         let mut map = serializer.serialize_map(None)?;
@@ -44,7 +44,7 @@ impl Serialize for Answer<'_> {
         map.serialize_entry("algorithm", algorithm)?;
         map.serialize_entry("source", &multicast.source().raw())?;
         map.serialize_entry("destinations", &Nodes(multicast.destinations()))?;
-        map.serialize_entry("worms", &Worms(network, &summary.worms, *flit_bits, &self.relays()))?;
+        map.serialize_entry("worms", &WormsJson(network, &summary.worms, *flit_bits, &self.relays()))?;
         map.serialize_entry("startups", &summary.startups)?;
         map.serialize_entry("steps", &summary.steps)?;
         map.serialize_entry("channels", &summary.channels)?;
@@ -69,17 +69,17 @@ impl Serialize for Nodes<'_> {
 }
 
 /// Worms; the bits of a flit; nodes that get the message only to send it on.
-struct Worms<'a>(&'a Network, &'a [WormSummary], u32, &'a [NodeId]);
+struct WormsJson<'a>(&'a Network, &'a [WormSummary], u32, &'a [NodeId]);
 
-impl Serialize for Worms<'_> {
+impl Serialize for WormsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.1.iter().map(|worm| Worm(self.0, worm, self.2, self.3)))
+        serializer.collect_seq(self.1.iter().map(|worm| WormJson(self.0, worm, self.2, self.3)))
     }
 }
 
-struct Worm<'a>(&'a Network, &'a WormSummary, u32, &'a [NodeId]);
+struct WormJson<'a>(&'a Network, &'a WormSummary, u32, &'a [NodeId]);
 
-impl Serialize for Worm<'_> {
+impl Serialize for WormJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let &Self(network, worm, flit_bits, relays) = self;
         let mut map = serializer.serialize_map(None)?;

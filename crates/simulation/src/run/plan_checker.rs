@@ -1,4 +1,4 @@
-//! What a run checks of the plans that it is given.
+//! Checks of the plans in a run.
 
 use wormcast_multicast::{Multicast, Plan, check_plan, is_own};
 use wormcast_network::NodeId;
@@ -7,24 +7,24 @@ use wormcast_routing::Dependencies;
 use crate::run::scenario::Scenario;
 use crate::run::simulate::SimulationError;
 
-/// Multicasts of a run whose plans are held against all that an algorithm of a program's own promises. The check takes longer than
-/// the planning, and who breaks a promise mostly does so soon.
+/// Multicasts of a run whose plans are checked against the whole contract, if the algorithm comes from outside the project. The check
+/// takes longer than the planning, and violations mostly show up early.
 const CHECKED: u32 = 100;
 
-/// Holds plans against what their algorithm promises: all of them deliver as they should; the first ones of an algorithm that is not
-/// part of the workbench also go only where its relation leads and do only what its dependencies tell of.
-pub(crate) struct Promises<'a> {
-    /// Plans that are still to be checked in full.
+/// Checks plans against the contract of their algorithm. Every plan must deliver to each destination exactly once. The first plans of
+/// an algorithm from outside the project must also have routes and stay within the declared dependencies.
+pub(crate) struct PlanChecker<'a> {
+    /// Plans still to be checked in full.
     left: u32,
-    told: Option<Dependencies<'a>>,
-    /// What checks keep for their memory.
+    declared: Option<Dependencies<'a>>,
+    /// Scratch space of the check.
     delivered_by: Vec<(NodeId, Option<usize>)>,
 }
 
-impl<'a> Promises<'a> {
+impl<'a> PlanChecker<'a> {
     pub(crate) fn of(scenario: &Scenario) -> Self {
         let is_own = is_own(scenario.algorithm.as_ref());
-        Self { left: if is_own { CHECKED } else { 0 }, told: None, delivered_by: Vec::new() }
+        Self { left: if is_own { CHECKED } else { 0 }, declared: None, delivered_by: Vec::new() }
     }
 
     pub(crate) fn check(
@@ -38,8 +38,8 @@ impl<'a> Promises<'a> {
             plan.check_with(network, multicast, &mut self.delivered_by).map_err(Into::into)
         } else {
             self.left -= 1;
-            let told = &mut self.told;
-            check_plan(algorithm, multicast, plan, move || &*told.get_or_insert_with(|| algorithm.dependencies()))
+            let declared = &mut self.declared;
+            check_plan(algorithm, multicast, plan, move || &*declared.get_or_insert_with(|| algorithm.dependencies()))
         };
         checked.map_err(|error| SimulationError::Plan { algorithm: algorithm.name(), error })
     }

@@ -1,4 +1,4 @@
-//! Algorithms of a program's own, whose routing is watched.
+//! Algorithms from outside the project, whose routing is checked on every hop.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,49 +9,50 @@ use crate::algorithm::{Algorithm, Multicast};
 use crate::capabilities::AlgorithmCapabilities;
 use crate::plan::Plan;
 
-/// An algorithm, and its relation: each channel that this gives has to leave the router that it is asked about. The first one
-/// that does not is kept as a fault, and the answer is that there is no route. The workbench's own are tested, and not watched.
-pub(crate) struct Watched {
+/// Wraps an algorithm and its routing relation, and checks that every channel the relation offers leaves the router that was asked
+/// about. The first that does not is kept as the fault, and the header is told that it has no route. Built-in algorithms are
+/// tested instead and need no wrapper.
+pub(crate) struct CheckedAlgorithm {
     algorithm: Box<dyn Algorithm>,
     network: Arc<Network>,
     fault: OnceLock<String>,
 }
 
-impl Watched {
+impl CheckedAlgorithm {
     pub(crate) fn new(algorithm: Box<dyn Algorithm>) -> Self {
         let network = Arc::clone(algorithm.network());
         Self { algorithm, network, fault: OnceLock::new() }
     }
 
-    /// Asks the relation for the ways of all unicasts, if these are not too many for a check before each use; on larger networks,
-    /// runs come across what is wrong.
-    pub(crate) fn try_all(&self) -> Option<&str> {
+    /// Checks the routes of all unicasts, if there are few enough to do so before each use; on larger networks, faults show up
+    /// during the run. Returns the fault.
+    pub(crate) fn check_all_routes(&self) -> Option<&str> {
         /// Routers times channels.
         const FEW: usize = 1 << 20;
         let network = &self.network;
         if network.routers() * network.channels() <= FEW {
-            let _ways = Dependencies::of_relation(self);
+            let _routes = Dependencies::of_relation(self);
         }
         self.fault()
     }
 
-    /// What was wrong first.
+    /// The first fault.
     fn fault(&self) -> Option<&str> {
         self.fault.get().map(String::as_str)
     }
 
-    /// Leaves no channels if one of them does not leave the router that was asked about.
-    fn watch(&self, at: RouterId, out: &mut Vec<ChannelId>) {
+    /// Empties `out` if one of its channels does not leave the router that was asked about.
+    fn check_candidates(&self, at: RouterId, out: &mut Vec<ChannelId>) {
         let network = &*self.network;
         let leaves = |&&channel: &&ChannelId| channel.index() < network.channels() && network.from(channel) == at;
         if let Some(&channel) = out.iter().find(|channel| !leaves(channel)) {
-            self.wrong(at, channel);
+            self.record_fault(at, channel);
             out.clear();
         }
     }
 
     #[cold]
-    fn wrong(&self, at: RouterId, channel: ChannelId) {
+    fn record_fault(&self, at: RouterId, channel: ChannelId) {
         self.fault.get_or_init(|| {
             let network = &self.network;
             let (algorithm, routing) = (self.algorithm.name(), self.algorithm.routing().name());
@@ -67,7 +68,7 @@ impl Watched {
     }
 }
 
-impl RoutingRelation for Watched {
+impl RoutingRelation for CheckedAlgorithm {
     fn name(&self) -> &'static str {
         self.algorithm.routing().name()
     }
@@ -78,10 +79,10 @@ impl RoutingRelation for Watched {
 
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         self.algorithm.routing().candidates(at, arrived, target, out);
-        self.watch(at, out);
+        self.check_candidates(at, out);
     }
 
-    /// Those of the relation, whose spread is watched, too; and what was wrong.
+    /// Those of the relation, with its spread checked too, and the fault.
     fn capabilities(&self) -> RoutingCapabilities<'_> {
         let own = self.algorithm.routing().capabilities();
         let spread = own.spread.map(|_| self as &dyn Spread);
@@ -89,14 +90,14 @@ impl RoutingRelation for Watched {
     }
 }
 
-impl Spread for Watched {
+impl Spread for CheckedAlgorithm {
     fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         self.algorithm.routing().spread(at, arrived, target, out);
-        self.watch(at, out);
+        self.check_candidates(at, out);
     }
 }
 
-impl Algorithm for Watched {
+impl Algorithm for CheckedAlgorithm {
     fn name(&self) -> &'static str {
         self.algorithm.name()
     }
@@ -190,7 +191,7 @@ mod tests {
         let start = "the routing `astray-ways` of `astray` gives channel";
         assert_eq!(said(0), format!("{start} 0 at router 1,1, which leaves router 0,0"));
         assert_eq!(said(1), format!("{start} 48 at router 1,1, but the network's channels are 0 to 47"));
-        // Where not all ways are tried, it is found on the way.
+        // Too large to check all routes: the fault is found when the route is used.
         let large = build("mesh:64x64");
         let algorithm = algorithm_by_name("astray", &large, &Options::default()).unwrap();
         let go = |from, to| {
