@@ -15,6 +15,8 @@ use crate::run::run_end::{Resource, Wait, WormAtEnd};
 const DRAWN: usize = 24;
 /// How far to the right of its channels a worm is drawn, and how much further each virtual channel and each wait.
 const LANE: f64 = 3.0;
+/// The height of a worm's number on its link.
+const TAG: f64 = 11.0;
 /// The radius of a router's disc.
 const RADIUS: f64 = 4.5;
 /// The height of the title.
@@ -267,6 +269,8 @@ impl Picture<'_> {
     /// The number of each worm in the middle of the last link that it holds.
     fn write_tags(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, r#"<g font-family="sans-serif" font-size="8.5" text-anchor="middle">"#)?;
+        // Several worms may hold one link: their numbers stand below each other.
+        let mut taken: HashSet<(i64, i64)> = HashSet::new();
         for (style, worm) in self.drawn() {
             let links = worm.holds.iter().rev().filter_map(|held| match *held {
                 Resource::Channel(channel, _) => self.lines(channel).into_iter().last().filter(|line| line.len() > 1),
@@ -276,14 +280,17 @@ impl Picture<'_> {
             let beside = line_beside(&line, &vec![LANE; line.len()]);
             let middle = beside.len() / 2;
             let [a, b] = [beside[middle - 1], beside[middle]];
-            let (x, y) = (f64::midpoint(a.x, b.x), f64::midpoint(a.y, b.y));
+            let (x, mut y) = (f64::midpoint(a.x, b.x), f64::midpoint(a.y, b.y));
+            while !taken.insert((x.round() as i64, (y / TAG).round() as i64)) {
+                y += TAG;
+            }
             let text = worm.worm.to_string();
             let half = 3.0 + 2.6 * text.len() as f64;
             writeln!(
                 out,
-                r#"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="11" rx="3" fill="{}"/>"#,
+                r#"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{TAG}" rx="3" fill="{}"/>"#,
                 x - half,
-                y - 5.5,
+                y - TAG / 2.0,
                 2.0 * half,
                 style.colour
             )?;

@@ -342,7 +342,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     };
     let mut summary = summary(data_on_output, out);
     match arguments.format {
-        Format::Text => text::write_text(&mut summary, &printed)?,
+        Format::Text => text::write_text(&mut summary, &printed, &network)?,
         Format::Json => write_json(&mut summary, &printed)?,
     }
     drop(summary);

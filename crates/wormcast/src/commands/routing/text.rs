@@ -8,8 +8,9 @@ use super::export::Exported;
 use super::{Printed, SHOWN};
 use crate::analysis::{ClosedBy, Load, LoadedChannel, Reached, Report, Sent, TablesFound};
 use crate::failure::Failure;
+use crate::network::{Network, NodeId};
 
-pub(super) fn write_text(out: &mut dyn Write, printed: &Printed) -> Result<(), Failure> {
+pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Network) -> Result<(), Failure> {
     let Printed { report: analysis, exported } = printed;
     let what = match &analysis.algorithm {
         Some(algorithm) => format!("{algorithm}, routed by {}", analysis.routing),
@@ -30,7 +31,7 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed) -> Result<(), F
         write_figure(out, "deadlock-free", "yes")?;
     }
     if let Some(reachability) = &analysis.reachability {
-        write_reachability(out, reachability)?;
+        write_reachability(out, reachability, network)?;
     }
     if let Some(replication) = analysis.replication {
         write_figure(out, "replication", replication.text())?;
@@ -100,7 +101,7 @@ fn plural(count: u64, what: &str) -> String {
 }
 
 /// Whether a deadlock can be reached, and messages that reach it.
-fn write_reachability(out: &mut dyn Write, reached: &Reached) -> Result<(), Failure> {
+fn write_reachability(out: &mut dyn Write, reached: &Reached, network: &Network) -> Result<(), Failure> {
     write_figure(out, "deadlock", reached.verdict)?;
     if let Some(reason) = &reached.reason {
         write_figure(out, "", reason)?;
@@ -108,9 +109,10 @@ fn write_reachability(out: &mut dyn Write, reached: &Reached) -> Result<(), Fail
     let Some(witness) = &reached.witness else { return Ok(()) };
     writeln!(out, "  Messages that deadlock, with {}:", reached.settings.text())?;
     for Sent { cycle, source, length, destinations } in witness.iter().take(SHOWN) {
-        let destinations: Vec<String> = destinations.iter().map(ToString::to_string).collect();
+        let node = |&node: &u32| network.node_label(NodeId::new(node));
+        let destinations: Vec<String> = destinations.iter().map(node).collect();
         let flits = plural(u64::from(*length), "flit");
-        writeln!(out, "    cycle {cycle}: {length} {flits} from {source} to {}", destinations.join(";"))?;
+        writeln!(out, "    cycle {cycle}: {length} {flits} from {} to {}", node(source), destinations.join("; "))?;
     }
     if witness.len() > SHOWN {
         writeln!(out, "    and {} more, which --witness writes", witness.len() - SHOWN)?;
