@@ -204,7 +204,7 @@ fn what_is_not_swept_is_not_compared() {
 fn percentiles_without_an_interval_are_open_until_there_are_more_runs() {
     let text = SMALL.replace(
         "[stop]\nmin_replications = 5\nmax_replications = 5",
-        "[stop]\nmin_replications = 4\nmax_replications = 4",
+        "[stop]\nmin_replications = 3\nmax_replications = 3",
     );
     let text =
         text.replace("[0.01, 0.05, 4.0]", "[0.01]").replace("\"dual-path\", \"column-path\", ", "\"dual-path\", ");
