@@ -14,7 +14,7 @@
 //! # Ok::<(), wormcast_network::TopologyError>(())
 //! ```
 //!
-//! The same text names tori, hypercubes, multistage networks, random graphs, and files: `Network`s can be read from InfiniBand fabrics,
+//! Such texts also name tori, hypercubes, multistage networks, random graphs, and files. Networks can be read from InfiniBand fabrics,
 //! GraphML, node-link JSON, anynet and edge lists, in all of which a router may have any number of nodes, or none:
 //!
 //! ```

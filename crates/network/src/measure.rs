@@ -348,7 +348,7 @@ mod tests {
         Distances { connected, diameter: connected.then_some(longest), average }
     }
 
-    /// Short ways and long ones, more routers than are searched from at once, and networks in two parts.
+    /// Short distances and long ones, more routers than are searched from at once, and networks in two parts.
     #[test]
     fn searches_together_find_what_they_find_alone() {
         for spec in [

@@ -78,7 +78,7 @@ impl Meter {
     /// The least time between two lines of a log, and before the first.
     const QUIET: Duration = Duration::from_secs(10);
 
-    /// Of a command that has been running since `started`.
+    /// The display of a command that has been running since `started`.
     pub(crate) fn new(started: Instant, terminal: bool) -> Self {
         let bar = if terminal { ProgressBar::new(Work::UNITS) } else { ProgressBar::hidden() };
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}% {elapsed}{prefix}  {wide_msg}") {

@@ -47,7 +47,7 @@ struct Step {
 enum Addition {
     /// A further value of the horizontal axis.
     Value(Box<Experiment>),
-    /// So many replications at a point.
+    /// Further replications at a point.
     Replications(String, usize),
 }
 

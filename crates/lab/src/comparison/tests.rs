@@ -91,7 +91,7 @@ fn saturation_deadlock_and_no_result_are_told_apart() {
     assert_eq!(ranked.standings[1].relation, Some(Relation::Worse));
     let nobody = point(vec![At::Saturated, At::Saturated], None, false);
     assert_eq!((nobody.best.as_ref(), nobody.contenders.len(), nobody.reference.as_ref()), (None, 0, None));
-    // What nobody has measured may be better still.
+    // A series that was not measured may be better still.
     let unknown = point(vec![around(100.0, 1), At::NoResult, around(120.0, 2)], None, false);
     assert_eq!((unknown.best.as_ref(), &unknown.contenders[..]), (None, &["s0".to_owned()][..]));
     // Only replications that both have make pairs.

@@ -1,4 +1,4 @@
-//! What an experiment file may say, as types; the JSON Schema is made from them.
+//! The contents of an experiment file, as types; the JSON Schema is made from them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,7 +32,7 @@ pub(crate) struct ExperimentFile {
     #[serde(default)]
     #[schemars(schema_with = "algorithm")]
     pub(crate) algorithm: Option<String>,
-    /// The routing, for algorithms that leave a choice.
+    /// The routing, for algorithms that offer a choice.
     #[serde(default)]
     #[schemars(schema_with = "routing")]
     pub(crate) routing: Option<String>,
@@ -71,14 +71,14 @@ pub(crate) struct ExperimentFile {
     /// The plot of a sweep.
     #[serde(default)]
     pub(crate) plot: PlotSettings,
-    /// What is claimed about a sweep, to be tested.
+    /// Claims about the sweep, to be tested.
     #[serde(default)]
     pub(crate) claim: Vec<Claim>,
     /// Settings that make a quick version of the experiment, laid over the others: tables are merged, everything else is replaced.
     #[serde(default)]
     #[allow(dead_code, reason = "taken out of the document before; here for the schema")]
     quick: Option<Box<ExperimentFile>>,
-    /// Variations of the experiment by their names: settings that are laid over the others, to see what depends on them.
+    /// Variations of the experiment by their names: settings that are laid over the others, to see how much depends on them.
     #[serde(default)]
     #[allow(dead_code, reason = "taken out of the document before; here for the schema")]
     variation: BTreeMap<String, ExperimentFile>,
@@ -91,10 +91,10 @@ pub struct FaultSettings {
     /// The links, each by the routers that it joins, by number, coordinates or name: `"0-1"` or `"0,0-1,0"`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<String>,
-    /// So many further links, drawn with the experiment's seed.
+    /// The number of further links that fail, drawn with the experiment's seed.
     #[serde(skip_serializing_if = "is_zero")]
     pub random: u32,
-    /// Who knows of them.
+    /// Which nodes know of them.
     #[serde(skip_serializing_if = "is_default")]
     pub information: FaultInformation,
 }
@@ -318,7 +318,7 @@ pub(crate) struct PlotSettings {
     pub(crate) series: Option<String>,
     /// The horizontal axis. Default: as the swept setting along it is spaced.
     pub(crate) x_scale: Option<Scale>,
-    /// The vertical axis. What is not above 0 has no place on a logarithmic one, and is counted below the plot.
+    /// The vertical axis. A logarithmic one cannot show values that are not above 0; a note below the plot counts them.
     pub(crate) y_scale: Scale,
     /// The title, if not the experiment's.
     pub(crate) title: Option<String>,

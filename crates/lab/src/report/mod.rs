@@ -85,13 +85,13 @@ pub enum Block {
     Table(Table),
     /// A command to type.
     Command(String),
-    /// What is there for those who ask.
+    /// Details that readers open.
     Details {
-        /// What there is.
+        /// The heading of the details.
         summary: String,
-        /// It.
+        /// The details.
         block: Box<Block>,
-        /// Where nobody has to ask.
+        /// Where details are shown unasked.
         shown: Shown,
     },
     /// The text of a file.

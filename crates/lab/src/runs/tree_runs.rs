@@ -1,4 +1,4 @@
-//! Runs that send nothing: what sets of edge-disjoint spanning trees are like.
+//! Runs that send nothing: they build and measure sets of edge-disjoint spanning trees.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ pub struct TreeResult {
     pub seed: u64,
     /// The sets.
     pub sets: u32,
-    /// What they are like.
+    /// Their measures.
     pub figures: TreeFigures,
 }
 
-/// What the sets of edge-disjoint spanning trees of a run are like.
+/// The measures of a run's sets of edge-disjoint spanning trees.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TreeFigures {
     /// The routers along the first dimension of the network; all of them where it has none.
@@ -52,12 +52,12 @@ pub struct TreeRuns {
     network: Arc<Network>,
     construction: &'static TreeDescriptor,
     sets: u32,
-    /// Who knows of a link that has failed, drawn anew for each set; `None`: none has.
+    /// Which nodes know of the link that fails, another one for each set; `None`: none fails.
     fault: Option<FaultInformation>,
 }
 
 impl TreeRuns {
-    /// So many sets of trees by this construction.
+    /// The settings of a run that builds `sets` sets of trees by this construction.
     ///
     /// Where starting nodes and methods are open, they are drawn, and some constructions draw orders of the links; nothing about the others
     /// is random, and one set is enough.

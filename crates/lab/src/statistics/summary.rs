@@ -46,7 +46,7 @@ pub struct PointSummary {
 /// What the runs of a point measured.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Figures {
-    /// In time.
+    /// Simulations.
     Simulated {
         /// Latencies; `None` if the point is saturated or deadlocked, or has no results.
         latency: Option<Box<LatencySummary>>,
@@ -74,9 +74,9 @@ pub struct LatencySummary {
     pub p99: Option<Estimate>,
     /// What the latency to the last destination consists of.
     pub parts: Parts,
-    /// Of messages to one destination, where there are others too.
+    /// Latency of messages to one destination, where there are others too.
     pub unicast: Option<Estimate>,
-    /// Of messages to several destinations, to the last of them, where there are others too.
+    /// Latency of messages to several destinations, to the last of them, where there are others too.
     pub multicast: Option<Estimate>,
 }
 

@@ -155,7 +155,7 @@ impl Store {
     }
 }
 
-/// Makes the table of results anew, without the damaged rows. They cannot just be deleted: a row whose name is damaged is not in
+/// Rebuilds the table of results without the damaged rows. They cannot just be deleted: a row whose name is damaged is not in
 /// its place, and is not found by its name.
 fn separate(connection: &mut Connection, damaged: &[DamagedRow]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -1,4 +1,4 @@
-//! Why a verdict is what it is, in words.
+//! The reasons for a verdict, in words.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use super::{Bracket, Comparison, Finding};
 use crate::experiment::claim::Test;
 use crate::statistics::{number_text, with_interval};
 
-/// The most places that a sentence names.
+/// The most points that a sentence names.
 const MOST_PLACES: usize = 8;
 
 /// A line for each group: how many of its comparisons say what, where it fails, and the least and the largest difference.
@@ -23,10 +23,10 @@ pub(super) fn because(groups: &[Vec<Comparison>], test: Option<Test<'_>>, unit: 
     if lines.is_empty() { "what the claim compares is not in this sweep".to_owned() } else { lines.join("\n") }
 }
 
-/// What nobody is advised to run.
+/// Advice never asks for more replications than this.
 const MOST_REPLICATIONS: u64 = 10_000;
 
-/// What it would take to settle what is open: lines to go on with, or nothing.
+/// What it would take to settle what is open, as further lines; empty if nothing is open.
 pub(super) fn to_settle(groups: &[Vec<Comparison>]) -> String {
     let unsettled = |finding| groups.iter().flatten().filter(move |comparison| comparison.finding == finding);
     let mut takes = Vec::new();

@@ -1,4 +1,4 @@
-//! Everything that one claim is judged on: the replications of its series at its values of the horizontal axis.
+//! The data that one claim is judged on: the replications of its series at its values of the horizontal axis.
 
 use super::evidence::Pending;
 use super::explanation::{because, to_settle};
@@ -20,7 +20,7 @@ pub(super) enum Cell {
     Values(Vec<f64>),
     /// A latency beyond saturation.
     Unbounded,
-    /// Nothing.
+    /// No value.
     Missing,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Measurements<'a> {
         Some(self.quantity.estimate(&of_point.runs, self.confidence)?.scaled(self.scale(point)))
     }
 
-    /// What a value in cycles is multiplied by to have the unit.
+    /// The factor that converts cycles to the unit.
     fn scale(&self, point: &Point) -> f64 {
         match self.unit {
             Some(TimeUnit::Microseconds) => point.spec.timing.cycle_ns / 1000.0,
@@ -204,7 +204,7 @@ impl<'a> Measurements<'a> {
         }
     }
 
-    /// The confidence of each of so many intervals (Bonferroni): each may err with its share of the probability.
+    /// The confidence of each of several intervals (Bonferroni): each gets its share of the probability of error.
     pub(crate) fn shared_confidence(&self, count: usize) -> f64 {
         1.0 - (1.0 - self.confidence) / count.max(1) as f64
     }

@@ -1,4 +1,4 @@
-//! Verdicts on claims: what the replications of a sweep say, with a probability of error that is the same however many points and
+//! Verdicts on claims, from the replications of a sweep, with a probability of error that is the same however many points and
 //! series a claim is about.
 
 mod comparisons;
@@ -23,7 +23,7 @@ use crate::runs::sweep::PointRuns;
 use crate::statistics::Estimate;
 use crate::statistics::quantity::Quantity;
 
-/// What a sweep says of a claim.
+/// The verdict of a sweep on a claim.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Verdict {
     /// It holds.
@@ -47,7 +47,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A claim and what the sweep says of it.
+/// A claim and the sweep's verdict on it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ClaimVerdict {
     /// The claim's name.
@@ -111,7 +111,7 @@ pub struct Bracket {
     pub saturated: Option<f64>,
 }
 
-/// What a comparison says.
+/// The finding of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {

@@ -1,4 +1,4 @@
-//! From the comparisons of each group to a verdict.
+//! The rules that turn the comparisons of each group into a verdict.
 
 use super::{Comparison, Finding, Verdict};
 use crate::statistics::Estimate;

@@ -7,12 +7,12 @@ use crate::runs::stopping::{Outcome, backlogs, is_steady};
 use crate::statistics::Estimate;
 use wormcast_simulation::BACKLOG;
 
-/// What the replications of a point say about it.
+/// Whether a point is stable or saturated, by its replications.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Stable,
     Saturated,
-    /// Either may be.
+    /// It is not certain.
     Open,
 }
 
@@ -147,7 +147,7 @@ fn finding(holds: bool, fails: bool) -> Finding {
     }
 }
 
-/// Of one bound or two.
+/// The brackets of a claim with one bound or two.
 fn both(first: Option<Finding>, second: Option<Finding>) -> Finding {
     let findings = [first, second];
     if findings.contains(&Some(Finding::Fails)) {

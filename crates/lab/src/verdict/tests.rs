@@ -309,7 +309,7 @@ fn series_outlast_others() {
         let test = if test.starts_with("series") { test.to_owned() } else { format!("{one}{test}") };
         assert_eq!(saturation(&test).verdict, verdict, "{test}");
     }
-    // With large buffers, nobody knows: one of the settings is enough if the claim says so.
+    // With large buffers it is open: one of the settings is enough if the claim says so.
     let part = saturation("outlasts = { later = ['b'], earlier = ['a'] }");
     assert_eq!(part.verdict, Verdict::Inconclusive);
     assert_eq!(

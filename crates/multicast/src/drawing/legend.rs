@@ -29,7 +29,7 @@ pub(super) struct Legend<'a> {
     /// Whether it lists steps instead of worms.
     pub(super) by_steps: bool,
     pub(super) style: &'a dyn Fn(&WormSummary) -> Style,
-    /// Of the drawing beside it.
+    /// The height of the drawing beside it.
     pub(super) height: f64,
 }
 

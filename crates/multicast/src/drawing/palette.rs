@@ -21,7 +21,7 @@ pub(super) struct Style {
     pub(super) ink: &'static str,
     /// An SVG dash pattern; empty for a solid line.
     pub(super) dash: &'static str,
-    /// Of lines, in pixels.
+    /// The width of lines, in pixels.
     pub(super) width: f64,
 }
 

@@ -27,7 +27,7 @@ impl PlanSummary {
     /// Steps are [`WormSummary::step`]: a worm that shares a channel with an earlier one of the plan waits for it. By the definition
     /// that is enough if the earlier one is its sender's own or that of a node above its sender in the tree, and only then.
     ///
-    /// Of several contending pairs, the one whose second worm is the first to be sent. O(channels taken + worms log worms): where
+    /// If several pairs contend, returns the one whose second worm is the first to be sent. O(channels taken + worms log worms): where
     /// every worm on a channel descends from the one before it, each descends from all before it.
     pub fn contention(&self) -> Option<Contention> {
         let senders = Senders::new(&self.worms);

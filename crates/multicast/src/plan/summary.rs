@@ -40,7 +40,7 @@ pub struct WormSummary {
     pub visits: Vec<NodeId>,
     /// The channels that it takes in an idle network, parents first.
     pub channels: Vec<ChannelId>,
-    /// Of a worm that may branch, for each of these channels: where it comes from, and whether it delivers.
+    /// For a worm that may branch, for each of these channels: where it comes from, and whether it delivers.
     pub(crate) branches: Vec<BranchSummary>,
     /// The most hops from its sender to a node that it delivers to.
     pub longest: u32,

@@ -387,7 +387,7 @@ mod tests {
         }
     }
 
-    /// In a ring, on a circle, neighbours are nearest; in a complete network everybody is on the circle.
+    /// In a ring, on a circle, neighbours are nearest; in a complete network all are on the circle.
     #[test]
     fn a_network_without_regularity_is_no_circle() {
         let from_centre = |spec: &str| {

@@ -23,7 +23,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Of pairs of routers, in any order and any number of times.
+    /// The graph of pairs of routers, in any order and any number of times.
     pub(super) fn new(vertices: usize, pairs: impl Iterator<Item = (u32, u32)>) -> Self {
         let mut pairs: Vec<(u32, u32)> = pairs.flat_map(|(a, b)| [(a, b), (b, a)]).collect();
         pairs.sort_unstable();

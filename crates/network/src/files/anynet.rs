@@ -17,7 +17,7 @@ const EXPECTED: &str = "lines such as `router 0 node 0 node 1 router 1`";
 /// latency, which is skipped, as every channel takes one cycle. A pair of routers is joined by one link whichever of them
 /// lists the other; where one lists the other more than once, by so many parallel links.
 pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
-    let context = FileContext { path, expected: EXPECTED };
+    let file = FileContext { path, expected: EXPECTED };
     let mut routers = 0;
     // How often the smaller router lists the larger, the larger the smaller; and in which line first.
     let mut pairs: BTreeMap<(u32, u32), [usize; 3]> = BTreeMap::new();
@@ -34,14 +34,14 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
             let is_router = match word {
                 "router" => true,
                 "node" => false,
-                _ => return Err(context.error(line, format!("found `{word}` where `router` or `node` should be"))),
+                _ => return Err(file.error(line, format!("found `{word}` where `router` or `node` should be"))),
             };
-            let number = words.next().ok_or_else(|| context.error(line, format!("`{word}` has no number")))?;
+            let number = words.next().ok_or_else(|| file.error(line, format!("`{word}` has no number")))?;
             let id = if is_router {
-                router_number(number).map_err(|problem| context.error(line, problem))?
+                router_number(number).map_err(|problem| file.error(line, problem))?
             } else {
                 let id = number.parse::<u32>();
-                id.map_err(|_| context.error(line, format!("`{number}` is not a node number")))?
+                id.map_err(|_| file.error(line, format!("`{number}` is not a node number")))?
             };
             if is_router {
                 routers = routers.max(id as usize + 1);
@@ -57,11 +57,11 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
                 }
                 (Some((true, head)), true) => {
                     if head == id {
-                        return Err(context.error(line, format!("router {id} is joined to itself")));
+                        return Err(file.error(line, format!("router {id} is joined to itself")));
                     }
                     links += 1;
                     if links > 2 * MAX_LINKS {
-                        return Err(context.error(line, format!("there are more than {MAX_LINKS} links")));
+                        return Err(file.error(line, format!("there are more than {MAX_LINKS} links")));
                     }
                     let pair = pairs.entry((head.min(id), head.max(id))).or_insert([0, 0, line]);
                     pair[usize::from(head > id)] += 1;
@@ -70,33 +70,33 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
                 (Some((true, router)), false) => (router, id, false),
                 (Some((false, node)), true) => (id, node, true),
                 (Some((false, node)), false) => {
-                    return Err(context.error(line, format!("nodes {node} and {id} are joined without a router")));
+                    return Err(file.error(line, format!("nodes {node} and {id} are joined without a router")));
                 }
             };
             let (before, said) = nodes.entry(node).or_insert((router, [false; 2]));
             if *before != router {
-                return Err(context.error(line, format!("node {node} is at router {before} already")));
+                return Err(file.error(line, format!("node {node} is at router {before} already")));
             }
             if std::mem::replace(&mut said[usize::from(by_node)], true) {
-                return Err(context.error(line, format!("node {node} is listed at router {router} already")));
+                return Err(file.error(line, format!("node {node} is listed at router {router} already")));
             }
             if nodes.len() > MAX_NODES {
-                return Err(context.error(line, format!("there are more than {MAX_NODES} nodes")));
+                return Err(file.error(line, format!("there are more than {MAX_NODES} nodes")));
             }
         }
     }
     if nodes.is_empty() {
-        return Err(context.error(last, "no router has a node"));
+        return Err(file.error(last, "no router has a node"));
     }
     if let Some(missing) = (0..routers as u32).find(|router| !named.contains(router)) {
         let largest = routers - 1;
-        return Err(context.error(last, format!("there is a router {largest}, but no router {missing}")));
+        return Err(file.error(last, format!("there is a router {largest}, but no router {missing}")));
     }
     let mut builder = NetworkBuilder::new(path);
-    builder.at_least(routers).map_err(|error| context.error(last, error))?;
+    builder.at_least(routers).map_err(|error| file.error(last, error))?;
     for ((u, v), [forth, back, line]) in pairs {
         for _ in 0..forth.max(back) {
-            builder.link(RouterId::new(u), RouterId::new(v)).map_err(|error| context.error(line, error))?;
+            builder.link(RouterId::new(u), RouterId::new(v)).map_err(|error| file.error(line, error))?;
         }
     }
     let mut nodes: Vec<(u32, u32)> = nodes.into_iter().map(|(node, (router, _))| (router, node)).collect();
@@ -107,9 +107,9 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         let name = if renumbered { format!("node {node}") } else { String::new() };
         builder
             .node(RouterId::new(router), NodeDetails { name, ..NodeDetails::default() })
-            .map_err(|error| context.error(last, error))?;
+            .map_err(|error| file.error(last, error))?;
     }
-    builder.build().map_err(|error| context.error(last, error))
+    builder.build().map_err(|error| file.error(last, error))
 }
 
 /// A network as an `anynet` file of `BookSim`: a router a line, with its nodes and its links to larger routers. A neighbour

@@ -19,7 +19,7 @@ const EXPECTED: &str = "two router numbers, as in `0 1`, or a comment after `#`"
 /// # Errors
 /// If a line is not of that form, joins a router to itself, or the list has no link.
 pub fn parse_edge_list(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
-    let context = FileContext { path, expected: EXPECTED };
+    let file = FileContext { path, expected: EXPECTED };
     let mut builder = NetworkBuilder::new(path);
     let mut last = 1;
     for (line, content) in (1..).zip(text.lines()) {
@@ -31,20 +31,20 @@ pub fn parse_edge_list(path: &str, text: &str) -> Result<Arc<Network>, TopologyE
         let mut words = content.split_whitespace();
         let (Some(u), Some(v), None) = (words.next(), words.next(), words.next()) else {
             let count = content.split_whitespace().count();
-            return Err(context.error(line, format!("found {count} word{}", if count == 1 { "" } else { "s" })));
+            return Err(file.error(line, format!("found {count} word{}", if count == 1 { "" } else { "s" })));
         };
         let mut router = |word: &str| {
-            let id = router_number(word).map_err(|problem| context.error(line, problem))?;
-            builder.at_least(id as usize + 1).map_err(|error| context.error(line, error))?;
+            let id = router_number(word).map_err(|problem| file.error(line, problem))?;
+            builder.at_least(id as usize + 1).map_err(|error| file.error(line, error))?;
             Ok(RouterId::new(id))
         };
         let (u, v) = (router(u)?, router(v)?);
-        builder.link(u, v).map_err(|error| context.error(line, error))?;
+        builder.link(u, v).map_err(|error| file.error(line, error))?;
     }
     if builder.links() == 0 {
-        return Err(context.error(last, "the file has no links"));
+        return Err(file.error(last, "the file has no links"));
     }
-    builder.build().map_err(|error| context.error(last, error))
+    builder.build().map_err(|error| file.error(last, error))
 }
 
 /// Reads a router's number.

@@ -47,34 +47,32 @@ struct Cable<'t> {
 /// A cable may be listed by either of its devices or by both, which then have to agree. Devices without an identifier get
 /// the one that ibsim gives them.
 pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
-    let context = FileContext { path, expected: EXPECTED };
-    let devices = read(context, text)?;
+    let file = FileContext { path, expected: EXPECTED };
+    let devices = read(file, text)?;
     let last = text.lines().count().max(1);
-    let by_id = by_id(context, &devices)?;
+    let by_id = by_id(file, &devices)?;
     let mut builder = NetworkBuilder::new(path);
-    let routers = add_switches(context, &devices, &mut builder)?;
-    let hosts = join(context, &devices, &by_id, &routers, &mut builder)?;
+    let routers = add_switches(file, &devices, &mut builder)?;
+    let hosts = join(file, &devices, &by_id, &routers, &mut builder)?;
     if builder.routers() == 0 {
-        return Err(context.error(last, "there is no switch"));
+        return Err(file.error(last, "there is no switch"));
     }
     if hosts.is_empty() {
-        return Err(context.error(last, "no host adapter is connected to a switch"));
+        return Err(file.error(last, "no host adapter is connected to a switch"));
     }
-    add_hosts(context, &devices, hosts, &mut builder)?;
-    builder.build().map_err(|error| context.error(last, error))
+    add_hosts(file, &devices, hosts, &mut builder)?;
+    builder.build().map_err(|error| file.error(last, error))
 }
 
 /// The positions of devices by their names, each of which has one record.
-fn by_id<'t>(context: FileContext<'_>, devices: &[Device<'t>]) -> Result<HashMap<&'t str, usize>, TopologyError> {
+fn by_id<'t>(file: FileContext<'_>, devices: &[Device<'t>]) -> Result<HashMap<&'t str, usize>, TopologyError> {
     let mut by_id: HashMap<&'t str, usize> = HashMap::with_capacity(devices.len());
     for (index, device) in devices.iter().enumerate() {
         match by_id.entry(device.id) {
             Entry::Vacant(entry) => drop(entry.insert(index)),
             Entry::Occupied(entry) => {
                 let first = devices[*entry.get()].line;
-                return Err(
-                    context.error(device.line, format!("`{}` has a record already, in line {first}", device.id))
-                );
+                return Err(file.error(device.line, format!("`{}` has a record already, in line {first}", device.id)));
             }
         }
     }
@@ -83,7 +81,7 @@ fn by_id<'t>(context: FileContext<'_>, devices: &[Device<'t>]) -> Result<HashMap
 
 /// Adds a router for each switch; adapters have none.
 fn add_switches(
-    context: FileContext<'_>,
+    file: FileContext<'_>,
     devices: &[Device<'_>],
     builder: &mut NetworkBuilder,
 ) -> Result<Vec<Option<RouterId>>, TopologyError> {
@@ -91,11 +89,11 @@ fn add_switches(
     for device in devices {
         let router = match device.kind {
             Kind::Adapter => None,
-            Kind::Switch => Some(builder.router(device.id).map_err(|error| context.error(device.line, error))?),
+            Kind::Switch => Some(builder.router(device.id).map_err(|error| file.error(device.line, error))?),
         };
         if let Some(router) = router {
             let told = builder.guid(router, device.guid).and_then(|()| builder.ports(router, device.ports));
-            told.map_err(|error| context.error(device.line, error))?;
+            told.map_err(|error| file.error(device.line, error))?;
         }
         routers.push(router);
     }
@@ -104,7 +102,7 @@ fn add_switches(
 
 /// Adds the links between switches, and returns the adapters' ports that are connected to one, in the order of their cables.
 fn join(
-    context: FileContext<'_>,
+    file: FileContext<'_>,
     devices: &[Device<'_>],
     by_id: &HashMap<&str, usize>,
     routers: &[Option<RouterId>],
@@ -115,7 +113,7 @@ fn join(
     let mut hosts: Vec<Host> = Vec::new();
     for (index, device) in devices.iter().enumerate() {
         for cable in &device.cables {
-            let error = |problem: String| context.error(cable.line, problem);
+            let error = |problem: String| file.error(cable.line, problem);
             let near = || did_you_mean(cable.remote, devices.iter().map(|device| device.id));
             let no_record = || error(format!("`{}` has no record{}", cable.remote, near()));
             let &remote = by_id.get(cable.remote).ok_or_else(no_record)?;
@@ -169,7 +167,7 @@ fn join(
 
 /// Adds a node for each connected port of an adapter.
 fn add_hosts(
-    context: FileContext<'_>,
+    file: FileContext<'_>,
     devices: &[Device<'_>],
     mut hosts: Vec<Host>,
     builder: &mut NetworkBuilder,
@@ -187,7 +185,7 @@ fn add_hosts(
         let name = if connected[host.adapter] > 1 { port_name(id, host.port) } else { id.to_owned() };
         let adapter = Some(AdapterPort { adapter: host.adapter as u32, port: host.port });
         let details = NodeDetails { name, port: Some(host.switch_port), adapter, guid: host.guid };
-        builder.node(host.router, details).map_err(|error| context.error(host.line, error))?;
+        builder.node(host.router, details).map_err(|error| file.error(host.line, error))?;
     }
     Ok(())
 }
@@ -213,12 +211,12 @@ fn guid_of(id: &str, prefix: &str) -> Option<u64> {
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok())?
 }
 
-fn read<'t>(context: FileContext<'_>, text: &'t str) -> Result<Vec<Device<'t>>, TopologyError> {
+fn read<'t>(file: FileContext<'_>, text: &'t str) -> Result<Vec<Device<'t>>, TopologyError> {
     let mut devices: Vec<Device<'t>> = Vec::new();
     let mut guids = Guids::default();
     let (mut switches, mut cables) = (0, 0);
     for (line, content) in (1..).zip(text.lines()) {
-        let error = |problem: String| context.error(line, problem);
+        let error = |problem: String| file.error(line, problem);
         let mut words = Words { rest: content };
         words.skip_space();
         if words.is_over() {

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 64;
 
 /// Reads the graph of a GraphML file: see `Vertices::build` for what it means. Names are the vertices' `label`, or `name`.
 pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
-    let context = FileContext { path, expected: EXPECTED };
+    let file = FileContext { path, expected: EXPECTED };
     let mut reader = Reader::from_str(text);
     let mut document = Document::default();
     let (mut line, mut counted) = (1, 0);
@@ -35,16 +35,16 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
             line += line_ends(&text.as_bytes()[counted..position]);
             counted = position;
         }
-        let event = event.map_err(|error| context.error(line, format!("the XML is broken: {error}")))?;
-        let done = document.take(&event, line).map_err(|problem| context.error(line, problem))?;
+        let event = event.map_err(|error| file.error(line, format!("the XML is broken: {error}")))?;
+        let done = document.take(&event, line).map_err(|problem| file.error(line, problem))?;
         if done {
             break;
         }
     }
     if !document.seen_graph {
-        return Err(context.error(line, "there is no graph"));
+        return Err(file.error(line, "there is no graph"));
     }
-    document.vertices.build(context, line)
+    document.vertices.build(file, line)
 }
 
 /// What a `data` element belongs to.

@@ -49,24 +49,24 @@ struct Joined {
 /// Reads node-link JSON, with the key `links` of older releases or `edges` of newer ones: see `Vertices::build` for what it
 /// means. Names are the vertices' `label`, or `name`.
 pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyError> {
-    let context = FileContext { path, expected: EXPECTED };
+    let file = FileContext { path, expected: EXPECTED };
     // The parser would take a list for the values of an object.
     let no_object = |part: &str| part.trim_start().starts_with('[').then(|| "this is a list, not an object".to_owned());
     if let Some(problem) = no_object(text) {
-        return Err(context.error(1, problem));
+        return Err(file.error(1, problem));
     }
     let document: Document<'_> =
-        serde_json::from_str(text).map_err(|error| context.error(error.line().max(1), without_place(&error)))?;
+        serde_json::from_str(text).map_err(|error| file.error(error.line().max(1), without_place(&error)))?;
     let edges = match (document.edges, document.links) {
         (Some(edges), None) | (None, Some(edges)) => edges,
-        (Some(_), Some(_)) => return Err(context.error(1, "there are both `edges` and `links`")),
-        (None, None) => return Err(context.error(1, "there are neither `edges` nor `links`")),
+        (Some(_), Some(_)) => return Err(file.error(1, "there are both `edges` and `links`")),
+        (None, None) => return Err(file.error(1, "there are neither `edges` nor `links`")),
     };
     let mut vertices = Vertices::default();
     let mut lines = Lines { text, line: 1, counted: 0 };
     for (index, raw) in document.nodes.into_iter().enumerate() {
         let line = lines.of(raw);
-        let error = |problem: String| context.error(line, format!("vertex {index}: {problem}"));
+        let error = |problem: String| file.error(line, format!("vertex {index}: {problem}"));
         no_object(raw.get()).map_or(Ok(()), |problem| Err(error(problem)))?;
         let vertex: Vertex<'_> = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
         let label = vertex.label.or(vertex.name).map_or_else(String::new, |label| match label {
@@ -81,7 +81,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
     lines = Lines { text, line: 1, counted: 0 };
     for (index, raw) in edges.into_iter().enumerate() {
         let line = lines.of(raw);
-        let error = |problem: String| context.error(line, format!("edge {index}: {problem}"));
+        let error = |problem: String| file.error(line, format!("edge {index}: {problem}"));
         no_object(raw.get()).map_or(Ok(()), |problem| Err(error(problem)))?;
         let edge: Joined = serde_json::from_str(raw.get()).map_err(|e| error(without_place(&e)))?;
         let mut end = |value: &Value| id(value).map(|id| vertices.named(&id, line)).map_err(error);
@@ -89,7 +89,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         let ports = [edge.source_port, edge.target_port];
         vertices.join(Edge { ends, ports, directed: document.directed, line }).map_err(error)?;
     }
-    vertices.build(context, text.lines().count().max(1))
+    vertices.build(file, text.lines().count().max(1))
 }
 
 /// An id as text: numbers, strings and lists of them are all different.

@@ -93,24 +93,24 @@ impl Vertices {
     }
 
     /// The network: a router for each vertex, with one node, or as vertices' kinds say.
-    pub(super) fn build(mut self, context: FileContext<'_>, last: usize) -> Result<Arc<Network>, TopologyError> {
+    pub(super) fn build(mut self, file: FileContext<'_>, last: usize) -> Result<Arc<Network>, TopologyError> {
         if let Some(index) = self.list.iter().position(|vertex| !vertex.declared) {
             let line = self.list[index].line;
             let (id, declared) = (&self.ids[index], self.declared.iter().map(|&vertex| &*self.ids[vertex as usize]));
             let hint = did_you_mean(id, declared);
-            return Err(context.error(line, format!("an edge names vertex `{id}`, which is not declared{hint}")));
+            return Err(file.error(line, format!("an edge names vertex `{id}`, which is not declared{hint}")));
         }
-        self.pair_directed().map_err(|(line, problem)| context.error(line, problem))?;
+        self.pair_directed().map_err(|(line, problem)| file.error(line, problem))?;
         let fabric = self.list.iter().any(|vertex| vertex.attributes.is_node);
-        let mut builder = NetworkBuilder::new(context.path);
+        let mut builder = NetworkBuilder::new(file.path);
         let mut routers: Vec<Option<RouterId>> = vec![None; self.list.len()];
         for &index in &self.declared {
             let vertex = &self.list[index as usize];
             if !vertex.attributes.is_node {
                 let Vertex { attributes, line, .. } = vertex;
-                let router = builder.router(&attributes.label).map_err(|error| context.error(*line, error))?;
+                let router = builder.router(&attributes.label).map_err(|error| file.error(*line, error))?;
                 if let Some(coordinates) = attributes.coordinates {
-                    builder.coordinates(router, coordinates).map_err(|error| context.error(*line, error))?;
+                    builder.coordinates(router, coordinates).map_err(|error| file.error(*line, error))?;
                 }
                 routers[index as usize] = Some(router);
             }
@@ -118,7 +118,7 @@ impl Vertices {
         // The edge of each node.
         let mut attached: Vec<Option<usize>> = vec![None; if fabric { self.list.len() } else { 0 }];
         for (position, edge) in self.edges.iter().enumerate() {
-            let error = |problem: String| context.error(edge.line, problem);
+            let error = |problem: String| file.error(edge.line, problem);
             let [a, b] = edge.ends;
             let node = match (routers[a as usize], routers[b as usize]) {
                 (Some(a), Some(b)) => {
@@ -154,15 +154,15 @@ impl Vertices {
                 Some((position, routers[edge.ends[end] as usize]?, edge.ports[end]))
             });
             let Some((position, router, port)) = end else {
-                return Err(context.error(line, format!("node `{id}` is joined to no router")));
+                return Err(file.error(line, format!("node `{id}` is joined to no router")));
             };
             builder.node(router, NodeDetails { name, port, ..NodeDetails::default() }).map_err(|problem| {
                 let line =
                     if matches!(problem, BuildError::PortTaken { .. }) { self.edges[position].line } else { line };
-                context.error(line, self.explained(&problem, &routers, position))
+                file.error(line, self.explained(&problem, &routers, position))
             })?;
         }
-        builder.build().map_err(|error| context.error(last, error))
+        builder.build().map_err(|error| file.error(last, error))
     }
 
     /// A problem with the edge at this position, with vertices by their ids and the other edge that takes a port.

@@ -60,7 +60,7 @@ struct Attachment {
 }
 
 impl Attachment {
-    /// Of sorted routers, one a node; `None` if it is the identity.
+    /// The attachments for sorted routers, one a node; `None` if they are the identity.
     fn new(routers: usize, router_of: Vec<u32>) -> Option<Self> {
         if router_of.len() == routers && router_of.iter().enumerate().all(|(node, &router)| node == router as usize) {
             return None;

@@ -14,7 +14,7 @@ use crate::topologies::spec::MAX_ROUTERS;
 
 /// A graph that is generated, with a node at each router; those that are drawn at random are always connected.
 ///
-/// The same parameters and seed give the same graph on every machine.
+/// A graph depends on its parameters and seed alone, and is the same on every machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum GraphSpec {

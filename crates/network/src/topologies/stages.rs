@@ -27,7 +27,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// So many stages of switches of this radix; K^(L-1) fits.
+    /// The stages of a network of this radix; K^(L-1) must fit.
     pub(crate) fn new(radix: u32, stages: u32) -> Self {
         Self { radix, count: stages, width: radix.pow(stages - 1) }
     }

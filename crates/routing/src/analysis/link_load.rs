@@ -20,7 +20,7 @@ pub struct LinkLoad {
 }
 
 impl LinkLoad {
-    /// Of the loads of all channels.
+    /// The summary of the loads of all channels.
     pub(crate) fn new(by_channel: Vec<f64>) -> Self {
         Self {
             mean: by_channel.iter().sum::<f64>() / by_channel.len().max(1) as f64,

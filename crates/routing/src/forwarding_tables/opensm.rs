@@ -69,7 +69,7 @@ fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, St
 /// # Errors
 /// If the text is not such a dump, contradicts itself, or belongs to another network.
 pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
-    let context = TablesContext { path, expected: EXPECTED };
+    let file = TablesContext { path, expected: EXPECTED };
     let fabric = as_fabric(network)?;
     let identities = Identities::new(&fabric);
     let mut section: Option<RouterId> = None;
@@ -79,7 +79,7 @@ pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<Forw
     // Address, router, output, line.
     let mut found: Vec<(u16, RouterId, Output, usize)> = Vec::new();
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        let error = |problem: String| context.error(line, problem);
+        let error = |problem: String| file.error(line, problem);
         let content = content.trim();
         if content.is_empty() || content.starts_with('#') {
             continue;
@@ -148,12 +148,10 @@ pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<Forw
         }
     }
     if sections.is_empty() {
-        return Err(context.error(text.lines().count().max(1), "there is no switch"));
+        return Err(file.error(text.lines().count().max(1), "there is no switch"));
     }
     if let Some(line) = ends.missing() {
-        return Err(
-            context.error(line, "the table that begins here does not end with `… lids dumped`: is the file cut?")
-        );
+        return Err(file.error(line, "the table that begins here does not end with `… lids dumped`: is the file cut?"));
     }
     let mut lines = Vec::with_capacity(found.len());
     let mut entries = Vec::with_capacity(found.len());
@@ -164,7 +162,7 @@ pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<Forw
         }
     }
     let mut tables = ForwardingTables::new(network, &entries)
-        .map_err(|position| context.error(lines[position], "the switch has another entry for this address already"))?;
+        .map_err(|position| file.error(lines[position], "the switch has another entry for this address already"))?;
     tables.unidentified = found.len() - entries.len();
     Ok(tables)
 }
@@ -301,20 +299,19 @@ impl fmt::Display for NetworkLfts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fabric = self.fabric.as_ref();
         let mut rows: Vec<Vec<(u16, usize, u32)>> = vec![Vec::new(); fabric.routers()];
-        for (context, &lid) in self.addresses.iter().enumerate() {
-            for (router, output) in self.tables.entries_for(context) {
-                rows[router.index()].push((lid, context, self.port(output)));
+        for (file, &lid) in self.addresses.iter().enumerate() {
+            for (router, output) in self.tables.entries_for(file) {
+                rows[router.index()].push((lid, file, self.port(output)));
             }
         }
         let last = self.addresses.iter().max().copied().unwrap_or(0);
         for (router, mut row) in fabric.router_ids().zip(rows) {
             row.sort_unstable();
-            let own =
-                self.tables.addresses_of(Target::Router(router)).next().map_or(0, |context| self.addresses[context]);
+            let own = self.tables.addresses_of(Target::Router(router)).next().map_or(0, |file| self.addresses[file]);
             let (guid, name) = (fabric.router_guid(router).unwrap_or(0), fabric.router_name(router).unwrap_or(""));
             writeln!(f, "Unicast lids [0-{last}] of switch Lid {own} guid {guid:#018x} ('{name}'):")?;
-            for &(lid, context, port) in &row {
-                let (kind, guid, name) = match self.tables.destinations()[context].target {
+            for &(lid, file, port) in &row {
+                let (kind, guid, name) = match self.tables.destinations()[file].target {
                     Target::Node(node) => ("Channel Adapter", fabric.node_guid(node), fabric.node_name(node)),
                     Target::Router(router) => ("Switch", fabric.router_guid(router), fabric.router_name(router)),
                 };

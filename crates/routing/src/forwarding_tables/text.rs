@@ -80,7 +80,7 @@ impl Links {
     fn number(&self, neighbour: RouterId, channel: ChannelId) -> String {
         match self.to(neighbour).iter().position(|&(_, link)| link == channel) {
             None | Some(0) => String::new(),
-            Some(context) => format!(" link {}", context + 1),
+            Some(file) => format!(" link {}", file + 1),
         }
     }
 }
@@ -91,16 +91,16 @@ impl fmt::Display for TablesText<'_> {
         let network = &*tables.network;
         let names = Names::new(network);
         let mut rows: Vec<Vec<(usize, Output)>> = vec![Vec::new(); network.routers()];
-        for context in 0..tables.destinations().len() {
-            for (router, output) in tables.entries_for(context) {
-                rows[router.index()].push((context, output));
+        for file in 0..tables.destinations().len() {
+            for (router, output) in tables.entries_for(file) {
+                rows[router.index()].push((file, output));
             }
         }
         for (router, row) in network.router_ids().zip(rows) {
             writeln!(f, "router {}", names.router(router))?;
             let links = Links::new(network, router);
-            for (context, output) in row {
-                let Destination { target, address } = tables.destinations()[context];
+            for (file, output) in row {
+                let Destination { target, address } = tables.destinations()[file];
                 match target {
                     Target::Node(node) => write!(f, "{}", names.node(node))?,
                     Target::Router(router) => write!(f, "router {}", names.router(router))?,
@@ -282,7 +282,7 @@ impl<'n> Reader<'n> {
             }
             Some(Token::Word("link")) => {
                 let number = rest.number("a number")?;
-                let link = (number as usize).checked_sub(1).and_then(|context| links.get(context));
+                let link = (number as usize).checked_sub(1).and_then(|file| links.get(file));
                 let link = link.map(|&(_, channel)| channel);
                 link.ok_or_else(|| format!("there is no link {number} from {from} to {to}"))
             }
@@ -334,13 +334,13 @@ fn find(token: Token<'_>, what: &str, count: usize, names: &ByName<'_>) -> Resul
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn parse_tables(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
-    let context = TablesContext { path, expected: EXPECTED };
+    let file = TablesContext { path, expected: EXPECTED };
     let reader = Reader::new(network);
     let mut section: Option<(RouterId, Links)> = None;
     let mut sections: HashMap<RouterId, usize> = HashMap::new();
     let (mut entries, mut lines) = (Vec::new(), Vec::new());
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        let error = |problem: String| context.error(line, problem);
+        let error = |problem: String| file.error(line, problem);
         let mut tokens = Tokens(content);
         let Some(first) = tokens.next().map_err(error)? else { continue };
         if first == Token::Word("router") {
@@ -369,9 +369,9 @@ pub fn parse_tables(network: &Arc<Network>, path: &str, text: &str) -> Result<Fo
         lines.push(line);
     }
     if section.is_none() {
-        return Err(context.error(text.lines().count().max(1), "there is no router"));
+        return Err(file.error(text.lines().count().max(1), "there is no router"));
     }
-    let error = |position: usize, problem: &str| context.error(lines[position], problem);
+    let error = |position: usize, problem: &str| file.error(lines[position], problem);
     let another = |position| error(position, "the router has another entry for this destination already");
     let tables = ForwardingTables::new(network, &entries).map_err(another)?;
     if tables.entries() < entries.len() {

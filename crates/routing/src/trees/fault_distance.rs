@@ -103,7 +103,7 @@ mod tests {
     use crate::{TorusTrees, TreeRouting};
     use wormcast_network::TopologySpec;
 
-    /// Every link of small tori, with the ways walked hop by hop.
+    /// Every link of small tori, with the routes walked hop by hop.
     #[test]
     fn as_walked() {
         for spec in ["torus:4x4", "torus:5x3", "torus:2x3"] {

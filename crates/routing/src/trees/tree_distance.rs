@@ -94,7 +94,7 @@ macro_rules! lane {
 lane!(i16);
 lane!(i32);
 
-/// Of the pairs looked at so far.
+/// The sums over the pairs looked at so far.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     diameter: u32,
@@ -114,7 +114,7 @@ fn all_pairs<T: Lane>(network: &Network, trees: &[SpanningTree], failed: &[Chann
         place[router.index()] = row;
     }
     let walks: Vec<Walk<T>> = trees.iter().map(|tree| Walk::new(network, tree, failed, &place)).collect();
-    // Without a tree there are no ways.
+    // Without a tree there are no routes.
     let Some((last, others)) = walks.split_last() else { return Sums { apart: true, ..Sums::default() } };
     let longest = 2 * trees.iter().map(SpanningTree::height).max().unwrap_or(0);
     let blocks = routers.div_ceil(LANES);

@@ -226,7 +226,7 @@ impl TurnRouting {
                 }
             }
         }
-        // Shortest ways to choose from are equally long: no need to add up fractions.
+        // All candidates are on shortest routes, which are equally long: no need to add up fractions.
         let mean = lengths.node_hops() as f64 / load.len().max(1) as f64;
         (lengths.survey(), LinkLoad { mean, ..LinkLoad::new(load) })
     }
@@ -258,7 +258,7 @@ impl RoutingRelation for TurnRouting {
 }
 
 impl Spread for TurnRouting {
-    /// Of the parallel channels those from which the target is as near by permitted turns; all of them are candidates already where
+    /// Adds the parallel channels from which the target is as near by permitted turns; all of them are candidates already where
     /// the choice is free.
     fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         let network = self.network();

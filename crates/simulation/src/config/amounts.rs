@@ -121,7 +121,7 @@ impl JsonSchema for Count {
 /// How many destinations a multicast has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Destinations {
-    /// So many.
+    /// This number.
     Count(Count),
     /// All nodes but the source: a broadcast.
     All,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// What the buffer at the end of each channel holds, for each virtual channel: in a file, a number of flits or `"message"`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Buffer {
-    /// So many flits.
+    /// This number of flits.
     Flits(u32),
     /// Any worm as a whole, header and data.
     Message,

@@ -1,4 +1,4 @@
-//! What a run is told, as plain data and as experiment files spell it: a module for each table of a file.
+//! The settings of a run, as plain data and as experiment files spell them: a module for each table of a file.
 
 mod amounts;
 pub(crate) mod buffer;

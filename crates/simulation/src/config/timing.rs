@@ -1,4 +1,4 @@
-//! How long things take.
+//! The timing of routers and nodes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Which messages are generated: the settings.
+//! The settings of traffic: which messages are generated.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};

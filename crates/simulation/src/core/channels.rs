@@ -34,7 +34,7 @@ impl Channels {
         }
     }
 
-    /// So many flits of a worm will have crossed a link by the time that it can be granted again. Where several virtual channels share
+    /// Notes how many flits of a worm will have crossed a link by the time that it can be granted again. Where several virtual channels share
     /// it, flits are counted one by one.
     pub(crate) fn count_flits(&mut self, link: ChannelId, flits: u32) {
         if self.arbiter.selector.counts_flits() && !self.shared_links {

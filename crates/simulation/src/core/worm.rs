@@ -1,4 +1,4 @@
-//! A worm as everything but its flits sees it: who sends it, where it has got to, and what it holds there.
+//! The state of a worm apart from its flits: its sender, how far it has got, and what it holds there.
 //!
 //! Vertex 0 is the sender's processor, vertex 1 its router, the others are the routers that the worm has entered or reserved
 //! a channel to, each entered by one channel. Between two vertices lies a channel with its buffer.

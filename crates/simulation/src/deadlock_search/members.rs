@@ -37,7 +37,7 @@ impl<'a> Member<'a> {
         self.fronts[0].waiting
     }
 
-    /// The same worm, which also waits elsewhere in its tree; `None` if it cannot wait at both places, or waits there already.
+    /// This worm, also waiting elsewhere in its tree; `None` if it cannot wait at both places, or waits there already.
     pub(super) fn also(&self, front: Front<'a>) -> Option<Self> {
         let same = front.waiting.tree.is_some() && front.waiting.tree == self.worm().tree;
         let known = self.fronts.iter().any(|other| other.waiting.at == front.waiting.at);

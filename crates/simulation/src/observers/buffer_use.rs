@@ -26,7 +26,7 @@ impl BufferCounter {
         self.most = self.most.max(flits);
     }
 
-    /// Of switches that can hold so many flits each; `None` without samples.
+    /// The summary, for switches that can hold this many flits each; `None` without samples.
     pub(crate) fn result(&self, storage: &[u64]) -> Option<BufferUse> {
         if self.samples == 0 || self.sums.is_empty() {
             return None;

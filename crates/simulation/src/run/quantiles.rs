@@ -47,7 +47,7 @@ pub(crate) static SHARES: LazyLock<Vec<f64>> = LazyLock::new(|| {
 pub struct Quantiles(Vec<(f64, f64)>);
 
 impl Quantiles {
-    /// Of one or more pairs of a share and a latency: shares increase, and latencies do not decrease.
+    /// Makes quantiles of one or more pairs of a share and a latency: shares increase, and latencies do not decrease.
     pub fn new(pairs: Vec<(f64, f64)>) -> Self {
         debug_assert!(!pairs.is_empty(), "no quantiles");
         debug_assert!(pairs.is_sorted_by(|one, next| one.0 < next.0 && one.1 <= next.1), "{pairs:?}");

@@ -95,10 +95,10 @@ pub struct Latency {
     /// The mean latency to the last destination in each of 20 successive batches of the measured window; empty where `trend` is `None`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<f64>,
-    /// Of messages to one destination, where others are measured too.
+    /// Latencies of messages to one destination, where others are measured too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unicast: Option<Box<KindLatency>>,
-    /// Of messages to several destinations, where others are measured too.
+    /// Latencies of messages to several destinations, where others are measured too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multicast: Option<Box<KindLatency>>,
 }

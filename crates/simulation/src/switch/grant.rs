@@ -95,7 +95,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         matches!(self.worms[self.packets[packet].worm].course, Course::Unicast { exit: Some(_), .. })
     }
 
-    /// Of several outputs that will do, the one with the smallest key, and of those the one that was given a packet least recently: switches
+    /// Among several acceptable outputs, the one with the smallest key, and of those the one that was given a packet least recently: switches
     /// spread what goes up, whatever the destinations. A worm that its sender has given its first channel keeps to the routing's
     /// preference instead: its plan relies on it.
     pub(super) fn preferred(

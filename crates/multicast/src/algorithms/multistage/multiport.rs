@@ -22,7 +22,7 @@ pub const MULTIPORT: Descriptor = Descriptor::built_in(
     |network, options| Ok(Box::new(Multiport { switches: switches(network, options)? })),
 )
 .on(Family::Multistage)
-// Masks of ports say nothing of ways that go by strings.
+// Masks of ports do not express routes by reachability strings.
 .routed(Routed::OneOf(&[&TURNAROUND, &TURNAROUND_DETERMINISTIC, &DESTINATION_TAG], of_kind));
 
 /// Multiport encoding: worms whose headers have a mask of ports for each stage, so that each goes to a product of sets of digits; as many
@@ -67,7 +67,7 @@ fn phases(stages: &Stages, has_up: bool, source: NodeId, products: &[Vec<NodeId>
         let mut served = Vec::new();
         for product in rest.by_ref().take(free.len()) {
             // Products are sent from near, so that worms of a phase stay apart where they can.
-            // Without a way up, all ways are as long.
+            // In one-way networks all routes have the same length.
             let height =
                 |from: NodeId| product.iter().filter(|_| has_up).map(|&node| stages.common_stage(from, node)).max();
             let nearest = (0..free.len()).min_by_key(|&place| (height(free[place].0), free[place].0));

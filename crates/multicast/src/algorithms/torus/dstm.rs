@@ -35,7 +35,7 @@ pub(crate) const fn over_trees(name: &'static str, summary: &'static str, make: 
 /// O(D log D + N) a multicast to D of N nodes, O(depth) a unicast. One startup.
 ///
 /// *Failed links* (section 7). With global information unicasts take the shortest intact route, and multicasts a tree
-/// without failed links; if there is none, the trees are made anew. With local information worms are sent as if nothing had
+/// without failed links; if there is none, the trees are rebuilt. With local information worms are sent as if nothing had
 /// failed. One that comes to a failed link is absorbed at the router before it, as far as it would have gone over the link, and
 /// sent on from there, in software, on a tree without failed links. Where the source itself is that router, it sends on that
 /// tree at once.

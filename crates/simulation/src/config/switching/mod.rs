@@ -79,7 +79,7 @@ pub struct BufferedSwitch {
     pub unicast_header_flits: Option<u32>,
     /// The most flits of a packet, its header included; by default as many as the buffers are sure to take.
     pub max_packet: Option<u32>,
-    /// Which of several free ways up a packet takes; by default the one that was given a packet least recently.
+    /// Which of several free channels up a packet takes; by default the one that was given a packet least recently.
     pub selection: Option<Selection>,
     /// Another place for `timing.startup_mode`.
     pub startup_mode: Option<StartupMode>,

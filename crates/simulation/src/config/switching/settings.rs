@@ -106,7 +106,7 @@ pub(super) struct SwitchingSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     reservation: Option<Reservation>,
     /// Which of several free channels a header takes. Wormhole: of the candidates of an adaptive routing, and, unless it is `first`,
-    /// of parallel links; default `first`. Buffered switches: of the ways up; by default the one that was given a packet least
+    /// of parallel links; default `first`. Buffered switches: of the channels up; by default the one that was given a packet least
     /// recently.
     #[serde(skip_serializing_if = "Option::is_none")]
     selection: Option<Selection>,

@@ -118,7 +118,7 @@ fn settings(arguments: &Arguments) -> Settings {
     }
 }
 
-/// Why there is no analysis, with the options that are to blame. `sender`: who sends the worms.
+/// The failure for an analysis error, with the options that are to blame. `sender` sends the worms.
 fn refusal(error: &AnalysisError, sender: &str) -> Failure {
     Failure::BadInput(match error {
         AnalysisError::NotReplicatedBySwitches(name) => format!(
