@@ -24,8 +24,9 @@
 //!
 //! # Guarantees
 //!
-//! - *Deadlock-free* is a proof: whatever messages are sent, of any length and at any time, no worms wait for each other forever.
-//! - Otherwise the report has a cycle of worms that could wait for each other. Some such cycles can never come about;
+//! - *Deadlock-free* is a proof for the worms that were analysed and the settings that were given: all that a routing or an algorithm may send, or just
+//!   the given multicasts, of any length and at any time. No such worms wait for each other forever.
+//! - Otherwise the report has a cycle of channels, each of which may be held by a worm that waits for the next. Some such cycles can never come about;
 //!   [`Settings::reachable`] asks for a search, within a budget, for messages that reach the deadlock.
 //! - Long computations can be followed and stopped through [`wormcast_network::watch`]. The report then has the results so far, and
 //!   [`Report::missing`] says which are missing.

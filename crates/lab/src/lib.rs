@@ -1,7 +1,7 @@
 //! Run experiments: sweep over settings, replicate until the results are precise, store, compare and plot them.
 //!
-//! An [`Experiment`] is a file with one configuration, or a sweep over several. [`run_sweep`] simulates each of its points as often as it
-//! takes for the confidence interval to be narrow enough, and keeps every replication in a [`Store`]:
+//! An [`Experiment`] is a file with one configuration, or a sweep over several. [`run_sweep`] simulates each of its points until the
+//! confidence interval is narrow enough or the replications that the file allows are used up, and keeps every replication in a [`Store`]:
 //!
 //! ```no_run
 //! use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@
 //! let experiment = Experiment::read(Path::new("experiments/quick.toml"), &[])?;
 //! let mut store = Store::open(Path::new("results.db"))?;
 //! let jobs = NonZeroUsize::new(4).expect("four threads");
-//! let found = run_sweep(&experiment, jobs, &mut store, false, &mut ())?;
+//! let found = run_sweep(&experiment, jobs, &mut store, /* fresh: */ false, &mut ())?;
 //! write_file(Path::new("quick.csv"), csv(&found.summaries).as_bytes())?;
 //! if let Some(figure) = experiment.figure() {
 //!     write_file(Path::new("quick.svg"), plot(&figure, &found.summaries)?.svg.as_bytes())?;
@@ -27,8 +27,8 @@
 //!
 //! - A replication depends on its point's description, the seed and its number alone: the results are the same with any number of threads.
 //! - Every replication is stored as soon as it is done, so a sweep can be interrupted at any time and goes on where it stopped.
-//! - A point's [hash](PointSpec::config_hash) names its results in the store; settings that make no difference are not part of it.
-//! - Errors in an experiment file are [`Diagnostic`]s with file, line and column, and are reported before anything runs.
+//! - A point's [hash](PointSpec::config_hash) names its results in the store. It covers the settings of the point and the contents of the files that it names, but not titles, plots, claims and the stop rule.
+//! - Errors in an experiment file are [`Diagnostic`]s with file, line and column. Nearly all are reported before anything runs; what only a run can meet, such as a worm that the switching cannot carry, [`Experiment::explain`] traces to its setting.
 //! - Files are replaced as a whole or not at all.
 //!
 //! # Where to look next

@@ -236,11 +236,14 @@ mod tests {
 
     #[test]
     fn every_routing_is_as_it_is_described() {
-        let networks = ["mesh:3x3", "bmin:3x3", "omega:3x3"];
+        let networks = ["mesh:3x3", "torus:3x3", "hypercube:3", "bmin:3x3", "omega:3x3"];
         let networks = networks.map(|topology| topology.parse::<TopologySpec>().unwrap().build().unwrap());
         for routing in ROUTINGS {
             let made = |network| routing.make(network, &RoutingOptions::default());
-            let (network, relation) = networks.iter().find_map(|n| Some((n, made(n).ok()?))).unwrap();
+            let (network, relation) = networks
+                .iter()
+                .find_map(|n| Some((n, made(n).ok()?)))
+                .unwrap_or_else(|| panic!("`{}` is for none of the networks of this test: add one", routing.name));
             assert_eq!(relation.name(), routing.name);
             assert_eq!(relation.capabilities().turns.is_some(), routing.over_turns, "{}", routing.name);
             let other_root = Some(Root::MaximumDegree);

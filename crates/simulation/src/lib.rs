@@ -36,16 +36,17 @@
 //!
 //! - The rules are written down, in `docs/model.md`, and the engines follow them to the cycle. Where the worm engine is exact, it gives the
 //!   same results as the flit engine, which simulates every flit.
-//! - A result depends on the scenario and the seed alone, not on the machine or the number of threads.
+//! - A result depends on the scenario and the seed alone, not on the number of threads. (Gaps between arrivals are logarithms, whose last bit
+//!   the platform's library decides.)
 //! - A deadlock is found and is a result. A plan that is wrong, or a header without a route, is an error.
 //! - Engines do not allocate for each flit, and the observer `()` costs nothing.
 //!
 //! # Where to look next
 //!
 //! - [`Scenario::new`] checks all settings against each other; [`simulate_observed`] adds an observer of your own.
-//! - [`Timeline`], [`DeliveryLog`], [`ChannelUse`], [`BufferLog`] and [`WaitLog`] are observers that write files.
+//! - [`Timeline`], [`DeliveryLog`], [`ChannelUse`], [`BufferLog`] and [`WaitLog`] are observers that become files.
 //! - [`plan_messages`] measures plans without simulating time.
-//! - [`search_deadlock`] decides whether a deadlock can be reached, and returns the messages that reach it.
+//! - [`search_deadlock`] searches, within a budget, for messages that reach a deadlock, or proves that there are none.
 
 mod calendar;
 mod config;

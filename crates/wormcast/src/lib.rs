@@ -16,7 +16,7 @@
 //! let plan = algorithm.plan(&multicast);
 //! assert_eq!(plan.summary(algorithm.routing(), PortModel::One)?.startups, 2);
 //!
-//! // With three consumption channels a node, no set of messages can deadlock; with two, some can.
+//! // With three consumption channels a node, no set of messages can deadlock; with two, the check finds a cycle.
 //! assert!(algorithm.dependencies().deadlock(3).is_none());
 //! assert!(algorithm.dependencies().deadlock(2).is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -70,7 +70,13 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
         chart.notes.push(format!("{incomplete} of {} points are not complete", summaries.len()));
     }
     if chart.marks().any(|mark| mark.open) {
-        let open = if figure.y.is_latency() { "the mean depends on the window" } else { "saturated" };
+        let any = |is: fn(&PointSummary) -> bool| summaries.iter().any(is);
+        let open = match (any(|summary| summary.trend), any(|summary| summary.unmeasured > 0.0)) {
+            _ if !figure.y.is_latency() => "saturated",
+            (true, true) => "the mean depends on the window, or leaves out messages still in flight",
+            (false, true) => "the mean leaves out messages still in flight",
+            _ => "the mean depends on the window",
+        };
         chart.notes.push(format!("open markers: {open}"));
     }
     if hidden > 0 {
@@ -151,7 +157,7 @@ fn mark(figure: &Figure, summary: &PointSummary) -> Option<Mark> {
         None => return None,
     };
     // A load at saturation is what gets through; a latency that the window decides is too small.
-    let reserved = if figure.y.is_latency() { summary.trend } else { saturated };
+    let reserved = if figure.y.is_latency() { summary.trend || summary.unmeasured > 0.0 } else { saturated };
     let open = reserved && matches!(y, Height::Value(..));
     x.is_finite().then_some(Mark { x, y, open })
 }

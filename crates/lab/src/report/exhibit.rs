@@ -5,6 +5,7 @@ use crate::experiment::Experiment;
 use crate::plot::{PlotError, plot};
 use crate::runs::run::{Findings, Variation};
 use crate::runs::stopping::Outcome;
+use crate::statistics::summary::PointSummary;
 use crate::store::origin::{Origin, Program};
 use crate::verdict::{Finding, Part};
 
@@ -164,8 +165,15 @@ pub fn figures(name: &str, experiment: &Experiment, findings: &Findings) -> Resu
 fn behind(name: &str, experiment: &Experiment, findings: &Findings, command: &str) -> Vec<Block> {
     let numbers = experiment.shown().into_iter().map(|quantity| Block::Details {
         summary: {
-            let marked = quantity.is_latency() && findings.summaries.iter().any(|summary| summary.trend);
-            let mark = if marked { format!(" ({}: depends on the window)", ranking::UNSETTLED) } else { String::new() };
+            let any = |is: fn(&PointSummary) -> bool| quantity.is_latency() && findings.summaries.iter().any(is);
+            let trend = any(|summary| summary.trend).then_some("depends on the window");
+            let censored = any(|summary| summary.unmeasured > 0.0).then_some("leaves out messages still in flight");
+            let why: Vec<&str> = trend.into_iter().chain(censored).collect();
+            let mark = if why.is_empty() {
+                String::new()
+            } else {
+                format!(" ({}: {})", ranking::UNSETTLED, why.join(", or "))
+            };
             format!("{}: the numbers{mark}", experiment.shown_as(quantity))
         },
         block: Box::new(Block::Table(results::table(experiment, quantity, &findings.summaries))),

@@ -64,7 +64,8 @@ fn value(experiment: &Experiment, quantity: Quantity, summary: &PointSummary) ->
     };
     match (summary.quantity(quantity), summary.outcome) {
         (Some(estimate), _) => {
-            let mark = if quantity.is_latency() && summary.trend { UNSETTLED } else { "" };
+            let mark =
+                if quantity.is_latency() && (summary.trend || summary.unmeasured > 0.0) { UNSETTLED } else { "" };
             estimate.scaled(scale).text() + mark
         }
         (None, Outcome::Saturated) => "saturated".to_owned(),

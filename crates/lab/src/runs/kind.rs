@@ -18,10 +18,14 @@ pub struct Run {
     /// Steady: cycles before the first measured message is generated, or `"auto"`: half as many messages as are measured come before
     /// them (none with traffic that comes to an end).
     pub warmup: Warmup,
-    /// Steady: messages measured after warm-up; in a sweep at least, windows grow where means depend on them. Finite: messages delivered until the run ends. Plan:
-    /// messages planned. Trees: sets of trees, default 1. Finite and plan by default all of a trace or of a single burst. Otherwise the default is 20 messages a node, but 2,000 to 100,000.
+    /// Steady: messages measured after warm-up; in a sweep at least, windows grow where means depend on them. Finite: messages delivered until the run ends. Drained:
+    /// messages generated, all of which are measured. Plan: messages planned. Trees: sets of trees, default 1. Finite, drained and plan by default all of a trace or of a single burst.
+    /// Otherwise the default is 20 messages a node, but 2,000 to 100,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
+    /// Drained: cycles in which messages are generated, in the place of `messages`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
     /// Cycles after which a run is given up as saturated. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cycles: Option<u64>,
@@ -32,7 +36,7 @@ pub struct Run {
 
 impl Default for Run {
     fn default() -> Self {
-        Self { mode: None, warmup: Warmup::Auto, messages: None, max_cycles: None, ports: None }
+        Self { mode: None, warmup: Warmup::Auto, messages: None, until: None, max_cycles: None, ports: None }
     }
 }
 
@@ -42,8 +46,10 @@ impl Default for Run {
 pub enum Mode {
     /// Warm-up, measured messages, then arrivals go on until those are delivered.
     Steady,
-    /// From an empty network until a number of messages is delivered.
+    /// From an empty network until a number of messages is delivered; those that are still in flight are not measured.
     Finite,
+    /// From an empty network until a number of messages is generated, or for some cycles; then arrivals stop, and all are delivered and measured.
+    Drained,
     /// No time at all: messages are planned, and their plans' steps, startups and channels counted.
     Plan,
     /// No messages either: `algorithm` names a construction of edge-disjoint spanning trees, and `messages` sets of trees are built and
@@ -57,6 +63,7 @@ impl Mode {
         match self {
             Self::Steady => Some(wormcast_simulation::Mode::Steady),
             Self::Finite => Some(wormcast_simulation::Mode::Finite),
+            Self::Drained => Some(wormcast_simulation::Mode::Drained),
             Self::Plan | Self::Trees => None,
         }
     }
@@ -90,7 +97,7 @@ impl Kind {
     /// The kind of runs in a mode, which is in time where nothing is said.
     pub(crate) fn of(mode: Option<Mode>) -> Self {
         match mode {
-            None | Some(Mode::Steady | Mode::Finite) => Self::Simulated,
+            None | Some(Mode::Steady | Mode::Finite | Mode::Drained) => Self::Simulated,
             Some(Mode::Plan) => Self::Planned,
             Some(Mode::Trees) => Self::Trees,
         }
@@ -112,9 +119,11 @@ impl Kind {
                 &["run.ports"],
                 "only `mode = \"plan\"` counts steps; in time, `switching.injection_ports` says how many",
             ),
-            Self::Planned => (&["run.max_cycles", "run.warmup"], "`mode = \"plan\"` knows no time: leave it out"),
+            Self::Planned => {
+                (&["run.max_cycles", "run.until", "run.warmup"], "`mode = \"plan\"` knows no time: leave it out")
+            }
             Self::Trees => (
-                &["run.max_cycles", "run.ports", "run.warmup", "routing", "engine", "traffic"],
+                &["run.max_cycles", "run.ports", "run.until", "run.warmup", "routing", "engine", "traffic"],
                 "`mode = \"trees\"` sends nothing: leave it out",
             ),
         }
@@ -143,9 +152,10 @@ impl PointSpec {
     /// If a setting is given that makes no sense for their kind.
     pub(crate) fn asked(&self) -> Result<Asked, Refusal> {
         let kind = self.kind();
-        let Run { mode, warmup, messages, max_cycles, ports } = self.run;
+        let Run { mode, warmup, messages, until, max_cycles, ports } = self.run;
         let given = |key: &str| match key {
             "run.max_cycles" => max_cycles.is_some(),
+            "run.until" => until.is_some(),
             "run.ports" => ports.is_some(),
             "run.warmup" => warmup != Warmup::Auto,
             "routing" => self.routing.is_some(),
@@ -159,7 +169,7 @@ impl PointSpec {
         match kind {
             Kind::Simulated => {
                 let mode = mode.and_then(Mode::in_time);
-                Ok(Asked::Simulated(wormcast_simulation::Run { mode, warmup, messages, max_cycles }))
+                Ok(Asked::Simulated(wormcast_simulation::Run { mode, warmup, messages, until, max_cycles }))
             }
             Kind::Planned if given("engine") => {
                 Err(("engine", "a run with `mode = \"plan\"` has no engine: leave `engine` out".to_owned()))

@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use wormcast_analysis::{Held, deadlock_of_scenario};
 use wormcast_multicast::Descriptor;
 use wormcast_routing::RoutingDescriptor;
-use wormcast_simulation::Scenario;
+use wormcast_simulation::{EngineChoice, Scenario, Timing, Traffic};
 
 use crate::experiment::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
-use crate::experiment::point::Point;
+use crate::experiment::point::{Point, PointSpec};
+use crate::runs::kind::Run;
 use crate::runs::scenarios::Job;
 
 /// A point whose worms can deadlock, whatever is sent.
@@ -76,10 +77,18 @@ pub fn sweep_safety(points: &[Point], jobs: &[Job]) -> SweepSafety {
         // Nothing is sent otherwise.
         let Job::Simulate(scenario) = job else { continue };
         let spec = &point.spec;
-        let kind = (&spec.topology, &spec.algorithm, &spec.routing, &spec.root, &spec.faults, &spec.switching);
+        // All that the point's worms depend on, whatever may be asked of an algorithm; and nothing beside traffic, timing and the run.
+        let same = PointSpec {
+            traffic: Traffic::default(),
+            timing: Timing::default(),
+            run: Run::default(),
+            engine: EngineChoice::default(),
+            seed: 0,
+            ..spec.clone()
+        };
         // A seed of its own makes another kind of point only where worms depend on it.
         let seed = draws(point, scenario).then_some(spec.seed);
-        if !known.insert(format!("{kind:?} {seed:?}")) {
+        if !known.insert(format!("{same:?} {seed:?}")) {
             continue;
         }
         let Some(rest) = left.checked_sub(size(scenario)) else {

@@ -32,6 +32,9 @@ pub struct PointSummary {
     pub trend: bool,
     /// Messages a run that it would take at least, if it does.
     pub needed: Option<u64>,
+    /// The share of the messages of finite runs that were still in flight when these ended, and were not measured. They are the slow ones.
+    #[serde(default)]
+    pub unmeasured: f64,
     /// Nanoseconds a cycle.
     pub cycle_ns: f64,
     /// What its runs measured, by their kind.
@@ -266,6 +269,7 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
         window: if is_steady(&point.spec) { window_of(runs).unwrap_or(0) } else { 0 },
         trend: of_point.outcome == Outcome::Unsettled,
         needed: needed(runs).filter(|_| of_point.outcome == Outcome::Unsettled),
+        unmeasured: if hidden || is_steady(&point.spec) { 0.0 } else { unmeasured(runs) },
         cycle_ns: point.spec.timing.cycle_ns,
         figures: match point.spec.kind() {
             Kind::Simulated => Figures::Simulated {
@@ -278,6 +282,14 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
         difference: None,
         deadlock,
     }
+}
+
+/// The share of messages that were generated and not measured.
+fn unmeasured(runs: &[Replication]) -> f64 {
+    let messages = runs.iter().filter_map(Replication::simulated).map(|run| run.messages);
+    let (generated, measured) =
+        messages.fold((0, 0), |(generated, measured), of| (generated + of.generated, measured + of.measured));
+    generated.saturating_sub(measured) as f64 / generated.max(1) as f64
 }
 
 fn latency_of(runs: &[Replication], confidence: f64) -> Option<LatencySummary> {

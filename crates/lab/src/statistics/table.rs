@@ -13,12 +13,13 @@ use crate::statistics::summary::{LatencySummary, PointSummary};
 type Column = (&'static str, fn(&PointSummary) -> String);
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [Column; 61] = [
+const COLUMNS: [Column; 62] = [
     ("outcome", |s| s.outcome.name().to_owned()),
     ("replications", |s| s.replications.to_string()),
     ("window_messages", |s| if s.window > 0 { s.window.to_string() } else { String::new() }),
     ("trend", |s| if s.window > 0 { s.trend.to_string() } else { String::new() }),
     ("window_needed", |s| s.needed.map_or_else(String::new, |messages| messages.to_string())),
+    ("unmeasured_share", |s| if s.unmeasured > 0.0 { number(Some(s.unmeasured)) } else { String::new() }),
     ("latency_last_cycles", |s| number(last(s).map(|last| last.mean))),
     ("latency_last_ns", |s| number(last(s).map(|last| last.mean * s.cycle_ns))),
     ("latency_last_half_width_cycles", |s| number(last(s).and_then(|last| last.half_width))),

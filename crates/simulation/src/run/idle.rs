@@ -32,8 +32,13 @@ impl Scenario {
     pub fn idle_settings(&self) -> Vec<IdleSetting> {
         let mut idle = Vec::new();
         let mut add = |key, reason: String| idle.push(IdleSetting { key, reason });
-        if self.mode == Mode::Finite && matches!(self.run.warmup, Warmup::Cycles(1..)) {
-            add("run.warmup", "a finite run measures all messages".to_owned());
+        let all = match self.mode {
+            Mode::Steady => None,
+            Mode::Finite => Some("a finite run has no warm-up"),
+            Mode::Drained => Some("a drained run measures all messages"),
+        };
+        if let (Some(reason), Warmup::Cycles(1..)) = (all, self.run.warmup) {
+            add("run.warmup", reason.to_owned());
         }
         let source = self.traffic.number();
         if let (Some(asked), Some((number, what))) = (self.run.messages, source)

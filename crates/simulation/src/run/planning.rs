@@ -85,7 +85,7 @@ pub fn plan_messages(planning: &Planning, seed: u64) -> Result<PlanResult, Simul
     let (network, algorithm) = (&*scenario.network, &*scenario.algorithm);
     let count = match goal(scenario) {
         Goal::Finite { count } => count.unwrap_or(u64::MAX),
-        Goal::Steady { count, .. } => count,
+        Goal::Steady { count, .. } | Goal::Drained { count, .. } => count,
     };
     let mut checker = PlanChecker::of(scenario);
     let mut sent = vec![0u64; network.nodes()];

@@ -31,6 +31,8 @@ pub(crate) enum Goal {
     Steady { first: Option<u64>, count: u64 },
     /// All that are delivered until as many messages are.
     Finite { count: Option<u64> },
+    /// So many messages, or those of the cycles before `until`, all of which are delivered.
+    Drained { count: u64, until: Cycle },
 }
 
 /// The messages of a run that are measured: figures whose memory does not grow with their number.
@@ -151,7 +153,7 @@ impl Recorder {
     pub(crate) fn first_counted(&self) -> Option<u64> {
         match self.goal {
             Goal::Steady { first, .. } => first,
-            Goal::Finite { .. } => Some(0),
+            Goal::Finite { .. } | Goal::Drained { .. } => Some(0),
         }
     }
 
@@ -213,7 +215,7 @@ impl Recorder {
     /// The place of a message among those that count.
     fn place(&self, message: u64) -> Option<u64> {
         match self.goal {
-            Goal::Finite { .. } => Some(message),
+            Goal::Finite { .. } | Goal::Drained { .. } => Some(message),
             Goal::Steady { first, count, .. } => message.checked_sub(first?).filter(|&place| place < count),
         }
     }
@@ -353,6 +355,8 @@ impl Observer for Recorder {
         match self.goal {
             Goal::Steady { count, .. } => self.complete >= count,
             Goal::Finite { count } => count.is_some_and(|count| self.complete >= count),
+            // Nobody knows that no more come but who generates them.
+            Goal::Drained { .. } => false,
         }
     }
 }

@@ -54,6 +54,16 @@ fn check_run(run: &Run, mode: Mode) -> Result<(), ConfigError> {
     let problem = match (run.messages, run.max_cycles) {
         (Some(0), _) => Some(("messages", "expected at least 1 message")),
         (_, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
+        _ if run.until.is_some() && mode != Mode::Drained => {
+            Some(("until", "only `mode = \"drained\"` stops arrivals: leave it out, or use `messages` or `max_cycles`"))
+        }
+        _ if run.until.is_some() && run.messages.is_some() => {
+            Some(("until", "says when arrivals stop, as `run.messages` does: give one of the two"))
+        }
+        _ if run.until == Some(0) => Some(("until", "expected at least 1 cycle")),
+        _ if run.until.is_some_and(|cycles| cycles >= TOO_MANY) => {
+            Some(("until", "expected at most 1000000000000 cycles"))
+        }
         (Some(TOO_MANY..), _) => Some(("messages", "expected at most 1000000000000 messages")),
         _ if matches!(run.warmup, Warmup::Cycles(TOO_MANY..)) => {
             Some(("warmup", "expected at most 1000000000000 cycles"))
@@ -269,6 +279,11 @@ impl Scenario {
     /// The configuration of the switch engine, with buffered switches.
     pub fn switch_config(&self) -> Option<SwitchConfig> {
         self.switch
+    }
+
+    /// How its runs end, and what of them is measured.
+    pub fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// Nanoseconds a cycle.

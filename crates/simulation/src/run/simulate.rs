@@ -208,6 +208,14 @@ pub(crate) fn goal(scenario: &Scenario) -> Goal {
         Mode::Finite => Goal::Finite {
             count: scenario.run.messages.or_else(|| (!scenario.traffic.ends()).then(|| default_messages(scenario))),
         },
+        Mode::Drained => {
+            let all = scenario.traffic.ends() || scenario.run.until.is_some();
+            let default = || if all { ALL } else { default_messages(scenario) };
+            Goal::Drained {
+                count: scenario.run.messages.unwrap_or_else(default),
+                until: scenario.run.until.unwrap_or(Cycle::MAX),
+            }
+        }
         Mode::Steady => {
             let ends = scenario.traffic.ends();
             let count = scenario.run.messages.unwrap_or_else(|| if ends { ALL } else { default_messages(scenario) });
@@ -244,7 +252,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let scenario = self.scenario;
         let goal = goal(scenario);
         let mut limit = scenario.run.max_cycles.unwrap_or(Cycle::MAX);
-        if scenario.mode == Mode::Finite {
+        if scenario.mode != Mode::Steady {
             self.open_window();
         }
         let mut deadlock = None;
@@ -252,6 +260,11 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let mut messages = MessageSource::new(&scenario.traffic, scenario.network.nodes(), seed);
         let mut ids = 0u64..;
         while let (Some(message), Some(id)) = (messages.next(), ids.next()) {
+            if let Goal::Drained { count, until } = goal
+                && (id >= count || message.at >= until)
+            {
+                break;
+            }
             given_up = message.at >= limit;
             match self.engine.run_until(message.at.min(limit)) {
                 StopReason::EndReached if given_up => {

@@ -122,7 +122,8 @@ impl Generator {
                 let at = state.clock as Cycle;
                 if process == Process::Poisson { at } else { at.max(state.free) }
             }
-            _ => {
+            // A burst is no random process.
+            Process::Bernoulli | Process::NegativeBinomial | Process::Burst => {
                 let probability = per_cycle * f64::from(successes);
                 // The number of failures before each success.
                 let failures = (0..successes).map(|_| geometric(&mut state.rng, probability)).sum::<u64>();

@@ -190,7 +190,7 @@ fn cases() -> impl Strategy<Value = Case> {
             // at each node are enough.
             let rate = traffic.arrivals.as_ref().and_then(|arrivals| arrivals.rate);
             let max_cycles = rate.map(|rate| ((2000.0 * 200.0 / rate) as u64).max(3000));
-            let run = Run { mode, warmup, messages, max_cycles };
+            let run = Run { mode, warmup, messages, until: None, max_cycles };
             Case { mesh, algorithm, routing, switching, spare, timing, traffic, run, seed }
         },
     )
@@ -487,7 +487,7 @@ fn an_idle_network_is_not_saturated_however_few_messages_are_measured() {
         };
         let multicast = Some(MulticastTraffic { destinations: Count::fixed(4).into(), fraction: 1.0 });
         let traffic = Traffic { arrivals: Some(arrivals), multicast, ..Traffic::default() };
-        let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), max_cycles: None };
+        let run = Run { mode: Some(Mode::Steady), warmup, messages: Some(5), until: None, max_cycles: None };
         let (switching, timing) = (Switching::default(), Timing::default());
         let scenario = Scenario::new(algorithm, &switching, &timing, &traffic, &run).unwrap();
         let result = simulate(&scenario, EngineChoice::Auto, 1).unwrap();
@@ -522,4 +522,99 @@ fn what_was_not_measured_is_nothing() {
     assert_eq!(result.latency.last.mean, None);
     let parts = result.latency.parts;
     assert!([parts.queueing, parts.startup, parts.network, parts.blocking].iter().all(|part| part.is_sign_positive()));
+}
+
+/// Poisson multicasts at a rate beyond what the network delivers.
+fn flood(rate: f64) -> Traffic {
+    let arrivals = Arrivals {
+        process: Process::Poisson,
+        rate: Some(rate),
+        load: None,
+        successes: None,
+        sources: None,
+        interval: None,
+    };
+    let destinations = Count { least: 1, most: 5 }.into();
+    Traffic {
+        arrivals: Some(arrivals),
+        length: Some(Count { least: 4, most: 60 }.into()),
+        multicast: Some(MulticastTraffic { destinations, fraction: 0.9 }),
+        ..Traffic::default()
+    }
+}
+
+/// A drained run is the run of the trace of its messages: all are measured, and none comes after them.
+#[test]
+fn a_drained_run_is_that_of_the_trace_of_its_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let flits = Switching::default();
+    let buffered: Switching = serde_json::from_str(r#"{ "model": "central-buffer" }"#).unwrap();
+    for (topology, name, switching, engine) in [
+        ("mesh:4x4", "dual-path", &flits, EngineChoice::Worm),
+        ("mesh:4x4", "dual-path", &flits, EngineChoice::Flit),
+        ("torus:4x4", "dstm-2", &flits, EngineChoice::Auto),
+        ("bmin:4x2", "u-min", &buffered, EngineChoice::Auto),
+    ] {
+        let network = build(topology);
+        let algorithm: Arc<dyn Algorithm> = Arc::from(algorithm_by_name(name, &network, &Options::default()).unwrap());
+        let timing = Timing { startup: 50, ..Timing::default() };
+        let outcome = |traffic: &Traffic, run: &Run| {
+            let scenario = Scenario::new(Arc::clone(&algorithm), switching, &timing, traffic, run).unwrap();
+            let mut ledger = Ledger::default();
+            let result = simulate_observed(&scenario, engine, 7, &mut ledger).unwrap();
+            (result, ledger)
+        };
+        let drained = Run { mode: Some(Mode::Drained), ..Run::default() };
+        let cycles = 3_000;
+        for run in [Run { messages: Some(150), ..drained.clone() }, Run { until: Some(cycles), ..drained.clone() }] {
+            let (result, ledger) = outcome(&flood(2.0), &run);
+            let sent = ledger.messages.len() as u64;
+            assert_eq!(run.messages.unwrap_or(sent), sent, "{name}");
+            assert!(run.until.is_none_or(|until| ledger.messages.iter().all(|message| message.0 < until)), "{name}");
+            let messages = result.messages;
+            assert_eq!((messages.generated, messages.delivered, messages.in_flight), (sent, sent, 0), "{name}");
+            assert_eq!((messages.measured, result.saturated, result.warmup), (sent, false, 0), "{name}");
+            let line = |(at, source, destinations, length): &Message| {
+                let to: Vec<String> = destinations.iter().map(ToString::to_string).collect();
+                format!("{at} {source} {length} {}\n", to.join(";"))
+            };
+            let path = folder.path().join("sent.trace");
+            std::fs::write(&path, ledger.messages.iter().map(line).collect::<String>()).unwrap();
+            let trace = Traffic { trace: Some(path.to_str().unwrap().to_owned()), ..Traffic::default() };
+            let (again, same) = outcome(&trace, &drained);
+            assert_eq!(same.messages, ledger.messages, "{name}");
+            assert_eq!(same.deliveries, ledger.deliveries, "{name}");
+            assert_eq!((again.latency, again.cycles), (result.latency.clone(), result.cycles), "{name}");
+            // A finite run of as many messages ends earlier and measures those that were quick; with more to come, not the same ones.
+            let finite = Run { mode: Some(Mode::Finite), messages: Some(sent), ..Run::default() };
+            let (censored, _) = outcome(&flood(2.0), &finite);
+            assert!(censored.messages.in_flight > 0 && censored.messages.measured == sent, "{name}");
+        }
+        // The cycles before the limit are those in which messages come, not those in which they may arrive.
+        let all = outcome(&flood(2.0), &Run { until: Some(cycles), ..drained.clone() }).1.messages;
+        let fewer = outcome(&flood(2.0), &Run { until: Some(cycles / 2), ..drained.clone() }).1.messages;
+        assert_eq!(fewer[..], all[..fewer.len()], "{name}");
+        assert!(all[fewer.len()].0 >= cycles / 2, "{name}");
+    }
+}
+
+#[test]
+fn when_arrivals_stop_is_said_once_and_of_drained_runs_only() {
+    let network = build("mesh:3x3");
+    let algorithm: Arc<dyn Algorithm> =
+        Arc::from(algorithm_by_name("dual-path", &network, &Options::default()).unwrap());
+    let (switching, timing) = (Switching::default(), Timing::default());
+    for (run, expected) in [
+        (Run { until: Some(10), ..Run::default() }, "only `mode = \"drained\"` stops arrivals"),
+        (Run { mode: Some(Mode::Finite), until: Some(10), ..Run::default() }, "only `mode = \"drained\"`"),
+        (
+            Run { mode: Some(Mode::Drained), until: Some(10), messages: Some(5), ..Run::default() },
+            "give one of the two",
+        ),
+        (Run { mode: Some(Mode::Drained), until: Some(0), ..Run::default() }, "expected at least 1 cycle"),
+    ] {
+        let problem = Scenario::new(Arc::clone(&algorithm), &switching, &timing, &flood(0.1), &run).err().unwrap();
+        assert_eq!(problem.key, "run.until");
+        assert!(problem.problem.contains(expected), "{problem}");
+    }
 }

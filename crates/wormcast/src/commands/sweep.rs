@@ -252,6 +252,9 @@ fn publish(
     if summaries.iter().any(|summary| summary.outcome == Outcome::Unsettled) {
         writeln!(out, "{UNSETTLED}")?;
     }
+    if summaries.iter().any(|summary| summary.unmeasured > 0.0) {
+        writeln!(out, "{UNMEASURED}")?;
+    }
     for verdict in verdicts {
         writeln!(out, "claim {}: {}", verdict.claim, verdict.verdict)?;
         for part in &verdict.evidence {
@@ -323,7 +326,11 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
                 Outcome::Unsettled => unsettled(summary),
                 _ => String::new(),
             };
-            format!("{} ({replications}{reservation})", time(latency.last, summary, unit))
+            let unmeasured = match summary.unmeasured {
+                share if share > 0.0 => format!(", {:.1}% of the messages not measured", 100.0 * share),
+                _ => String::new(),
+            };
+            format!("{} ({replications}{reservation}{unmeasured})", time(latency.last, summary, unit))
         }
         (None, Outcome::Saturated) => {
             let accepted = summary.load().map_or(0.0, |load| load.delivered.mean);
@@ -347,6 +354,9 @@ fn unsettled(summary: &PointSummary) -> String {
 /// What unsettled means, once for all points.
 const UNSETTLED: &str = "Unsettled: the mean still depends on the length of the window. Longer runs settle it: set `run.messages` to the number that \
                          is named, or raise `stop.max_replications`.";
+
+/// What unmeasured messages mean, once for all points.
+const UNMEASURED: &str = "Not measured: messages still in flight when a finite run ends, which are the slow ones. `run.mode = \"drained\"` measures all.";
 
 /// A number without decimals that say nothing.
 fn short(number: f64) -> String {

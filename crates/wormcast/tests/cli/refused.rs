@@ -365,3 +365,22 @@ fn what_readers_stumbled_over() {
         assert!(message.contains("cannot open the result store"), "{message}");
     }
 }
+
+#[test]
+fn messages_that_a_finite_run_leaves_unmeasured_are_told() {
+    let folder = folder();
+    let rate = ["traffic.arrivals.rate=2", "run.messages=100"];
+    let finite = with(&folder, &["simulate", "one.toml"], &[&rate[..], &["run.mode=finite"]].concat());
+    assert_eq!(finite.code, 0);
+    assert!(finite.stderr.contains("were in flight at the end of this finite run and are not measured"), "{finite:?}");
+    let drained = with(&folder, &["simulate", "one.toml"], &[&rate[..], &["run.mode=drained"]].concat());
+    assert_eq!((drained.code, drained.stderr.as_str()), (0, ""));
+    assert!(drained.stdout.contains("100 generated, 100 delivered, 0 in flight, 100 measured"), "{drained:?}");
+    let text = with(&folder, &["sweep", "one.toml"], &[&rate[..], &["run.mode=finite"]].concat()).success();
+    assert!(
+        text.contains("% of the messages not measured)") && text.contains("`run.mode = \"drained\"` measures all"),
+        "{text}"
+    );
+    let text = with(&folder, &["sweep", "one.toml"], &[&rate[..], &["run.mode=drained"]].concat()).success();
+    assert!(!text.contains("not measured"), "{text}");
+}

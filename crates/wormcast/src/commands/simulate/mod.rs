@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::lab::{Job, Replication};
 use crate::network::{ChannelId, input_name};
 use crate::routing::Resource;
-use crate::simulation::{Cycle, EngineChoice, Scenario, SimulationError, plan_messages};
+use crate::simulation::{Cycle, EngineChoice, Mode, Scenario, SimulationError, plan_messages};
 use at_end::{AtEnd, BusyLink};
 use outputs::{check_outputs, observed, window};
 use text::write_text;
@@ -154,6 +154,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         None if matches!(error, SimulationError::OutOfMemory { .. }) => Failure::failed(error),
         None => Failure::bad_input(error),
     })?;
+    if let (Mode::Finite, Some(run)) = (scenario.mode(), result.simulated())
+        && run.messages.in_flight > 0
+        && !run.saturated
+        && run.deadlock.is_none()
+    {
+        Failure::warn(&format!(
+            "{} of {} messages were in flight at the end of this finite run and are not measured: those are the slow ones; `run.mode = \"drained\"` measures all",
+            run.messages.in_flight, run.messages.generated
+        ));
+    }
     let title = format!("{} on {}", point.spec.algorithm, input_name(&point.spec.topology));
     end.write(arguments, scenario, &title, out)?;
     let busiest = end.busiest(scenario.network());
