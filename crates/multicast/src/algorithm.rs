@@ -117,7 +117,7 @@ pub struct NoDestination(
 
 /// A multicast algorithm, made for one network.
 ///
-/// The contract of a plan: it delivers to every destination exactly once and to no other node ([`Plan::check`]), every path
+/// The contract of a plan: it delivers to every destination exactly once, and to no other nodes but those that send it on ([`Plan::check`]), every path
 /// follows [`routing`](Self::routing) from stop to stop, and the worms' dependencies are among
 /// [`dependencies`](Self::dependencies), unless these can deadlock anyway.
 pub trait Algorithm: Send + Sync {

@@ -18,18 +18,19 @@
 //!
 //! # Guarantees
 //!
-//! - A plan depends on the algorithm, its options and the multicast alone.
-//! - Every destination gets the message exactly once, and every worm has a route. [`check_contract`] checks both, and that the worms stay
+//! - A plan depends on the network, the algorithm, its options and the multicast alone.
+//! - Every destination gets the message exactly once, and every worm has a route. [`check_contract`] checks both, and that path worms stay
 //!   within the dependencies that the algorithm declares.
 //! - An algorithm refuses, when it is made, networks and options that it is not defined for, and its error says what would do.
-//! - An algorithm of your own, once you [`register`] it, is known by its name like a built-in one. Its routing is checked on every hop.
+//! - An algorithm of your own, once you [`register`] it, is known by its name like a built-in one. Every channel that its routing
+//!   answers with is checked to leave the router that was asked about.
 //!
 //! # Where to look next
 //!
 //! - [`ALGORITHMS`] lists the built-in algorithms; [`Request`] asks for one with its routing, root, seed and failed links.
 //! - [`Algorithm`] is the trait to implement, and the guide's `docs/guide/algorithm.md` implements one step by step.
 //! - [`plan_svg`] and [`plan_dot`] draw plans.
-//! - [`Encoding`] and [`TreeEncoding`] are the headers of worms that switches replicate.
+//! - [`Encoding`] and [`TreeEncoding`] are headers: of worms that switches replicate, and of trees.
 
 mod algorithm;
 mod algorithms;

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Such texts also name tori, hypercubes, multistage networks, random graphs, and files. Networks can be read from InfiniBand fabrics,
-//! GraphML, node-link JSON, anynet and edge lists, in all of which a router may have any number of nodes, or none:
+//! GraphML, node-link JSON and anynet, in which a router may have any number of nodes, or none, and from edge lists, in which each has one:
 //!
 //! ```
 //! use wormcast_network::{FileFormat, RouterId};
@@ -38,13 +38,13 @@
 //!
 //! # Guarantees
 //!
-//! - A network never changes, and is stored in flat arrays: a mesh of a million routers takes a few dozen megabytes.
+//! - A network never changes, and is stored in flat arrays: a mesh of a million routers takes 55 megabytes.
 //! - Ids of routers, channels and nodes are dense and start at 0, so they index plain arrays. Channels and nodes are numbered router by
 //!   router.
 //! - A random graph depends on its parameters and its seed alone, on every machine.
 //! - A file that is wrong gives an error with the line and what was expected there. What a format can express is read back as it was
 //!   written; [`FileFormat::check_expresses`] says whether it can.
-//! - A network that would not fit in memory is refused before it is built.
+//! - A network that is named by a text and would not fit in memory is refused before it is built ([`TopologySpec::build`], on Linux).
 //!
 //! # Where to look next
 //!

@@ -10,6 +10,7 @@
 //!
 //! let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
 //! let e_cube = routing_by_name("e-cube", &torus, &RoutingOptions::default())?;
+//! // With one consumption channel at each node.
 //! let deadlock = Dependencies::of_relation(e_cube.as_ref()).deadlock(1);
 //! assert!(deadlock.is_some(), "without virtual channels, each ring of a torus is a cycle of dependencies");
 //!
@@ -20,16 +21,16 @@
 //!
 //! # Guarantees
 //!
-//! - A relation belongs to one network and refuses, when it is made, networks that it is not defined on. Its answers do not depend on
+//! - A relation belongs to one network and, made by name, refuses networks that it is not defined on. Its answers do not depend on
 //!   earlier questions.
-//! - The deadlock check never misses a deadlock. It may report one that no run reaches.
-//! - Trees that are called edge-disjoint share no link, and [`edge_disjoint_trees`] proves that there are no more of them.
+//! - The deadlock check misses no deadlock of the worms that it was told of. It may report one that no run reaches.
+//! - Trees that are called edge-disjoint share no link. Where [`edge_disjoint_trees`] finds fewer than asked for, it has a partition that proves that there are no more.
 //! - A relation's `candidates` does not allocate beyond the growth of the list that it fills, so engines can call it on every hop.
 //!
 //! # Where to look next
 //!
 //! - [`ROUTINGS`] lists the routings; [`routing_by_name`] makes one.
-//! - [`TurnSet`] and [`TurnRouting`] turn a set of permitted turns into a routing; [`turn_prohibition()`] and [`up_down`] find such sets.
+//! - [`TurnSet`] and [`TurnRouting`] turn a set of permitted turns, each permitted both ways, into a routing; [`turn_prohibition()`] and [`up_down`] find such sets.
 //! - [`survey`] and [`link_load`] measure how long routes are and how evenly they load the links.
 //! - [`ForwardingTables`] read, write, check and choose the tables of real switches, such as those of InfiniBand.
 //! - [`edge_disjoint_trees`] and [`TorusTrees`] build spanning trees.

@@ -68,15 +68,17 @@ struct Stop {
     leaving: Option<ChannelId>,
 }
 
-/// Which channels a worm may request while it holds which others.
+/// The direct dependencies of worms (Dally and Seitz): which channels a worm may request next while it holds which. Of the channels that a
+/// path holds, only the last one counts.
 ///
 /// Memory: 8 bytes a dependency and 12 a channel.
 pub struct Dependencies<'n> {
     network: &'n Network,
     /// (held, requested), sorted and without duplicates.
     waits: Vec<(u32, u32)>,
-    /// Those of them that can be part of a deadlock, where a relation divides virtual channels; without it, any may.
-    blocking: Option<Vec<(u32, u32)>>,
+    /// Where a relation divides virtual channels: how many it needs, and those dependencies that can be part of a deadlock with as many.
+    /// Without it, or with fewer, any may.
+    blocking: Option<(usize, Vec<(u32, u32)>)>,
     stops: Vec<Stop>,
     /// (held, arriving): a worm that holds the first may wait for a delivery where the second ends, on another branch of its tree.
     held_up: Vec<(u32, u32)>,
@@ -121,8 +123,8 @@ impl<'n> Dependencies<'n> {
     /// [spreads](crate::Spread) them over.
     ///
     /// Follows, for every target, all channels that a worm to it can reach: O(routers x channels). Where the relation [divides virtual
-    /// channels](crate::VirtualChannels), [`deadlock`](Self::deadlock) tells these apart as long as no other worms are added; everything else is about
-    /// channels.
+    /// channels](crate::VirtualChannels), [`deadlock`](Self::deadlock) tells these apart if there are [as many](Self::with_virtual_channels) as it needs and
+    /// no other worms are added; everything else is about channels.
     pub fn of_relation(relation: &'n dyn RoutingRelation) -> Self {
         let network = &**relation.network();
         let mut first = Vec::with_capacity(network.channels() + 1);
@@ -168,7 +170,8 @@ impl<'n> Dependencies<'n> {
             }
         }
         let division = relation.capabilities().virtual_channels;
-        dependencies.blocking = division.map(|division| virtual_channels::blocking(relation, division));
+        dependencies.blocking =
+            division.map(|division| (usize::from(division.needed()), virtual_channels::blocking(relation, division)));
         dependencies
     }
 
@@ -203,7 +206,7 @@ impl<'n> Dependencies<'n> {
         }
     }
 
-    /// Whether a worm may request one channel while it holds the other; O(log dependencies).
+    /// Whether one channel directly depends on the other; O(log dependencies).
     ///
     /// For unicasts these are all dependencies, and a [numbering](crate::ChannelNumbering) that rises along them proves that there
     /// is no deadlock. Stops and trees need the full check: [`deadlock`](Self::deadlock).
