@@ -77,7 +77,7 @@ pub use runs::sweep::{Budget, Lengthened, Observer, PointRuns, PointStatus, Stat
 pub use runs::tree_runs::{TreeFigures, TreeResult, TreeRuns};
 pub use statistics::quantity::Quantity;
 pub use statistics::summary::{
-    Figures, LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, summarise,
+    Figures, LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, incomplete_points, summarise,
 };
 pub use statistics::table::{csv, replications_csv, replications_json};
 pub use statistics::{Estimate, number_text};
