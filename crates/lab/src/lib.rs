@@ -70,14 +70,14 @@ pub use runs::refine::{Onset, RefinedSweep, Refinement, refine_sweep};
 pub use runs::replication::Replication;
 pub use runs::run::{Findings, RunError, Variation, origins, run_point, run_sweep, stored_sweep, stored_variations};
 pub use runs::safety::{SweepSafety, UnsafePoint, sweep_safety};
-pub use runs::scenarios::{Job, JobError};
+pub use runs::scenarios::{Job, JobError, SendsNothing};
 pub use runs::seed::replication_seed;
 pub use runs::stopping::Outcome;
-pub use runs::sweep::{Lengthened, Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
+pub use runs::sweep::{Budget, Lengthened, Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
 pub use runs::tree_runs::{TreeFigures, TreeResult, TreeRuns};
 pub use statistics::quantity::Quantity;
 pub use statistics::summary::{
-    Figures, LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, summarise,
+    Figures, LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, incomplete_points, summarise,
 };
 pub use statistics::table::{csv, replications_csv, replications_json};
 pub use statistics::{Estimate, number_text};

@@ -7,7 +7,7 @@ use super::{ComparedPoint, SeriesComparison, Settings, State};
 use crate::experiment::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::file::Stop;
-use crate::experiment::point::Point;
+use crate::experiment::point::{Coordinate, Point};
 use crate::runs::refine::{Gap, NARROW, widest};
 use crate::runs::run::{RunError, run_points_until};
 use crate::runs::stopping::Outcome;
@@ -237,7 +237,7 @@ fn beside(point: &Point, series: &str) -> String {
 /// The other settings that are swept, as comparisons call them.
 fn of(point: &Point, series: &str, comparison: &SeriesComparison) -> String {
     let others = point.coordinates.iter().filter(|c| c.key != series && Some(&c.key) != comparison.along.as_ref());
-    others.map(crate::experiment::point::Coordinate::tag).collect::<Vec<_>>().join(", ")
+    others.map(Coordinate::tag).collect::<Vec<_>>().join(", ")
 }
 
 /// What cannot happen: a budget without a limit that does not last.

@@ -97,6 +97,18 @@ impl ComparedPoint {
     pub fn depends_on_windows(&self) -> bool {
         self.standings.iter().any(|standing| standing.state == State::Unsettled)
     }
+
+    /// Why no series carries the load, in words; `None` if one does, or may.
+    pub fn all_fail(&self) -> Option<&'static str> {
+        let all = |states: &[State]| self.standings.iter().all(|standing| states.contains(&standing.state));
+        if all(&[State::Saturated]) {
+            Some("all are saturated")
+        } else if all(&[State::Deadlocked]) {
+            Some("all are deadlocked")
+        } else {
+            all(&[State::Saturated, State::Deadlocked]).then_some("all are saturated or deadlocked")
+        }
+    }
 }
 
 /// A series at a point.

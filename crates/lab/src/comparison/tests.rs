@@ -91,6 +91,12 @@ fn saturation_deadlock_and_no_result_are_told_apart() {
     assert_eq!(ranked.standings[1].relation, Some(Relation::Worse));
     let nobody = point(vec![At::Saturated, At::Saturated], None, false);
     assert_eq!((nobody.best.as_ref(), nobody.contenders.len(), nobody.reference.as_ref()), (None, 0, None));
+    assert_eq!(nobody.all_fail(), Some("all are saturated"));
+    let stuck = point(vec![At::Deadlocked, At::Deadlocked], None, false);
+    assert_eq!(stuck.all_fail(), Some("all are deadlocked"));
+    let both = point(vec![At::Deadlocked, At::Saturated], None, false);
+    assert_eq!(both.all_fail(), Some("all are saturated or deadlocked"));
+    assert_eq!(point(vec![At::NoResult, At::Saturated], None, false).all_fail(), None, "one may");
     // A series that was not measured may be better still.
     let unknown = point(vec![around(100.0, 1), At::NoResult, around(120.0, 2)], None, false);
     assert_eq!((unknown.best.as_ref(), &unknown.contenders[..]), (None, &["s0".to_owned()][..]));

@@ -43,6 +43,8 @@ pub(crate) struct Mark {
     pub(crate) y: Height,
     /// Whether its marker is open: a value with a reservation.
     pub(crate) open: bool,
+    /// Whether it is marked as a value without an interval, where others have one.
+    pub(crate) bare: bool,
 }
 
 /// How high a mark is.

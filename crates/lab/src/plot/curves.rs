@@ -7,7 +7,7 @@ use crate::experiment::point::Coordinate;
 use crate::figure::Figure;
 use crate::runs::stopping::Outcome;
 use crate::statistics::quantity::Quantity;
-use crate::statistics::summary::PointSummary;
+use crate::statistics::summary::{NO_INTERVAL, PointSummary, incomplete_points, without_interval};
 
 /// What a figure shows of the summaries.
 ///
@@ -59,16 +59,13 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
     if chart.marks().any(|mark| matches!(mark.y, Height::Value(_, Some(_)))) {
         chart.notes.push(format!("bars: {}% confidence intervals", percent(figure.confidence)));
     }
-    // Of single runs nobody expects one.
-    let bare = chart.marks().filter(|mark| matches!(mark.y, Height::Value(_, None))).count();
-    let valued = chart.marks().filter(|mark| mark.value().is_some()).count();
-    if bare > 0 && (bare < valued || figure.y.is_percentile()) {
-        chart.notes.push(format!("no interval at {bare} of {valued} points: it takes more runs"));
+    if let Some((bare, valued)) = without_interval(summaries, figure.y) {
+        for mark in chart.curves.iter_mut().flat_map(|curve| &mut curve.marks) {
+            mark.bare = matches!(mark.y, Height::Value(_, None));
+        }
+        chart.notes.push(format!("no interval at {bare} of {valued} points, marked {NO_INTERVAL}: it takes more runs"));
     }
-    let incomplete = summaries.iter().filter(|summary| summary.outcome == Outcome::Incomplete).count();
-    if incomplete > 0 {
-        chart.notes.push(format!("{incomplete} of {} points are not complete", summaries.len()));
-    }
+    chart.notes.extend(incomplete_points(summaries));
     if chart.marks().any(|mark| mark.open) {
         let any = |is: fn(&PointSummary) -> bool| summaries.iter().any(is);
         let open = match (any(|summary| summary.trend), any(|summary| summary.unmeasured > 0.0)) {
@@ -159,5 +156,5 @@ fn mark(figure: &Figure, summary: &PointSummary) -> Option<Mark> {
     // A load at saturation is what gets through; a latency that the window decides is too small.
     let reserved = if figure.y.is_latency() { summary.trend || summary.unmeasured > 0.0 } else { saturated };
     let open = reserved && matches!(y, Height::Value(..));
-    x.is_finite().then_some(Mark { x, y, open })
+    x.is_finite().then_some(Mark { x, y, open, bare: false })
 }

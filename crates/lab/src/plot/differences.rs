@@ -4,6 +4,7 @@ use super::PlotError;
 use super::chart::{Across, Band, Best, Chart, Curve, Height, Mark};
 use super::curves::percent;
 use crate::comparison::{Compared, ComparedPoint, Standing, State};
+use crate::statistics::summary::NO_INTERVAL;
 use crate::verdict::position;
 
 /// What a comparison shows.
@@ -38,7 +39,9 @@ pub(crate) fn chart(compared: &Compared) -> Result<Chart, PlotError> {
         let (Some(x), Some(context)) = (at(point), contexts.iter().position(|of| *of == point.of)) else { continue };
         for standing in &point.standings {
             if let (Some(curve), Some((y, open))) = (number(&point.of, &standing.series), height(point, standing)) {
-                curves[curve].marks.push(Mark { x, y, open });
+                // That of single runs is no wonder.
+                let bare = standing.difference.is_some_and(|of| of.count > 1 && of.interval().is_none());
+                curves[curve].marks.push(Mark { x, y, open, bare });
             }
         }
         let contenders = point.contenders.iter().filter_map(|name| number(&point.of, name));
@@ -71,6 +74,9 @@ pub(crate) fn chart(compared: &Compared) -> Result<Chart, PlotError> {
     if chart.marks().any(|mark| matches!(mark.y, Height::Value(_, Some(_)))) {
         let confidence = percent(figure.confidence);
         chart.notes.push(format!("bars: intervals that all hold together with {confidence}% confidence"));
+    }
+    if chart.marks().any(|mark| mark.bare) {
+        chart.notes.push(format!("marked {NO_INTERVAL}: no interval, it takes more runs"));
     }
     if chart.marks().any(|mark| mark.open) {
         chart.notes.push("open markers: not certainly different".to_owned());

@@ -9,6 +9,7 @@ use super::legend::{Legend, shortened};
 use super::look::look;
 use super::scale::Scale;
 use super::strip::{SATURATED, Strip};
+use crate::statistics::summary::NO_INTERVAL;
 
 /// Width and height of a plot with a legend of one line, in its own units: pixels of a drawing that is not enlarged.
 const SIZE: (f64, f64) = (880.0, 620.0);
@@ -242,6 +243,10 @@ fn draw_curve<DB: DrawingBackend>(
     for mark in &curve.marks {
         if let Some(place) = place(mark) {
             canvas.marker(place, RADIUS, look, mark.open)?;
+            if mark.bare {
+                let beside = (place.0 + RADIUS + 2.0, place.1 - RADIUS - 4.0);
+                canvas.text(NO_INTERVAL, beside, NOTE, Align::Left, look.colour)?;
+            }
         }
     }
     Ok(())

@@ -148,7 +148,7 @@ mod tests {
     const D: Height = Height::Deadlocked;
 
     fn lane(heights: &[Height], across: &Across) -> Vec<Sign> {
-        let marks = heights.iter().zip(1..).map(|(&y, x)| Mark { x: f64::from(x), y, open: false });
+        let marks = heights.iter().zip(1..).map(|(&y, x)| Mark { x: f64::from(x), y, open: false, bare: false });
         signs(&Curve { label: String::new(), marks: marks.collect() }, across)
     }
 

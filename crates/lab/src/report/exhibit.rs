@@ -4,8 +4,7 @@ use super::{Block, Cell, Change, Page, Section, Shown, Table, ranking, results, 
 use crate::experiment::Experiment;
 use crate::plot::{PlotError, plot};
 use crate::runs::run::{Findings, Variation};
-use crate::runs::stopping::Outcome;
-use crate::statistics::summary::PointSummary;
+use crate::statistics::summary::{NO_INTERVAL, PointSummary, incomplete_points, without_interval};
 use crate::store::origin::{Origin, Program};
 use crate::verdict::{Finding, Part};
 
@@ -111,6 +110,7 @@ impl Block {
                 Finding::Fails => "fails",
                 Finding::Open => "open",
                 Finding::Missing => "missing",
+                Finding::NoInterval => "no interval",
             };
             vec![
                 Cell::Text(comparison.series.clone()),
@@ -130,12 +130,8 @@ impl Block {
 
 /// What a sweep lacks.
 fn incomplete(findings: &Findings) -> Option<Block> {
-    let open = findings.summaries.iter().filter(|summary| summary.outcome == Outcome::Incomplete).count();
-    let points = findings.summaries.len();
-    let are = if open == 1 { "is" } else { "are" };
-    (open > 0).then(|| {
-        Block::Text(format!("{open} of {points} points {are} not complete: the command below goes on with them."))
-    })
+    let incomplete = incomplete_points(&findings.summaries)?;
+    Some(Block::Text(format!("{incomplete}: the command below adds what they lack.")))
 }
 
 /// An experiment's plots, one for each quantity that has any; `name` is the experiment's.
@@ -169,12 +165,12 @@ fn behind(name: &str, experiment: &Experiment, findings: &Findings, command: &st
             let trend = any(|summary| summary.trend).then_some("depends on the window");
             let censored = any(|summary| summary.unmeasured > 0.0).then_some("leaves out messages still in flight");
             let why: Vec<&str> = trend.into_iter().chain(censored).collect();
-            let mark = if why.is_empty() {
-                String::new()
-            } else {
-                format!(" ({}: {})", ranking::UNSETTLED, why.join(", or "))
-            };
-            format!("{}: the numbers{mark}", experiment.shown_as(quantity))
+            let reserved = (!why.is_empty()).then(|| format!("{}: {}", ranking::UNSETTLED, why.join(", or ")));
+            let bare = without_interval(&findings.summaries, quantity);
+            let bare = bare.map(|_| format!("{NO_INTERVAL}: no interval, it takes more runs"));
+            let marks: Vec<String> = reserved.into_iter().chain(bare).collect();
+            let marks = if marks.is_empty() { String::new() } else { format!(" ({})", marks.join("; ")) };
+            format!("{}: the numbers{marks}", experiment.shown_as(quantity))
         },
         block: Box::new(Block::Table(results::table(experiment, quantity, &findings.summaries))),
         shown: Shown::Printed,

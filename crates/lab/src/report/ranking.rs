@@ -57,10 +57,7 @@ fn best(point: &ComparedPoint) -> String {
     };
     match (&point.best, &point.contenders[..]) {
         (Some(best), _) => format!("{best}{}", value(best)),
-        (None, []) if point.standings.iter().all(|standing| standing.state == State::Saturated) => {
-            "none: all are saturated".to_owned()
-        }
-        (None, []) => "none: no series has a value".to_owned(),
+        (None, []) => format!("none: {}", point.all_fail().unwrap_or("no series has a value")),
         (None, several) => format!("open: {}", several.join(" or ")),
     }
 }

@@ -8,7 +8,7 @@ use crate::experiment::point::Coordinate;
 use crate::figure::{Figure, setting_unit};
 use crate::runs::stopping::Outcome;
 use crate::statistics::quantity::Quantity;
-use crate::statistics::summary::PointSummary;
+use crate::statistics::summary::{NO_INTERVAL, PointSummary, without_interval};
 use crate::verdict::position;
 
 /// What a plot shows.
@@ -25,6 +25,7 @@ pub(super) fn table(experiment: &Experiment, quantity: Quantity, summaries: &[Po
     let mut columns: Vec<String> = Vec::new();
     let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
+    let bare = without_interval(summaries, quantity).is_some();
     for summary in summaries {
         let name = summary.coordinate(&series).map_or_else(|| experiment.shown_as(quantity), Coordinate::text);
         let others = summary.coordinates.iter().filter(|coordinate| coordinate.key != series);
@@ -42,7 +43,7 @@ pub(super) fn table(experiment: &Experiment, quantity: Quantity, summaries: &[Po
         };
         let cells = &mut rows[row].1;
         cells.resize(cells.len().max(column + 1), String::new());
-        cells[column] = value(experiment, quantity, summary);
+        cells[column] = value(experiment, quantity, summary, bare);
     }
     let head = keys.into_iter().chain(columns.iter().cloned()).collect();
     let rows = rows.into_iter().map(|(place, mut cells)| {
@@ -57,7 +58,8 @@ fn with_unit(key: &str) -> String {
     setting_unit(key).map_or_else(|| key.to_owned(), |unit| format!("{key}, {unit}"))
 }
 
-fn value(experiment: &Experiment, quantity: Quantity, summary: &PointSummary) -> String {
+/// What a point has of a quantity; `bare` says whether values without an interval are marked.
+fn value(experiment: &Experiment, quantity: Quantity, summary: &PointSummary, bare: bool) -> String {
     let scale = match experiment.unit() {
         TimeUnit::Microseconds if quantity.is_latency() => summary.cycle_ns / 1000.0,
         _ => 1.0,
@@ -66,7 +68,8 @@ fn value(experiment: &Experiment, quantity: Quantity, summary: &PointSummary) ->
         (Some(estimate), _) => {
             let mark =
                 if quantity.is_latency() && (summary.trend || summary.unmeasured > 0.0) { UNSETTLED } else { "" };
-            estimate.scaled(scale).text() + mark
+            let bare = if bare && estimate.interval().is_none() { format!(" {NO_INTERVAL}") } else { String::new() };
+            estimate.scaled(scale).text() + mark + &bare
         }
         (None, Outcome::Saturated) => "saturated".to_owned(),
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),

@@ -15,7 +15,7 @@ use crate::output::OutputError;
 use crate::runs::replication::Replication;
 use crate::runs::scenarios::{JobError, drawn_with};
 use crate::runs::seed::replication_seed;
-use crate::runs::sweep::{Budget, Observer, PointRuns, SweepError, stored, sweep_within};
+use crate::runs::sweep::{Budget, Observer, PointRuns, SweepError, stored, sweep};
 use crate::statistics::summary::{PointSummary, summarise};
 use crate::store::origin::Origin;
 use crate::store::{Store, StoreError};
@@ -146,7 +146,7 @@ pub(crate) fn run_points_until(
     let jobs_of_points = experiment.jobs(points)?;
     let places: HashMap<usize, usize> = points.iter().enumerate().map(|(place, point)| (point.index, place)).collect();
     let drawn: Vec<bool> = points.iter().map(|point| drawn_with(&point.spec.topology, 0).is_some()).collect();
-    Ok(sweep_within(budget, points, stop, jobs, store, observer, |point, replication| {
+    Ok(sweep(budget, points, stop, jobs, store, observer, |point, replication| {
         let seed = replication_seed(point.spec.seed, replication);
         let engine = point.spec.engine;
         let place = places[&point.index];

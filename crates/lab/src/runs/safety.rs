@@ -47,7 +47,8 @@ impl Experiment {
         let not_analysed = |point: usize| {
             let spec = &points[point].spec;
             format!(
-                "Whether worms of {} on {} can deadlock was not analysed: the network is too large for a page.",
+                "Whether worms of {} on {} can deadlock was not analysed: the networks of a sweep are until their routers times channels \
+                 add up to 2^28.",
                 spec.algorithm, spec.topology
             )
         };
@@ -113,4 +114,26 @@ fn draws(point: &Point, scenario: &Scenario) -> bool {
 
 fn size(scenario: &Scenario) -> usize {
     scenario.network().routers().saturating_mul(scenario.network().channels())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_that_are_too_large_to_analyse_are_named_once() {
+        let text = "algorithm = 'dual-path'\ntraffic.arrivals = { process = 'burst', sources = 1 }\n\
+                    sweep = { topology = ['mesh:4x4', 'mesh:128x128'], 'traffic.length' = [8, 16] }\n";
+        let experiment = Experiment::parse("x.toml", text, &[]).unwrap();
+        let points = experiment.points().unwrap();
+        let safety = sweep_safety(&points, &experiment.jobs(&points).unwrap());
+        let topologies = |places: &[usize]| -> Vec<String> {
+            places.iter().map(|&place| points[place].spec.topology.clone()).collect()
+        };
+        assert_eq!(topologies(&safety.skipped), ["mesh:128x128"]);
+        assert!(safety.unsafe_points.iter().all(|of| points[of.point].spec.topology == "mesh:4x4"));
+        let said = experiment.unsafe_worms().unwrap();
+        let last = "Whether worms of dual-path on mesh:128x128 can deadlock was not analysed: ";
+        assert!(said.last().is_some_and(|sentence| sentence.starts_with(last)), "{said:?}");
+    }
 }

@@ -40,17 +40,8 @@ impl Experiment {
         JobMaker { seed: Some(seed), ..JobMaker::default() }.job(self, point)
     }
 
-    /// What a job at a point sends, or plans.
-    ///
-    /// # Errors
-    /// If it builds trees.
-    pub fn scenario<'j>(&self, point: &Point, job: &'j Job) -> Result<&'j Scenario, Diagnostic> {
-        job.scenario().ok_or_else(|| self.sends_nothing(point))
-    }
-
     fn sends_nothing(&self, point: &Point) -> Diagnostic {
-        let problem = "`run.mode`: `trees` builds trees and sends nothing: a sweep measures them";
-        self.error_at(&point.choice, "run.mode", problem)
+        self.error_at(&point.choice, "run.mode", SendsNothing.to_string())
     }
 
     /// Why a point's run failed, with the place of the setting that is to blame; `None` if none is.
@@ -100,12 +91,15 @@ pub enum Job {
 }
 
 impl Job {
-    /// What is simulated, or would be if more was done than to plan; `None` if trees are built.
-    pub fn scenario(&self) -> Option<&Scenario> {
+    /// What is simulated, or would be if more was done than to plan.
+    ///
+    /// # Errors
+    /// If trees are built.
+    pub fn scenario(&self) -> Result<&Scenario, SendsNothing> {
         match self {
-            Self::Simulate(scenario) => Some(scenario),
-            Self::Plan(planning) => Some(planning.scenario()),
-            Self::Trees(_) => None,
+            Self::Simulate(scenario) => Ok(scenario),
+            Self::Plan(planning) => Ok(planning.scenario()),
+            Self::Trees(_) => Err(SendsNothing),
         }
     }
 
@@ -120,12 +114,12 @@ impl Job {
 
     /// What is left out of the message trace, as [`Scenario::trace_warning`] says.
     pub fn trace_warning(&self) -> Option<&str> {
-        self.scenario()?.trace_warning()
+        self.scenario().ok()?.trace_warning()
     }
 
     /// The settings that would make no difference to what is done, as [`Experiment::idle_settings`] asks.
     pub fn idle_settings(&self) -> Vec<IdleSetting> {
-        let of_scenario = self.scenario().map_or_else(Vec::new, Scenario::idle_settings);
+        let of_scenario = self.scenario().map(Scenario::idle_settings).unwrap_or_default();
         self.kind().idle_settings().into_iter().chain(of_scenario).collect()
     }
 
@@ -138,6 +132,11 @@ impl Job {
         })
     }
 }
+
+/// A job that has no scenario: it builds trees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("`run.mode`: `trees` builds trees and sends nothing: a sweep measures them")]
+pub struct SendsNothing;
 
 /// Why a replication has no result.
 #[derive(Debug, Error)]

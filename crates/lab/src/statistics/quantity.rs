@@ -262,8 +262,8 @@ impl Quantity {
         }
     }
 
-    /// Its values in replications of one point, `None` for those that have none, and for all where a percentile has no interval. A percentile of all messages is not the mean of the
-    /// percentiles of runs: of these, the values are those of [`Percentile`].
+    /// Its values in replications of one point: `None` for those that have none, and for all where a percentile has no interval. A
+    /// percentile of all messages is not the mean of the percentiles of runs: of these, the values are those of [`Percentile`].
     pub(crate) fn of_all(self, runs: &[Replication], confidence: f64) -> Vec<Option<f64>> {
         if self.percentile().is_none() {
             return runs.iter().map(|run| self.of(run)).collect();

@@ -46,6 +46,24 @@ pub struct PointSummary {
     pub deadlock: Option<(u32, Deadlock)>,
 }
 
+/// How many of some points lack replications, in words; `None` if none does.
+pub fn incomplete_points(summaries: &[PointSummary]) -> Option<String> {
+    let incomplete = summaries.iter().filter(|summary| summary.outcome == Outcome::Incomplete).count();
+    let are = if incomplete == 1 { "is" } else { "are" };
+    (incomplete > 0).then(|| format!("{incomplete} of {} points {are} not complete", summaries.len()))
+}
+
+/// The mark of values without an interval, on plots and in tables.
+pub(crate) const NO_INTERVAL: &str = "?";
+
+/// How many points have no interval of a quantity, and how many have a value, if that has to be said: of single runs nobody expects one.
+pub(crate) fn without_interval(summaries: &[PointSummary], quantity: Quantity) -> Option<(usize, usize)> {
+    let estimates: Vec<Estimate> = summaries.iter().filter_map(|summary| summary.quantity(quantity)).collect();
+    let bare = estimates.iter().filter(|estimate| estimate.interval().is_none()).count();
+    let told = bare > 0 && (bare < estimates.len() || quantity.is_percentile());
+    told.then_some((bare, estimates.len()))
+}
+
 /// What the runs of a point measured.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Figures {

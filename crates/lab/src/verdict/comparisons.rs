@@ -71,7 +71,7 @@ impl Measurements<'_> {
                 (Cell::Values(_), Cell::Unbounded) if weight > 0.0 && settled != Some(Finding::Fails) => {
                     settled = Some(Finding::Holds);
                 }
-                _ => return Evidence::Settled(Finding::Missing),
+                (low, high) => return Evidence::Settled(unsettled([low, high])),
             }
         }
         if let Some(finding) = settled {
@@ -96,7 +96,7 @@ impl Measurements<'_> {
                             end.iter().zip(before).map(|(end, before)| end - (1.0 - falls.by) * before).collect(),
                         ),
                         (Cell::Values(_), Cell::Unbounded) => Evidence::Settled(Finding::Holds),
-                        _ => Evidence::Settled(Finding::Missing),
+                        (end, before) => Evidence::Settled(unsettled([end, before])),
                     },
                 };
                 groups.push((0..last).map(question).collect());
@@ -119,7 +119,7 @@ impl Measurements<'_> {
                             Evidence::Deviations(found.iter().map(|value| value - expected).collect(), values.tolerance)
                         }
                         Cell::Unbounded => Evidence::Settled(Finding::Fails),
-                        Cell::Missing => Evidence::Settled(Finding::Missing),
+                        cell => Evidence::Settled(unsettled([cell])),
                     },
                 };
                 let claimed = (0..self.places.len()).zip(expected).filter(|(_, expected)| !expected.is_nan());
@@ -151,7 +151,7 @@ impl Measurements<'_> {
                         .map(|(_, cell)| if let Cell::Values(values) = cell { Some(values) } else { None })
                         .collect();
                     let evidence = match values.as_deref() {
-                        None | Some([]) => Evidence::Settled(Finding::Missing),
+                        None | Some([]) => Evidence::Settled(unsettled(cells.iter().map(|&(_, cell)| cell))),
                         Some(places) => {
                             let runs = places.iter().map(|values| values.len()).min().unwrap_or(0);
                             let mean = |run| places.iter().map(|values| values[run]).sum::<f64>() / places.len() as f64;
@@ -163,7 +163,7 @@ impl Measurements<'_> {
                     let at = |(place, cell): (usize, &Cell)| {
                         let evidence = match cell {
                             Cell::Values(values) => shares(values.clone()),
-                            _ => Evidence::Settled(Finding::Missing),
+                            cell => Evidence::Settled(unsettled([cell])),
                         };
                         question(self.places[place].text.clone(), evidence)
                     };
@@ -173,4 +173,11 @@ impl Measurements<'_> {
         }
         groups
     }
+}
+
+/// What follows of cells that cannot be compared: more runs help only if nothing else is missing.
+fn unsettled<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Finding {
+    let mut cells = cells.into_iter().filter(|cell| !matches!(cell, Cell::Values(_))).peekable();
+    let few = cells.peek().is_some() && cells.all(|cell| *cell == Cell::NoInterval);
+    if few { Finding::NoInterval } else { Finding::Missing }
 }

@@ -55,8 +55,11 @@ pub(super) fn to_settle(groups: &[Vec<Comparison>]) -> String {
     }
     if unsettled(Finding::Missing).next().is_some() {
         takes.push(
-            "results of both where there is nothing to compare: one is missing, is a percentile of too few runs to have an interval, or both are saturated".to_owned(),
+            "results of both where there is nothing to compare: one is missing, or both are saturated".to_owned(),
         );
+    }
+    if unsettled(Finding::NoInterval).next().is_some() {
+        takes.push("more replications where a percentile has no interval".to_owned());
     }
     if takes.is_empty() { String::new() } else { format!("\nTo settle it takes {}.", takes.join("; ")) }
 }
@@ -83,7 +86,11 @@ fn line(group: &[Comparison], unit: &str, falls: bool) -> String {
             let _ = write!(line, ", fails at {} ({})", count(Finding::Fails), places.join(", "));
         }
     }
-    for (finding, word) in [(Finding::Open, "open"), (Finding::Missing, "nothing to compare")] {
+    for (finding, word) in [
+        (Finding::Open, "open"),
+        (Finding::Missing, "nothing to compare"),
+        (Finding::NoInterval, "no interval (too few replications)"),
+    ] {
         if count(finding) > 0 {
             let _ = write!(line, ", {word} at {}", count(finding));
         }
@@ -113,7 +120,7 @@ fn saturations(group: &[Comparison]) -> Vec<String> {
         let found = match comparison.finding {
             Finding::Holds => "holds",
             Finding::Fails => "fails",
-            Finding::Open | Finding::Missing => "open",
+            Finding::Open | Finding::Missing | Finding::NoInterval => "open",
         };
         let (Some(later), Some(earlier)) = (comparison.saturation, comparison.against_saturation) else {
             return format!("{} saturates {own}; {}: {found}", comparison.series, comparison.against);

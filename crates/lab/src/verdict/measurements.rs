@@ -20,6 +20,8 @@ pub(super) enum Cell {
     Values(Vec<f64>),
     /// A latency beyond saturation.
     Unbounded,
+    /// A percentile without an interval, for too few runs.
+    NoInterval,
     /// No value.
     Missing,
 }
@@ -109,6 +111,15 @@ impl<'a> Measurements<'a> {
             Outcome::Saturated if self.quantity.is_latency() => return Cell::Unbounded,
             Outcome::Deadlocked | Outcome::Incomplete => return Cell::Missing,
             _ => {}
+        }
+        let has_no_interval = |quantity: Quantity| {
+            quantity.is_percentile()
+                && quantity
+                    .estimate(&of_point.runs, self.confidence)
+                    .is_some_and(|of| of.count > 1 && of.interval().is_none())
+        };
+        if [Some(self.quantity), self.claim.over()].into_iter().flatten().any(has_no_interval) {
+            return Cell::NoInterval;
         }
         let values = self.measured(point, of_point).into_iter();
         let values: Option<Vec<f64>> = match self.claim.over() {

@@ -123,6 +123,9 @@ pub enum Finding {
     Open,
     /// There is nothing to compare.
     Missing,
+    /// A percentile has no interval: there are too few runs.
+    #[serde(rename = "no-interval")]
+    NoInterval,
 }
 
 /// Judges one claim about an experiment.

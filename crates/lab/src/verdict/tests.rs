@@ -488,6 +488,6 @@ fn as_many_replications_as_it_takes_settle_a_comparison() {
     assert!(last.starts_with("To settle it takes about ") && last.ends_with(" replications a point."), "{last}");
     let saturated = |series: &str, x: f64| parallel(5.0)(series, x).filter(|_| x < 2.5);
     let both = judged(ORDER, 0.1, saturated);
-    assert!(both.because.ends_with("to have an interval, or both are saturated."), "{}", both.because);
+    assert!(both.because.ends_with("one is missing, or both are saturated."), "{}", both.because);
     assert!(!judged(ORDER, 0.1, parallel(10.0)).because.contains("settle"));
 }

@@ -40,7 +40,7 @@ fn sweeps_are_reproducible_and_stored() {
     // A stored replication is the run of its seed.
     let points = experiment.points().unwrap();
     let job = experiment.job(&points[1]).unwrap();
-    let scenario = experiment.scenario(&points[1], &job).unwrap();
+    let scenario = job.scenario().unwrap();
     let stored = store.load(&points[1].spec.config_hash()).unwrap();
     assert_eq!(
         Some(&simulate(scenario, points[1].spec.engine, replication_seed(5, 2)).unwrap()),

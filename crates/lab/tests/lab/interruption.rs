@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rusqlite::{Connection, OpenFlags};
-use wormcast_lab::{Observer, Point, PointRuns, Status, Store, csv, summarise, sweep};
+use wormcast_lab::{Budget, Observer, Point, PointRuns, Status, Store, csv, summarise, sweep};
 
 use crate::synthetic;
 
@@ -51,7 +51,7 @@ fn victim() {
         std::thread::sleep(Duration::from_micros(500));
         synthetic::run(point, replication)
     };
-    sweep(&points, experiment.stop(), JOBS, &mut store, &mut Note(&log), slow).unwrap();
+    sweep(&mut Budget::default(), &points, experiment.stop(), JOBS, &mut store, &mut Note(&log), slow).unwrap();
 }
 
 fn start(store: &Path) -> Child {
@@ -115,8 +115,16 @@ fn a_killed_sweep_loses_only_what_was_in_flight() {
     let points = experiment.points().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let alone = directory.path().join("alone.db");
-    let whole =
-        sweep(&points, experiment.stop(), JOBS, &mut Store::open(&alone).unwrap(), &mut (), synthetic::run).unwrap();
+    let whole = sweep(
+        &mut Budget::default(),
+        &points,
+        experiment.stop(),
+        JOBS,
+        &mut Store::open(&alone).unwrap(),
+        &mut (),
+        synthetic::run,
+    )
+    .unwrap();
     let reference = rows(&alone);
     let total = reference.len();
 
@@ -175,7 +183,16 @@ fn a_killed_sweep_loses_only_what_was_in_flight() {
         assert!(computed.lock().unwrap().insert((point.spec.config_hash(), replication)));
         synthetic::run(point, replication)
     };
-    let resumed = sweep(&points, experiment.stop(), JOBS, &mut Store::open(&store).unwrap(), &mut (), note).unwrap();
+    let resumed = sweep(
+        &mut Budget::default(),
+        &points,
+        experiment.stop(),
+        JOBS,
+        &mut Store::open(&store).unwrap(),
+        &mut (),
+        note,
+    )
+    .unwrap();
     let computed = computed.into_inner().unwrap();
     assert!(computed.iter().all(|key| !before.contains_key(key)) && computed.len() + before.len() == total);
     assert_eq!(table(&points, &resumed), table(&points, &whole));
@@ -189,7 +206,16 @@ fn several_processes_share_a_store() {
     let points = experiment.points().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let alone = directory.path().join("alone.db");
-    sweep(&points, experiment.stop(), JOBS, &mut Store::open(&alone).unwrap(), &mut (), synthetic::run).unwrap();
+    sweep(
+        &mut Budget::default(),
+        &points,
+        experiment.stop(),
+        JOBS,
+        &mut Store::open(&alone).unwrap(),
+        &mut (),
+        synthetic::run,
+    )
+    .unwrap();
     let store = directory.path().join("results.db");
     let mut processes = [(); 3].map(|()| start(&store));
     std::thread::sleep(Duration::from_millis(generator().random_range(0..100)));

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use wormcast_lab::{
-    Experiment, Figure, Override, Plot, PlotError, Point, PointSummary, Quantity, Store, plot as plot_of, summarise,
-    sweep,
+    Budget, Experiment, Figure, Override, Plot, PlotError, Point, PointSummary, Quantity, Store, plot as plot_of,
+    summarise, sweep,
 };
 use wormcast_simulation::RunResult;
 
@@ -16,7 +16,9 @@ fn results(set: &[&str], run: impl Fn(&Point, u32) -> RunResult + Sync) -> (Figu
     let points = experiment.points().unwrap();
     let run = |point: &Point, replication| Ok::<_, std::convert::Infallible>(run(point, replication).into());
     let jobs = NonZeroUsize::new(2).unwrap();
-    let runs = sweep(&points, experiment.stop(), jobs, &mut Store::in_memory().unwrap(), &mut (), run).unwrap();
+    let runs =
+        sweep(&mut Budget::default(), &points, experiment.stop(), jobs, &mut Store::in_memory().unwrap(), &mut (), run)
+            .unwrap();
     let figure = experiment.figure().unwrap();
     let summaries = summarise(&points, &runs, experiment.stop().confidence, figure.series.as_deref());
     (figure, summaries)

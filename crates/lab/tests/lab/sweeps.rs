@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use wormcast_lab::{
-    Experiment, Observer, Outcome, Override, Point, PointRuns, Replication, Status, Stop, Store, SweepError, csv,
-    stored, summarise, sweep,
+    Budget, Experiment, Observer, Outcome, Override, Point, PointRuns, Replication, Status, Stop, Store, SweepError,
+    csv, stored, summarise, sweep,
 };
 use wormcast_simulation::SimulationError;
 
@@ -28,8 +28,16 @@ fn table(experiment: &Experiment, points: &[Point], runs: &[PointRuns]) -> Strin
 fn results_are_the_same_bytes_on_any_number_of_threads() {
     let experiment = synthetic::experiment();
     let points = experiment.points().unwrap();
-    let reference =
-        sweep(&points, experiment.stop(), jobs(1), &mut Store::in_memory().unwrap(), &mut (), synthetic::run).unwrap();
+    let reference = sweep(
+        &mut Budget::default(),
+        &points,
+        experiment.stop(),
+        jobs(1),
+        &mut Store::in_memory().unwrap(),
+        &mut (),
+        synthetic::run,
+    )
+    .unwrap();
     let outcomes: BTreeSet<&str> = reference.iter().map(|runs| runs.outcome.name()).collect();
     assert_eq!(outcomes.into_iter().collect::<Vec<_>>(), ["exhausted", "precise", "saturated"]);
     for count in [2, 3, 8, 100] {
@@ -39,8 +47,16 @@ fn results_are_the_same_bytes_on_any_number_of_threads() {
             std::thread::sleep(Duration::from_micros(jitter * 60));
             synthetic::run(point, replication)
         };
-        let runs =
-            sweep(&points, experiment.stop(), jobs(count), &mut Store::in_memory().unwrap(), &mut (), run).unwrap();
+        let runs = sweep(
+            &mut Budget::default(),
+            &points,
+            experiment.stop(),
+            jobs(count),
+            &mut Store::in_memory().unwrap(),
+            &mut (),
+            run,
+        )
+        .unwrap();
         assert_eq!(table(&experiment, &points, &runs), table(&experiment, &points, &reference), "{count} threads");
         assert_eq!(runs, reference);
     }
@@ -51,15 +67,28 @@ fn a_finished_sweep_is_answered_from_the_store() {
     let experiment = synthetic::experiment();
     let points = experiment.points().unwrap();
     let mut store = Store::in_memory().unwrap();
-    let first = sweep(&points, experiment.stop(), jobs(2), &mut store, &mut (), synthetic::run).unwrap();
+    let first = sweep(&mut Budget::default(), &points, experiment.stop(), jobs(2), &mut store, &mut (), synthetic::run)
+        .unwrap();
     let none = |_: &Point, _: u32| -> Result<Replication, SimulationError> { panic!("everything is stored") };
-    assert_eq!(sweep(&points, experiment.stop(), jobs(2), &mut store, &mut (), none).unwrap(), first);
+    assert_eq!(
+        sweep(&mut Budget::default(), &points, experiment.stop(), jobs(2), &mut store, &mut (), none).unwrap(),
+        first
+    );
     assert_eq!(stored(&points, experiment.stop(), &store).unwrap(), first);
 
     // A laxer rule uses less of what is there, as if the rest were not.
     let lax = Stop { relative_half_width: 0.5, ..experiment.stop().clone() };
-    let used = sweep(&points, &lax, jobs(2), &mut store, &mut (), none).unwrap();
-    let alone = sweep(&points, &lax, jobs(2), &mut Store::in_memory().unwrap(), &mut (), synthetic::run).unwrap();
+    let used = sweep(&mut Budget::default(), &points, &lax, jobs(2), &mut store, &mut (), none).unwrap();
+    let alone = sweep(
+        &mut Budget::default(),
+        &points,
+        &lax,
+        jobs(2),
+        &mut Store::in_memory().unwrap(),
+        &mut (),
+        synthetic::run,
+    )
+    .unwrap();
     assert_eq!(used, alone);
     assert!(used.iter().all(|runs| runs.runs.len() == 5));
 
@@ -71,7 +100,10 @@ fn a_finished_sweep_is_answered_from_the_store() {
         computed.lock().unwrap().insert(point.index);
         synthetic::run(point, replication)
     };
-    assert_eq!(sweep(&points, experiment.stop(), jobs(2), &mut store, &mut (), note).unwrap(), first);
+    assert_eq!(
+        sweep(&mut Budget::default(), &points, experiment.stop(), jobs(2), &mut store, &mut (), note).unwrap(),
+        first
+    );
     assert_eq!(computed.into_inner().unwrap().into_iter().collect::<Vec<_>>(), [3]);
 }
 
@@ -84,7 +116,16 @@ fn no_replication_is_computed_in_vain() {
         computed.fetch_add(1, Ordering::Relaxed);
         synthetic::run(point, replication)
     };
-    let runs = sweep(&points, experiment.stop(), jobs(8), &mut Store::in_memory().unwrap(), &mut (), count).unwrap();
+    let runs = sweep(
+        &mut Budget::default(),
+        &points,
+        experiment.stop(),
+        jobs(8),
+        &mut Store::in_memory().unwrap(),
+        &mut (),
+        count,
+    )
+    .unwrap();
     assert_eq!(computed.into_inner() as usize, runs.iter().map(|runs| runs.runs.len()).sum::<usize>());
     // Saturated points stop at the least number of replications.
     assert!(runs.iter().filter(|runs| runs.outcome == Outcome::Saturated).all(|runs| runs.runs.len() == 5));
@@ -103,8 +144,16 @@ fn a_deadlock_ends_its_point_alone() {
         _ => synthetic::run(point, replication),
     };
     for count in [1, 4] {
-        let runs =
-            sweep(&points, experiment.stop(), jobs(count), &mut Store::in_memory().unwrap(), &mut (), run).unwrap();
+        let runs = sweep(
+            &mut Budget::default(),
+            &points,
+            experiment.stop(),
+            jobs(count),
+            &mut Store::in_memory().unwrap(),
+            &mut (),
+            run,
+        )
+        .unwrap();
         assert_eq!((runs[2].outcome, runs[2].runs.len()), (Outcome::Deadlocked, 4));
         assert!(runs.iter().enumerate().all(|(index, runs)| index == 2 || runs.outcome != Outcome::Deadlocked));
         let summaries = summarise(&points, &runs, 0.95, SERIES);
@@ -130,7 +179,8 @@ fn the_first_failure_is_reported_and_what_was_there_is_kept() {
         let Ok(result) = synthetic::run(point, replication);
         Ok(result)
     };
-    let error = sweep(&points, experiment.stop(), jobs(3), &mut store, &mut (), run).unwrap_err();
+    let error =
+        sweep(&mut Budget::default(), &points, experiment.stop(), jobs(3), &mut store, &mut (), run).unwrap_err();
     assert_eq!(
         error.to_string(),
         "replication 2 of point 2 (algorithm=pure-negative-first traffic.arrivals.rate=0.002) failed: the worm engine is not exact here: it is too hard; use `flit` or `auto`"
@@ -138,7 +188,8 @@ fn the_first_failure_is_reported_and_what_was_there_is_kept() {
     assert!(store.load(&points[1].spec.config_hash()).unwrap().contains_key(&1));
 
     let run = |_: &Point, _: u32| -> Result<Replication, SimulationError> { panic!("oh {}", "no") };
-    let error = sweep(&points[4..5], experiment.stop(), jobs(3), &mut store, &mut (), run).unwrap_err();
+    let error =
+        sweep(&mut Budget::default(), &points[4..5], experiment.stop(), jobs(3), &mut store, &mut (), run).unwrap_err();
     assert!(
         matches!(error, SweepError::Panic { replication: 0..=2, ref message, .. } if message == "oh no"),
         "{error}"
@@ -162,13 +213,14 @@ fn observers_see_every_replication() {
     let points = experiment.points().unwrap();
     let mut store = Store::in_memory().unwrap();
     let mut log = Log::default();
-    let runs = sweep(&points, experiment.stop(), jobs(2), &mut store, &mut log, synthetic::run).unwrap();
+    let runs = sweep(&mut Budget::default(), &points, experiment.stop(), jobs(2), &mut store, &mut log, synthetic::run)
+        .unwrap();
     let total: u64 = runs.iter().map(|runs| runs.runs.len() as u64).sum();
     assert_eq!(log.0.first(), Some(&(0, 0, 48 * 5, 0)));
     assert_eq!(log.0.last(), Some(&(48, total, total, total)));
     assert_eq!(log.0.len() as u64, total + 1);
     let mut again = Log::default();
-    sweep(&points, experiment.stop(), jobs(2), &mut store, &mut again, synthetic::run).unwrap();
+    sweep(&mut Budget::default(), &points, experiment.stop(), jobs(2), &mut store, &mut again, synthetic::run).unwrap();
     assert_eq!(again.0, [(48, total, total, 0)]);
 }
 
@@ -177,8 +229,16 @@ fn tables_have_a_line_a_point_and_paired_differences() {
     let set = Override::set("sweep.\"traffic.arrivals.rate\"=[0.002, 0.008]").unwrap();
     let experiment = Experiment::parse("x.toml", synthetic::SWEEP, &[set]).unwrap();
     let points = experiment.points().unwrap();
-    let runs =
-        sweep(&points, experiment.stop(), jobs(2), &mut Store::in_memory().unwrap(), &mut (), synthetic::run).unwrap();
+    let runs = sweep(
+        &mut Budget::default(),
+        &points,
+        experiment.stop(),
+        jobs(2),
+        &mut Store::in_memory().unwrap(),
+        &mut (),
+        synthetic::run,
+    )
+    .unwrap();
     let summaries = summarise(&points, &runs, 0.95, SERIES);
     let text = csv(&summaries);
     let mut reader = csv_rows(&text);

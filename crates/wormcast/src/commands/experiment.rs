@@ -44,6 +44,16 @@ impl ExperimentArguments {
         self.settings.read(self.file.as_deref(), options)
     }
 
+    /// The arguments as words of a command.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let SettingArguments { set, quick, variation } = &self.settings;
+        let file = self.file.iter().map(|file| file.display().to_string());
+        let set = set.iter().flat_map(|assignment| ["--set".to_owned(), assignment.clone()]);
+        let quick = quick.then(|| "--quick".to_owned());
+        let variation = variation.iter().flat_map(|name| ["--variation".to_owned(), name.clone()]);
+        file.chain(set).chain(quick).chain(variation).collect()
+    }
+
     /// Warns of settings beside the file that a single run does not look at.
     pub(crate) fn warn_of_a_sweeps(&self) {
         for assignment in &self.settings.set {

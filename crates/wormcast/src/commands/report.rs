@@ -51,12 +51,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         let line = |words: &[&str], places: Vec<String>| {
             shell_line(words.iter().copied().chain(places.iter().map(String::as_str)))
         };
-        let places = &arguments.places;
-        let again = line(&words, places.words(|path| path.display().to_string()));
+        // With several experiments, the name is that of the page.
+        let (places, alone) = (&arguments.places, arguments.files.len() == 1);
+        let again = line(&words, places.words(|path| path.display().to_string(), alone));
         words[2] = &shown;
-        let command = line(&words, places.words(shown_path));
-        if let [_] = &arguments.files[..] {
-            experiment = arguments.places.named(experiment);
+        let command = line(&words, places.words(shown_path, alone));
+        if alone {
+            experiment = places.named(experiment);
         }
         let name = experiment.name();
         let findings = stored_sweep(&experiment, &store).map_err(failure)?;

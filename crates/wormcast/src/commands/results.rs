@@ -61,11 +61,12 @@ impl Places {
         self.name.as_deref()
     }
 
-    /// The options that name other places than the usual ones, as words of a command; `told` says how to tell paths.
-    pub(crate) fn words(&self, told: impl Fn(&Path) -> String) -> Vec<String> {
+    /// The options that name other places than the usual ones, as words of a command that sweeps one experiment; `told` says how to tell
+    /// paths, and `named` whether the name is that of the experiment.
+    pub(crate) fn words(&self, told: impl Fn(&Path) -> String, named: bool) -> Vec<String> {
         let out = (self.out != Path::new(OUT)).then(|| ["--out".to_owned(), told(&self.out)]);
         let store = self.store.as_ref().map(|store| ["--store".to_owned(), told(store)]);
-        let name = self.name.as_ref().map(|name| ["--name".to_owned(), name.clone()]);
+        let name = self.name.as_ref().filter(|_| named).map(|name| ["--name".to_owned(), name.clone()]);
         out.into_iter().chain(store).chain(name).flatten().collect()
     }
 

@@ -19,12 +19,12 @@ pub(super) fn warn_of_unsafe_points(points: &[Point], jobs: &[Job]) {
         let PointSpec { topology, algorithm, .. } = &points[first].spec;
         let more = if skipped.len() > 1 { format!(" and {} more", skipped.len() - 1) } else { String::new() };
         Failure::warn(&format!(
-            "whether worms of `{algorithm}` on `{topology}`{more} can deadlock is not analysed before a sweep, for it takes long; `{} routing` does it",
+            "whether worms of `{algorithm}` on `{topology}`{more} can deadlock is not analysed before a sweep, whose networks are analysed until their routers times channels add up to 2^28: `{} routing` does it",
             program::name()
         ));
     }
     for place in found.iter().take(WARNED).map(|found| found.point) {
-        if let Some(scenario) = jobs[place].scenario() {
+        if let Ok(scenario) = jobs[place].scenario() {
             warn_of_deadlock(&points[place].spec, scenario);
         }
     }

@@ -13,10 +13,11 @@ use super::output::Files;
 use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::safety::warn_of_unsafe_points;
 use crate::failure::Failure;
+use crate::lab::report::shell_line;
 use crate::lab::{
     Estimate, Experiment, Findings, Outcome, PlotError, Point, PointSummary, Quantity, RefinedSweep, Refinement,
-    TimeUnit, check_file, csv, plot, refine_sweep, replications_csv, replications_json, run_sweep, stored_sweep,
-    write_file,
+    TimeUnit, check_file, csv, incomplete_points, plot, refine_sweep, replications_csv, replications_json, run_sweep,
+    stored_sweep, write_file,
 };
 use crate::program;
 
@@ -132,14 +133,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         watched(&mut store, again, |store, progress| run_sweep(&experiment, jobs, store, arguments.fresh, progress))
             .map_err(failure)?;
     let Some(budget) = arguments.refine else {
-        return publish(&experiment, &findings, places.folder(), &arguments.rows, out);
+        return publish(&experiment, &findings, (&arguments.experiment, places), &arguments.rows, out);
     };
     let refined =
         watched(&mut store, again, |store, progress| refine_sweep(&experiment, budget.get(), jobs, store, progress))
             .map_err(failure)?;
     // Beside what `plot` draws, which knows of no values but the file's.
     let shown = refined.experiment.clone().called(&refined_name(&experiment));
-    publish(&shown, &refined.findings, places.folder(), &arguments.rows, out)?;
+    publish(&shown, &refined.findings, (&arguments.experiment, places), &arguments.rows, out)?;
     told(&refined, out)
 }
 
@@ -184,7 +185,7 @@ pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result
     arguments.rows.check_places(&arguments.experiment, &arguments.places, &experiment, &points)?;
     arguments.places.make()?;
     arguments.rows.check()?;
-    publish(&experiment, &findings, arguments.places.folder(), &arguments.rows, out)
+    publish(&experiment, &findings, (&arguments.experiment, &arguments.places), &arguments.rows, out)
 }
 
 /// What the names of the files of an experiment end with.
@@ -202,14 +203,14 @@ fn endings(experiment: &Experiment) -> Vec<String> {
 fn publish(
     experiment: &Experiment,
     findings: &Findings,
-    folder: &Path,
+    (arguments, places): (&ExperimentArguments, &Places),
     rows: &Rows,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let Findings { summaries, verdicts, .. } = findings;
     let (stem, mut files) = (experiment.name(), Vec::new());
     let mut write = |ending: &str, contents: &[u8]| {
-        let path = folder.join(format!("{stem}{ending}"));
+        let path = places.folder().join(format!("{stem}{ending}"));
         files.push(path.display().to_string());
         write_file(&path, contents).map_err(Failure::failed)
     };
@@ -239,10 +240,10 @@ fn publish(
         writeln!(out, "{}", experiment.title())?;
     }
     let plotted = experiment.quantities()[0];
-    let incomplete = summaries.iter().filter(|summary| summary.outcome == Outcome::Incomplete).count();
-    if incomplete > 0 {
-        let (points, program) = (summaries.len(), program::name());
-        writeln!(out, "{incomplete} of {points} points are not complete: `{program} sweep` adds what they lack.")?;
+    if let Some(incomplete) = incomplete_points(summaries) {
+        let settings = [arguments.words(), places.words(|path| path.display().to_string(), true)].concat();
+        let words = [program::name(), "sweep"].into_iter().chain(settings.iter().map(String::as_str));
+        writeln!(out, "{incomplete}: `{}` adds what they lack.", shell_line(words))?;
     }
     for summary in summaries {
         let point: Vec<String> = summary.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
@@ -281,9 +282,11 @@ fn publish(
 fn describe(summary: &PointSummary, plotted: Quantity, unit: TimeUnit) -> String {
     let shown = summary.outcome != Outcome::Deadlocked && plotted != summary.kind().decisive();
     let Some(value) = summary.quantity(plotted).filter(|_| shown) else { return result(summary, unit) };
+    // Of single runs nobody expects one.
+    let bare = if value.count > 1 && value.interval().is_none() { " (no interval: it takes more runs)" } else { "" };
     let value = if plotted.is_latency() { time(value, summary, unit) } else { value.text() };
     let usual = if summary.latency().is_some() { "latency.last " } else { "" };
-    format!("{} {value}; {usual}{}", plotted.name(), result(summary, unit))
+    format!("{} {value}{bare}; {usual}{}", plotted.name(), result(summary, unit))
 }
 
 /// A time of a point, which is in cycles, with its unit.

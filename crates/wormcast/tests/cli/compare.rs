@@ -214,7 +214,15 @@ fn percentiles_without_an_interval_are_open_until_there_are_more_runs() {
     let few = json(&folder, &arguments);
     assert_eq!(few["points"][0]["best"], serde_json::Value::Null, "{few}");
     let said = folder.run(&["sweep", "small.toml"]).success();
-    assert!(said.contains("is a percentile of too few runs to have an interval"), "{said}");
+    assert!(said.contains("no interval (too few replications) at 1"), "{said}");
+    assert!(said.contains("To settle it takes more replications where a percentile has no interval."), "{said}");
+    assert_eq!(folder.run(&["sweep", "small.toml"]).success(), said);
+    let claims: serde_json::Value = serde_json::from_str(&folder.read("results/small.claims.json")).unwrap();
+    assert_eq!(claims[0]["evidence"][0]["comparisons"][0]["finding"], "no-interval");
+    // A budget that does not suffice ends the search, and says so.
+    let little = json(&folder, &[&arguments[..], &["--until-decided", "1"]].concat());
+    assert_eq!(little["points"][0]["best"], serde_json::Value::Null, "{little}");
+    assert_eq!(little["until_decided"]["done"], false, "{little}");
     let more = json(&folder, &[&arguments[..], &["--until-decided", "100"]].concat());
     assert!(more["points"][0]["best"].is_string(), "{more}");
     let names = folder.files("results");

@@ -40,10 +40,8 @@ fn pictures_are_what_the_program_draws() {
     }
 }
 
-/// The picture of a deadlock in docs/commands.md: the run ends with exit code 1, so it is no line of the list.
-#[test]
-fn the_picture_of_waits_is_what_the_program_draws() {
-    let file = r#"
+/// Bursts that end in a deadlock.
+const WAITS: &str = r#"
 topology = "mesh:8x8"
 algorithm = "dual-path"
 seed = 4
@@ -52,13 +50,38 @@ timing = { startup = 0, routing_delay = 1 }
 traffic = { arrivals = { process = "burst", sources = 16 }, length = 40, multicast = { destinations = 8 } }
 run = { mode = "finite", messages = 16 }
 "#;
-    let folder = Folder::with(&[("x.toml", file)]);
+
+/// The picture of a deadlock in docs/commands.md: the run ends with exit code 1, so it is no line of the list.
+#[test]
+fn the_picture_of_waits_is_what_the_program_draws() {
+    let folder = Folder::with(&[("x.toml", WAITS)]);
     assert_eq!(folder.run(&["simulate", "x.toml", "--waits", "waits.svg"]).code, 1);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/images/waits.svg");
     if std::env::var_os("WORMCAST_DRAW").is_some() {
         fs::write(&path, folder.read("waits.svg")).expect("the picture is written");
     }
     assert!(fs::read_to_string(&path).expect("the picture") == folder.read("waits.svg"), "WORMCAST_DRAW=1 replaces it");
+}
+
+/// Worms may hold one link, and those of both its directions lie close together: with this seed two numbers are in each other's way.
+#[test]
+fn the_numbers_of_waiting_worms_do_not_cover_each_other() {
+    let folder = Folder::with(&[("x.toml", WAITS)]);
+    assert_eq!(folder.run(&["simulate", "x.toml", "--seed", "1", "--waits", "waits.svg"]).code, 1);
+    let svg = folder.read("waits.svg");
+    let tag = |line: &str| -> Option<[f64; 4]> {
+        let rest = line.strip_prefix("<rect x=\"").filter(|_| line.contains("rx=\"3\""))?;
+        let mut numbers = rest.split('"').step_by(2).filter_map(|number| number.parse().ok());
+        Some(std::array::from_fn(|_| numbers.next().expect("x, y, width and height")))
+    };
+    let tags: Vec<[f64; 4]> = svg.lines().filter_map(tag).collect();
+    assert_eq!(tags.len(), 15);
+    for (place, [x, y, width, height]) in tags.iter().enumerate() {
+        for [other_x, other_y, other_width, _] in &tags[..place] {
+            let beside = x + width <= other_x + 0.1 || other_x + other_width <= x + 0.1;
+            assert!(beside || (y - other_y).abs() >= height - 0.1, "{x},{y} covers {other_x},{other_y}");
+        }
+    }
 }
 
 /// The width and the height of a picture, in pixels.

@@ -375,6 +375,8 @@ fn a_reachable_deadlock_has_a_witness_that_deadlocks() {
 fn what_cannot_be_reached_or_is_not_covered_is_said() {
     let folder = Folder::with(&[]);
     let run = |arguments: &[&str]| folder.run(&[&["routing", "--topology"], arguments].concat());
+    let named = run(&["torus:4x4", "--routing", "e-cube", "--reachable"]).success();
+    assert!(named.contains("    cycle 0: 2 flits from 0,3 to 2,1\n"), "nodes are named as channels are: {named}");
     let safe = run(&["mesh:4", "--routing", "e-cube", "--reachable", "--format", "json"]).json();
     assert_eq!(safe["reachability"]["verdict"], "not reachable");
     let refused = run(&["mesh:4", "--routing", "e-cube", "--reachable", "--witness", "none.trace"]);

@@ -446,7 +446,28 @@ fn percentiles_have_intervals_of_their_own_and_none_with_few_runs() {
     let shown = said.split("latency.p99 ").nth(1).unwrap().split(" µs").next().unwrap();
     assert!(shown.parse::<f64>().is_ok(), "{said}");
     let svg = said.split("Wrote ").nth(1).unwrap().split(", ").find(|name| name.contains(".svg")).unwrap();
-    assert!(folder.read(svg).contains("no interval at 1 of 1 points"), "{said}");
+    let svg = folder.read(svg);
+    assert!(svg.contains("no interval at 1 of 1 points, marked ?: it takes more runs"), "{said}");
+    assert!(svg.lines().any(|line| line.trim() == "?"), "the point itself is marked");
+    assert!(said.contains("(no interval: it takes more runs); latency.last"), "{said}");
+    let stop = "stop={ min_replications = 3, max_replications = 3 }";
+    let page = ["report", "small.toml", "--set", stop, "--set", "plot.y=latency.p99", "--name", "page"];
+    folder.run(&[&page[..], &light].concat()).success();
+    let page = folder.read("results/page-report.md");
+    assert!(page.contains("latency.p99, µs: the numbers (?: no interval, it takes more runs)"), "{page}");
+    assert!(page.lines().any(|line| line.starts_with('|') && line.ends_with(" ? |")), "{page}");
+    assert!(!said.contains("no interval at 0"));
+}
+
+#[test]
+fn the_name_of_a_page_of_several_experiments_is_not_that_of_each() {
+    let folder = Folder::with(&[("one.toml", SMALL), ("two.toml", SMALL)]);
+    folder.run(&["sweep", "one.toml"]).success();
+    folder.run(&["report", "one.toml", "two.toml", "--name", "both"]).success();
+    let page = folder.read("results/both.md");
+    for command in ["wormcast sweep one.toml", "wormcast sweep two.toml"] {
+        assert!(page.lines().any(|line| line == command), "{page}");
+    }
 }
 
 #[test]
@@ -457,7 +478,9 @@ fn what_is_incomplete_says_so() {
     assert!(!text.contains("not complete") && !folder.read("results/all.svg").contains("not complete"), "{text}");
     let two = ["small.toml", "--set", "sweep.algorithm=['dual-path', 'column-path']", "--name", "all"];
     let text = folder.run(&[&["plot"][..], &two].concat()).success();
-    assert!(text.contains("points are not complete: `wormcast sweep` adds what they lack."), "{text}");
+    let said = text.lines().find(|line| line.contains("points are not complete: `wormcast sweep small.toml --set "));
+    let said = said.unwrap_or_else(|| panic!("{text}"));
+    assert!(said.ends_with(" --name all` adds what they lack."), "{said}");
     assert!(folder.read("results/all.svg").contains("points are not complete"));
     folder.run(&[&["report", "--store", "results/store.db", "--out", "pages"][..], &two].concat()).success();
     let page = folder.read("pages/all-report.md");
@@ -466,6 +489,14 @@ fn what_is_incomplete_says_so() {
         "{page}"
     );
     assert!(page.contains("--out pages --store results/store.db --name all"), "{page}");
+    // The command, as it is typed, gives what is shown.
+    let command = page.lines().find(|line| line.starts_with("wormcast sweep small.toml")).unwrap();
+    let command = command.replacen("wormcast", env!("CARGO_BIN_EXE_wormcast"), 1);
+    let pasted = std::process::Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+    assert!(pasted.status.success(), "{command}: {pasted:?}");
+    assert!(folder.files("pages").contains(&"all.svg".to_owned()));
+    folder.run(&[&["report", "--store", "results/store.db", "--out", "pages"][..], &two].concat()).success();
+    assert!(!folder.read("pages/all-report.md").contains("not complete"));
 }
 
 #[test]

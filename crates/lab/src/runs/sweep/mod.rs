@@ -154,7 +154,18 @@ enum Failure<E> {
     Panic(String),
 }
 
-/// Computes every point until it is precise enough, saturated or deadlocked, and answers from the store what is there.
+/// Replications that may still be computed, however long their windows; by default as many as are needed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget(pub u64);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(u64::MAX)
+    }
+}
+
+/// Computes every point until it is precise enough, saturated or deadlocked, and answers from the store what is there. Points for which the
+/// budget does not last are [`Outcome::Incomplete`].
 ///
 /// `run` simulates a replication of a point, whose [`Run::messages`](crate::Run::messages) is that of the point or, where
 /// the window has to be longer, a multiple of it by a power of two, with replications of other numbers; it is called on `jobs` threads. The outcome is a function of the points, the stopping
@@ -165,32 +176,6 @@ enum Failure<E> {
 /// If the store fails, or a replication fails or panics; the error is then that of the first such replication of the first such
 /// point among those that were running.
 pub fn sweep<E, F>(
-    points: &[Point],
-    stop: &Stop,
-    jobs: NonZeroUsize,
-    store: &mut Store,
-    observer: &mut dyn Observer,
-    run: F,
-) -> Result<Vec<PointRuns>, SweepError<E>>
-where
-    E: std::error::Error + Send,
-    F: Fn(&Point, u32) -> Result<Replication, E> + Sync,
-{
-    sweep_within(&mut Budget::default(), points, stop, jobs, store, observer, run)
-}
-
-/// Replications that may still be computed, however long their windows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Budget(pub(crate) u64);
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self(u64::MAX)
-    }
-}
-
-/// Runs a sweep within a budget: points for which it does not last are [`Outcome::Incomplete`].
-pub(crate) fn sweep_within<E, F>(
     budget: &mut Budget,
     points: &[Point],
     stop: &Stop,

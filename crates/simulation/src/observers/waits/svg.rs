@@ -269,8 +269,7 @@ impl Picture<'_> {
     /// The number of each worm in the middle of the last link that it holds.
     fn write_tags(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, r#"<g font-family="sans-serif" font-size="8.5" text-anchor="middle">"#)?;
-        // Several worms may hold one link: their numbers stand below each other.
-        let mut taken: HashSet<(i64, i64)> = HashSet::new();
+        let mut placed: Vec<(f64, f64, f64)> = Vec::new();
         for (style, worm) in self.drawn() {
             let links = worm.holds.iter().rev().filter_map(|held| match *held {
                 Resource::Channel(channel, _) => self.lines(channel).into_iter().last().filter(|line| line.len() > 1),
@@ -280,12 +279,10 @@ impl Picture<'_> {
             let beside = line_beside(&line, &vec![LANE; line.len()]);
             let middle = beside.len() / 2;
             let [a, b] = [beside[middle - 1], beside[middle]];
-            let (x, mut y) = (f64::midpoint(a.x, b.x), f64::midpoint(a.y, b.y));
-            while !taken.insert((x.round() as i64, (y / TAG).round() as i64)) {
-                y += TAG;
-            }
             let text = worm.worm.to_string();
-            let half = 3.0 + 2.6 * text.len() as f64;
+            let (x, half) = (f64::midpoint(a.x, b.x), 3.0 + 2.6 * text.len() as f64);
+            let y = below(&placed, (x, f64::midpoint(a.y, b.y), half));
+            placed.push((x, y, half));
             writeln!(
                 out,
                 r#"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{TAG}" rx="3" fill="{}"/>"#,
@@ -362,10 +359,44 @@ fn is_in_the_way(wait: &Wait) -> bool {
     wait.options.iter().all(|option| !option.worms.is_empty())
 }
 
+/// How far down the middle of a tag has to be, so that it covers none of those that are placed. Each is a middle and half of the width:
+/// several worms may hold one link, and those of both its directions lie close together.
+fn below(placed: &[(f64, f64, f64)], (x, mut y, half): (f64, f64, f64)) -> f64 {
+    const GAP: f64 = 1.0;
+    let covered =
+        |y: f64| placed.iter().find(|(px, py, wide)| (x - px).abs() < half + wide && (y - py).abs() < TAG + GAP / 2.0);
+    // Each round leaves one behind for good.
+    while let Some((_, above, _)) = covered(y) {
+        y = above + TAG + GAP;
+    }
+    y
+}
+
 fn write_line(out: &mut fmt::Formatter<'_>, line: &[Point]) -> fmt::Result {
     write!(out, r#"<polyline points=""#)?;
     for point in line {
         write!(out, "{:.1},{:.1} ", point.x, point.y)?;
     }
     writeln!(out, r#""/>"#)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TAG, below};
+
+    #[test]
+    fn tags_do_not_cover_each_other() {
+        // Two directions of one link, across and along, several worms on one link, and one further away.
+        let wanted = [(50.0, 20.0), (50.0, 26.0), (56.0, 20.0), (50.0, 20.0), (50.0, 43.0), (50.0, 20.0), (90.0, 20.0)];
+        let mut placed: Vec<(f64, f64, f64)> = Vec::new();
+        for (x, y) in wanted {
+            let tag = (x, below(&placed, (x, y, 8.2)), 8.2);
+            assert!(tag.1 >= y);
+            for (px, py, wide) in &placed {
+                assert!((x - px).abs() >= 8.2 + wide || (tag.1 - py).abs() >= TAG, "{tag:?} covers {px},{py}");
+            }
+            placed.push(tag);
+        }
+        assert!((placed[0].1 - 20.0).abs() < 1e-9 && (placed[6].1 - 20.0).abs() < 1e-9, "where they would be alone");
+    }
 }

@@ -28,7 +28,7 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
     for point in points {
         let place = place(comparison, point, duel.is_some());
         if let Some([first, _]) = duel {
-            let winner = point.best.as_deref().unwrap_or(if nobodys(point) { "nobody" } else { "open" });
+            let winner = point.best.as_deref().unwrap_or(if point.all_fail().is_some() { "nobody" } else { "open" });
             let lead = if place.is_empty() { String::new() } else { format!("{place:<column$}  ") };
             let mark = if point.depends_on_windows() { " *" } else { "" };
             writeln!(out, "  {lead}{winner:<width$}  {}{mark}", two(point, first, unit))?;
@@ -53,7 +53,7 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
     summary(comparison, out)?;
     if let Some(Decision { budget, spent, done, needed }) = comparison.decision {
         let outcome = match needed {
-            _ if done && points.iter().any(|point| point.best.is_none() && !nobodys(point)) => {
+            _ if done && points.iter().any(|point| point.best.is_none() && point.all_fail().is_none()) => {
                 "everything is decided, except between series that are equal in all pairs".to_owned()
             }
             _ if done => "everything is decided".to_owned(),
@@ -147,11 +147,6 @@ fn two(point: &ComparedPoint, first: &str, unit: &str) -> String {
     }
 }
 
-/// Whether no series carries the load.
-fn nobodys(point: &ComparedPoint) -> bool {
-    point.standings.iter().all(|standing| matches!(standing.state, State::Saturated | State::Deadlocked))
-}
-
 /// How often each series is the best, and at how many points that is open, or none is.
 fn summary(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Result<()> {
     let SeriesComparison { series, points, .. } = comparison;
@@ -162,15 +157,19 @@ fn summary(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Resul
             parts.push(format!("{name} at {wins}"));
         }
     }
-    let nobody = points.iter().filter(|point| nobodys(point)).count();
-    let open = points.iter().filter(|point| point.best.is_none()).count() - nobody;
+    let mut fails: Vec<(&str, usize)> = Vec::new();
+    for why in points.iter().filter_map(ComparedPoint::all_fail) {
+        match fails.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, count)) => *count += 1,
+            None => fails.push((why, 1)),
+        }
+    }
+    let open = points.iter().filter(|point| point.best.is_none() && point.all_fail().is_none()).count();
     let mut rest = Vec::new();
     if open > 0 {
         rest.push(format!("{open} open"));
     }
-    if nobody > 0 {
-        rest.push(format!("all are saturated at {nobody}"));
-    }
+    rest.extend(fails.iter().map(|(why, count)| format!("{why} at {count}")));
     let rest = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
     let of = if points.len() == 1 { "point" } else { "points" };
     let count = points.len();

@@ -132,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     arguments.experiment.warn_of_a_sweeps();
     let point = experiment.point().map_err(Failure::diagnostic)?;
     let job = experiment.job(&point).map_err(Failure::diagnostic)?;
-    let scenario = experiment.scenario(&point, &job).map_err(Failure::diagnostic)?;
+    let scenario = job.scenario().map_err(Failure::bad_input)?;
     let check = StaticCheck::new(scenario);
     if check.as_ref().is_some_and(|check| !check.deadlock_free) {
         warn_of_deadlock(&point.spec, scenario);
