@@ -3,9 +3,8 @@
 use super::measurements::Measurements;
 use super::{Bracket, Comparison, Finding};
 use crate::experiment::claim::{Outlasts, Saturates, Scope, Test};
-use crate::runs::stopping::{Outcome, backlogs, is_steady};
+use crate::runs::stopping::{Outcome, SHORTFALL, backlogs, is_steady};
 use crate::statistics::Estimate;
-use wormcast_simulation::BACKLOG;
 
 /// Whether a point is stable or saturated, by its replications.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,11 +55,12 @@ impl Measurements<'_> {
                 _ => State::Open,
             };
         }
+        let is_saturated = entry.runs.outcome == Outcome::Saturated;
         let interval = Estimate::of(&backlogs(runs), confidence).and_then(|e| Some((e.mean, e.half_width?)));
         match interval {
-            // Runs may be saturated by themselves though few messages fall behind: what is called saturated elsewhere is not stable here.
-            Some((mean, half)) if mean + half <= BACKLOG && entry.runs.outcome != Outcome::Saturated => State::Stable,
-            Some((mean, half)) if mean - half > BACKLOG => State::Saturated,
+            // What the sweep calls saturated is never stable here, and what it calls stable is never saturated.
+            Some((mean, half)) if mean + half <= SHORTFALL && !is_saturated => State::Stable,
+            Some((mean, half)) if mean - half > SHORTFALL && is_saturated => State::Saturated,
             _ => State::Open,
         }
     }
