@@ -1,5 +1,6 @@
 //! The catalogue of what the papers claim and what measures it, from a data file.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -36,6 +37,9 @@ pub struct PaperClaim {
     /// The experiments that measure it, by their file names without extension.
     #[serde(default)]
     pub experiments: Vec<String>,
+    /// The weakest condition known under which it holds: settings that its experiments leave open, each with a value as TOML.
+    #[serde(default)]
+    pub condition: BTreeMap<String, String>,
     /// The checks that test it without a sweep.
     #[serde(default, rename = "check")]
     pub(crate) checks: Vec<Check>,
@@ -106,7 +110,7 @@ pub fn claims() -> &'static [PaperClaim] {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
 
     use wormcast_lab::Experiment;
 
@@ -148,6 +152,22 @@ mod tests {
         }
         for claim in claims() {
             assert_eq!(claim.experiments, named[claim.id.as_str()], "{}", claim.id);
+        }
+    }
+
+    /// A condition is one of those that are searched.
+    #[test]
+    fn conditions_are_values_of_open_settings() {
+        for claim in claims() {
+            for (setting, value) in &claim.condition {
+                let known = claim.experiments.iter().any(|name| {
+                    let file = experiments().find(|file| file.stem() == name).unwrap();
+                    let experiment = Experiment::parse(file.name, file.text, &[]).unwrap();
+                    let mut open = experiment.open_settings().iter();
+                    open.any(|open| open.setting == *setting && open.values.contains(value))
+                });
+                assert!(known, "{}: {setting} = {value}", claim.id);
+            }
         }
     }
 

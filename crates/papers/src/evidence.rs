@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use wormcast_lab::report::Sentence;
-use wormcast_lab::{Part, Verdict};
+use wormcast_lab::{Part, Range, Verdict};
 
 /// The evidence for a verdict.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +31,12 @@ pub struct Checked {
     pub verdict: Verdict,
     /// Why, in words.
     pub because: String,
+    /// If it fails because of an error in print: what is wrong, and what would be right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub erratum: Option<&'static str>,
+    /// Whether this is what would be right in the place of an error in print: not a part of the claim itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub correction: bool,
 }
 
 impl Evidence {
@@ -41,6 +47,30 @@ impl Evidence {
             Self::Check(Checked { text, verdict, because, .. }) => {
                 Sentence { text, verdict: *verdict, because, comparisons: &[] }
             }
+        }
+    }
+
+    /// Where it holds, if not everywhere and if the claim leaves that open.
+    pub(crate) fn holds(&self) -> Option<&Range> {
+        match self {
+            Self::Sweep { part, .. } => part.holds.as_ref(),
+            Self::Check(_) => None,
+        }
+    }
+
+    /// What is wrong in print, if it fails because of that.
+    pub fn erratum(&self) -> Option<&str> {
+        match self {
+            Self::Sweep { part, .. } => part.erratum.as_deref(),
+            Self::Check(checked) => checked.erratum,
+        }
+    }
+
+    /// Whether it is what would be right in the place of an error in print.
+    pub fn is_correction(&self) -> bool {
+        match self {
+            Self::Sweep { part, .. } => part.correction,
+            Self::Check(checked) => checked.correction,
         }
     }
 

@@ -9,14 +9,14 @@
 //! use std::path::Path;
 //!
 //! use wormcast_lab::{Program, Store, write_file};
-//! use wormcast_papers::{Choice, Selection, reproduction_page};
+//! use wormcast_papers::{Choice, Explain, Selection, reproduction_page};
 //!
 //! let folder = Path::new("reproduction");
 //! std::fs::create_dir_all(folder.join("experiments"))?;
 //! let choice = Choice::named(&["mesh-example".to_owned(), "paper-1-table-1".to_owned()])?;
 //! let selection = Selection::new(choice, true, &folder.join("experiments"))?;
 //! let mut store = Store::open(&folder.join("store.db"))?;
-//! let reproduction = selection.run(NonZeroUsize::MIN, &mut store, &mut ())?;
+//! let reproduction = selection.run(Explain::Known, NonZeroUsize::MIN, &mut store, &mut ())?;
 //! for claim in &reproduction.claims {
 //!     println!("{}: {}", claim.claim.id, claim.verdict);
 //! }
@@ -27,9 +27,10 @@
 //!
 //! # Guarantees
 //!
-//! - A claim's verdict is the worst of its evidence. It is *inconclusive* where results are missing or too imprecise.
+//! - A claim is *reproduced* if every sentence of it holds, and *inconclusive* where results are missing or too imprecise.
 //! - Results that the store has are not simulated again.
-//! - Where a claim is not reproduced, the reproduction also tests whether another value of some setting changes the verdict.
+//! - Where a sentence fails, other values of the settings that the paper leaves open are tried, and the verdict says under which all
+//!   sentences hold, or how many were tried in vain ([`Searched`]).
 //!
 //! # Where to look next
 //!
@@ -40,15 +41,19 @@
 mod catalogue;
 mod checks;
 mod choice;
+mod conditions;
 mod evidence;
 mod files;
 mod page;
 mod reproduction;
 mod sensitivity;
+mod verdict;
 
 pub use catalogue::{Paper, PaperClaim, claims, papers};
 pub use choice::{Choice, UnknownClaim};
+pub use conditions::{Condition, Explain, Opened, Outcome, Searched, SentenceRange, Setting, Tested};
 pub use evidence::{Checked, Evidence};
 pub use page::reproduction_page;
 pub use reproduction::{Exhibit, ReproducedClaim, Reproduction, ReproductionObserver, Selection, SelectionError};
 pub use sensitivity::Varied;
+pub use verdict::PaperVerdict;

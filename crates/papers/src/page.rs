@@ -10,8 +10,10 @@ use wormcast_lab::report::{
 use wormcast_lab::{PlotError, Program, Verdict};
 
 use crate::catalogue::{claims, papers};
+use crate::conditions::{Condition, Opened, Outcome, Searched, SentenceRange, Setting, in_words};
 use crate::evidence::Evidence;
 use crate::reproduction::{Exhibit, ReproducedClaim, Reproduction};
+use crate::verdict::PaperVerdict;
 
 /// The page of a reproduction, made by `program`; `folder` is where its results lie, with the experiments and the store.
 ///
@@ -50,13 +52,10 @@ pub fn reproduction_page(reproduction: &Reproduction, folder: &Path, program: Pr
 /// All verdicts in one table.
 fn overview(reproduction: &Reproduction) -> Section {
     let count = |verdict| reproduction.claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let mut text = format!(
-        "Claims: {}. Reproduced: {}; not reproduced: {}; inconclusive: {}.",
-        reproduction.claims.len(),
-        count(Verdict::Reproduced),
-        count(Verdict::NotReproduced),
-        count(Verdict::Inconclusive),
-    );
+    let counts = PaperVerdict::ALL.map(|verdict| (verdict, count(verdict)));
+    let counts: Vec<String> =
+        counts.iter().filter(|(_, count)| *count > 0).map(|(verdict, count)| format!("{verdict}: {count}")).collect();
+    let mut text = format!("Claims: {}, of which {}.", reproduction.claims.len(), counts.join("; "));
     if reproduction.claims.len() < claims().len() {
         let _ = write!(text, " The papers make {}: the others were not asked for.", claims().len());
     }
@@ -69,28 +68,40 @@ fn overview(reproduction: &Reproduction) -> Section {
     let row = |claim: &ReproducedClaim| {
         vec![
             Cell::Link { text: claim.claim.id.clone(), anchor: claim.claim.id.clone() },
-            Cell::Verdict(claim.verdict),
+            Cell::Verdict(claim.verdict.into()),
+            Cell::Text(claim.condition.as_ref().map_or_else(String::new, |condition| condition.text.clone())),
             Cell::Text(claim.claim.exhibit.clone()),
             Cell::Text(claim.claim.statement.clone()),
         ]
     };
     let rows = reproduction.claims.iter().map(row).collect();
-    blocks.push(Block::Table(Table::of_words(["claim", "verdict", "exhibit", "what the paper says"], rows)));
-    let text = "A claim is reproduced if every sentence that it comes to holds in the statistics: comparisons use the same random \
-                numbers for both sides, and intervals are so wide that all of a sentence hold together with 95% confidence. It is \
-                not reproduced if one sentence fails, and inconclusive if one is open: a claim of many sentences has as many chances to fail.";
+    let head = ["claim", "verdict", "condition", "exhibit", "what the paper says"];
+    blocks.push(Block::Table(Table::of_words(head, rows)));
+    let text = "Each claim comes to sentences, which are tested one by one: comparisons use the same random numbers for both sides, and \
+                intervals are so wide that all of a sentence hold together with 95% confidence. A claim is";
     blocks.push(Block::Text(text.to_owned()));
+    let verdicts = [
+        "reproduced if every sentence holds;",
+        "reproduced under a condition if every sentence holds with other values of settings that the paper does not give, or in a part of a \
+         range that it does not give;",
+        "an erratum if what fails is an error in print, and what would be right holds;",
+        "partly reproduced if some sentences hold, and no condition that was tried makes all of them hold;",
+        "contradicted if none holds, whatever condition was tried;",
+        "inconclusive if nothing fails for certain, but a sentence is open, or if conditions that there are were not tried.",
+    ];
+    blocks.push(Block::List(verdicts.map(str::to_owned).to_vec()));
     Section { title: "Verdicts".to_owned(), anchor: "verdicts".to_owned(), level: 1, blocks }
 }
 
 /// A claim with its evidence: what is claimed, then for each experiment its plots with the sentences that they decide.
 fn claimed(claim: &ReproducedClaim, drawn: &BTreeMap<&str, Vec<Block>>, quick: bool, folder: &Path) -> Section {
     let mut blocks = vec![Block::Verdict {
-        verdict: claim.verdict,
+        verdict: claim.verdict.into(),
         text: claim.claim.exhibit.clone(),
         because: claim.claim.statement.clone(),
         source: None,
     }];
+    blocks.extend(claim.condition.as_ref().map(|condition| Block::List(under(condition))));
     let mut sources: Vec<&str> = Vec::new();
     for source in claim.evidence.iter().map(Evidence::source) {
         if !sources.contains(&source) {
@@ -107,12 +118,13 @@ fn claimed(claim: &ReproducedClaim, drawn: &BTreeMap<&str, Vec<Block>>, quick: b
         }
         blocks.extend(Block::beside(plots.cloned().unwrap_or_default(), said));
     }
-    if claim.verdict == Verdict::NotReproduced && !claim.claim.note.is_empty() {
+    if claim.verdict != PaperVerdict::Reproduced && !claim.claim.note.is_empty() {
         blocks.push(Block::Text(format!(
             "What is likely behind it, by full runs and their variations: {}",
             claim.claim.note
         )));
     }
+    blocks.extend(claim.searched.as_ref().map(|searched| searched_for(claim, searched)).unwrap_or_default());
     blocks.extend(varied(claim, folder));
     let mut measured = format!("Measured by {}.", sources.join(", "));
     if !claim.left_out.is_empty() {
@@ -129,15 +141,70 @@ fn claimed(claim: &ReproducedClaim, drawn: &BTreeMap<&str, Vec<Block>>, quick: b
 
 /// What was tested, and how it came out.
 fn told(evidence: &Evidence) -> Vec<Block> {
-    match evidence {
+    let mut blocks = match evidence {
         Evidence::Sweep { part, .. } => Block::of_part(part),
         Evidence::Check(checked) => vec![Block::Verdict {
-            verdict: checked.verdict,
+            verdict: checked.verdict.into(),
             text: checked.text.to_owned(),
             because: checked.because.clone(),
             source: None,
         }],
+    };
+    let failed = evidence.sentence().verdict != Verdict::Reproduced;
+    blocks.extend(
+        evidence.erratum().filter(|_| failed).map(|erratum| Block::Text(format!("An error in print: {erratum}"))),
+    );
+    blocks
+}
+
+/// A condition, what holds under it in part, and where it stops.
+fn under(condition: &Condition) -> Vec<String> {
+    let Condition { settings, ranges, also, not, .. } = condition;
+    let mut lines = Vec::new();
+    if !settings.is_empty() {
+        lines.push(format!("Every sentence holds if {}.", in_words(settings)));
     }
+    lines.extend(ranges.iter().map(|SentenceRange { source, text, range }| {
+        let bounds =
+            if range.bounds.is_empty() { String::new() } else { format!(", not at {}", range.bounds.join(" and ")) };
+        format!("From {} to {}{bounds} ({source}): {text}", range.from, range.to)
+    }));
+    if !also.is_empty() {
+        lines.push(format!("So it is with {}.", also.join(", ")));
+    }
+    if !not.is_empty() {
+        lines.push(format!("It is not with {}.", not.join(", ")));
+    }
+    lines
+}
+
+/// What is open, and a table of conditions against sentences.
+fn searched_for(claim: &ReproducedClaim, searched: &Searched) -> Vec<Block> {
+    let Searched { conditions, of, changed_at_once, replications, open, results } = searched;
+    let at_once = if *changed_at_once < 2 { "one setting changed" } else { "up to two settings changed" };
+    let mut blocks = vec![Block::Text(format!(
+        "Conditions: {conditions} of {of} were tested, with {at_once} ({replications} replications of quick versions). Open are:"
+    ))];
+    let line = |open: &Opened| format!("`{}`, also {}: {}", open.setting, open.values.join(", "), open.why);
+    blocks.push(Block::List(open.iter().map(line).collect()));
+    let numbered = (1..).zip(&claim.evidence).map(|(number, one)| format!("({number}) {}", one.sentence().text));
+    blocks.push(Block::List(numbered.collect()));
+    let row = |settings: &[Setting], sentences: &[Outcome]| {
+        let words = if settings.is_empty() { "as the files are".to_owned() } else { in_words(settings) };
+        let cells = sentences.iter().map(|outcome| match (&outcome.holds, outcome.verdict) {
+            (Some(range), _) => Cell::Text(format!("{} to {}", range.from, range.to)),
+            (None, Verdict::Reproduced) => Cell::Text("holds".to_owned()),
+            (None, Verdict::NotReproduced) => Cell::Text("fails".to_owned()),
+            (None, Verdict::Inconclusive) => Cell::Text("open".to_owned()),
+        });
+        std::iter::once(Cell::Text(words)).chain(cells).collect::<Vec<_>>()
+    };
+    let base: Vec<Outcome> = claim.evidence.iter().map(Outcome::of).collect();
+    let rows =
+        std::iter::once(row(&[], &base)).chain(results.iter().map(|tested| row(&tested.settings, &tested.sentences)));
+    let head = std::iter::once("condition".to_owned()).chain((1..=base.len()).map(|number| format!("({number})")));
+    blocks.push(Block::Table(Table::of_list(head.collect(), rows.collect())));
+    blocks
 }
 
 /// What variations change, and how they are run.

@@ -1,5 +1,6 @@
 //! The papers, reproduced: every claim with its verdict and the evidence for it.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -13,9 +14,11 @@ use wormcast_lab::{
 use crate::catalogue::PaperClaim;
 use crate::checks::Check;
 use crate::choice::Choice;
+use crate::conditions::{Condition, Conditions, Explain, Searched};
 use crate::evidence::{Checked, Evidence};
 use crate::files::{Shipped, experiments, read_by_experiments};
 use crate::sensitivity::{self, Varied};
+use crate::verdict::PaperVerdict;
 
 /// What to reproduce: some of the papers' claims, and what measures them.
 #[derive(Clone, Debug)]
@@ -45,8 +48,14 @@ pub struct ReproducedClaim {
     /// The claim.
     #[serde(rename = "claim", serialize_with = "id")]
     pub claim: &'static PaperClaim,
-    /// The verdict: the worst of its evidence.
-    pub verdict: Verdict,
+    /// The verdict.
+    pub verdict: PaperVerdict,
+    /// If it holds under a condition: the weakest that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<Condition>,
+    /// The conditions under which it was tested as well; `None` if none had to be, or could.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub searched: Option<Searched>,
     /// Why.
     pub evidence: Vec<Evidence>,
     /// The claim's other checks and experiments, which were not asked for: the verdict does not include them.
@@ -137,12 +146,14 @@ impl Selection {
     }
 
     /// Runs whatever the store does not have: checks first, then the experiments in the papers' order, then the variations of those that do not
-    /// reproduce a claim, in their quick versions; a quick reproduction has none.
+    /// reproduce a claim, in their quick versions; a quick reproduction has none. Last come the conditions under which claims may hold that are
+    /// not reproduced, as far as `explain` says: in quick versions, and in full where nothing fails in those.
     ///
     /// # Errors
     /// If a replication fails, or the store does. What was computed is in the store.
     pub fn run(
         &self,
+        explain: Explain,
         jobs: NonZeroUsize,
         store: &mut Store,
         observer: &mut dyn ReproductionObserver,
@@ -165,8 +176,22 @@ impl Selection {
         }
         let judged = |claim: &&'static PaperClaim| judged(claim, &checked, &exhibits, self.choice.left_out(claim));
         let mut claims: Vec<ReproducedClaim> = self.choice.claims().iter().map(judged).collect();
+        for claim in &mut claims {
+            let fails = claim
+                .evidence
+                .iter()
+                .any(|one| one.erratum().is_some() && one.sentence().verdict != Verdict::Reproduced);
+            let corrections = claim.claim.alternatives.iter().filter(|_| fails);
+            claim.evidence.extend(corrections.map(|check| Evidence::Check(check.run_as_correction(self.quick))));
+        }
+        let mut done = parts;
         if !self.quick {
-            sensitivity::add(&mut claims, &exhibits, parts, jobs, store, observer)?;
+            done = sensitivity::add(&mut claims, &exhibits, parts, jobs, store, observer)?;
+        }
+        let found = HashMap::new();
+        let mut conditions = Conditions { exhibits: &exhibits, explain, done, jobs, store, observer, found };
+        for claim in &mut claims {
+            conditions.settle(claim)?;
         }
         let origins = origins(self.experiments.iter().map(|(_, experiment)| experiment), store)?;
         Ok(Reproduction { claims, exhibits, origins, quick: self.quick })
@@ -187,8 +212,9 @@ fn judged(
         parts.map(|part| Evidence::Sweep { experiment: exhibit.name.to_owned(), part: part.clone() })
     });
     let evidence: Vec<Evidence> = checks.chain(sweeps).collect();
-    let verdict = evidence.iter().map(|evidence| evidence.sentence().verdict).max().unwrap_or(Verdict::Inconclusive);
-    ReproducedClaim { claim, verdict, evidence, left_out, sensitivity: Vec::new() }
+    // Settled when all claims have their evidence.
+    let verdict = PaperVerdict::Inconclusive;
+    ReproducedClaim { claim, verdict, condition: None, searched: None, evidence, left_out, sensitivity: Vec::new() }
 }
 
 /// Tells the observer of the whole about one sweep.

@@ -24,6 +24,16 @@ pub(crate) struct Claim {
     /// The largest. Default: the last.
     #[serde(default)]
     pub(crate) to: Option<f64>,
+    /// Whether the source of the claim leaves open where along the horizontal axis it holds: then a verdict says where it does, if not
+    /// everywhere.
+    #[serde(default)]
+    pub(crate) open_range: bool,
+    /// If the test fails because of an error in print: what is wrong, and what would be right.
+    #[serde(default)]
+    pub(crate) erratum: Option<String>,
+    /// Whether this is what would be right in the place of an error in print, and not the claim itself.
+    #[serde(default)]
+    pub(crate) correction: bool,
     /// The swept settings whose values are its series, if not the one of the plot. Several make names such as `u-min, central-buffer`.
     #[serde(default)]
     pub(crate) series: Vec<String>,
@@ -196,6 +206,9 @@ impl Claim {
             y: Some(quantity),
             from: None,
             to: None,
+            open_range: false,
+            erratum: None,
+            correction: false,
             series: Vec::new(),
             only: BTreeMap::new(),
             order: Some(order),
@@ -268,6 +281,15 @@ impl<'a> Test<'a> {
             Self::Gap(_) => "gap",
             Self::Saturates(_) => "saturates",
             Self::Outlasts(_) => "outlasts",
+        }
+    }
+
+    /// Whether it is a test of each value of the horizontal axis by itself.
+    pub(crate) fn is_by_place(self) -> bool {
+        match self {
+            Self::Order(order) => order.scope == Scope::Each && order.rise.is_empty(),
+            Self::Gap(gap) => gap.scope == Scope::Each,
+            _ => false,
         }
     }
 

@@ -179,6 +179,15 @@ impl Experiment {
     fn check_test(&self, tree: &Tree<'_>, index: usize, test: Test<'_>) -> Result<(), Diagnostic> {
         let claim = &self.claims[index];
         let error = |key: &str, message: &str| Err(self.claim_error(tree, index, key, message.to_owned()));
+        if claim.open_range && !test.is_by_place() {
+            return error("open_range", "only an `order` or a `gap` at each point holds in a range");
+        }
+        if claim.erratum.as_ref().is_some_and(|erratum| erratum.trim().is_empty()) {
+            return error("erratum", "this is empty: expected what is wrong in print, and what would be right");
+        }
+        if claim.correction && claim.erratum.is_some() {
+            return error("correction", "what is right has no `erratum` of its own");
+        }
         let no_share = |by: f64| !(-10.0..1.0).contains(&by);
         let share = "expected a share below 1, such as 0.1";
         let no_number = |value: Option<f64>| value.is_some_and(|value| !value.is_finite());

@@ -66,6 +66,11 @@ impl Override {
         Ok(replaced)
     }
 
+    /// From a setting's dotted path and a value as TOML.
+    pub(crate) fn of(key: &str, value: &str) -> Self {
+        Self { argument: format!("{key} = {value}"), key: key.to_owned(), value: value.to_owned() }
+    }
+
     /// From another option of the command line that stands for a setting, as `--seed 7` does for `seed`. Errors name it.
     pub fn option(option: &str, key: &str, value: &str) -> Self {
         Self { argument: format!("{option} {}", value.trim_matches('"')), key: key.to_owned(), value: value.to_owned() }
@@ -96,6 +101,12 @@ impl Document {
     pub(crate) fn new(path: &str, text: &str, overrides: &[Override]) -> Self {
         let overrides = overrides.to_vec();
         Self { path: path.to_owned(), text: text.into(), overrides, quick: false, variation: None }
+    }
+
+    /// With further overrides.
+    pub(crate) fn with(&self, overrides: impl Iterator<Item = Override>) -> Self {
+        let overrides = self.overrides.iter().cloned().chain(overrides).collect();
+        Self { overrides, ..self.clone() }
     }
 
     /// Its quick version.

@@ -10,6 +10,7 @@ use wormcast_multicast::{FaultInformation, FaultRequest};
 use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 
 use crate::experiment::claim::Claim;
+use crate::experiment::open::OpenForm;
 use crate::experiment::schema::{algorithm, routing};
 use crate::runs::kind::Run;
 use crate::statistics::quantity::Quantities;
@@ -74,6 +75,10 @@ pub(crate) struct ExperimentFile {
     /// Claims about the sweep, to be tested.
     #[serde(default)]
     pub(crate) claim: Vec<Claim>,
+    /// Settings whose values the source of the experiment leaves open, with values under which claims may be tested as well.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read from the document; here for the schema")]
+    open: Vec<OpenForm>,
     /// Settings that make a quick version of the experiment, laid over the others: tables are merged, everything else is replaced.
     #[serde(default)]
     #[allow(dead_code, reason = "taken out of the document before; here for the schema")]

@@ -11,6 +11,7 @@ pub(crate) mod file_name;
 mod idle;
 mod measured;
 mod name;
+pub(crate) mod open;
 pub(crate) mod point;
 pub(crate) mod schema;
 mod versions;
@@ -34,6 +35,7 @@ use crate::experiment::claim::Claim;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::document::{Document, Override, Tree};
 use crate::experiment::file::{ExperimentFile, PlotSettings, Scale, Stop, TimeUnit};
+use crate::experiment::open::{OpenSetting, open_settings};
 use crate::experiment::point::{Coordinate, Point, PointSpec, sha256};
 use crate::figure::{Figure, setting_unit};
 use crate::runs::kind::Kind;
@@ -85,6 +87,7 @@ pub struct Experiment {
     plot: PlotSettings,
     axes: Vec<Axis>,
     claims: Vec<Claim>,
+    open: Vec<OpenSetting>,
     /// The swept settings that an override fixes.
     fixed: Vec<Axis>,
     /// What runs do at the first point.
@@ -139,6 +142,7 @@ impl Experiment {
         let experiment = Self::of(&document)?;
         // What is wrong with its versions is said before anybody asks for them.
         let quick = experiment.quick()?;
+        experiment.check_open()?;
         for name in experiment.variations() {
             experiment.variation(&name)?;
             quick.variation(&name)?;
@@ -165,6 +169,7 @@ impl Experiment {
             plot: PlotSettings::default(),
             axes: kept,
             claims: Vec::new(),
+            open: open_settings(document, &tree)?,
             fixed,
             kind: Kind::Simulated,
             may_have: MayHave::default(),

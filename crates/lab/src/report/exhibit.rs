@@ -96,7 +96,7 @@ impl Block {
     /// A test on a sweep, with its comparisons for those who ask.
     pub fn of_part(part: &Part) -> Vec<Self> {
         let (text, because) = (part.text.clone(), part.because.clone());
-        let verdict = Self::Verdict { verdict: part.verdict, text, because, source: None };
+        let verdict = Self::Verdict { verdict: part.verdict.into(), text, because, source: None };
         if part.comparisons.is_empty() {
             return vec![verdict];
         }

@@ -2,8 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{Block, Cell, Page, Shown, Table, pieces};
-use crate::verdict::Verdict;
+use super::{Badge, Block, Cell, Page, Shown, Table, Tone, pieces};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -44,7 +43,7 @@ fn block(of: &Block) -> Markup {
             Block::See { text, anchor } => p.see { a href={ "#" (anchor) } { (text) } },
             Block::Verdict { verdict, text, because, source } => div.claim {
                 p {
-                    (badge(*verdict)) " " (words(text))
+                    (badge(verdict)) " " (words(text))
                     @if let Some(source) = source { " " span.source { "(" a href={ "#" (source) } { (source) } ")" } }
                 }
                 @for line in because.lines() { p.because { (words(line)) } }
@@ -86,7 +85,7 @@ fn cell(cell: &Cell) -> Markup {
     html! {
         @match cell {
             Cell::Text(text) | Cell::Number(text) => (words(text)),
-            Cell::Verdict(verdict) => (badge(*verdict)),
+            Cell::Verdict(verdict) => (badge(verdict)),
             Cell::Link { text, anchor } => a href={ "#" (anchor) } { (text) },
         }
     }
@@ -97,13 +96,13 @@ fn words(text: &str) -> Markup {
     html! { @for (is_code, piece) in pieces(text) { @if is_code { code { (piece) } } @else { (piece) } } }
 }
 
-fn badge(verdict: Verdict) -> Markup {
-    let class = match verdict {
-        Verdict::Reproduced => "verdict good",
-        Verdict::Inconclusive => "verdict open",
-        Verdict::NotReproduced => "verdict bad",
+fn badge(badge: &Badge) -> Markup {
+    let class = match badge.tone {
+        Tone::Good => "verdict good",
+        Tone::Open => "verdict open",
+        Tone::Bad => "verdict bad",
     };
-    html! { span class=(class) { (verdict) } }
+    html! { span class=(class) { (badge.text) } }
 }
 
 /// A plot without what only a file of its own needs.

@@ -36,7 +36,7 @@ fn write(block: &Block, folder: &str, text: &mut String) {
         }
         Block::Verdict { verdict, text: claim, because, source } => {
             let source = source.as_ref().map_or_else(String::new, |source| format!(" ([{source}](#{source}))"));
-            let _ = write!(text, "\n- **{verdict}**: {}{source}\n", plain(claim.trim_end_matches('.')));
+            let _ = write!(text, "\n- **{}**: {}{source}\n", verdict.text, plain(claim.trim_end_matches('.')));
             for line in because.lines() {
                 let _ = writeln!(text, "  - {}", plain(line));
             }
@@ -87,7 +87,7 @@ fn plain(text: &str) -> String {
 fn cell(cell: &Cell) -> String {
     match cell {
         Cell::Text(text) | Cell::Number(text) => plain(text),
-        Cell::Verdict(verdict) => format!("**{verdict}**"),
+        Cell::Verdict(verdict) => format!("**{}**", verdict.text),
         Cell::Link { text, anchor } => format!("[{text}](#{anchor})"),
     }
 }

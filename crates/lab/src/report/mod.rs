@@ -57,7 +57,7 @@ pub enum Block {
     /// A test with its verdict.
     Verdict {
         /// Whether it holds.
-        verdict: Verdict,
+        verdict: Badge,
         /// What is claimed.
         text: String,
         /// Why, in lines.
@@ -107,6 +107,37 @@ pub struct Table {
     stacks: bool,
 }
 
+/// A verdict in words, and whether it is good news.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Badge {
+    /// The words.
+    pub text: String,
+    /// What they come to.
+    pub tone: Tone,
+}
+
+/// Whether a verdict is good news.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tone {
+    /// What is claimed holds.
+    Good,
+    /// It holds in part, or it is not known.
+    Open,
+    /// It does not hold.
+    Bad,
+}
+
+impl From<Verdict> for Badge {
+    fn from(verdict: Verdict) -> Self {
+        let tone = match verdict {
+            Verdict::Reproduced => Tone::Good,
+            Verdict::Inconclusive => Tone::Open,
+            Verdict::NotReproduced => Tone::Bad,
+        };
+        Self { text: verdict.to_string(), tone }
+    }
+}
+
 /// Where details are shown without being asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shown {
@@ -124,7 +155,7 @@ pub enum Cell {
     /// A number.
     Number(String),
     /// A verdict.
-    Verdict(Verdict),
+    Verdict(Badge),
     /// A link to a section.
     Link {
         /// Its words.
@@ -138,6 +169,11 @@ impl Table {
     /// A table of words.
     pub fn of_words<const N: usize>(head: [&str; N], rows: Vec<Vec<Cell>>) -> Self {
         Self { head: head.map(str::to_owned).into(), rows, stacks: true }
+    }
+
+    /// A table of words with any number of columns, which stay side by side.
+    pub fn of_list(head: Vec<String>, rows: Vec<Vec<Cell>>) -> Self {
+        Self { head, rows, stacks: false }
     }
 
     /// A table of numbers.

@@ -56,7 +56,7 @@ pub fn sensitivity(changes: &[Change<'_>]) -> Vec<Block> {
             details.push(vec![
                 Cell::Text((*name).to_owned()),
                 Cell::Text(now.text.to_owned()),
-                Cell::Verdict(now.verdict),
+                Cell::Verdict(now.verdict.into()),
                 Cell::Text(now.because.replace('\n', "; ")),
             ]);
         }
@@ -66,7 +66,7 @@ pub fn sensitivity(changes: &[Change<'_>]) -> Vec<Block> {
             changed.join("\n")
         };
         blocks.push(Block::Verdict {
-            verdict: *verdict,
+            verdict: (*verdict).into(),
             text: format!("{name}: {settings}"),
             because,
             source: section.map(str::to_owned),

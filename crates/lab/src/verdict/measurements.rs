@@ -196,6 +196,8 @@ impl<'a> Measurements<'a> {
         if verdict == Verdict::Inconclusive {
             because += &to_settle(&groups);
         }
+        let part_of_range = self.claim.open_range && verdict != Verdict::Reproduced;
+        let holds = if part_of_range { self.widest(&groups, judge) } else { None };
         let about_saturation = test.is_some_and(Test::is_about_saturation);
         Part {
             text: self.claim.text.clone(),
@@ -205,6 +207,9 @@ impl<'a> Measurements<'a> {
             unit: if about_saturation { String::new() } else { unit.to_owned() },
             confidence: self.confidence_of_each(&groups, test),
             comparisons: groups.into_iter().flatten().collect(),
+            holds,
+            erratum: self.claim.erratum.clone(),
+            correction: self.claim.correction,
         }
     }
 

@@ -5,6 +5,7 @@ mod comparisons;
 mod evidence;
 mod explanation;
 mod measurements;
+mod range;
 mod rules;
 mod saturation;
 #[cfg(test)]
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::evidence::certain_sign;
 pub(crate) use self::measurements::{Entry, Measurements, position};
+pub use self::range::Range;
 use crate::experiment::Experiment;
 use crate::experiment::claim::Claim;
 use crate::experiment::point::Point;
@@ -52,7 +54,7 @@ impl fmt::Display for Verdict {
 pub struct ClaimVerdict {
     /// The claim's name.
     pub claim: String,
-    /// The verdict: the worst of its parts.
+    /// The verdict: the worst of its parts, without corrections.
     pub verdict: Verdict,
     /// Its parts, each with its evidence.
     pub evidence: Vec<Part>,
@@ -75,6 +77,15 @@ pub struct Part {
     pub confidence: f64,
     /// What was compared.
     pub comparisons: Vec<Comparison>,
+    /// Where along the horizontal axis it holds, if not everywhere, and if the claim leaves that open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<Range>,
+    /// If it fails because of an error in print: what is wrong, and what would be right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erratum: Option<String>,
+    /// Whether this is what would be right in the place of an error in print: not a part of the claim itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub correction: bool,
 }
 
 /// One comparison of a test.
@@ -139,14 +150,15 @@ pub(crate) fn verdicts(experiment: &Experiment, points: &[Point], runs: &[PointR
     for claim in experiment.claims() {
         let part = judge_part(experiment, claim, points, runs);
         match verdicts.iter_mut().find(|verdict| verdict.claim == claim.id) {
-            Some(whole) => {
-                whole.verdict = whole.verdict.max(part.verdict);
-                whole.evidence.push(part);
-            }
+            Some(whole) => whole.evidence.push(part),
             None => {
                 verdicts.push(ClaimVerdict { claim: claim.id.clone(), verdict: part.verdict, evidence: vec![part] });
             }
         }
+    }
+    for whole in &mut verdicts {
+        let own = whole.evidence.iter().filter(|part| !part.correction).map(|part| part.verdict);
+        whole.verdict = own.max().unwrap_or(whole.verdict);
     }
     verdicts
 }

@@ -50,6 +50,8 @@ pub(crate) struct Check {
     pub(crate) name: String,
     /// What has to hold.
     pub(crate) text: String,
+    /// If it fails because of an error in print: what is wrong, and what would be right.
+    erratum: Option<String>,
     run: Run,
 }
 
@@ -59,14 +61,16 @@ pub(crate) struct Check {
 struct Named {
     name: String,
     text: String,
+    #[serde(default)]
+    erratum: Option<String>,
 }
 
 impl TryFrom<Named> for Check {
     type Error = String;
 
-    fn try_from(Named { name, text }: Named) -> Result<Self, String> {
+    fn try_from(Named { name, text, erratum }: Named) -> Result<Self, String> {
         match RUNS.iter().find(|(known, _)| *known == name) {
-            Some(&(_, run)) => Ok(Self { name, text, run }),
+            Some(&(_, run)) => Ok(Self { name, text, erratum, run }),
             None => Err(format!("there is no check `{name}`")),
         }
     }
@@ -75,7 +79,13 @@ impl TryFrom<Named> for Check {
 impl Check {
     pub(crate) fn run(&'static self, quick: bool) -> Checked {
         let CheckOutcome { verdict, because } = (self.run)(quick);
-        Checked { check: &self.name, text: &self.text, verdict, because }
+        let erratum = self.erratum.as_deref();
+        Checked { check: &self.name, text: &self.text, verdict, because, erratum, correction: false }
+    }
+
+    /// Runs it as what would be right in the place of an error in print.
+    pub(crate) fn run_as_correction(&'static self, quick: bool) -> Checked {
+        Checked { correction: true, ..self.run(quick) }
     }
 }
 

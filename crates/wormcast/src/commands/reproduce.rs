@@ -14,7 +14,7 @@ use super::{Format, warn_of_idle_option, write_json};
 use crate::failure::Failure;
 use crate::lab::report::Page;
 use crate::lab::{Verdict, check_file, write_file};
-use crate::papers::{Choice, ReproducedClaim, Selection, SelectionError, papers, reproduction_page};
+use crate::papers::{Choice, Explain, ReproducedClaim, Searched, Selection, SelectionError, papers, reproduction_page};
 use crate::program;
 
 /// Reproduce what five papers report: every claim with its verdict, the figures behind it, and a page that shows them.
@@ -33,6 +33,10 @@ pub(crate) struct Arguments {
     /// Fewer and shorter runs: all claims in some minutes, with wider intervals.
     #[arg(long)]
     quick: bool,
+    /// For claims that are not reproduced, test two settings at a time as well that their papers leave open, until so many replications
+    /// were looked at in all for a claim; without a number 5,000.
+    #[arg(long, value_name = "BUDGET", num_args = 0..=1, default_missing_value = "5000", require_equals = true)]
+    explain: Option<u64>,
     /// End with exit code 1 if a claim is not reproduced.
     #[arg(long)]
     strict: bool,
@@ -67,8 +71,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let selection = Selection::new(choice, arguments.quick, &experiments).map_err(unselected)?;
     let mut store = program::store(&store).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
+    let explain = match arguments.explain {
+        Some(budget) => Explain::Pairs(budget),
+        None if arguments.quick => Explain::Known,
+        None => Explain::Singles,
+    };
     let reproduction =
-        watched(&mut store, AGAIN, |store, progress| selection.run(jobs, store, progress)).map_err(failure)?;
+        watched(&mut store, AGAIN, |store, progress| selection.run(explain, jobs, store, progress)).map_err(failure)?;
 
     let page = reproduction_page(&reproduction, &arguments.out, program::THIS).map_err(Failure::failed)?;
     pages.write(&page, &arguments.out)?;
@@ -81,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         }
     }
     out.flush()?;
-    let failed = reproduction.claims.iter().filter(|claim| claim.verdict != Verdict::Reproduced).count();
+    let failed = reproduction.claims.iter().filter(|claim| !claim.verdict.is_reproduced()).count();
     if arguments.strict && failed > 0 {
         let claims = reproduction.claims.len();
         let (claim, are) = (if claims == 1 { "claim" } else { "claims" }, if failed == 1 { "is" } else { "are" });
@@ -105,6 +114,7 @@ impl Arguments {
     fn warn_of_idle(&self) {
         for (option, given) in [
             ("--quick", self.quick),
+            ("--explain", self.explain.is_some()),
             ("--strict", self.strict),
             ("--jobs", self.jobs.is_some()),
             ("--markdown", self.markdown.is_some()),
@@ -179,7 +189,12 @@ fn unselected(error: SelectionError) -> Failure {
 /// The verdicts, and of what does not hold, why.
 fn write_claims(claims: &[ReproducedClaim], out: &mut dyn Write) -> Result<(), Failure> {
     for claim in claims {
-        writeln!(out, "{:<20}{}", claim.claim.id, claim.verdict)?;
+        let condition = claim.condition.as_ref().map_or_else(String::new, |condition| format!(" {}", condition.text));
+        writeln!(out, "{:<20}{}{}", claim.claim.id, claim.verdict, condition.replace('`', ""))?;
+        if let Some(Searched { conditions, of, changed_at_once, .. }) = &claim.searched {
+            let at_once = if *changed_at_once < 2 { "one setting" } else { "up to two settings" };
+            writeln!(out, "  tested under {conditions} of {of} conditions with {at_once} changed")?;
+        }
         if !claim.left_out.is_empty() {
             writeln!(out, "  not looked at: {}", claim.left_out.join(", "))?;
         }

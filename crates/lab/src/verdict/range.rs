@@ -1,0 +1,48 @@
+//! Where along the horizontal axis a sentence holds whose range is open.
+
+use serde::{Deserialize, Serialize};
+
+use super::measurements::{Measurements, Place};
+use super::rules::Rule;
+use super::{Comparison, Verdict};
+
+/// A part of the horizontal axis, with both ends.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Range {
+    /// The first value.
+    pub from: String,
+    /// The last value.
+    pub to: String,
+    /// How many values of the sweep lie in it.
+    pub values: usize,
+    /// The values next to it at which the sentence does not hold for certain, before and behind.
+    pub bounds: Vec<String>,
+}
+
+impl Measurements<'_> {
+    /// The widest part of the axis, from some value to the end or from the start to some value, over which a rule finds that a sentence
+    /// holds; `None` if there is none of two values or more.
+    pub(super) fn widest(&self, groups: &[Vec<Comparison>], rule: Rule) -> Option<Range> {
+        let count = self.places.len();
+        let holds = |from: usize, to: usize| {
+            let within =
+                |comparison: &&Comparison| self.places[from..to].iter().any(|place| place.text == comparison.at);
+            let part: Vec<Vec<Comparison>> =
+                groups.iter().map(|group| group.iter().filter(within).cloned().collect()).collect();
+            part.iter().all(|group: &Vec<Comparison>| !group.is_empty()) && rule(&part) == Verdict::Reproduced
+        };
+        // Longest first; of two that are as long, that at the end.
+        let lengths = (2..count).rev();
+        let (from, to) =
+            lengths.flat_map(|length| [(count - length, count), (0, length)]).find(|&(a, b)| holds(a, b))?;
+        let text = |place: &Place| place.text.clone();
+        let before = from.checked_sub(1).and_then(|before| self.places.get(before));
+        Some(Range {
+            from: text(&self.places[from]),
+            to: text(&self.places[to - 1]),
+            values: to - from,
+            bounds: before.into_iter().chain(self.places.get(to)).map(text).collect(),
+        })
+    }
+}
