@@ -438,7 +438,7 @@ max_replications = 40
     const FEWER: &str = "[[claim]]\nid = 'steps'\ntext = 'Maxport takes fewer steps'\norder = { lower = ['maxport'], higher = ['u-cube'], scope = 'average' }\n";
     const MORE: &str = "[[claim]]\nid = 'steps'\ntext = 'Maxport takes more steps'\norder = { lower = ['u-cube'], higher = ['maxport'], scope = 'average' }\n";
     const BY_FAR: &str = "[[claim]]\nid = 'steps'\ntext = 'Maxport takes half the steps'\norder = { lower = ['maxport'], higher = ['u-cube'], by = 0.5, scope = 'average' }\n";
-    const SMALL_SETS: &str = "[[claim]]\nid = 'steps'\ntext = 'U-cube takes a tenth fewer steps'\nopen_range = true\norder = { lower = ['u-cube'], higher = ['maxport'], by = 0.1 }\n";
+    const SMALL_SETS: &str = "[[claim]]\nid = 'steps'\ntext = 'U-cube takes a tenth fewer steps'\nopen_end = 'to'\norder = { lower = ['u-cube'], higher = ['maxport'], by = 0.1 }\n";
 
     fn settled(claims: &str, explain: Explain, known: &str) -> ReproducedClaim {
         let catalogued = format!("id = 'steps'\npaper = 2\nexhibit = 'Figure 9'\nstatement = 's'\n{known}");

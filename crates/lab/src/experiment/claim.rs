@@ -24,10 +24,10 @@ pub(crate) struct Claim {
     /// The largest. Default: the last.
     #[serde(default)]
     pub(crate) to: Option<f64>,
-    /// Whether the source of the claim leaves open where along the horizontal axis it holds: then a verdict says where it does, if not
-    /// everywhere.
+    /// The end of its range along the horizontal axis that the source of the claim leaves open: then a verdict says where it holds, if
+    /// not everywhere.
     #[serde(default)]
-    pub(crate) open_range: bool,
+    pub(crate) open_end: Option<OpenEnd>,
     /// If the test fails because of an error in print: what is wrong, and what would be right.
     #[serde(default)]
     pub(crate) erratum: Option<String>,
@@ -82,6 +82,16 @@ pub(crate) struct Order {
     /// To compare, in place of values, how much they rise from one value of the horizontal axis to another: a list of such pairs.
     #[serde(default)]
     pub(crate) rise: Vec<[f64; 2]>,
+}
+
+/// An end of the range of a claim that is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OpenEnd {
+    /// From where on it holds.
+    From,
+    /// Up to where.
+    To,
 }
 
 /// Where a claim holds.
@@ -206,7 +216,7 @@ impl Claim {
             y: Some(quantity),
             from: None,
             to: None,
-            open_range: false,
+            open_end: None,
             erratum: None,
             correction: false,
             series: Vec::new(),

@@ -179,8 +179,8 @@ impl Experiment {
     fn check_test(&self, tree: &Tree<'_>, index: usize, test: Test<'_>) -> Result<(), Diagnostic> {
         let claim = &self.claims[index];
         let error = |key: &str, message: &str| Err(self.claim_error(tree, index, key, message.to_owned()));
-        if claim.open_range && !test.is_by_place() {
-            return error("open_range", "only an `order` or a `gap` at each point holds in a range");
+        if claim.open_end.is_some() && !test.is_by_place() {
+            return error("open_end", "only an `order` or a `gap` at each point holds in a range");
         }
         if claim.erratum.as_ref().is_some_and(|erratum| erratum.trim().is_empty()) {
             return error("erratum", "this is empty: expected what is wrong in print, and what would be right");

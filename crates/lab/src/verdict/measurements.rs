@@ -196,8 +196,8 @@ impl<'a> Measurements<'a> {
         if verdict == Verdict::Inconclusive {
             because += &to_settle(&groups);
         }
-        let part_of_range = self.claim.open_range && verdict != Verdict::Reproduced;
-        let holds = if part_of_range { self.widest(&groups, judge) } else { None };
+        let open_end = self.claim.open_end.filter(|_| verdict != Verdict::Reproduced);
+        let holds = open_end.and_then(|end| self.widest(&groups, judge, end));
         let about_saturation = test.is_some_and(Test::is_about_saturation);
         Part {
             text: self.claim.text.clone(),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::measurements::{Measurements, Place};
 use super::rules::Rule;
 use super::{Comparison, Verdict};
+use crate::experiment::claim::OpenEnd;
 
 /// A part of the horizontal axis, with both ends.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -21,9 +22,9 @@ pub struct Range {
 }
 
 impl Measurements<'_> {
-    /// The widest part of the axis, from some value to the end or from the start to some value, over which a rule finds that a sentence
-    /// holds; `None` if there is none of two values or more.
-    pub(super) fn widest(&self, groups: &[Vec<Comparison>], rule: Rule) -> Option<Range> {
+    /// The widest part of the axis, from the start or to the end as the other one is open, over which a rule finds that a sentence holds;
+    /// `None` if there is none of two values or more.
+    pub(super) fn widest(&self, groups: &[Vec<Comparison>], rule: Rule, open: OpenEnd) -> Option<Range> {
         let count = self.places.len();
         let holds = |from: usize, to: usize| {
             let within =
@@ -32,10 +33,11 @@ impl Measurements<'_> {
                 groups.iter().map(|group| group.iter().filter(within).cloned().collect()).collect();
             part.iter().all(|group: &Vec<Comparison>| !group.is_empty()) && rule(&part) == Verdict::Reproduced
         };
-        // Longest first; of two that are as long, that at the end.
-        let lengths = (2..count).rev();
-        let (from, to) =
-            lengths.flat_map(|length| [(count - length, count), (0, length)]).find(|&(a, b)| holds(a, b))?;
+        let of_length = |length: usize| match open {
+            OpenEnd::From => (count - length, count),
+            OpenEnd::To => (0, length),
+        };
+        let (from, to) = (2..count).rev().map(of_length).find(|&(from, to)| holds(from, to))?;
         let text = |place: &Place| place.text.clone();
         let before = from.checked_sub(1).and_then(|before| self.places.get(before));
         Some(Range {
