@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::checks::Check;
+use crate::mutants::Mutant;
 
 /// A paper.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -43,6 +44,9 @@ pub struct PaperClaim {
     /// The checks that test it without a sweep.
     #[serde(default, rename = "check")]
     pub(crate) checks: Vec<Check>,
+    /// What its tests must reject.
+    #[serde(default, rename = "mutant")]
+    pub(crate) mutants: Vec<Mutant>,
     /// What would hold instead of checks that fail.
     #[serde(default, rename = "alternative")]
     pub(crate) alternatives: Vec<Check>,

@@ -147,7 +147,10 @@ impl Conditions<'_> {
     pub(crate) fn settle(&mut self, claim: &mut ReproducedClaim) -> Result<(), RunError> {
         let base: Vec<Outcome> = claim.evidence.iter().map(Outcome::of).collect();
         let settled = claim.evidence.iter().zip(&base).all(|(evidence, outcome)| {
-            outcome.verdict == Verdict::Reproduced || evidence.is_correction() || evidence.erratum().is_some()
+            outcome.verdict == Verdict::Reproduced
+                || evidence.is_correction()
+                || evidence.is_control()
+                || evidence.erratum().is_some()
         });
         let about: Vec<usize> = (0..self.exhibits.len())
             .filter(|&index| claim.evidence.iter().any(|one| one.source() == self.exhibits[index].name))
@@ -164,6 +167,7 @@ impl Conditions<'_> {
                 in_part: outcome.holds.is_some(),
                 erratum: evidence.erratum().is_some(),
                 correction: evidence.is_correction(),
+                control: evidence.is_control(),
                 under_some: claim
                     .searched
                     .iter()
@@ -357,7 +361,8 @@ const MOST_CONFIRMED: usize = 3;
 
 /// The outcomes of a claim's own sentences that no erratum explains.
 fn own<'o>(claim: &ReproducedClaim, outcomes: &'o [Outcome]) -> impl Iterator<Item = &'o Outcome> {
-    let counts = claim.evidence.iter().map(|evidence| !evidence.is_correction() && evidence.erratum().is_none());
+    let of_claim = |one: &Evidence| !one.is_correction() && !one.is_control() && one.erratum().is_none();
+    let counts = claim.evidence.iter().map(of_claim);
     outcomes.iter().zip(counts.collect::<Vec<_>>()).filter_map(|(outcome, counts)| counts.then_some(outcome))
 }
 
@@ -457,6 +462,7 @@ max_replications = 40
             searched: None,
             evidence,
             left_out: Vec::new(),
+            mutants: Vec::new(),
             sensitivity: Vec::new(),
         };
         let found = HashMap::new();

@@ -74,6 +74,14 @@ impl Evidence {
         }
     }
 
+    /// Whether it is a sentence of the experiment's own that has to hold for the claim to be judged at all.
+    pub fn is_control(&self) -> bool {
+        match self {
+            Self::Sweep { part, .. } => part.control,
+            Self::Check(_) => false,
+        }
+    }
+
     /// The experiment or the check.
     pub fn source(&self) -> &str {
         match self {

@@ -12,6 +12,7 @@ use wormcast_lab::{PlotError, Program, Verdict};
 use crate::catalogue::{claims, papers};
 use crate::conditions::{Condition, Opened, Outcome, Searched, SentenceRange, Setting, in_words};
 use crate::evidence::Evidence;
+use crate::mutants::Mutated;
 use crate::reproduction::{Exhibit, ReproducedClaim, Reproduction};
 use crate::verdict::PaperVerdict;
 
@@ -126,6 +127,7 @@ fn claimed(claim: &ReproducedClaim, drawn: &BTreeMap<&str, Vec<Block>>, quick: b
     }
     blocks.extend(claim.searched.as_ref().map(|searched| searched_for(claim, searched)).unwrap_or_default());
     blocks.extend(varied(claim, folder));
+    blocks.extend(mutated(claim));
     let mut measured = format!("Measured by {}.", sources.join(", "));
     if !claim.left_out.is_empty() {
         let _ = write!(measured, " Not looked at here, though about the claim: {}.", claim.left_out.join(", "));
@@ -205,6 +207,20 @@ fn searched_for(claim: &ReproducedClaim, searched: &Searched) -> Vec<Block> {
     let head = std::iter::once("condition".to_owned()).chain((1..=base.len()).map(|number| format!("({number})")));
     blocks.push(Block::Table(Table::of_list(head.collect(), rows.collect())));
     blocks
+}
+
+/// What the claim's tests reject.
+fn mutated(claim: &ReproducedClaim) -> Vec<Block> {
+    if claim.mutants.is_empty() {
+        return Vec::new();
+    }
+    let line = |mutated: &Mutated| {
+        let Mutated { text, rejected, because } = mutated;
+        let rejected = if *rejected { "rejected" } else { "NOT rejected" };
+        if because.is_empty() { format!("{text}: {rejected}.") } else { format!("{text}: {rejected}. {because}") }
+    };
+    let text = "These tests can fail. On results that are wrong on purpose they say:";
+    vec![Block::Text(text.to_owned()), Block::List(claim.mutants.iter().map(line).collect())]
 }
 
 /// What variations change, and how they are run.

@@ -17,6 +17,7 @@ use crate::choice::Choice;
 use crate::conditions::{Condition, Conditions, Explain, Searched};
 use crate::evidence::{Checked, Evidence};
 use crate::files::{Shipped, experiments, read_by_experiments};
+use crate::mutants::{Mutants, Mutated};
 use crate::sensitivity::{self, Varied};
 use crate::verdict::PaperVerdict;
 
@@ -60,6 +61,9 @@ pub struct ReproducedClaim {
     pub evidence: Vec<Evidence>,
     /// The claim's other checks and experiments, which were not asked for: the verdict does not include them.
     pub left_out: Vec<&'static str>,
+    /// What became of it when it was judged on results that are wrong on purpose.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mutants: Vec<Mutated>,
     /// The results of variations of the experiments, if the claim is not reproduced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sensitivity: Vec<Varied>,
@@ -193,6 +197,11 @@ impl Selection {
         for claim in &mut claims {
             conditions.settle(claim)?;
         }
+        let done = done + 1;
+        let mut mutants = Mutants { exhibits: &exhibits, quick: self.quick, done, jobs, store, observer };
+        for claim in &mut claims {
+            mutants.judge(claim)?;
+        }
         let origins = origins(self.experiments.iter().map(|(_, experiment)| experiment), store)?;
         Ok(Reproduction { claims, exhibits, origins, quick: self.quick })
     }
@@ -214,7 +223,16 @@ fn judged(
     let evidence: Vec<Evidence> = checks.chain(sweeps).collect();
     // Settled when all claims have their evidence.
     let verdict = PaperVerdict::Inconclusive;
-    ReproducedClaim { claim, verdict, condition: None, searched: None, evidence, left_out, sensitivity: Vec::new() }
+    ReproducedClaim {
+        claim,
+        verdict,
+        condition: None,
+        searched: None,
+        evidence,
+        left_out,
+        mutants: Vec::new(),
+        sensitivity: Vec::new(),
+    }
 }
 
 /// Tells the observer of the whole about one sweep.

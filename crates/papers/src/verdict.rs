@@ -80,6 +80,8 @@ pub(crate) struct Known {
     pub(crate) erratum: bool,
     /// Whether it is what would be right instead.
     pub(crate) correction: bool,
+    /// Whether it has to hold for the claim to be judged at all.
+    pub(crate) control: bool,
     /// Whether some condition that was tried makes it hold.
     pub(crate) under_some: bool,
 }
@@ -98,10 +100,11 @@ pub(crate) enum Search {
 /// The verdict on a claim of these sentences.
 pub(crate) fn conclude(sentences: &[Known], search: Search) -> PaperVerdict {
     let corrected = sentences.iter().filter(|known| known.correction).all(|known| known.verdict == Verdict::Reproduced);
-    let own = || sentences.iter().filter(|known| !known.correction);
+    let own = || sentences.iter().filter(|known| !known.correction && !known.control);
     let wrong_in_print = |known: &Known| known.erratum && corrected && known.verdict == Verdict::NotReproduced;
     let mut unsettled = own().filter(|known| known.verdict != Verdict::Reproduced && !wrong_in_print(known)).peekable();
-    if sentences.is_empty() {
+    let controlled = sentences.iter().filter(|known| known.control).all(|known| known.verdict == Verdict::Reproduced);
+    if own().next().is_none() || !controlled {
         return PaperVerdict::Inconclusive;
     }
     if unsettled.peek().is_none() {
@@ -126,7 +129,7 @@ mod tests {
     use super::*;
 
     fn known(verdict: Verdict) -> Known {
-        Known { verdict, in_part: false, erratum: false, correction: false, under_some: false }
+        Known { verdict, in_part: false, erratum: false, correction: false, control: false, under_some: false }
     }
 
     #[test]
@@ -156,6 +159,9 @@ mod tests {
             (&[holds, wrong, fails], Search::Without, PaperVerdict::Partly),
             // What is right instead does not make up for what fails, nor fails the claim.
             (&[fails, right], Search::Without, PaperVerdict::Contradicted),
+            // Without its control, nothing is said.
+            (&[holds, Known { control: true, ..holds }], Search::Not, PaperVerdict::Reproduced),
+            (&[holds, Known { control: true, ..open }], Search::Not, PaperVerdict::Inconclusive),
             (&[], Search::Not, PaperVerdict::Inconclusive),
         ] {
             assert_eq!(conclude(sentences, search), verdict, "{sentences:?} {search:?}");

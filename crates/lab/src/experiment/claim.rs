@@ -34,6 +34,9 @@ pub(crate) struct Claim {
     /// Whether this is what would be right in the place of an error in print, and not the claim itself.
     #[serde(default)]
     pub(crate) correction: bool,
+    /// Whether this is a sentence of the experiment's own that has to hold for the claim to be judged at all, and not the claim itself.
+    #[serde(default)]
+    pub(crate) control: bool,
     /// The swept settings whose values are its series, if not the one of the plot. Several make names such as `u-min, central-buffer`.
     #[serde(default)]
     pub(crate) series: Vec<String>,
@@ -219,6 +222,7 @@ impl Claim {
             open_end: None,
             erratum: None,
             correction: false,
+            control: false,
             series: Vec::new(),
             only: BTreeMap::new(),
             order: Some(order),

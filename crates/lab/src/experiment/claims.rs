@@ -185,6 +185,12 @@ impl Experiment {
         if claim.erratum.as_ref().is_some_and(|erratum| erratum.trim().is_empty()) {
             return error("erratum", "this is empty: expected what is wrong in print, and what would be right");
         }
+        if claim.control && (claim.correction || claim.erratum.is_some()) {
+            return error(
+                "control",
+                "this is no sentence of the claim, so it has neither an `erratum` nor is it a `correction`",
+            );
+        }
         if claim.correction && claim.erratum.is_some() {
             return error("correction", "what is right has no `erratum` of its own");
         }

@@ -36,6 +36,37 @@ pub struct Findings {
     pub seed: Option<u64>,
 }
 
+impl Findings {
+    /// What the sweep would say of the experiment's claims if the runs of one value of a swept setting were those of another: `by` stands in for
+    /// `of`. Shows whether the claims' tests tell the two apart.
+    ///
+    /// # Errors
+    /// If the experiment is invalid.
+    pub fn judged_with(
+        &self,
+        experiment: &Experiment,
+        setting: &str,
+        of: &str,
+        by: &str,
+    ) -> Result<Vec<ClaimVerdict>, Diagnostic> {
+        let points = experiment.points()?;
+        let others = |point: &Point| -> Vec<String> {
+            point.coordinates.iter().filter(|other| other.key != setting).map(|other| format!("{other:?}")).collect()
+        };
+        let has = |point: &Point, value: &str| point.coordinate(setting).is_some_and(|at| at.text() == value);
+        let runs = points.iter().zip(&self.runs).map(|(point, own)| {
+            if !has(point, of) {
+                return own.clone();
+            }
+            let mut all = points.iter().zip(&self.runs);
+            all.find(|(other, _)| has(other, by) && others(other) == others(point))
+                .map_or(own, |(_, runs)| runs)
+                .clone()
+        });
+        Ok(verdicts(experiment, &points, &runs.collect::<Vec<_>>()))
+    }
+}
+
 /// Why an experiment has no result.
 #[derive(Debug, Error)]
 #[non_exhaustive]

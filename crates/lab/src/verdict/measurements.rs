@@ -210,6 +210,7 @@ impl<'a> Measurements<'a> {
             holds,
             erratum: self.claim.erratum.clone(),
             correction: self.claim.correction,
+            control: self.claim.control,
         }
     }
 

@@ -54,7 +54,7 @@ impl fmt::Display for Verdict {
 pub struct ClaimVerdict {
     /// The claim's name.
     pub claim: String,
-    /// The verdict: the worst of its parts, without corrections.
+    /// The verdict: the worst of its parts, without corrections; inconclusive if a control does not hold.
     pub verdict: Verdict,
     /// Its parts, each with its evidence.
     pub evidence: Vec<Part>,
@@ -86,6 +86,9 @@ pub struct Part {
     /// Whether this is what would be right in the place of an error in print: not a part of the claim itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub correction: bool,
+    /// Whether this is a sentence of the experiment's own that has to hold for the claim to be judged at all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub control: bool,
 }
 
 /// One comparison of a test.
@@ -157,8 +160,11 @@ pub(crate) fn verdicts(experiment: &Experiment, points: &[Point], runs: &[PointR
         }
     }
     for whole in &mut verdicts {
-        let own = whole.evidence.iter().filter(|part| !part.correction).map(|part| part.verdict);
+        let own = whole.evidence.iter().filter(|part| !part.correction && !part.control).map(|part| part.verdict);
         whole.verdict = own.max().unwrap_or(whole.verdict);
+        if whole.evidence.iter().any(|part| part.control && part.verdict != Verdict::Reproduced) {
+            whole.verdict = Verdict::Inconclusive;
+        }
     }
     verdicts
 }

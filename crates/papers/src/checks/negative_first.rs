@@ -21,10 +21,19 @@ const LISTS: [&str; 3] = ["4,2;3,2;3,1;0,2;1,4;1,5;2,7;6,7", "2,0;5,0;5,1;5,2;7,
 const SPECS: [&str; 4] = ["mesh:4x4", "mesh:5x5", "mesh:5x3", "mesh:3x3x3"];
 
 pub(super) fn example(_: bool) -> CheckOutcome {
+    lists_of(&PURE_NEGATIVE_FIRST)
+}
+
+/// The minimal algorithm in the place of the pure one.
+pub(super) fn example_of_minimal(_: bool) -> CheckOutcome {
+    lists_of(&MINIMAL_NEGATIVE_FIRST)
+}
+
+fn lists_of(algorithm: &Descriptor) -> CheckOutcome {
     let mesh = network("mesh:8x8");
     let nodes = |text: &str| parse_node_list(&mesh, text).unwrap_or_default();
     let Ok(source) = parse_node(&mesh, SOURCE) else { unreachable!("{SOURCE} is a node of the mesh") };
-    let plan = made(&PURE_NEGATIVE_FIRST, &mesh).plan(&Multicast::new(source, &nodes(DESTINATIONS)));
+    let plan = made(algorithm, &mesh).plan(&Multicast::new(source, &nodes(DESTINATIONS)));
     let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(Worm::visits).collect();
     let holds = lists == LISTS.map(nodes);
     let lengths: Vec<String> = lists.iter().map(|list| list.len().to_string()).collect();
@@ -41,6 +50,11 @@ pub(super) fn theorem_2(quick: bool) -> CheckOutcome {
 
 pub(super) fn theorem_2_joined(quick: bool) -> CheckOutcome {
     fewest(quick, &MINIMAL_NEGATIVE_FIRST_OPTIMAL, true)
+}
+
+/// The minimal algorithm in the place of the pure one.
+pub(super) fn theorem_1_of_minimal(quick: bool) -> CheckOutcome {
+    fewest(quick, &MINIMAL_NEGATIVE_FIRST, false)
 }
 
 /// An algorithm for meshes on one.

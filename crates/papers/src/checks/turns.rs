@@ -1,29 +1,68 @@
 //! Theorems 1 to 5 of paper 3.
 
-use wormcast_network::{ChannelId, Network, RouterId};
-use wormcast_routing::{TurnSet, turn_prohibition};
+use std::sync::Arc;
+
+use wormcast_network::{ChannelId, Network, NetworkBuilder, RouterId};
+use wormcast_routing::{Root, TurnSet, turn_prohibition, up_down};
 
 use super::{CheckOutcome, network};
 
-/// On random graphs of several sizes and degrees, without parallel links.
+/// On random graphs of several sizes and degrees, without parallel links, and on trees whose leaves join a hub.
 pub(super) fn theorems(quick: bool) -> CheckOutcome {
+    hold_of(quick, turn_prohibition)
+}
+
+/// Up*/down* in the place of turn prohibition, with the tree's root as its root: at most a third is prohibited in most graphs by any means,
+/// but not where a hub has many links down.
+pub(super) fn theorems_of_up_down(quick: bool) -> CheckOutcome {
+    hold_of(quick, |graph| match up_down(graph, Root::SmallestId) {
+        Ok(turns) => turns,
+        Err(error) => unreachable!("{error}"),
+    })
+}
+
+fn hold_of(quick: bool, prohibit: impl Fn(&Network) -> TurnSet) -> CheckOutcome {
     let graphs = if quick { 40 } else { 400 };
     let (mut most, mut problem) = (0.0f64, None);
-    for seed in 0..graphs {
+    let random = (0..graphs).map(|seed| {
         let (nodes, degree) = [(16, 3.0), (24, 4.0), (32, 2.5), (40, 5.0)][seed % 4];
-        let spec = format!("random:nodes={nodes},degree={degree},seed={seed}");
-        let graph = network(&spec);
-        let turns = turn_prohibition(&graph);
+        network(&format!("random:nodes={nodes},degree={degree},seed={seed}"))
+    });
+    let depths = 2..=if quick { 6 } else { 8 };
+    for graph in random.chain(depths.clone().map(tree_with_hub)) {
+        let turns = prohibit(&graph);
         most = most.max(turns.fraction());
         if let Some(found) = wrong(&graph, &turns) {
-            problem.get_or_insert(format!("{spec}: {found}"));
+            problem.get_or_insert(format!("{}: {found}", graph.name()));
         }
     }
     let holds = problem.is_none();
     let because = problem.unwrap_or_else(|| {
-        format!("{graphs} random graphs of 16 to 40 nodes; at most {:.1}% prohibited", 100.0 * most)
+        format!(
+            "{graphs} random graphs of 16 to 40 nodes, and binary trees of depth {} to {} whose leaves join a hub; at most {:.1}% prohibited",
+            depths.start(),
+            depths.end(),
+            100.0 * most
+        )
     });
     CheckOutcome::of(holds, because)
+}
+
+/// A binary tree with one more vertex, which is adjacent to all of its leaves.
+fn tree_with_hub(depth: u32) -> Arc<Network> {
+    let tree = (1u32 << (depth + 1)) - 1;
+    let mut builder = NetworkBuilder::new(format!("a binary tree of depth {depth} with a hub"));
+    let built = (|| {
+        builder.at_least(tree as usize + 1)?;
+        for child in 1..tree {
+            builder.link(RouterId::new((child - 1) / 2), RouterId::new(child))?;
+        }
+        for leaf in tree / 2..tree {
+            builder.link(RouterId::new(leaf), RouterId::new(tree))?;
+        }
+        builder.build()
+    })();
+    built.unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 /// What is not as the theorems say.
@@ -38,13 +77,14 @@ fn wrong(network: &Network, turns: &TurnSet) -> Option<String> {
         return Some(format!("router {router} does not reach all others (Theorem 2)"));
     }
     if 3 * turns.prohibited_turns() > turns.turns() {
-        return Some("more than a third of the turns are prohibited (Theorem 3)".to_owned());
+        let share = 100.0 * turns.fraction();
+        return Some(format!("{share:.1}% of the turns are prohibited, which is more than a third (Theorem 4)"));
     }
     let spared = turns.prohibited(network).find(|&(one, other)| !after.has_cycle(Some((one, other))));
     if let Some((one, other)) = spared {
         let (a, b) = (network.to(one).raw(), network.to(other).raw());
         return Some(format!(
-            "the turn from {a} over {} to {b} could be permitted (Theorem 4)",
+            "the turn from {a} over {} to {b} could be permitted (Theorem 3)",
             network.from(one).raw()
         ));
     }

@@ -9,6 +9,15 @@ use super::{CheckOutcome, generator};
 
 /// On every set of the 4-cube that has address 0, which stands for the sender, and on random ones of the 10-cube.
 pub(super) fn theorem_5(quick: bool) -> CheckOutcome {
+    chains_of(quick, weighted_sort)
+}
+
+/// Sorting by address reversed bit by bit, which takes subcubes apart.
+pub(super) fn theorem_5_of_reversed_bits(quick: bool) -> CheckOutcome {
+    chains_of(quick, |addresses| addresses.sort_by_key(|address| address.reverse_bits()))
+}
+
+fn chains_of(quick: bool, sort: impl Fn(&mut [u32])) -> CheckOutcome {
     let small =
         (0..1u32 << 15).map(|set| (0..16).filter(|&address| address == 0 || set >> (address - 1) & 1 == 1).collect());
     let mut random = generator(5);
@@ -22,7 +31,7 @@ pub(super) fn theorem_5(quick: bool) -> CheckOutcome {
     for (dimensions, addresses) in small.map(|set: Vec<u32>| (4, set)).chain(large.map(|set| (10, set))) {
         chains += 1;
         let mut sorted = addresses.clone();
-        weighted_sort(&mut sorted);
+        sort(&mut sorted);
         let mut again = sorted.clone();
         again.sort_unstable();
         if again != addresses || !is_cube_ordered(&sorted, dimensions) {

@@ -90,6 +90,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         }
     }
     out.flush()?;
+    let accepted =
+        reproduction.claims.iter().flat_map(|claim| &claim.mutants).filter(|mutated| !mutated.rejected).count();
+    if arguments.strict && accepted > 0 {
+        let message = format!("tests do not reject {accepted} of the results that are wrong on purpose");
+        return Err(Failure::Failed(message));
+    }
     let failed = reproduction.claims.iter().filter(|claim| !claim.verdict.is_reproduced()).count();
     if arguments.strict && failed > 0 {
         let claims = reproduction.claims.len();
@@ -197,6 +203,9 @@ fn write_claims(claims: &[ReproducedClaim], out: &mut dyn Write) -> Result<(), F
         }
         if !claim.left_out.is_empty() {
             writeln!(out, "  not looked at: {}", claim.left_out.join(", "))?;
+        }
+        for mutated in claim.mutants.iter().filter(|mutated| !mutated.rejected) {
+            writeln!(out, "  its tests do not reject: {}", mutated.text)?;
         }
         for evidence in &claim.evidence {
             let sentence = evidence.sentence();
