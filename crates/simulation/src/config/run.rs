@@ -16,12 +16,12 @@ pub struct Run {
     /// Steady: cycles before the first measured message is generated, or `"auto"`: half as many messages as are measured come before
     /// them (none with traffic that comes to an end).
     pub warmup: Warmup,
-    /// Steady: messages measured after warm-up. Finite: messages delivered until the run ends. Drained: messages generated, all of which are
+    /// Steady: messages measured after warm-up. Finite: messages delivered until the run ends. Drain: messages generated, all of which are
     /// measured. Of a trace or a single burst, finite and drained runs take all messages by default; otherwise the default is 20 messages a
     /// node, but 2,000 to 100,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
-    /// Drained: cycles in which messages are generated, in the place of `messages`.
+    /// Drain: cycles in which messages are generated, in the place of `messages`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
     /// Cycles after which a run is given up as saturated. Default: none.
@@ -44,7 +44,7 @@ pub enum Mode {
     /// From an empty network until a number of messages is delivered; those that are still in flight are not measured.
     Finite,
     /// From an empty network until a number of messages is generated, or for some cycles; then arrivals stop, and all are delivered and measured.
-    Drained,
+    Drain,
 }
 
 /// How the warm-up is chosen.

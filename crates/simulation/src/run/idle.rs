@@ -35,7 +35,7 @@ impl Scenario {
         let all = match self.mode {
             Mode::Steady => None,
             Mode::Finite => Some("a finite run has no warm-up"),
-            Mode::Drained => Some("a drained run measures all messages"),
+            Mode::Drain => Some("a drained run measures all messages"),
         };
         if let (Some(reason), Warmup::Cycles(1..)) = (all, self.run.warmup) {
             add("run.warmup", reason.to_owned());

@@ -54,8 +54,8 @@ fn check_run(run: &Run, mode: Mode) -> Result<(), ConfigError> {
     let problem = match (run.messages, run.max_cycles) {
         (Some(0), _) => Some(("messages", "expected at least 1 message")),
         (_, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
-        _ if run.until.is_some() && mode != Mode::Drained => {
-            Some(("until", "only `mode = \"drained\"` stops arrivals: leave it out, or use `messages` or `max_cycles`"))
+        _ if run.until.is_some() && mode != Mode::Drain => {
+            Some(("until", "only `mode = \"drain\"` stops arrivals: leave it out, or use `messages` or `max_cycles`"))
         }
         _ if run.until.is_some() && run.messages.is_some() => {
             Some(("until", "says when arrivals stop, as `run.messages` does: give one of the two"))

@@ -208,7 +208,7 @@ pub(crate) fn goal(scenario: &Scenario) -> Goal {
         Mode::Finite => Goal::Finite {
             count: scenario.run.messages.or_else(|| (!scenario.traffic.ends()).then(|| default_messages(scenario))),
         },
-        Mode::Drained => {
+        Mode::Drain => {
             let all = scenario.traffic.ends() || scenario.run.until.is_some();
             let default = || if all { ALL } else { default_messages(scenario) };
             Goal::Drained {

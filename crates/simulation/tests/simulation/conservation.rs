@@ -564,7 +564,7 @@ fn a_drained_run_is_that_of_the_trace_of_its_messages() {
             let result = simulate_observed(&scenario, engine, 7, &mut ledger).unwrap();
             (result, ledger)
         };
-        let drained = Run { mode: Some(Mode::Drained), ..Run::default() };
+        let drained = Run { mode: Some(Mode::Drain), ..Run::default() };
         let cycles = 3_000;
         for run in [Run { messages: Some(150), ..drained.clone() }, Run { until: Some(cycles), ..drained.clone() }] {
             let (result, ledger) = outcome(&flood(2.0), &run);
@@ -605,13 +605,13 @@ fn when_arrivals_stop_is_said_once_and_of_drained_runs_only() {
         Arc::from(algorithm_by_name("dual-path", &network, &Options::default()).unwrap());
     let (switching, timing) = (Switching::default(), Timing::default());
     for (run, expected) in [
-        (Run { until: Some(10), ..Run::default() }, "only `mode = \"drained\"` stops arrivals"),
-        (Run { mode: Some(Mode::Finite), until: Some(10), ..Run::default() }, "only `mode = \"drained\"`"),
+        (Run { until: Some(10), ..Run::default() }, "only `mode = \"drain\"` stops arrivals"),
+        (Run { mode: Some(Mode::Finite), until: Some(10), ..Run::default() }, "only `mode = \"drain\"`"),
         (
-            Run { mode: Some(Mode::Drained), until: Some(10), messages: Some(5), ..Run::default() },
+            Run { mode: Some(Mode::Drain), until: Some(10), messages: Some(5), ..Run::default() },
             "give one of the two",
         ),
-        (Run { mode: Some(Mode::Drained), until: Some(0), ..Run::default() }, "expected at least 1 cycle"),
+        (Run { mode: Some(Mode::Drain), until: Some(0), ..Run::default() }, "expected at least 1 cycle"),
     ] {
         let problem = Scenario::new(Arc::clone(&algorithm), &switching, &timing, &flood(0.1), &run).err().unwrap();
         assert_eq!(problem.key, "run.until");
