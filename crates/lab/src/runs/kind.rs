@@ -15,8 +15,8 @@ pub struct Run {
     /// The kind of run; a trace or a single burst is finite by default, everything else steady.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Steady: cycles before the first measured message is generated, or `"auto"`: half as many messages as are measured come before
-    /// them (none with traffic that comes to an end).
+    /// Steady: cycles before the first measured message is generated; or the messages that come before it, `{ messages = 10000 }`; or
+    /// `"auto"`: half as many messages as are measured (none with traffic that comes to an end).
     pub warmup: Warmup,
     /// Steady: messages measured after warm-up; in a sweep at least, windows grow where means depend on them. Finite: messages delivered until the run ends. Drain:
     /// messages generated, all of which are measured. Plan: messages planned. Trees: sets of trees, default 1. Finite, drain and plan by default all of a trace or of a single burst.
