@@ -41,12 +41,18 @@ impl Override {
     }
 
     /// Those without effect: the last of several `--set` of one setting counts, and a table replaces what was set in it before. Each is
-    /// named, with what replaces it.
+    /// named, with what replaces it. `quick` says whether the quick version is asked for.
     ///
     /// # Errors
-    /// If another option and a `--set` contradict each other, naming both.
-    pub fn check(all: &[Self]) -> Result<Vec<String>, Diagnostic> {
-        let path = |given: &Self| Document::parts(&given.key);
+    /// If another option and a `--set` contradict each other, naming both; and if one is for a quick version that is not asked for.
+    pub fn check(all: &[Self], quick: bool) -> Result<Vec<String>, Diagnostic> {
+        let path = |given: &Self| applied(Document::parts(&given.key)?, quick);
+        let unread = |given: &&Self| Document::parts(&given.key).is_some_and(|path| applied(path, quick).is_none());
+        if let Some(given) = all.iter().find(unread) {
+            let message = "`quick` is a version of the file that is not asked for: add `--quick`";
+            let help = "or set what it sets, as in `run.messages=500`".to_owned();
+            return Err(Diagnostic::argument("", &given.argument, message).with_help(Some(help)));
+        }
         let mut replaced = Vec::new();
         for (index, later) in all.iter().enumerate() {
             let (Some(of_later), value) = (path(later), &later.value) else { continue };
@@ -126,7 +132,8 @@ impl Document {
 
     /// The settings that overrides give, in their order: the parts of the path, and the value as it was given.
     pub(crate) fn overridden(&self) -> impl Iterator<Item = (Vec<String>, &str)> {
-        self.overrides.iter().filter_map(|given| Some((Self::parts(&given.key)?, given.value.as_str())))
+        let path = |given: &Override| applied(Self::parts(&given.key)?, self.quick);
+        self.overrides.iter().filter_map(move |given| Some((path(given)?, given.value.as_str())))
     }
 
     /// The parts of a setting's path, also of those in quotes.
@@ -247,6 +254,7 @@ impl Document {
                 }
                 Err(_) => Spanned::new(span.clone(), DeValue::String(Cow::Borrowed(given.value.as_str()))),
             };
+            let Some(path) = applied(path, self.quick) else { continue };
             let path = as_swept(&tree, path);
             if let Some(version) = path.first().filter(|first| [QUICK, VARIATION].contains(&first.as_str())) {
                 let message = format!("`{version}` is a version of the file, which no other setting changes");
@@ -392,6 +400,16 @@ fn merge<'a>(base: &mut Tree<'a>, over: Tree<'a>) {
     }
 }
 
+/// The setting that an override gives, by its path: what is for the quick version, as `quick.run.messages`, gives `run.messages` there and
+/// nothing elsewhere.
+fn applied(mut path: Vec<String>, quick: bool) -> Option<Vec<String>> {
+    if path.len() > 1 && path[0] == QUICK {
+        path.remove(0);
+        return quick.then_some(path);
+    }
+    Some(path)
+}
+
 /// The path of a setting as the file has it. A swept setting may be a key in quotes, `"traffic.length"`, or a table in a table, and
 /// means the same: what replaces it must not stand beside it.
 fn as_swept(tree: &Tree<'_>, path: Vec<String>) -> Vec<String> {
@@ -519,6 +537,40 @@ mod tests {
         assert!(Document::new("x.toml", text, &[]).has_quick());
         let document = Document::new("x.toml", "quick = true", &[]).quick();
         assert!(document.tree().unwrap_err().to_string().starts_with("x.toml:1:9: `quick` is a table"));
+    }
+
+    #[test]
+    fn overrides_of_the_quick_version_apply_to_it_alone() {
+        let text = "a = 1\nb.c = 2\nsweep.\"d.e\" = [3]\nquick.a = 4\nquick.b.c = 5\n";
+        let set = ["quick.b.c=6", "quick.sweep.d.e=[7]", "a=8", "quick.a=9"];
+        let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
+        let document = Document::new("x.toml", text, &overrides);
+        let table = |document: &Document| {
+            let (tree, paths) = document.tree().unwrap();
+            let table: toml::Table = document.typed(tree).unwrap();
+            (table.to_string(), paths.iter().map(|path| path.join(".")).collect::<Vec<_>>())
+        };
+        let (plain, paths) = table(&document);
+        assert_eq!((plain.as_str(), paths), ("a = 8\n\n[b]\nc = 2\n\n[sweep]\n\"d.e\" = [3]\n", vec!["a".to_owned()]));
+        let (quick, paths) = table(&document.quick());
+        assert_eq!(quick, "a = 9\n\n[b]\nc = 6\n\n[sweep]\n\"d.e\" = [7]\n");
+        assert_eq!(paths, ["b.c", "sweep.d.e", "a", "a"]);
+        // The last one counts, of whichever version.
+        assert_eq!(Override::check(&overrides, true).unwrap(), ["--set a=8: replaced by `--set quick.a=9`"]);
+        let unread = Override::check(&overrides, false).unwrap_err().to_string();
+        assert!(
+            unread.starts_with("--set quick.b.c=6: `quick` is a version of the file that is not asked for"),
+            "{unread}"
+        );
+        // Its places are those of the argument, and it has no versions of its own.
+        let problem = |set: &str| {
+            let document = Document::new("x.toml", text, &[Override::set(set).unwrap()]).quick();
+            document.tree().unwrap_err().to_string()
+        };
+        assert!(problem("quick.a.b=1").starts_with("--set quick.a.b=1: `a.b` names no setting"));
+        for set in ["quick={}", "quick.quick.a=1", "quick.variation.b.a=1"] {
+            assert!(problem(set).contains("which no other setting changes"), "{set}");
+        }
     }
 
     #[test]

@@ -133,7 +133,8 @@ impl Experiment {
     }
 
     /// Takes the text of an experiment file, whose path is for messages and for what the file names relative to itself, and applies
-    /// overrides in their order. An override of a swept setting takes it out of the sweep.
+    /// overrides in their order. An override of a swept setting takes it out of the sweep; one of `quick.KEY` is one of KEY in the
+    /// [quick version](Self::quick) alone.
     ///
     /// # Errors
     /// If the text is not TOML, or a setting is unknown, of the wrong type or impossible.

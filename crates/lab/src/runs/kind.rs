@@ -15,15 +15,15 @@ pub struct Run {
     /// The kind of run; a trace or a single burst is finite by default, everything else steady.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Steady: cycles before the first measured message is generated, or `"auto"`: half as many messages as are measured come before
-    /// them (none with traffic that comes to an end).
+    /// Steady: cycles before the first measured message is generated; or the messages that come before it, `{ messages = 10000 }`; or
+    /// `"auto"`: half as many messages as are measured (none with traffic that comes to an end).
     pub warmup: Warmup,
-    /// Steady: messages measured after warm-up; in a sweep at least, windows grow where means depend on them. Finite: messages delivered until the run ends. Drained:
-    /// messages generated, all of which are measured. Plan: messages planned. Trees: sets of trees, default 1. Finite, drained and plan by default all of a trace or of a single burst.
+    /// Steady: messages measured after warm-up; in a sweep at least, windows grow where means depend on them. Finite: messages delivered until the run ends. Drain:
+    /// messages generated, all of which are measured. Plan: messages planned. Trees: sets of trees, default 1. Finite, drain and plan by default all of a trace or of a single burst.
     /// Otherwise the default is 20 messages a node, but 2,000 to 100,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
-    /// Drained: cycles in which messages are generated, in the place of `messages`.
+    /// Drain: cycles in which messages are generated, in the place of `messages`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
     /// Cycles after which a run is given up as saturated. Default: none.
@@ -49,7 +49,7 @@ pub enum Mode {
     /// From an empty network until a number of messages is delivered; those that are still in flight are not measured.
     Finite,
     /// From an empty network until a number of messages is generated, or for some cycles; then arrivals stop, and all are delivered and measured.
-    Drained,
+    Drain,
     /// No time at all: messages are planned, and their plans' steps, startups and channels counted.
     Plan,
     /// No messages either: `algorithm` names a construction of edge-disjoint spanning trees, and `messages` sets of trees are built and
@@ -63,7 +63,7 @@ impl Mode {
         match self {
             Self::Steady => Some(wormcast_simulation::Mode::Steady),
             Self::Finite => Some(wormcast_simulation::Mode::Finite),
-            Self::Drained => Some(wormcast_simulation::Mode::Drained),
+            Self::Drain => Some(wormcast_simulation::Mode::Drain),
             Self::Plan | Self::Trees => None,
         }
     }
@@ -97,7 +97,7 @@ impl Kind {
     /// The kind of runs in a mode, which is in time where nothing is said.
     pub(crate) fn of(mode: Option<Mode>) -> Self {
         match mode {
-            None | Some(Mode::Steady | Mode::Finite | Mode::Drained) => Self::Simulated,
+            None | Some(Mode::Steady | Mode::Finite | Mode::Drain) => Self::Simulated,
             Some(Mode::Plan) => Self::Planned,
             Some(Mode::Trees) => Self::Trees,
         }

@@ -61,6 +61,8 @@ const GOOD: &[&str] = &[
     "traffic.multicast = { destinations = 'all', fraction = 0.1 }",
     "run = { warmup = 'auto', messages = 100 }",
     "run.warmup = 1000",
+    "run.warmup = { messages = 10000 }",
+    "sweep.run.warmup.messages = [0, 100]",
     "plot.y = 'latency.mean'",
     "plot = { y = ['latency.mean', 'latency.last'], unit = 'cycles' }",
     // The sweep gives what every point needs.
@@ -88,6 +90,9 @@ const BAD: &[&str] = &[
     "traffic.arrivals.rate = 0.1",
     "traffic.arrivals = { process = 'poison', rate = 0.1 }",
     "run.warmup = 'none'",
+    "run.warmup = { messages = -1 }",
+    "run.warmup = { cycles = 1 }",
+    "run.warmup = {}",
     "stop.min_replications = 1.5",
     "plot.unit = 'ns'",
     "plot.y = []",

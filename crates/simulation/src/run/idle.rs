@@ -35,17 +35,24 @@ impl Scenario {
         let all = match self.mode {
             Mode::Steady => None,
             Mode::Finite => Some("a finite run has no warm-up"),
-            Mode::Drained => Some("a drained run measures all messages"),
+            Mode::Drain => Some("a drained run measures all messages"),
         };
-        if let (Some(reason), Warmup::Cycles(1..)) = (all, self.run.warmup) {
+        if let (Some(reason), Warmup::Cycles(1..) | Warmup::Messages(1..)) = (all, self.run.warmup) {
             add("run.warmup", reason.to_owned());
         }
         let source = self.traffic.number();
-        if let (Some(asked), Some((number, what))) = (self.run.messages, source)
-            && asked > number
-        {
+        if let (Some(asked), Some((number, what))) = (self.run.messages, source) {
             let messages = if number == 1 { "message" } else { "messages" };
-            add("run.messages", format!("the {what} has {number} {messages}, and a run cannot have more"));
+            match (self.mode, self.run.warmup) {
+                (Mode::Steady, Warmup::Messages(before @ 1..)) if asked > number - before => add(
+                    "run.messages",
+                    format!("the {what} has {number} {messages}, {before} of them before the measured ones"),
+                ),
+                _ if asked > number => {
+                    add("run.messages", format!("the {what} has {number} {messages}, and a run cannot have more"));
+                }
+                _ => {}
+            }
         }
         let name = self.algorithm.name();
         let WormKinds { trees, triggered } = worm_kinds(self.algorithm.as_ref());

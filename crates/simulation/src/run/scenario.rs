@@ -50,12 +50,12 @@ pub struct Scenario {
 }
 
 /// Checks that the settings of a run are valid for its kind.
-fn check_run(run: &Run, mode: Mode) -> Result<(), ConfigError> {
+fn check_run(run: &Run, mode: Mode, traffic: &CheckedTraffic) -> Result<(), ConfigError> {
     let problem = match (run.messages, run.max_cycles) {
         (Some(0), _) => Some(("messages", "expected at least 1 message")),
         (_, Some(0)) => Some(("max_cycles", "expected at least 1 cycle")),
-        _ if run.until.is_some() && mode != Mode::Drained => {
-            Some(("until", "only `mode = \"drained\"` stops arrivals: leave it out, or use `messages` or `max_cycles`"))
+        _ if run.until.is_some() && mode != Mode::Drain => {
+            Some(("until", "only `mode = \"drain\"` stops arrivals: leave it out, or use `messages` or `max_cycles`"))
         }
         _ if run.until.is_some() && run.messages.is_some() => {
             Some(("until", "says when arrivals stop, as `run.messages` does: give one of the two"))
@@ -68,10 +68,19 @@ fn check_run(run: &Run, mode: Mode) -> Result<(), ConfigError> {
         _ if matches!(run.warmup, Warmup::Cycles(TOO_MANY..)) => {
             Some(("warmup", "expected at most 1000000000000 cycles"))
         }
+        _ if matches!(run.warmup, Warmup::Messages(TOO_MANY..)) => {
+            Some(("warmup", "expected at most 1000000000000 messages"))
+        }
         _ => None,
     };
     if let Some((key, problem)) = problem {
         return Err(ConfigError { key: format!("run.{key}"), problem: problem.to_owned() });
+    }
+    if let (Mode::Steady, Warmup::Messages(before), Some((number, what))) = (mode, run.warmup, traffic.number())
+        && before >= number.max(1)
+    {
+        let problem = format!("the {what} ends within the warm-up: expected fewer messages than its {number}");
+        return Err(ConfigError { key: "run.warmup".to_owned(), problem });
     }
     if let (Mode::Steady, Warmup::Cycles(warmup), Some(most)) = (mode, run.warmup, run.max_cycles)
         && most <= warmup
@@ -204,7 +213,7 @@ impl Scenario {
         }
         let checked = CheckedTraffic::new(traffic, switching, timing, &network)?;
         let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
-        check_run(run, mode)?;
+        check_run(run, mode, &checked)?;
         if u64::from(engine.buffer) >= longest_worm(&engine, &checked, &network) {
             engine.buffer = Buffer::WHOLE;
         }
@@ -251,7 +260,9 @@ impl Scenario {
     pub(crate) fn tables_memory(&self) -> u64 {
         let routers = self.network.routers() as u64;
         let most = u64::from(self.traffic.most(self.network.nodes()).1);
-        let destinations = self.run.messages.map_or(routers, |count| count.saturating_mul(most));
+        let before = if let Warmup::Messages(before) = self.run.warmup { before } else { 0 };
+        let messages = self.run.messages.map(|count| count.saturating_add(before));
+        let destinations = messages.map_or(routers, |count| count.saturating_mul(most));
         self.algorithm.routing().capabilities().target_bytes * destinations.min(routers)
     }
 

@@ -171,7 +171,8 @@ fn cases() -> impl Strategy<Value = Case> {
             (Traffic { arrivals: Some(arrivals), length, multicast, unicast: None, trace: None }, ends)
         },
     );
-    let warmup = prop_oneof![Just(Warmup::Auto), (0u64..3000).prop_map(Warmup::Cycles)];
+    let counted = (0u64..80).prop_map(Warmup::Messages);
+    let warmup = prop_oneof![Just(Warmup::Auto), (0u64..3000).prop_map(Warmup::Cycles), counted];
     let run = (prop::bool::ANY, warmup, 1u64..60);
     let algorithm = prop::sample::select(of_paths().collect::<Vec<_>>());
     let routing = prop::sample::select(vec![None, Some("e-cube"), Some("negative-first")]);
@@ -212,6 +213,7 @@ fn window(case: &Case, own: &Ledger) -> std::ops::Range<usize> {
     let count = case.run.messages.unwrap_or(u64::MAX / 4) as usize;
     let range = match (case.run.mode, case.run.warmup) {
         (Some(Mode::Steady), Warmup::Auto) => count.div_ceil(2)..count + count.div_ceil(2),
+        (Some(Mode::Steady), Warmup::Messages(before)) => before as usize..before as usize + count,
         (Some(Mode::Steady), Warmup::Cycles(cycles)) => {
             let first = own.messages.iter().position(|message| message.0 >= cycles).unwrap_or(all);
             first..first + count
@@ -564,7 +566,7 @@ fn a_drained_run_is_that_of_the_trace_of_its_messages() {
             let result = simulate_observed(&scenario, engine, 7, &mut ledger).unwrap();
             (result, ledger)
         };
-        let drained = Run { mode: Some(Mode::Drained), ..Run::default() };
+        let drained = Run { mode: Some(Mode::Drain), ..Run::default() };
         let cycles = 3_000;
         for run in [Run { messages: Some(150), ..drained.clone() }, Run { until: Some(cycles), ..drained.clone() }] {
             let (result, ledger) = outcome(&flood(2.0), &run);
@@ -605,13 +607,10 @@ fn when_arrivals_stop_is_said_once_and_of_drained_runs_only() {
         Arc::from(algorithm_by_name("dual-path", &network, &Options::default()).unwrap());
     let (switching, timing) = (Switching::default(), Timing::default());
     for (run, expected) in [
-        (Run { until: Some(10), ..Run::default() }, "only `mode = \"drained\"` stops arrivals"),
-        (Run { mode: Some(Mode::Finite), until: Some(10), ..Run::default() }, "only `mode = \"drained\"`"),
-        (
-            Run { mode: Some(Mode::Drained), until: Some(10), messages: Some(5), ..Run::default() },
-            "give one of the two",
-        ),
-        (Run { mode: Some(Mode::Drained), until: Some(0), ..Run::default() }, "expected at least 1 cycle"),
+        (Run { until: Some(10), ..Run::default() }, "only `mode = \"drain\"` stops arrivals"),
+        (Run { mode: Some(Mode::Finite), until: Some(10), ..Run::default() }, "only `mode = \"drain\"`"),
+        (Run { mode: Some(Mode::Drain), until: Some(10), messages: Some(5), ..Run::default() }, "give one of the two"),
+        (Run { mode: Some(Mode::Drain), until: Some(0), ..Run::default() }, "expected at least 1 cycle"),
     ] {
         let problem = Scenario::new(Arc::clone(&algorithm), &switching, &timing, &flood(0.1), &run).err().unwrap();
         assert_eq!(problem.key, "run.until");

@@ -20,4 +20,5 @@ mod switches_stress;
 mod tree_safety;
 mod virtual_channels;
 mod waits;
+mod warmup;
 mod zero_load;

@@ -57,7 +57,8 @@ impl ExperimentArguments {
     /// Warns of settings beside the file that a single run does not look at.
     pub(crate) fn warn_of_a_sweeps(&self) {
         for assignment in &self.settings.set {
-            let root = assignment.split(['.', '=']).next().unwrap_or_default().trim();
+            let setting = assignment.strip_prefix("quick.").unwrap_or(assignment);
+            let root = setting.split(['.', '=']).next().unwrap_or_default().trim();
             if ["stop", "plot", "claim", "sweep"].contains(&root) {
                 Failure::warn(&format!("--set {assignment}: `{root}` makes no difference to a single run"));
             }
@@ -73,7 +74,7 @@ impl SettingArguments {
             overrides.push(Override::set(assignment).map_err(Failure::diagnostic)?);
         }
         overrides.extend(options.iter().map(|(option, key, value)| Override::option(option, key, value)));
-        for replaced in Override::check(&overrides).map_err(Failure::diagnostic)? {
+        for replaced in Override::check(&overrides, self.quick).map_err(Failure::diagnostic)? {
             Failure::warn(&replaced);
         }
         let mut experiment = match file {

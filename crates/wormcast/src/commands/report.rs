@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let overrides = arguments.set.iter().map(|assignment| Override::set(assignment));
     let overrides = overrides.collect::<Result<Vec<Override>, _>>().map_err(Failure::diagnostic)?;
-    for replaced in Override::check(&overrides).map_err(Failure::diagnostic)? {
+    for replaced in Override::check(&overrides, arguments.quick).map_err(Failure::diagnostic)? {
         Failure::warn(&replaced);
     }
     let mut experiments: Vec<Reported> = Vec::new();

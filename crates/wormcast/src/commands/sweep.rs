@@ -359,7 +359,7 @@ const UNSETTLED: &str = "Unsettled: the mean still depends on the length of the 
                          is named, or raise `stop.max_replications`.";
 
 /// What unmeasured messages mean, once for all points.
-const UNMEASURED: &str = "Not measured: messages still in flight when a finite run ends, slow ones above all. `run.mode = \"drained\"` measures all.";
+const UNMEASURED: &str = "Not measured: messages still in flight when a finite run ends, slow ones above all. `run.mode = \"drain\"` measures all.";
 
 /// A number without decimals that say nothing.
 fn short(number: f64) -> String {

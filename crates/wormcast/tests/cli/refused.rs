@@ -373,14 +373,26 @@ fn messages_that_a_finite_run_leaves_unmeasured_are_told() {
     let finite = with(&folder, &["simulate", "one.toml"], &[&rate[..], &["run.mode=finite"]].concat());
     assert_eq!(finite.code, 0);
     assert!(finite.stderr.contains("were in flight at the end of this finite run and are not measured"), "{finite:?}");
-    let drained = with(&folder, &["simulate", "one.toml"], &[&rate[..], &["run.mode=drained"]].concat());
+    let drained = with(&folder, &["simulate", "one.toml"], &[&rate[..], &["run.mode=drain"]].concat());
     assert_eq!((drained.code, drained.stderr.as_str()), (0, ""));
     assert!(drained.stdout.contains("100 generated, 100 delivered, 0 in flight, 100 measured"), "{drained:?}");
+    let report = [&rate[..], &["run.mode=drain", "run.until=4000", "run.messages=100"]].concat();
+    let report = with(&folder, &["simulate", "one.toml"], &report).bad_input();
+    assert!(report.contains("says when arrivals stop, as `run.messages` does"), "{report}");
+    let timed = folder.read("one.toml").replace("run.messages = 100", "run = { mode = 'drain', until = 4000 }");
+    folder.write("timed.toml", timed.as_bytes());
+    let report = folder.run(&["simulate", "timed.toml", "--format", "json"]).json();
+    let messages = &report["messages"];
+    assert!(messages["generated"].as_u64() > Some(0) && messages["generated"] == messages["delivered"], "{report}");
+    assert_eq!((&messages["in_flight"], &messages["measured"]), (&0.into(), &messages["generated"]), "{report}");
+    // The name of the mode has no other spelling.
+    let old = with(&folder, &["simulate", "one.toml"], &["run.mode=drained"]).bad_input();
+    assert!(old.contains("did you mean `drain`?"), "{old}");
     let text = with(&folder, &["sweep", "one.toml"], &[&rate[..], &["run.mode=finite"]].concat()).success();
     assert!(
-        text.contains("% of the messages not measured)") && text.contains("`run.mode = \"drained\"` measures all"),
+        text.contains("% of the messages not measured)") && text.contains("`run.mode = \"drain\"` measures all"),
         "{text}"
     );
-    let text = with(&folder, &["sweep", "one.toml"], &[&rate[..], &["run.mode=drained"]].concat()).success();
+    let text = with(&folder, &["sweep", "one.toml"], &[&rate[..], &["run.mode=drain"]].concat()).success();
     assert!(!text.contains("not measured"), "{text}");
 }

@@ -149,6 +149,19 @@ fn a_variation_is_swept_beside_the_experiment_and_reported_with_it() {
     let swept = folder.run(&["sweep", "small.toml", "--quick", "--variation", "one-port"]);
     // So few channels that it may deadlock, which is said.
     assert!(swept.code == 0 && swept.stderr.contains("worms of `dual-path` can deadlock here"), "{swept:?}");
+    // So are overrides, which are of no use to another version.
+    let set = ["--set", "quick.stop.max_replications=3", "--set", "quick.stop.min_replications=3"];
+    let replications = |more: &[&str]| {
+        folder.run(&[&["sweep", "small.toml", "--quick", "--name", "q"], more].concat()).success();
+        let table = folder.read("results/q.csv");
+        let column = table.lines().next().unwrap().split(',').position(|name| name == "replications").unwrap();
+        table.lines().nth(1).unwrap().split(',').nth(column).unwrap().to_owned()
+    };
+    assert_eq!((replications(&[]), replications(&set)), ("2".to_owned(), "3".to_owned()));
+    for command in ["sweep", "simulate", "plot", "compare", "report"] {
+        let unread = folder.run(&[&[command, "small.toml"], &set[..]].concat()).bad_input();
+        assert!(unread.contains("`quick` is a version of the file that is not asked for: add `--quick`"), "{unread}");
+    }
     let wrong = folder.run(&["plot", "small.toml", "--variation", "no-start"]).bad_input();
     assert!(wrong.contains("there is no variation `no-start`"), "{wrong}");
     assert!(wrong.contains("did you mean `no-startup`?"), "{wrong}");

@@ -523,6 +523,11 @@ fn a_trace_can_be_steady() {
     assert_eq!(measured("run.warmup=auto"), 4);
     // Two of the four are generated in cycle 200.
     assert_eq!(measured("run.warmup=150"), 2);
+    // Messages are told apart, whenever they come.
+    assert_eq!([0, 1, 3].map(|count| measured(&format!("run.warmup.messages={count}"))), [4, 3, 1]);
+    let set = ["simulate", "x.toml", "--set", "run.mode=steady", "--set", "run.warmup={messages=4}"];
+    let refused = folder.run(&set).bad_input();
+    assert!(refused.contains("the trace ends within the warm-up: expected fewer messages than its 4"), "{refused}");
 }
 
 /// What a startup keeps busy may be said with the switching or with the timing, but not in two ways.

@@ -160,7 +160,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         && run.deadlock.is_none()
     {
         Failure::warn(&format!(
-            "{} of {} messages were in flight at the end of this finite run and are not measured, slow ones above all; `run.mode = \"drained\"` measures all",
+            "{} of {} messages were in flight at the end of this finite run and are not measured, slow ones above all; `run.mode = \"drain\"` measures all",
             run.messages.in_flight, run.messages.generated
         ));
     }
