@@ -4,7 +4,7 @@ use serde::Serialize;
 use wormcast_multicast::Algorithm;
 use wormcast_network::Network;
 use wormcast_routing::{Branching, Dependencies, Resource, synchronous_deadlock};
-use wormcast_simulation::{Buffer, EngineConfig, Replication, Reservation, Timing, Wormhole};
+use wormcast_simulation::{BranchReplication, Buffer, EngineConfig, Reservation, Timing, Wormhole};
 
 use crate::error::AnalysisError;
 
@@ -73,8 +73,8 @@ impl Settings {
     /// Wormhole switches with these settings; whatever is not set is as the worms are meant for.
     pub fn switching(&self) -> Wormhole {
         let replication = match self.replication {
-            Some(Replicating::Lockstep) => Some(Replication::Lockstep),
-            Some(Replicating::Independent) => Some(Replication::Independent),
+            Some(Replicating::Lockstep) => Some(BranchReplication::Lockstep),
+            Some(Replicating::Independent) => Some(BranchReplication::Independent),
             _ => None,
         };
         Wormhole { buffer: self.buffer, replication, reservation: self.reservation, ..Wormhole::default() }

@@ -6,10 +6,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use wormcast_analysis::{
-    AnalysisError, Held, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
+    AnalysisError, CycleResource, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing,
+    of_tables,
 };
 use wormcast_multicast::{Algorithm, Multicast, Options, algorithm_by_name};
-use wormcast_network::watch::{Step, Watch, watched};
+use wormcast_network::watch::{Watch, WorkProgress, watched};
 use wormcast_network::{Network, NodeId, TopologySpec};
 use wormcast_routing::{RoutingOptions, RoutingRelation, choose_tables, routing_by_name};
 
@@ -31,7 +32,9 @@ fn is_a_cycle(report: &Report) -> bool {
     let next = resources.iter().cycle().skip(1);
     resources.len() > 1
         && resources.iter().zip(next).all(|pair| match pair {
-            (Held::Channel { channel: [_, to], .. }, Held::Channel { channel: [from, _], .. }) => to == from,
+            (CycleResource::Channel { channel: [_, to], .. }, CycleResource::Channel { channel: [from, _], .. }) => {
+                to == from
+            }
             _ => true,
         })
 }
@@ -124,7 +127,7 @@ fn settings_for_other_worms_are_refused() {
 struct StopAt(&'static str, Cell<bool>);
 
 impl Watch for StopAt {
-    fn step(&self, step: Step) -> ControlFlow<()> {
+    fn step(&self, step: WorkProgress) -> ControlFlow<()> {
         self.1.set(self.1.get() || step.work == self.0);
         if self.1.get() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

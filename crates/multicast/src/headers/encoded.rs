@@ -173,7 +173,7 @@ mod tests {
     use crate::plan::summary::PortModel;
     use crate::plan::{Plan, Worm};
     use wormcast_network::TopologySpec;
-    use wormcast_routing::{Choice, RoutingOptions, Turnaround, routing_by_name};
+    use wormcast_routing::{Adaptivity, RoutingOptions, Turnaround, routing_by_name};
 
     fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_worm_in_an_idle_network() {
         let network = build("bmin:4x2");
-        let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
+        let routing = Turnaround::new(&network, Adaptivity::Adaptive).unwrap();
         let plan = Plan { worms: vec![Worm::encoded(NodeId::new(1), Encoded::bit_string(nodes(&[13, 2, 6, 7])))] };
         let multicast = Multicast::new(NodeId::new(1), &nodes(&[2, 6, 7, 13]));
         assert_eq!(plan.check(&network, &multicast), Ok(()));

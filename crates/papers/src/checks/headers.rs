@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use wormcast_lab::Verdict;
-use wormcast_multicast::{Algorithm, DSTM_1, DSTM_2, DSTM_TARJAN, Descriptor, Options, SPAM, TreeEncoding};
+use wormcast_multicast::{Algorithm, DSTM_1, DSTM_2, DSTM_TARJAN, Descriptor, Options, SPAM, TreeHeader};
 use wormcast_network::NodeId;
 use wormcast_routing::{DSTM_1_TREES, TreeOptions};
 use wormcast_simulation::{
@@ -92,7 +92,7 @@ pub(super) fn cost(quick: bool) -> CheckOutcome {
             let best = (0..7)
                 .map(|_| {
                     let begin = Instant::now();
-                    black_box(TreeEncoding::new(&torus, tree, black_box(&wanted)));
+                    black_box(TreeHeader::new(&torus, tree, black_box(&wanted)));
                     begin.elapsed().as_secs_f64()
                 })
                 .fold(f64::INFINITY, f64::min);

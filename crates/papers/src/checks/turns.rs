@@ -37,7 +37,7 @@ fn wrong(network: &Network, turns: &TurnSet) -> Option<String> {
     if let Some(router) = (0..routers).find(|&router| after.reached(network, RouterId::new(router as u32)) < routers) {
         return Some(format!("router {router} does not reach all others (Theorem 2)"));
     }
-    if 3 * turns.prohibited_turns() > turns.turns() {
+    if 3 * turns.prohibited_turns() > turns.turn_count() {
         return Some("more than a third of the turns are prohibited (Theorem 3)".to_owned());
     }
     let spared = turns.prohibited(network).find(|&(one, other)| !after.has_cycle(Some((one, other))));

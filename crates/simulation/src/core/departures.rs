@@ -7,7 +7,7 @@ use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
 use super::worm::{PathRoute, Route, UNKNOWN};
-use crate::config::switching::{Header, Replication};
+use crate::config::switching::{BranchReplication, Header};
 use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
 
@@ -158,7 +158,8 @@ impl<O: Observer> Core<'_, O> {
             Route::Path(route) => path_delivery(timing, &route.strips, route.last(), vertex - 1),
             Route::Tree(route) => {
                 // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
-                let like_one = self.config.replication == Replication::Lockstep || self.config.branching().whole_worms;
+                let like_one =
+                    self.config.replication == BranchReplication::Lockstep || self.config.branching().whole_worms;
                 if like_one && self.config.header != Header::Tree {
                     lockstep_tree_delivery(timing, route.heights_above(vertex as usize))
                 } else {

@@ -23,7 +23,7 @@ use wormcast_routing::{NoRoute, RoutingCapabilities, RoutingRelation, Spread, Tr
 
 use crate::calendar::Calendar;
 use crate::config::StartupMode;
-use crate::config::switching::{Header, Selection};
+use crate::config::switching::{Header, SelectionPolicy};
 use crate::engine::{EngineConfig, has_room};
 use crate::observers::observer::{Cycle, LatencyParts, Observer};
 use crate::selection::Selector;
@@ -89,7 +89,7 @@ impl<'a, O: Observer> Core<'a, O> {
         Self {
             network,
             routing,
-            spread: spread.filter(|_| config.selection != Selection::First),
+            spread: spread.filter(|_| config.selection != SelectionPolicy::First),
             descent,
             division,
             config,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_multicast::Algorithm;
-use wormcast_network::{MAX_PORTS, Network, require_memory};
+use wormcast_network::{MAX_NODE_PORTS, Network, require_memory};
 
 use crate::config::buffer::Buffer;
 use crate::config::switching::{BufferedSwitch, Header, Switching, Wormhole};
@@ -165,8 +165,8 @@ impl Scenario {
             }
         }
         let ports = wormhole.ports(algorithm.capabilities().ports);
-        within("switching.injection_ports", ports.injection, 1, MAX_PORTS)?;
-        within("switching.consumption_ports", ports.consumption, 1, MAX_PORTS)?;
+        within("switching.injection_ports", ports.injection, 1, MAX_NODE_PORTS)?;
+        within("switching.consumption_ports", ports.consumption, 1, MAX_NODE_PORTS)?;
         let mut engine = EngineConfig { ports, ..EngineConfig::new(wormhole, timing, &network) };
         let ports = u64::from(ports.injection + ports.consumption) * network.nodes() as u64;
         let channels = network.channels() as u64 * u64::from(wormhole.virtual_channels);

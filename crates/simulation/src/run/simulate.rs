@@ -7,7 +7,7 @@ use wormcast_multicast::{ContractViolation, Itinerary, Multicast, Plan, Worm};
 use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
-use crate::config::switching::{Header, Replication};
+use crate::config::switching::{BranchReplication, Header};
 use crate::config::{Mode, Warmup};
 use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Generated, Observer};
@@ -474,7 +474,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                         "the flit engine moves on one virtual channel only: set `virtual_channels = 1`",
                     );
                 }
-                (Itinerary::Tree(_), Header::Tree) if config.replication == Replication::Independent => {
+                (Itinerary::Tree(_), Header::Tree) if config.replication == BranchReplication::Independent => {
                     return fail(
                         "switching.replication",
                         "trees",

@@ -4,7 +4,7 @@ use wormcast_multicast::Encoded;
 use wormcast_network::{Network, NodeId, RouterId};
 
 use super::wiring::{MAX_SWITCH_PORTS, Wiring};
-use crate::config::switching::{BranchTiming, BufferedSwitch, HeaderChunks, Organization, Selection};
+use crate::config::switching::{BranchTiming, BufferedSwitch, HeaderChunks, Organization, SelectionPolicy};
 use crate::config::{StartupMode, Timing};
 use crate::run::scenario::{ConfigError, MAX_LENGTH};
 
@@ -34,7 +34,7 @@ pub struct SwitchConfig {
     /// The most flits of a packet, its header included.
     pub max_packet: u32,
     /// Which of several free channels up a packet takes; `None`: the one that was given a packet least recently.
-    pub selection: Option<Selection>,
+    pub selection: Option<SelectionPolicy>,
     /// The seed of what is drawn for `selection`; nothing else depends on it.
     pub seed: u64,
     /// Where packets are buffered.

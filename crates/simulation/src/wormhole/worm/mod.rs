@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use wormcast_network::ChannelId;
 use wormcast_routing::{NoRoute, RoutingRelation};
 
-use crate::config::switching::{Header, Replication};
+use crate::config::switching::{BranchReplication, Header};
 use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
 use crate::core::{Event, Kind};
@@ -70,9 +70,9 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             Some("an observer asks for single flits")
         } else if config.virtual_channels > 1 {
             Some("virtual channels share the bandwidth of their links")
-        } else if config.replication == Replication::Independent && !config.branching().whole_worms {
+        } else if config.replication == BranchReplication::Independent && !config.branching().whole_worms {
             Some("branches that copy flits independently are covered with `buffer = \"message\"` only")
-        } else if config.header == Header::Tree && config.replication == Replication::Independent {
+        } else if config.header == Header::Tree && config.replication == BranchReplication::Independent {
             Some("tree headers need lockstep")
         } else {
             None
@@ -226,11 +226,11 @@ impl<O: Observer> Movement<O> for WormMovement {
             let (flits, header) = (core.worms[slot].flits, core.worms[slot].header);
             times[slot] = match (&core.worms[slot].route, core.config.replication) {
                 (Route::Path(_), _) => Times::Path(PathTimes::default()),
-                (Route::Tree(route), Replication::Lockstep) if tree_header => {
+                (Route::Tree(route), BranchReplication::Lockstep) if tree_header => {
                     Times::HeaderFlits(HeaderFlitTimes::new(route, header, flits - header, buffer))
                 }
-                (Route::Tree(route), Replication::Lockstep) => Times::Tree(TreeTimes::new(route, flits, buffer)),
-                (Route::Tree(route), Replication::Independent) => Times::Copies(CopyTimes::new(route, flits)),
+                (Route::Tree(route), BranchReplication::Lockstep) => Times::Tree(TreeTimes::new(route, flits, buffer)),
+                (Route::Tree(route), BranchReplication::Independent) => Times::Copies(CopyTimes::new(route, flits)),
             };
         }
     }
