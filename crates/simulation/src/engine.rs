@@ -129,7 +129,7 @@ impl EngineConfig {
             strip_delay: timing.strip_delay.unwrap_or(timing.routing_delay),
             receive_overhead: timing.receive_overhead,
             header: switching.header,
-            header_flits: switching.header_flits.unwrap_or_else(|| (network.nodes() as u32).div_ceil(16)),
+            header_flits: switching.header_flits.unwrap_or_else(|| Header::default_flits(network)),
             replication: switching.replication.unwrap_or(BranchReplication::Lockstep),
             reservation: switching.reservation.unwrap_or(Reservation::Atomic),
             selection: switching.selection,

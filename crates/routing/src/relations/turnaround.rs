@@ -46,7 +46,7 @@ pub const TURNAROUND_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
 /// let network = "bmin:2x3".parse::<TopologySpec>()?.build()?;
 /// let mut route = Vec::new();
 /// // From the switch of nodes 0 and 1 to that of nodes 6 and 7: up two stages and down again.
-/// append_route(&Turnaround::new(&network, Choice::Adaptive)?, RouterId::new(0), None, RouterId::new(3), &mut route)?;
+/// append_route(&Turnaround::new(&network, Adaptivity::Adaptive)?, RouterId::new(0), None, RouterId::new(3), &mut route)?;
 /// let visited: Vec<u32> = route.iter().map(|&c| network.to(c).raw()).collect();
 /// assert_eq!(visited, [5, 9, 7, 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

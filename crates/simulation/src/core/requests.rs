@@ -7,7 +7,7 @@ use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
 use super::worm::{Guide, Route};
-use crate::config::switching::{BranchReplication, Header, Reservation};
+use crate::config::switching::{BranchReplication, Reservation};
 use crate::observers::observer::{Cycle, Observer};
 
 /// Determines which virtual channels of its candidates a header may take, on links that have `count`; drops candidates of which it may take none.
@@ -78,7 +78,7 @@ impl<O: Observer> Core<'_, O> {
             _ => None,
         };
         if let Some(channel) = taken {
-            let addresses = (self.config.header == Header::AllDestinations).then_some(worm.header);
+            let addresses = self.config.header.stripped_of_path(worm.header);
             route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
             self.reports.observer.granted(self.now, worm.id, channel);
             if delivers {
@@ -286,7 +286,7 @@ impl<O: Observer> Core<'_, O> {
     #[inline]
     pub(crate) fn strip_time(&mut self, slot: u32) -> Option<Cycle> {
         match &mut self.worms[slot as usize].route {
-            Route::Path(route) if self.config.header == Header::AllDestinations => {
+            Route::Path(route) if self.config.header.strips_paths() => {
                 route.strips().then(|| self.now + 1 + Cycle::from(self.config.strip_delay))
             }
             _ => None,

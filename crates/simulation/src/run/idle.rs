@@ -3,7 +3,7 @@
 use wormcast_multicast::{WormKinds, worm_kinds};
 use wormcast_network::ChannelId;
 
-use crate::config::switching::{BranchReplication, Header, SelectionPolicy};
+use crate::config::switching::{BranchReplication, SelectionPolicy};
 use crate::config::{Mode, Warmup};
 use crate::run::scenario::Scenario;
 use crate::traffic::CheckedTraffic;
@@ -57,7 +57,7 @@ impl Scenario {
             } else if self.engine.replication == BranchReplication::Lockstep {
                 add("switching.reservation", "the branches of trees in lockstep are reserved all at once".to_owned());
             }
-            if matches!(self.engine.header, Header::None | Header::BitString) {
+            if !self.engine.header.strips_paths() && !self.engine.header.strips_trees() {
                 let reason = "only the headers `all-destinations` and `tree` have flits that are stripped";
                 add("timing.strip_delay", reason.to_owned());
             }

@@ -9,7 +9,9 @@ use wormcast_routing::Branching;
 use crate::config::StartupMode;
 use crate::config::buffer::Buffer;
 
+mod header;
 mod settings;
+pub use header::Header;
 use settings::SwitchingSettings;
 
 /// The switching model and its settings. In a file, `switching.model` chooses; settings of another model are errors.
@@ -259,20 +261,6 @@ impl Switching {
             format!("`model = \"{model}\"` has no setting `{key}`{}", expected_name(key, keys.iter().copied()))
         })
     }
-}
-
-/// What travels in front of the data flits (model.md, rules 13 to 16).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Header {
-    /// Nothing: the first data flit is the header.
-    None,
-    /// A fixed number of flits, the same on every branch, consumed as well.
-    BitString,
-    /// One address flit a stop, stripped at that stop; paths only.
-    AllDestinations,
-    /// One flit a destination or splitting router, parents first, stripped there; trees only.
-    Tree,
 }
 
 /// How flits leave a replication point of a tree (rule 17). Paths always deliver in lockstep with what goes on.

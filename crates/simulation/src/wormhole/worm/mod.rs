@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use wormcast_network::ChannelId;
 use wormcast_routing::{NoRoute, RoutingRelation};
 
-use crate::config::switching::{BranchReplication, Header};
+use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
 use crate::core::{Event, Kind};
@@ -72,7 +72,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             Some("virtual channels share the bandwidth of their links")
         } else if config.replication == BranchReplication::Independent && !config.branching().whole_worms {
             Some("branches that copy flits independently are covered with `buffer = \"message\"` only")
-        } else if config.header == Header::Tree && config.replication == BranchReplication::Independent {
+        } else if config.header.strips_trees() && config.replication == BranchReplication::Independent {
             Some("tree headers need lockstep")
         } else {
             None
@@ -100,7 +100,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 if !route.complete {
                     // It enters the next router. If it is stripped there, the next flit is there by then.
                     let mut freed = now;
-                    let stripped = config.header == Header::AllDestinations && route.strips();
+                    let stripped = config.header.strips_paths() && route.strips();
                     if stripped {
                         freed = now + 1 + Cycle::from(config.strip_delay);
                         times.strips(freed);
@@ -217,7 +217,7 @@ impl<O: Observer> Movement<O> for WormMovement {
 
     fn take_in(engine: &mut WormEngine<'_, O>) {
         let WormEngine { core, movement: WormMovement { times, .. } } = engine;
-        let (buffer, tree_header) = (core.config.buffer, core.config.header == Header::Tree);
+        let (buffer, tree_header) = (core.config.buffer, core.config.header.strips_trees());
         for &slot in &core.submitted {
             let slot = slot as usize;
             if times.len() <= slot {
@@ -277,7 +277,7 @@ impl<O: Observer> Movement<O> for WormMovement {
         match (times, &worm.route) {
             (Times::Path(times), Route::Path(route)) => {
                 let pace = Pace { flits: worm.flits, buffer: config.buffer };
-                let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
+                let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
                 for (vertex, hop) in route.hops() {
                     if vertex > 0 {
                         visit(hop.entered_by, hop.virtual_channel, times.entered(route, vertex, now, pace));
