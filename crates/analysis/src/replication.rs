@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wormcast_multicast::Algorithm;
 use wormcast_network::Network;
-use wormcast_routing::{Branching, Dependencies, Resource, synchronous_deadlock};
+use wormcast_routing::{Branching, Dependencies, Resource, RoutingRelation, synchronous_deadlock};
 use wormcast_simulation::{BranchReplication, Buffer, EngineConfig, Reservation, Timing, Wormhole};
 
 use crate::error::AnalysisError;
@@ -14,7 +14,7 @@ pub struct Settings {
     /// Consumption channels of every node: worms that deliver on their way hold one. `None`: what the algorithm is defined with,
     /// or 4.
     pub consumption_ports: Option<u32>,
-    /// Virtual channels of every link, any of which a worm may take. `None`: 1.
+    /// Virtual channels of every link. `None`: as many as the routing needs, which is 1 unless it divides them.
     pub virtual_channels: Option<u32>,
     /// Buffers of channels, for trees.
     pub buffer: Option<Buffer>,
@@ -64,6 +64,17 @@ impl Settings {
         let own =
             || algorithm.and_then(|algorithm| algorithm.capabilities().ports).map_or(4, |ports| ports.consumption);
         self.consumption_ports.unwrap_or_else(own)
+    }
+
+    /// The settings with virtual channels that are enough for a relation.
+    pub(crate) fn on_channels_of(&self, relation: &dyn RoutingRelation) -> Result<Self, AnalysisError> {
+        let needed = relation.capabilities().virtual_channels.map_or(1, |division| u32::from(division.needed()));
+        let given = self.virtual_channels.unwrap_or(needed);
+        if given < needed {
+            let routing = relation.name().to_owned();
+            return Err(AnalysisError::TooFewVirtualChannels { routing, needed, given });
+        }
+        Ok(Self { virtual_channels: Some(given), ..self.clone() })
     }
 
     pub(crate) fn virtual_channels(&self) -> u32 {

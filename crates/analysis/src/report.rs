@@ -84,7 +84,7 @@ pub struct Report {
     #[serde(skip)]
     pub worms: WormsAnalysed,
     /// What the report lacks because the analysis was stopped, in words.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<&'static str>,
 }
 
