@@ -50,5 +50,5 @@ pub use error::AnalysisError;
 pub use multicasts::Adding;
 pub use reachability::{Reached, RunSettings, Sent};
 pub use replication::{Replicating, Settings};
-pub use report::{ClosedBy, Held, Load, LoadedChannel, Report, WormsAnalysed, most_loaded};
-pub use tables::{ForwardingLoop, TablesFound, Undelivered, router_text};
+pub use report::{ClosedBy, CycleResource, Load, LoadedChannel, Report, WormsAnalysed, most_loaded};
+pub use tables::{LoopText, TablesFound, UndeliveredText, router_text};

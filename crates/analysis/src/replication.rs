@@ -3,8 +3,8 @@
 use serde::Serialize;
 use wormcast_multicast::Algorithm;
 use wormcast_network::Network;
-use wormcast_routing::{Branching, Dependencies, Resource, synchronous_deadlock};
-use wormcast_simulation::{Buffer, EngineConfig, Replication, Reservation, Timing, Wormhole};
+use wormcast_routing::{Branching, Dependencies, Resource, RoutingRelation, synchronous_deadlock};
+use wormcast_simulation::{BranchReplication, Buffer, EngineConfig, Reservation, Timing, Wormhole};
 
 use crate::error::AnalysisError;
 
@@ -14,7 +14,7 @@ pub struct Settings {
     /// Consumption channels of every node: worms that deliver on their way hold one. `None`: what the algorithm is defined with,
     /// or 4.
     pub consumption_ports: Option<u32>,
-    /// Virtual channels of every link, any of which a worm may take. `None`: 1.
+    /// Virtual channels of every link. `None`: as many as the routing needs, which is 1 unless it divides them.
     pub virtual_channels: Option<u32>,
     /// Buffers of channels, for trees.
     pub buffer: Option<Buffer>,
@@ -66,6 +66,17 @@ impl Settings {
         self.consumption_ports.unwrap_or_else(own)
     }
 
+    /// The settings with virtual channels that are enough for a relation.
+    pub(crate) fn on_channels_of(&self, relation: &dyn RoutingRelation) -> Result<Self, AnalysisError> {
+        let needed = relation.capabilities().virtual_channels.map_or(1, |division| u32::from(division.needed()));
+        let given = self.virtual_channels.unwrap_or(needed);
+        if given < needed {
+            let routing = relation.name().to_owned();
+            return Err(AnalysisError::TooFewVirtualChannels { routing, needed, given });
+        }
+        Ok(Self { virtual_channels: Some(given), ..self.clone() })
+    }
+
     pub(crate) fn virtual_channels(&self) -> u32 {
         self.virtual_channels.unwrap_or(1)
     }
@@ -73,8 +84,8 @@ impl Settings {
     /// Wormhole switches with these settings; whatever is not set is as the worms are meant for.
     pub fn switching(&self) -> Wormhole {
         let replication = match self.replication {
-            Some(Replicating::Lockstep) => Some(Replication::Lockstep),
-            Some(Replicating::Independent) => Some(Replication::Independent),
+            Some(Replicating::Lockstep) => Some(BranchReplication::Lockstep),
+            Some(Replicating::Independent) => Some(BranchReplication::Independent),
             _ => None,
         };
         Wormhole { buffer: self.buffer, replication, reservation: self.reservation, ..Wormhole::default() }

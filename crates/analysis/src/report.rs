@@ -35,7 +35,7 @@ pub struct Report {
     /// The links of a shortest cycle of dependencies found, as routers.
     pub cycle: Option<Vec<[u32; 2]>>,
     /// The cycle with the consumption channels on it: each item may be held by a worm that waits for the next.
-    pub resources: Option<Vec<Held>>,
+    pub resources: Option<Vec<CycleResource>>,
     /// For each item, the unicasts that may hold it while they wait for the next, if that is what worms are.
     pub closed_by: Option<Vec<ClosedBy>>,
     /// Whether every pair of routers with nodes has a route.
@@ -84,7 +84,7 @@ pub struct Report {
     #[serde(skip)]
     pub worms: WormsAnalysed,
     /// What the report lacks because the analysis was stopped, in words.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<&'static str>,
 }
 
@@ -116,7 +116,7 @@ pub struct Load {
 pub struct LoadedChannel {
     /// The channel.
     #[serde(flatten)]
-    pub channel: Held,
+    pub channel: CycleResource,
     /// The ordered pairs of nodes whose worms cross it.
     pub load: f64,
 }
@@ -125,7 +125,7 @@ impl Load {
     pub(crate) fn new(network: &Network, load: LinkLoad) -> Self {
         let LinkLoad { mean, max, by_channel } = load;
         let loaded = |channel: ChannelId| LoadedChannel {
-            channel: Held::new(network, Resource::Channel(channel)),
+            channel: CycleResource::new(network, Resource::Channel(channel)),
             load: by_channel[channel.index()],
         };
         let most_loaded = most_loaded(&by_channel).into_iter().map(loaded).collect();
@@ -136,7 +136,7 @@ impl Load {
 /// A part of a cycle of dependencies, with names and port numbers where the network has them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Held {
+pub enum CycleResource {
     /// A channel between routers.
     Channel {
         /// The routers that it leads from and to.
@@ -165,7 +165,7 @@ pub enum Held {
 }
 
 /// In readable form: `S1[3] -> S2[4]` with names and ports.
-impl fmt::Display for Held {
+impl fmt::Display for CycleResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Channel { names: Some(_), label, .. } => f.write_str(label),
@@ -176,7 +176,7 @@ impl fmt::Display for Held {
     }
 }
 
-impl Held {
+impl CycleResource {
     /// What this is on the network.
     pub fn new(network: &Network, resource: Resource) -> Self {
         match resource {
@@ -278,7 +278,9 @@ impl Report {
 
     /// Adds that worms cannot deadlock, or the cycle by which they can.
     pub(crate) fn new(network: &Network, routing: &str, consumption_ports: u32, deadlock: Option<&[Resource]>) -> Self {
-        let held = |cycle: &[Resource]| cycle.iter().map(|&resource| Held::new(network, resource)).collect::<Vec<_>>();
+        let held = |cycle: &[Resource]| {
+            cycle.iter().map(|&resource| CycleResource::new(network, resource)).collect::<Vec<_>>()
+        };
         let resources = deadlock.map(held);
         Self {
             topology: network.name().to_owned(),
@@ -287,7 +289,7 @@ impl Report {
             replication: None,
             consumption_ports,
             deadlock_free: resources.is_none(),
-            cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(Held::link).collect()),
+            cycle: resources.as_ref().map(|cycle| cycle.iter().filter_map(CycleResource::link).collect()),
             resources,
             closed_by: None,
             connected: None,
@@ -332,7 +334,7 @@ impl Report {
         let irreducible = self.part("whether all prohibited turns are needed", || irreducible(network, turns));
         self.irreducible_interrupted = irreducible.is_none();
         self.irreducible = irreducible.flatten();
-        self.turns = Some(turns.turns());
+        self.turns = Some(turns.turn_count());
         self.prohibited = Some(prohibited(network, turns, listed.unwrap_or(usize::MAX)));
         self.prohibited_names = prohibited_names(network, turns);
         self.all_prohibited = turns.prohibited_turns();
@@ -369,7 +371,7 @@ impl Report {
 /// Whether every prohibited turn is needed; not for networks so large and dense that the answer would take minutes.
 fn irreducible(network: &Network, turns: &TurnSet) -> Option<bool> {
     const STEPS: u64 = 20_000_000_000;
-    let steps = (2 * turns.turns()).saturating_mul(network.channels().div_ceil(512) as u64);
+    let steps = (2 * turns.turn_count()).saturating_mul(network.channels().div_ceil(512) as u64);
     if steps > STEPS {
         return None;
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use wormcast_network::{Network, NodeId, RouterId};
 use wormcast_routing::{Fault, ForwardingTables, Resource, RoutingRelation, TablesReport};
 
-use crate::report::{Held, both};
+use crate::report::{CycleResource, both};
 
 /// What happens to messages from every node to every address of every other under the tables.
 #[derive(Debug, Serialize)]
@@ -20,11 +20,11 @@ pub struct TablesFound {
     /// Pairs whose messages do not arrive.
     pub undelivered_pairs: u64,
     /// The first of them.
-    pub undelivered: Vec<Undelivered>,
+    pub undelivered: Vec<UndeliveredText>,
     /// How many loops there are.
     pub loop_count: u64,
     /// The first of them.
-    pub loops: Vec<ForwardingLoop>,
+    pub loops: Vec<LoopText>,
     /// Entries for nodes that are missing at routers.
     pub missing_count: u64,
     /// The first of them: router and node.
@@ -36,7 +36,7 @@ pub struct TablesFound {
 
 /// A message that does not arrive.
 #[derive(Debug, Serialize)]
-pub struct Undelivered {
+pub struct UndeliveredText {
     /// Its source.
     pub source: u32,
     /// Its destination.
@@ -53,7 +53,7 @@ pub struct Undelivered {
 
 /// A loop of routers that messages to one destination never leave.
 #[derive(Debug, Serialize)]
-pub struct ForwardingLoop {
+pub struct LoopText {
     /// The destination.
     pub destination: u32,
     /// Its name.
@@ -63,25 +63,29 @@ pub struct ForwardingLoop {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<u16>,
     /// The channels of the loop.
-    pub channels: Vec<Held>,
+    pub channels: Vec<CycleResource>,
 }
 
 impl TablesFound {
     pub(crate) fn new(file: &str, tables: &ForwardingTables, report: &TablesReport) -> Self {
         let network = tables.network();
         let node_name = |node: NodeId| network.node_name(node).map(str::to_owned);
-        let undelivered = report.undelivered.iter().map(|lost| Undelivered {
+        let undelivered = report.undelivered.iter().map(|lost| UndeliveredText {
             source: lost.source.raw(),
             destination: lost.destination.raw(),
             names: both([lost.source, lost.destination].map(node_name)),
             address: lost.address,
             reason: reason(network, lost.fault),
         });
-        let loops = report.loops.iter().map(|ring| ForwardingLoop {
+        let loops = report.loops.iter().map(|ring| LoopText {
             destination: ring.destination.raw(),
             name: node_name(ring.destination),
             address: ring.address,
-            channels: ring.channels.iter().map(|&channel| Held::new(network, Resource::Channel(channel))).collect(),
+            channels: ring
+                .channels
+                .iter()
+                .map(|&channel| CycleResource::new(network, Resource::Channel(channel)))
+                .collect(),
         });
         let names = |&(router, node): &(RouterId, NodeId)| {
             both([network.router_name(router).map(str::to_owned), node_name(node)])

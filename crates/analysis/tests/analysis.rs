@@ -6,12 +6,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use wormcast_analysis::{
-    AnalysisError, Held, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
+    AnalysisError, CycleResource, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing,
+    of_tables,
 };
 use wormcast_multicast::{Algorithm, Multicast, Options, algorithm_by_name};
-use wormcast_network::watch::{Step, Watch, watched};
-use wormcast_network::{Network, NodeId, TopologySpec};
-use wormcast_routing::{RoutingOptions, RoutingRelation, choose_tables, routing_by_name};
+use wormcast_network::watch::{Watch, WorkProgress, watched};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId, TopologySpec};
+use wormcast_routing::{
+    RoutingCapabilities, RoutingOptions, RoutingRelation, VcRange, VirtualChannels, choose_tables, routing_by_name,
+};
 
 fn network(spec: &str) -> Arc<Network> {
     spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -31,7 +34,9 @@ fn is_a_cycle(report: &Report) -> bool {
     let next = resources.iter().cycle().skip(1);
     resources.len() > 1
         && resources.iter().zip(next).all(|pair| match pair {
-            (Held::Channel { channel: [_, to], .. }, Held::Channel { channel: [from, _], .. }) => to == from,
+            (CycleResource::Channel { channel: [_, to], .. }, CycleResource::Channel { channel: [from, _], .. }) => {
+                to == from
+            }
             _ => true,
         })
 }
@@ -124,7 +129,7 @@ fn settings_for_other_worms_are_refused() {
 struct StopAt(&'static str, Cell<bool>);
 
 impl Watch for StopAt {
-    fn step(&self, step: Step) -> ControlFlow<()> {
+    fn step(&self, step: WorkProgress) -> ControlFlow<()> {
         self.1.set(self.1.get() || step.work == self.0);
         if self.1.get() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -138,6 +143,59 @@ fn an_analysis_that_is_stopped_keeps_its_verdict() {
     let report = watched(watch, || of_routing(relation.as_ref(), &Settings::default())).unwrap().unwrap();
     assert!(report.deadlock_free && report.connected.is_none() && report.load_interrupted);
     assert_eq!(report.missing, ["whether all are connected, distances and link loads"]);
+    let json = |report: &Report| serde_json::to_value(report).unwrap();
+    assert_eq!(json(&report)["missing"], serde_json::json!(report.missing));
+    let whole = of_routing(relation.as_ref(), &Settings::default()).unwrap();
+    assert_eq!(json(&whole).get("missing"), None);
+}
+
+/// Shortest ways round a ring, on two virtual channels of each link: worms that have still to cross the dateline have the first.
+struct DatelineRing(Arc<Network>);
+
+impl RoutingRelation for DatelineRing {
+    fn name(&self) -> &'static str {
+        "dateline-ring"
+    }
+
+    fn network(&self) -> &Arc<Network> {
+        &self.0
+    }
+
+    fn candidates(&self, at: RouterId, _: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
+        out.clear();
+        let next = RouterId::new((at.raw() + 1) % self.0.routers() as u32);
+        out.extend((at != target).then(|| self.0.channel_between(at, next)).flatten());
+    }
+
+    fn capabilities(&self) -> RoutingCapabilities<'_> {
+        RoutingCapabilities { virtual_channels: Some(self), ..RoutingCapabilities::default() }
+    }
+}
+
+impl VirtualChannels for DatelineRing {
+    fn needed(&self) -> u8 {
+        2
+    }
+
+    fn range(&self, at: RouterId, _: Option<ChannelId>, target: RouterId, _: ChannelId) -> VcRange {
+        VcRange::only(u8::from(at < target))
+    }
+}
+
+#[test]
+fn a_routing_that_divides_virtual_channels_is_not_analysed_on_fewer() {
+    let relation = DatelineRing(network("ring:5"));
+    let on = |virtual_channels| of_routing(&relation, &Settings { virtual_channels, ..Settings::default() });
+    let refused = on(Some(1)).unwrap_err();
+    let (routing, needed, given) = ("dateline-ring".to_owned(), 2, 1);
+    assert_eq!(refused, AnalysisError::TooFewVirtualChannels { routing, needed, given });
+    assert_eq!(refused.to_string(), "`dateline-ring` needs 2 virtual channels, not 1");
+    for enough in [None, Some(2), Some(3)] {
+        assert!(on(enough).unwrap().deadlock_free);
+    }
+    let settings = Settings { virtual_channels: Some(1), ..Settings::default() };
+    let given = of_multicasts(Unicasts::Routing(&relation), &settings, |_| Ok::<(), AnalysisError>(()));
+    assert_eq!(given.unwrap_err(), refused);
 }
 
 #[test]

@@ -53,7 +53,7 @@ mod synthetic;
 mod verdict;
 
 pub use comparison::{
-    Compared, ComparedPoint, Crossing, Decision, Relation, SeriesComparison, Standing, State, compare_series,
+    Compared, ComparedPoint, Crossing, DecisionCost, Relation, SeriesComparison, Standing, State, compare_series,
 };
 pub use experiment::diagnostic::{Diagnostic, plain_words};
 pub use experiment::document::Override;
@@ -66,7 +66,7 @@ pub use experiment::{Experiment, file_part};
 pub use figure::{Figure, setting_unit};
 pub use output::{OutputError, OutputFile, check_file, file_place, write_file};
 pub use plot::{Plot, PlotError, plot, plot_comparison};
-pub use runs::kind::{Kind, Mode, Run};
+pub use runs::kind::{Kind, RunMode, RunTable};
 pub use runs::refine::{Onset, RefinedSweep, Refinement, refine_sweep};
 pub use runs::replication::Replication;
 pub use runs::run::{Findings, RunError, Variation, origins, run_point, run_sweep, stored_sweep, stored_variations};
@@ -74,11 +74,11 @@ pub use runs::safety::{SweepSafety, UnsafePoint, sweep_safety};
 pub use runs::scenarios::{Job, JobError, SendsNothing};
 pub use runs::seed::replication_seed;
 pub use runs::stopping::Outcome;
-pub use runs::sweep::{Budget, Lengthened, Observer, PointRuns, PointStatus, Status, SweepError, stored, sweep};
+pub use runs::sweep::{Budget, Lengthened, PointRuns, PointStatus, Status, SweepError, SweepObserver, stored, sweep};
 pub use runs::tree_runs::{TreeFigures, TreeResult, TreeRuns};
 pub use statistics::quantity::Quantity;
 pub use statistics::summary::{
-    Figures, LatencySummary, LoadSummary, PlanSummary, PointSummary, TreeSummary, incomplete_points, summarise,
+    Figures, LatencySummary, LoadSummary, PlanCostSummary, PointSummary, TreeSummary, incomplete_points, summarise,
 };
 pub use statistics::table::{csv, replications_csv, replications_json};
 pub use statistics::{Estimate, number_text};

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use wormcast_multicast::TreeEncoding;
+use wormcast_multicast::TreeHeader;
 use wormcast_network::{Network, NodeId, TopologySpec};
 use wormcast_routing::{SpanningTree, TreeOptions, tree_construction_by_name};
 
@@ -28,7 +28,7 @@ fn headers(criterion: &mut Criterion) {
         let wanted = destinations(&network, count);
         group.throughput(Throughput::Elements(count as u64));
         group.bench_with_input(BenchmarkId::from_parameter(count), &wanted, |bencher, wanted| {
-            bencher.iter(|| TreeEncoding::new(&network, &spanning, black_box(wanted)));
+            bencher.iter(|| TreeHeader::new(&network, &spanning, black_box(wanted)));
         });
     }
     group.finish();
@@ -38,7 +38,7 @@ fn headers(criterion: &mut Criterion) {
         let wanted = destinations(&network, network.nodes());
         group.throughput(Throughput::Elements(wanted.len() as u64));
         group.bench_with_input(BenchmarkId::from_parameter(wanted.len()), &wanted, |bencher, wanted| {
-            bencher.iter(|| TreeEncoding::new(&network, &spanning, black_box(wanted)));
+            bencher.iter(|| TreeHeader::new(&network, &spanning, black_box(wanted)));
         });
     }
     group.finish();
@@ -48,7 +48,7 @@ fn headers(criterion: &mut Criterion) {
         let wanted = destinations(&network, 48);
         group.throughput(Throughput::Elements(wanted.len() as u64));
         group.bench_with_input(BenchmarkId::from_parameter(side * side), &wanted, |bencher, wanted| {
-            bencher.iter(|| TreeEncoding::new(&network, &spanning, black_box(wanted)));
+            bencher.iter(|| TreeHeader::new(&network, &spanning, black_box(wanted)));
         });
     }
     group.finish();

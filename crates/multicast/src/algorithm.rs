@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_network::{Network, NodeId, quoted};
+use wormcast_network::text::quoted;
+use wormcast_network::{Network, NodeId};
 use wormcast_routing::{
     Dependencies, ROUTINGS, RoutingError, RoutingRelation, TURN_PROHIBITION, TreeError, TreesError, UnknownName,
     Unsupported,

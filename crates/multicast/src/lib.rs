@@ -30,7 +30,7 @@
 //! - [`ALGORITHMS`] lists the built-in algorithms; [`Request`] asks for one with its routing, root, seed and failed links.
 //! - [`Algorithm`] is the trait to implement, and the guide's `docs/guide/algorithm.md` implements one step by step.
 //! - [`plan_svg`] and [`plan_dot`] draw plans.
-//! - [`Encoding`] and [`TreeEncoding`] are headers: of worms that switches replicate, and of trees.
+//! - [`Encoding`] and [`TreeHeader`] are headers: of worms that switches replicate, and of trees.
 
 mod algorithm;
 mod algorithms;
@@ -75,12 +75,12 @@ pub use checks::contract::{ContractViolation, check_contract, check_plan};
 pub use drawing::{plan_dot, plan_svg, trees_svg};
 pub use faults::{FaultError, FaultInformation, Faults};
 pub use headers::encoded::{Encoded, EncodedRoute, Encoding};
-pub use headers::tree_header::{HeaderFlit, TreeEncoding};
+pub use headers::tree_header::{HeaderFlit, TreeHeader};
 pub use plan::contention::Contention;
 pub use plan::dependencies::{UnknownWay, add_plan};
 pub use plan::summary::{EncodedHeader, PlanSummary, PortModel, WormSummary};
 pub use plan::{Branch, Itinerary, Path, Plan, PlanError, Tree, Trunk, Worm};
 pub use registry::algorithm_cache::AlgorithmCache;
-pub use registry::descriptor::{Descriptor, FaultRequest, MakeAlgorithm, Options, Part, Refused, Request};
+pub use registry::descriptor::{Descriptor, FaultRequest, MakeAlgorithm, Options, Refused, Request, RequestPart};
 pub use registry::family::{Family, Routed, Sends};
 pub use registry::{ALGORITHMS, RegistrationError, algorithm_by_name, algorithms, is_own, register};

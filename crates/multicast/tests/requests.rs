@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use wormcast_multicast::{AlgorithmCache, FaultInformation, FaultRequest, Part, Request};
+use wormcast_multicast::{AlgorithmCache, FaultInformation, FaultRequest, Request, RequestPart};
 use wormcast_network::{Network, TopologyError, TopologySpec};
 
 fn build(spec: &str) -> Result<Arc<Network>, TopologyError> {
@@ -19,14 +19,14 @@ fn errors_say_what_they_are_about() {
     let of = |topology: &str, request: &Request| request.make(&build(topology).unwrap()).err().map(|error| error.part);
     for (algorithm, routing, root, topology, part) in [
         ("separate", None, None, "mesh:4x4", None),
-        ("dual-path", None, None, "torus:4x4", Some(Part::Algorithm)),
-        ("dual-path", Some("e-cube"), None, "mesh:4x4", Some(Part::Routing)),
+        ("dual-path", None, None, "torus:4x4", Some(RequestPart::Algorithm)),
+        ("dual-path", Some("e-cube"), None, "mesh:4x4", Some(RequestPart::Routing)),
         ("dual-path", Some("hamiltonian"), None, "mesh:4x4", None),
-        ("tree-one", Some("e-cube"), None, "mesh:4x4", Some(Part::Routing)),
-        ("separate", Some("turnaround"), None, "mesh:4x4", Some(Part::Routing)),
-        ("separate", None, None, "ring:5", Some(Part::Algorithm)),
-        ("separate", Some("up-down"), Some("99"), "ring:5", Some(Part::Root)),
-        ("separate", None, Some("1"), "mesh:4x4", Some(Part::Root)),
+        ("tree-one", Some("e-cube"), None, "mesh:4x4", Some(RequestPart::Routing)),
+        ("separate", Some("turnaround"), None, "mesh:4x4", Some(RequestPart::Routing)),
+        ("separate", None, None, "ring:5", Some(RequestPart::Algorithm)),
+        ("separate", Some("up-down"), Some("99"), "ring:5", Some(RequestPart::Root)),
+        ("separate", None, Some("1"), "mesh:4x4", Some(RequestPart::Root)),
         ("spam", None, Some("maximum-degree"), "ring:5", None),
     ] {
         assert_eq!(of(topology, &request(algorithm, routing, root)), part, "{algorithm}, {routing:?}, {root:?}");
@@ -38,18 +38,18 @@ fn errors_say_what_they_are_about() {
     let (global, local) = (FaultInformation::Global, FaultInformation::Local);
     for (request, part) in [
         (failing("dstm-1", &["0-1"], 1, global), None),
-        (failing("dual-path", &["0-1"], 0, global), Some(Part::Faults)),
-        (failing("spam", &["0-1"], 0, local), Some(Part::Faults)),
-        (failing("spam", &["0-9"], 0, global), Some(Part::FailedLinks)),
-        (failing("spam", &[], 99, global), Some(Part::RandomFaults)),
-        (failing("spam", &[], 32, global), Some(Part::RandomFaults)),
-        (failing("spam", &["0-1", "0-3", "0-4", "0-12"], 0, global), Some(Part::Faults)),
+        (failing("dual-path", &["0-1"], 0, global), Some(RequestPart::Faults)),
+        (failing("spam", &["0-1"], 0, local), Some(RequestPart::Faults)),
+        (failing("spam", &["0-9"], 0, global), Some(RequestPart::FailedLinks)),
+        (failing("spam", &[], 99, global), Some(RequestPart::RandomFaults)),
+        (failing("spam", &[], 32, global), Some(RequestPart::RandomFaults)),
+        (failing("spam", &["0-1", "0-3", "0-4", "0-12"], 0, global), Some(RequestPart::Faults)),
     ] {
         assert_eq!(of("torus:4x4", &request), part, "{request:?}");
     }
     let unknown = |algorithm, routing| Request::new(algorithm, routing).err().map(|error| error.part);
-    assert_eq!(unknown("dualpath", Some("ecube")), Some(Part::Algorithm));
-    assert_eq!(unknown("dual-path", Some("ecube")), Some(Part::Routing));
+    assert_eq!(unknown("dualpath", Some("ecube")), Some(RequestPart::Algorithm));
+    assert_eq!(unknown("dual-path", Some("ecube")), Some(RequestPart::Routing));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use wormcast_multicast::{Itinerary, Multicast, Options, Plan, PlanSummary, PortModel, algorithm_by_name};
 use wormcast_network::{Network, NodeId};
-use wormcast_routing::{Choice, DestinationTag, RoutingRelation, Turnaround};
+use wormcast_routing::{Adaptivity, DestinationTag, RoutingRelation, Turnaround};
 
 use support::build;
 
@@ -88,7 +88,7 @@ proptest! {
         let routing: Box<dyn RoutingRelation> = if network.is_one_way() {
             Box::new(DestinationTag::new(&network).unwrap())
         } else {
-            Box::new(Turnaround::new(&network, Choice::Adaptive).unwrap())
+            Box::new(Turnaround::new(&network, Adaptivity::Adaptive).unwrap())
         };
         for (worm, planned) in plan.worms.iter().zip(&summary.worms) {
             let Itinerary::Encoded(encoded) = &worm.itinerary else { panic!("switches replicate") };

@@ -5,7 +5,7 @@ mod support;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use wormcast_multicast::{HeaderFlit, TreeEncoding};
+use wormcast_multicast::{HeaderFlit, TreeHeader};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{
     Root, RoutingRelation, SpamRouting, SpanningTree, TreeOptions, TreeRouting, tree_construction_by_name,
@@ -103,7 +103,7 @@ fn replay(
             continue;
         }
         let destinations: Vec<NodeId> = destinations.into_iter().collect();
-        let encoding = TreeEncoding::new(network, tree, &destinations);
+        let encoding = TreeHeader::new(network, tree, &destinations);
         let index = own.and_then(|own| own.trees().iter().position(|one| one == tree));
         let exit = own.zip(index).and_then(|(own, index)| own.next(index, source, encoding.top));
         let exit = exit.filter(|_| encoding.top != source);
@@ -158,7 +158,7 @@ fn figure_2() {
     let channel = |u: u32, v: u32| network.channel_between(RouterId::new(u), RouterId::new(v)).unwrap();
     let channels: Vec<_> = links.iter().map(|&(u, v)| channel(u, v)).collect();
     let tree = SpanningTree::new(&network, RouterId::new(1), &channels).unwrap();
-    let encoding = TreeEncoding::new(&network, &tree, &[8, 6, 5, 1].map(NodeId::new));
+    let encoding = TreeHeader::new(&network, &tree, &[8, 6, 5, 1].map(NodeId::new));
     let flits: Vec<_> = encoding
         .header
         .iter()

@@ -14,7 +14,7 @@ pub const MAX_NODES: usize = 1 << 24;
 /// The most links that a network put together piece by piece may have.
 pub const MAX_LINKS: usize = 1 << 26;
 /// The largest port number.
-pub const MAX_PORT: u32 = 65_535;
+pub const MAX_PORT_NUMBER: u32 = 65_535;
 
 /// Why a piece cannot be added to the network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -37,7 +37,7 @@ pub enum BuildError {
         port: u32,
     },
     /// A port's number is too large.
-    #[error("port {0} is beyond the limit of {MAX_PORT}")]
+    #[error("port {0} is beyond the limit of {MAX_PORT_NUMBER}")]
     PortTooLarge(u32),
     /// Some links have port numbers and others do not.
     #[error("ports have numbers on some links and nodes and none on others")]
@@ -264,7 +264,7 @@ impl NetworkBuilder {
     }
 
     fn take(&mut self, router: RouterId, port: u32) -> Result<(), BuildError> {
-        if port > MAX_PORT {
+        if port > MAX_PORT_NUMBER {
             return Err(BuildError::PortTooLarge(port));
         }
         if self.taken.insert((router.raw(), port)) {

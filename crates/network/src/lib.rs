@@ -60,22 +60,22 @@ mod drawing;
 mod error;
 mod files;
 mod ids;
-mod input;
+pub mod input;
 mod measure;
 mod memory;
-mod nearest;
 mod network;
 mod node_list;
 mod ports;
 pub mod split_mix;
+pub mod text;
 mod topologies;
 pub mod watch;
 
-pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT, NetworkBuilder, NodeDetails};
+pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT_NUMBER, NetworkBuilder, NodeDetails};
 pub use decimal::Decimal;
 pub use drawing::{
-    HeatMapSvg, Layout, LineStyle, NetworkDot, NetworkGraphml, NetworkSvg, Point, Vector, arrow, arrow_head,
-    escape_dot, escape_xml, line_beside, line_style, same_direction,
+    HeatMapSvg, Layout, LineStyle, NetworkDot, NetworkGraphml, NetworkSvg, Position, Vector, arrow, arrow_head,
+    line_beside, line_style, same_direction,
 };
 pub use error::{NodeError, TopologyError};
 pub use files::{
@@ -83,18 +83,13 @@ pub use files::{
     parse_edge_list,
 };
 pub use ids::{ChannelId, NodeId, RouterId};
-pub use input::{
-    BYTE_ORDER_MARK, ReadError, STANDARD_INPUT, input_name, is_standard_input, read_input, read_text,
-    take_standard_input,
-};
 pub use measure::{CutOff, Degrees, Distances};
 pub use memory::{
     Bytes, MEMORY_VARIABLE, MemoryError, MemoryLimits, OutOfMemory, available_memory, require_memory, resident_memory,
 };
-pub use nearest::{did_you_mean, expected_name, nearest, quoted, short_list};
-pub use network::{AdapterPort, Coordinates, Network, csv_field};
+pub use network::{AdapterPort, Coordinates, Network};
 pub use node_list::{is_all_nodes, parse_node, parse_node_list};
-pub use ports::{ChannelKind, ChannelSpace, MAX_PORTS, Ports};
+pub use ports::{ChannelKind, ChannelSpace, MAX_NODE_PORTS, Ports};
 pub use topologies::graph_spec::GraphSpec;
 pub use topologies::grid::{Axis, Direction, Grid};
 pub use topologies::shape::Shape;

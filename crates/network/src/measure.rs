@@ -321,7 +321,7 @@ mod tests {
 
     use super::*;
     use crate::TopologySpec;
-    use crate::watch::{Step, Watch, attempt, watched};
+    use crate::watch::{Watch, WorkProgress, attempt, watched};
     use proptest::prelude::*;
 
     /// A search from each router by itself.
@@ -381,7 +381,7 @@ mod tests {
     fn a_search_can_be_stopped() {
         struct After(u64);
         impl Watch for After {
-            fn step(&self, step: Step) -> ControlFlow<()> {
+            fn step(&self, step: WorkProgress) -> ControlFlow<()> {
                 if step.done >= self.0 && step.of > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             }
         }

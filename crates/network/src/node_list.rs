@@ -2,8 +2,8 @@
 
 use crate::error::NodeError;
 use crate::ids::NodeId;
-use crate::nearest::nearest;
 use crate::network::Network;
+use crate::text::nearest;
 
 /// Reads one node: its number, in a grid its coordinates joined by commas, or its name if the network's file has names.
 ///

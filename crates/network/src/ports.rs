@@ -6,14 +6,14 @@ use crate::ids::{ChannelId, NodeId};
 use crate::network::Network;
 
 /// The most injection or consumption channels that a node can have.
-pub const MAX_PORTS: u32 = 32;
+pub const MAX_NODE_PORTS: u32 = 32;
 
 /// How many channels join each node to its router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ports {
-    /// Channels from a node into its router, 1 to [`MAX_PORTS`].
+    /// Channels from a node into its router, 1 to [`MAX_NODE_PORTS`].
     pub injection: u32,
-    /// Channels from a router into its node, 1 to [`MAX_PORTS`].
+    /// Channels from a router into its node, 1 to [`MAX_NODE_PORTS`].
     pub consumption: u32,
 }
 

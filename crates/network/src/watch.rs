@@ -13,12 +13,12 @@ use thiserror::Error;
 /// Receives the progress of work, and decides whether it goes on.
 pub trait Watch {
     /// Called with the progress so far; `of` is 0 if the number of parts is unknown. `Break` stops the work.
-    fn step(&self, step: Step) -> ControlFlow<()>;
+    fn step(&self, step: WorkProgress) -> ControlFlow<()>;
 }
 
 /// The progress of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Step {
+pub struct WorkProgress {
     /// What is being done, as in `searching distances`.
     pub work: &'static str,
     /// What the parts are, as in `routers`.
@@ -32,9 +32,9 @@ pub struct Step {
 /// The work was stopped by its watch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("stopped while {}", .0)]
-pub struct Stopped(pub Step);
+pub struct Stopped(pub WorkProgress);
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for WorkProgress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { work, parts, done, of } = self;
         match of {
@@ -57,13 +57,13 @@ thread_local! {
 /// ```
 /// use std::ops::ControlFlow;
 /// use std::rc::Rc;
-/// use wormcast_network::watch::{Step, Watch, watched};
+/// use wormcast_network::watch::{WorkProgress, Watch, watched};
 /// use wormcast_network::TopologySpec;
 ///
 /// struct Impatient;
 ///
 /// impl Watch for Impatient {
-///     fn step(&self, step: Step) -> ControlFlow<()> {
+///     fn step(&self, step: WorkProgress) -> ControlFlow<()> {
 ///         if step.done > 100 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 ///     }
 /// }
@@ -126,11 +126,11 @@ pub fn ask(work: &'static str, parts: &'static str, done: usize, of: usize) -> C
     if !WATCHED.get() {
         return ControlFlow::Continue(());
     }
-    told(Step { work, parts, done: done as u64, of: of as u64 })
+    told(WorkProgress { work, parts, done: done as u64, of: of as u64 })
 }
 
 #[cold]
-fn told(step: Step) -> ControlFlow<Stopped> {
+fn told(step: WorkProgress) -> ControlFlow<Stopped> {
     let watch = WATCH.with_borrow(Clone::clone);
     match watch.map(|watch| watch.step(step)) {
         Some(ControlFlow::Break(())) => ControlFlow::Break(Stopped(step)),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use thiserror::Error;
-use wormcast_network::did_you_mean;
+use wormcast_network::text::did_you_mean;
 
 use crate::catalogue::{PaperClaim, claims, papers};
 use crate::files::{Shipped, experiments};

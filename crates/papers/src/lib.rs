@@ -14,7 +14,7 @@
 //! let folder = Path::new("reproduction");
 //! std::fs::create_dir_all(folder.join("experiments"))?;
 //! let choice = Choice::named(&["mesh-example".to_owned(), "paper-1-table-1".to_owned()])?;
-//! let selection = Selection::new(choice, true, &folder.join("experiments"))?;
+//! let selection = Selection::prepare(choice, true, &folder.join("experiments"))?;
 //! let mut store = Store::open(&folder.join("store.db"))?;
 //! let reproduction = selection.run(Explain::Known, NonZeroUsize::MIN, &mut store, &mut ())?;
 //! for claim in &reproduction.claims {

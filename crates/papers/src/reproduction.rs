@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thiserror::Error;
 use wormcast_lab::{
-    DamagedRow, Diagnostic, Experiment, Findings, Observer, Origin, OutputError, RunError, Status, Store, Verdict,
+    DamagedRow, Diagnostic, Experiment, Findings, Origin, OutputError, RunError, Status, Store, SweepObserver, Verdict,
     origins, run_sweep, write_file,
 };
 
@@ -85,7 +85,7 @@ pub trait ReproductionObserver {
     /// Called when a part begins, and with each replication of a sweep: `done` of `parts` parts are done, and this one is called `name`.
     fn update(&mut self, done: usize, parts: usize, name: &str, status: Option<&Status<'_>>);
 
-    /// Called for each row of the store that was damaged, as [`Observer::damaged`].
+    /// Called for each row of the store that was damaged, as [`SweepObserver::damaged`].
     fn damaged(&mut self, _row: &DamagedRow) {}
 }
 
@@ -122,7 +122,7 @@ impl Selection {
     ///
     /// # Errors
     /// If the folder cannot be written, or one of the files is there and differs.
-    pub fn new(choice: Choice, quick: bool, folder: &Path) -> Result<Self, SelectionError> {
+    pub fn prepare(choice: Choice, quick: bool, folder: &Path) -> Result<Self, SelectionError> {
         let measuring: Vec<&Shipped> = experiments().filter(|file| choice.includes(file.stem())).collect();
         // What they read lies beside them.
         let read = |file: &&Shipped| measuring.iter().any(|experiment| experiment.text.contains(file.name));
@@ -243,7 +243,7 @@ pub(crate) struct Inner<'a> {
     pub(crate) name: &'a str,
 }
 
-impl Observer for Inner<'_> {
+impl SweepObserver for Inner<'_> {
     fn update(&mut self, status: &Status<'_>) {
         self.observer.update(self.done, self.parts, self.name, Some(status));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use wormcast_network::{Network, RouterId};
 use wormcast_routing::{
-    ChannelNumbering, Choice, Dependencies, Root, RoutingRelation, TurnRouting, analyse_tables, choose_tables,
+    Adaptivity, ChannelNumbering, Dependencies, Root, RoutingRelation, TurnRouting, analyse_tables, choose_tables,
     turn_prohibition, up_down,
 };
 
@@ -41,7 +41,7 @@ fn turns(criterion: &mut Criterion) {
         let permits = |held, next| prohibition.permits(&network, held, next);
         group.bench_function("proof", |b| b.iter(|| ChannelNumbering::find(&network, permits)));
         group.bench_function("irreducibility", |b| b.iter(|| prohibition.irreducible(&network)));
-        let routing = || TurnRouting::new("", &network, prohibition.clone(), Choice::Adaptive);
+        let routing = || TurnRouting::new("", &network, prohibition.clone(), Adaptivity::Adaptive);
         let made = routing();
         group.bench_function("survey", |b| b.iter(|| made.survey()));
         if routers <= 1024 {

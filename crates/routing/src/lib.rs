@@ -81,5 +81,5 @@ pub use trees::torus_trees::{
 };
 pub use trees::tree_distance::{CombinedDistance, combined_distance};
 pub use trees::tree_error::TreeError;
-pub use turns::turn_routing::{Choice, TurnRouting};
+pub use turns::turn_routing::{Adaptivity, TurnRouting};
 pub use turns::turn_set::TurnSet;

@@ -4,7 +4,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_network::{Network, expected_name, quoted};
+use wormcast_network::Network;
+use wormcast_network::text::{expected_name, quoted};
 
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::relations::tree_routing::TreesError;

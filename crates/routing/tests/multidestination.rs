@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
-use wormcast_routing::{Choice, Decision, ReachabilityRouting, Root, RoutingRelation, Step, Turnaround, node_set};
+use wormcast_routing::{Adaptivity, Decision, ReachabilityRouting, Root, RoutingRelation, Step, Turnaround, node_set};
 
 use support::build;
 
@@ -71,7 +71,7 @@ fn nodes(ids: &[u32]) -> Vec<NodeId> {
 #[test]
 fn the_worm_of_figure_3() {
     let network = build("bmin:4x2");
-    let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
+    let routing = Turnaround::new(&network, Adaptivity::Adaptive).unwrap();
     for way in 0..4 {
         let walk = walk(&network, &routing, NodeId::new(1), &nodes(&[2, 6, 7, 13]), |_| way);
         // One hop up, to the stage of the least common ancestors; there to the switches of 2, of 6 and 7, and of 13.
@@ -94,7 +94,7 @@ fn the_worm_of_figure_3() {
 fn straight_on_is_the_senders_digit_at_each_stage() {
     let network = build("bmin:3x4");
     let stages = *network.shape().stages().unwrap();
-    let routing = Turnaround::new(&network, Choice::First).unwrap();
+    let routing = Turnaround::new(&network, Adaptivity::First).unwrap();
     let switches = routing.capabilities().multidestination.unwrap();
     let mut decision = Decision::default();
     for source in (0..81).map(NodeId::new) {
@@ -120,7 +120,7 @@ fn one_destination_is_a_unicast() {
     for spec in ["bmin:2x3", "bmin:3x3", "bmin:4x2", "bmin:5x1"] {
         let network = build(spec);
         let stages = *network.shape().stages().unwrap();
-        let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
+        let routing = Turnaround::new(&network, Adaptivity::Adaptive).unwrap();
         for source in network.node_ids() {
             for target in network.node_ids().filter(|&target| target != source) {
                 let found = walk(&network, &routing, source, &[target], |_| 0);
@@ -151,7 +151,7 @@ proptest! {
         destinations.sort_unstable();
         destinations.dedup();
         let mut way = ways.iter().cycle();
-        let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
+        let routing = Turnaround::new(&network, Adaptivity::Adaptive).unwrap();
         let mut found = walk(&network, &routing, source, &destinations, |n| {
             assert_eq!(n, radix);
             way.next().unwrap() % n

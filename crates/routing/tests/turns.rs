@@ -12,7 +12,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{
-    ChannelNumbering, Choice, Dependencies, ROUTINGS, Root, RoutingOptions, RoutingRelation, TurnRouting, TurnSet,
+    Adaptivity, ChannelNumbering, Dependencies, ROUTINGS, Root, RoutingOptions, RoutingRelation, TurnRouting, TurnSet,
     routing_by_name, survey, turn_prohibition, up_down,
 };
 
@@ -147,7 +147,7 @@ fn is_simple(graph: &Graph) -> bool {
 fn check_theorems(graph: &Graph, network: &Arc<Network>, turns: &TurnSet) {
     let independent = Turns::new(graph, network, turns);
     assert_eq!(independent.prohibited.len() as u64, turns.prohibited_turns());
-    assert_eq!(graph.turns(), turns.turns());
+    assert_eq!(graph.turns(), turns.turn_count());
     assert!(!independent.has_cycle(), "Theorem 1");
     for source in network.router_ids() {
         let hops = independent.hops(source.raw(), graph.routers);
@@ -168,7 +168,7 @@ proptest! {
         let network = graph.network();
         let turns = turn_prohibition(&network);
         check_theorems(&graph, &network, &turns);
-        prop_assert!(!is_simple(&graph) || 3 * turns.prohibited_turns() <= turns.turns(), "Theorem 4");
+        prop_assert!(!is_simple(&graph) || 3 * turns.prohibited_turns() <= turns.turn_count(), "Theorem 4");
     }
 
     #[test]
@@ -309,7 +309,7 @@ fn mean_load(hops: &[Vec<Option<u32>>], network: &Arc<Network>) -> f64 {
 fn loads_are_what_worms_put_on_channels() {
     let graph = petersen();
     let network = graph.network();
-    for choice in [Choice::Adaptive, Choice::First] {
+    for choice in [Adaptivity::Adaptive, Adaptivity::First] {
         let routing = TurnRouting::new("test", &network, turn_prohibition(&network), choice);
         let mut load = vec![0.0; network.channels()];
         for (source, target) in pairs(&network) {
@@ -377,7 +377,7 @@ fn a_third_of_the_turns_of_complete_graphs() {
     for n in 3..12 {
         let network = graphs::complete(n).network();
         let turns = turn_prohibition(&network);
-        assert_eq!(3 * turns.prohibited_turns(), turns.turns());
+        assert_eq!(3 * turns.prohibited_turns(), turns.turn_count());
     }
 }
 
@@ -429,7 +429,7 @@ fn parallel_links_are_spread_over() {
 fn parallel_links_have_turns_between_them() {
     let network = Network::from_links("pair", 2, &[(0, 1), (1, 0)]);
     let turns = turn_prohibition(&network);
-    assert_eq!((turns.turns(), turns.prohibited_turns()), (2, 1));
+    assert_eq!((turns.turn_count(), turns.prohibited_turns()), (2, 1));
     let (one, other) = turns.prohibited(&network).next().unwrap();
     assert_eq!([one, other].map(|c| (network.from(c).raw(), network.to(c).raw())), [(0, 1), (0, 1)]);
     assert_eq!(turns.irreducible(&network), Some(true));
@@ -468,7 +468,7 @@ fn large_simple_networks() {
             assert_eq!(turns.prohibited_turns(), prohibited, "{name}");
         }
         up_down(&network, Root::MaximumDegree).unwrap();
-        let routing = TurnRouting::new("test", &network, turns, Choice::Adaptive);
+        let routing = TurnRouting::new("test", &network, turns, Adaptivity::Adaptive);
         let mut candidates = Vec::new();
         routing.candidates(RouterId::new(1), None, RouterId::new(N / 2), &mut candidates);
         assert_eq!(candidates.len(), 1, "{name}");

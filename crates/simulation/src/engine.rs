@@ -5,7 +5,7 @@ use wormcast_network::{Network, Ports};
 use wormcast_routing::{Branching, NoRoute};
 
 use crate::config::buffer::Buffer;
-use crate::config::switching::{Header, Replication, Reservation, Selection, Wormhole};
+use crate::config::switching::{BranchReplication, Header, Reservation, SelectionPolicy, Wormhole};
 use crate::config::{StartupMode, Timing};
 use crate::observers::observer::{Cycle, Observer};
 use crate::run::result::Deadlock;
@@ -35,11 +35,11 @@ pub struct EngineConfig {
     /// Flits of a fixed header.
     pub header_flits: u32,
     /// How flits leave a replication point.
-    pub replication: Replication,
+    pub replication: BranchReplication,
     /// How independent branches are reserved.
     pub reservation: Reservation,
     /// Which of several free channels a header takes.
-    pub selection: Selection,
+    pub selection: SelectionPolicy,
     /// The seed of what is drawn for `selection`; nothing else depends on it.
     pub seed: u64,
 }
@@ -129,8 +129,8 @@ impl EngineConfig {
             strip_delay: timing.strip_delay.unwrap_or(timing.routing_delay),
             receive_overhead: timing.receive_overhead,
             header: switching.header,
-            header_flits: switching.header_flits.unwrap_or_else(|| (network.nodes() as u32).div_ceil(16)),
-            replication: switching.replication.unwrap_or(Replication::Lockstep),
+            header_flits: switching.header_flits.unwrap_or_else(|| Header::default_flits(network)),
+            replication: switching.replication.unwrap_or(BranchReplication::Lockstep),
             reservation: switching.reservation.unwrap_or(Reservation::Atomic),
             selection: switching.selection,
             seed: 0,
@@ -140,7 +140,7 @@ impl EngineConfig {
     /// What decides whether branches of trees hold each other up. Buffers take whole worms if they are
     /// [`Buffer::WHOLE`] flits deep.
     pub fn branching(&self) -> Branching {
-        let independent = self.replication == Replication::Independent;
+        let independent = self.replication == BranchReplication::Independent;
         Branching {
             whole_worms: self.buffer >= Buffer::WHOLE,
             separate: independent && self.reservation == Reservation::Separate,

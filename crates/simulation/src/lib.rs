@@ -64,8 +64,8 @@ mod wormhole;
 
 pub use config::buffer::Buffer;
 pub use config::switching::{
-    BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Selection,
-    Switching, Wormhole,
+    BranchReplication, BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Reservation,
+    SelectionPolicy, Switching, Wormhole,
 };
 pub use config::{
     Arrivals, Count, Destinations, Length, Mode, MulticastTraffic, Pattern, Process, Run, StartupMode, Timing,
@@ -90,7 +90,7 @@ pub use run::quantiles::Quantiles;
 pub use run::result::{
     BufferUse, DeadWorm, Deadlock, Distribution, KindLatency, Latency, LinkUse, Messages, Parts, RunResult, Window,
 };
-pub use run::run_end::{Awaited, Held, Resource, RunEnd, Wait, WormAtEnd};
+pub use run::run_end::{Awaited, Held, RunEnd, Wait, WaitResource, WormAtEnd};
 pub use run::scenario::{ConfigError, MAX_LENGTH, Scenario};
 pub use run::simulate::{EngineChoice, MODEL_VERSION, SimulationError, simulate, simulate_observed};
 pub use switch::{SwitchConfig, SwitchEngine};

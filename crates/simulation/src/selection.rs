@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use wormcast_network::ChannelId;
 
-use crate::config::switching::Selection;
+use crate::config::switching::SelectionPolicy;
 use crate::observers::observer::Cycle;
 use crate::rng::{Purpose, number};
 
@@ -13,7 +13,7 @@ use crate::rng::{Purpose, number};
 /// Memory: nothing for `first` and `random`, 8 bytes a link for `least-loaded`, a few words for each set of candidates that has been
 /// met for `round-robin`.
 pub(crate) struct Selector {
-    selection: Selection,
+    selection: SelectionPolicy,
     /// The seed of the run.
     seed: u64,
     /// `least-loaded`: flits that have crossed each link.
@@ -26,15 +26,15 @@ pub(crate) struct Selector {
 
 impl Selector {
     /// For a network of so many links.
-    pub(crate) fn new(selection: Selection, seed: u64, links: usize) -> Self {
-        let sent = if selection == Selection::LeastLoaded { vec![0; links] } else { Vec::new() };
+    pub(crate) fn new(selection: SelectionPolicy, seed: u64, links: usize) -> Self {
+        let sent = if selection == SelectionPolicy::LeastLoaded { vec![0; links] } else { Vec::new() };
         Self { selection, seed, sent, last: HashMap::new(), set: Vec::new() }
     }
 
     /// Whether it takes the first of those that are free.
     #[inline]
     pub(crate) fn is_first(&self) -> bool {
-        self.selection == Selection::First
+        self.selection == SelectionPolicy::First
     }
 
     /// Whether it has to be told of flits.
@@ -63,12 +63,12 @@ impl Selector {
             return first;
         }
         match self.selection {
-            Selection::First => first,
-            Selection::Random => {
+            SelectionPolicy::First => first,
+            SelectionPolicy::Random => {
                 let drawn = number(self.seed, Purpose::Selection, worm, now);
                 free[((u128::from(drawn) * free.len() as u128) >> 64) as usize]
             }
-            Selection::RoundRobin => {
+            SelectionPolicy::RoundRobin => {
                 self.set.clear();
                 self.set.extend_from_slice(candidates);
                 self.set.sort_unstable();
@@ -82,7 +82,7 @@ impl Selector {
                 }
                 chosen
             }
-            Selection::LeastLoaded => {
+            SelectionPolicy::LeastLoaded => {
                 // Of several the first.
                 free.iter().copied().min_by_key(|&link| (waiting(link), self.sent[link.index()])).unwrap_or(first)
             }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn round_robin_goes_by_channel_and_knows_sets_apart() {
-        let mut selector = Selector::new(Selection::RoundRobin, 0, 9);
+        let mut selector = Selector::new(SelectionPolicy::RoundRobin, 0, 9);
         let all: &[u32] = &[7, 3, 5];
         assert_eq!(taken(&mut selector, &channels([7, 3, 5]), &[all, all, all, all]), [3, 5, 7, 3]);
         // Another order of preference is the same set; what is not free is passed over.
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn least_loaded_looks_at_waiting_requests_first() {
-        let mut selector = Selector::new(Selection::LeastLoaded, 0, 9);
+        let mut selector = Selector::new(SelectionPolicy::LeastLoaded, 0, 9);
         selector.crossed(ChannelId::new(7), 10);
         selector.crossed(ChannelId::new(5), 4);
         let all = channels([7, 3, 5]);
@@ -134,8 +134,9 @@ mod tests {
     #[test]
     fn random_depends_on_seed_worm_and_cycle_alone() {
         let all = channels([7, 3, 5]);
-        let draw =
-            |seed, now, worm| Selector::new(Selection::Random, seed, 9).choose((now, worm), &all, &all, |_| 0).raw();
+        let draw = |seed, now, worm| {
+            Selector::new(SelectionPolicy::Random, seed, 9).choose((now, worm), &all, &all, |_| 0).raw()
+        };
         let mut counts = [0; 8];
         for now in 0..3000 {
             counts[draw(1, now, 5) as usize] += 1;

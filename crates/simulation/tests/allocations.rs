@@ -4,9 +4,9 @@
 use wormcast_multicast::{Branch, Multicast, Options, Plan, Worm, algorithm_by_name};
 use wormcast_network::{ChannelSpace, NodeId, Ports, RouterId, TopologySpec};
 use wormcast_simulation::{
-    BufferLog, Cycle, DeliveryLog, Engine, EngineChoice, EngineConfig, FlitEngine, Generated, Header, Observer,
-    Replication, Reservation, Scenario, Selection, StartupMode, StopReason, Switching, Timeline, Timing, WormEngine,
-    simulate,
+    BranchReplication, BufferLog, Cycle, DeliveryLog, Engine, EngineChoice, EngineConfig, FlitEngine, Generated,
+    Header, Observer, Reservation, Scenario, SelectionPolicy, StartupMode, StopReason, Switching, Timeline, Timing,
+    WormEngine, simulate,
 };
 
 fn config(header: Header) -> EngineConfig {
@@ -21,9 +21,9 @@ fn config(header: Header) -> EngineConfig {
         receive_overhead: 0,
         header,
         header_flits: 2,
-        replication: Replication::Lockstep,
+        replication: BranchReplication::Lockstep,
         reservation: Reservation::Atomic,
-        selection: Selection::First,
+        selection: SelectionPolicy::First,
         seed: 0,
     }
 }
@@ -52,9 +52,9 @@ fn rounds<E: Engine>(mut engine: E, plans: &[Plan]) -> Vec<u64> {
 /// The worm engine comes to rest. The flit engine keeps a list as long as the path for each worm, which grows as long as places in
 /// its table meet longer paths than before: less and less. So do requests in either engine where a selection takes other ways in each
 /// round.
-fn check(selection: Selection, worm: &[u64], flit: &[u64]) {
+fn check(selection: SelectionPolicy, worm: &[u64], flit: &[u64]) {
     assert!(worm[0] > 100 && flit[0] > 100, "the count works: the first round has to allocate");
-    if selection == Selection::First {
+    if selection == SelectionPolicy::First {
         assert_eq!(worm[32..], [0; 16], "worm engine: {worm:?}");
     }
     for (engine, rounds) in [("worm", worm), ("flit", flit)] {
@@ -66,10 +66,10 @@ fn check(selection: Selection, worm: &[u64], flit: &[u64]) {
 fn warm_engines_allocate_nothing_for_events() {
     let mesh = "mesh:8x8".parse::<TopologySpec>().unwrap().build().unwrap();
     for (name, header, selection) in [
-        ("dual-path", Header::AllDestinations, Selection::First),
-        ("pure-negative-first", Header::None, Selection::First),
-        ("pure-negative-first", Header::None, Selection::RoundRobin),
-        ("pure-negative-first", Header::None, Selection::LeastLoaded),
+        ("dual-path", Header::AllDestinations, SelectionPolicy::First),
+        ("pure-negative-first", Header::None, SelectionPolicy::First),
+        ("pure-negative-first", Header::None, SelectionPolicy::RoundRobin),
+        ("pure-negative-first", Header::None, SelectionPolicy::LeastLoaded),
     ] {
         let algorithm = algorithm_by_name(name, &mesh, &Options::default()).unwrap();
         let plan = |i: u32| {
@@ -112,7 +112,7 @@ fn trees_too() {
     let plans = vec![Plan { worms: vec![Worm::tree(NodeId::new(0), branches)] }; 40];
     let config = config(Header::BitString);
     let worm = rounds(WormEngine::new(algorithm.routing(), config, ()), &plans);
-    check(Selection::First, &worm, &rounds(FlitEngine::new(algorithm.routing(), config, ()), &plans));
+    check(SelectionPolicy::First, &worm, &rounds(FlitEngine::new(algorithm.routing(), config, ()), &plans));
 }
 
 /// Writes nowhere, and counts.

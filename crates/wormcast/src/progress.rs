@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::lab::{DamagedRow, Observer, Status};
-use crate::network::watch::Step;
+use crate::lab::{DamagedRow, Status, SweepObserver};
+use crate::network::watch::WorkProgress;
 use crate::papers::ReproductionObserver;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
@@ -88,7 +88,7 @@ impl Meter {
         Self { started, bar, lines, work: None }
     }
 
-    pub(crate) fn show(&mut self, step: Step) {
+    pub(crate) fn show(&mut self, step: WorkProgress) {
         let now = self.started.elapsed();
         // What is left is estimated by the time of the present work alone.
         let since = match self.work {
@@ -187,7 +187,7 @@ impl Stored {
     }
 }
 
-impl Observer for Progress {
+impl SweepObserver for Progress {
     fn damaged(&mut self, row: &DamagedRow) {
         self.warn_of(row);
     }

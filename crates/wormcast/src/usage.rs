@@ -7,7 +7,7 @@ use std::num::{IntErrorKind, ParseIntError};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::commands;
-use crate::network::{did_you_mean, short_list};
+use crate::network::text::{did_you_mean, short_list};
 
 /// Arguments with negative numbers put behind the options that they are for, as `--source=-1`: what is wrong with them is said by who
 /// reads their values, not by who looks for an option `-1`.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::network::watch::{Step, Stopped, Watch, attempt, watched};
+use crate::network::watch::{Stopped, Watch, WorkProgress, attempt, watched};
 use crate::network::{MEMORY_VARIABLE, MemoryLimits, OutOfMemory};
 use crate::progress::Meter;
 
@@ -79,16 +79,16 @@ struct Shared {
     /// 0: none has come.
     signal: AtomicI32,
     /// How far the command is.
-    at: Mutex<Option<Step>>,
+    at: Mutex<Option<WorkProgress>>,
     /// Where it was told to stop first.
-    stopped: Mutex<Option<Step>>,
+    stopped: Mutex<Option<WorkProgress>>,
 }
 
 /// Passes on what the work says of itself.
 struct Observed(Arc<Shared>);
 
 impl Watch for Observed {
-    fn step(&self, step: Step) -> ControlFlow<()> {
+    fn step(&self, step: WorkProgress) -> ControlFlow<()> {
         let Self(shared) = self;
         *shared.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(step);
         if shared.signal.load(Ordering::Relaxed) == 0 {
@@ -126,7 +126,7 @@ fn out_of_memory(shared: &Shared, reached: &OutOfMemory) -> ! {
     let at = *shared.at.lock().unwrap_or_else(PoisonError::into_inner);
     let remedy = match at {
         // Messages that wait are what grows.
-        Some(Step { work: SIMULATING, .. }) => "a lower load, a smaller network or `run.max_cycles` takes less",
+        Some(WorkProgress { work: SIMULATING, .. }) => "a lower load, a smaller network or `run.max_cycles` takes less",
         _ => "a smaller network takes less",
     };
     let at = at.map_or_else(String::new, |step| format!(" while {step}"));

@@ -11,7 +11,7 @@ use crate::experiment::point::{Coordinate, Point};
 use crate::runs::refine::{Gap, NARROW, widest};
 use crate::runs::run::{RunError, run_points_until};
 use crate::runs::stopping::Outcome;
-use crate::runs::sweep::{Budget, Lengthened, Observer, PointRuns};
+use crate::runs::sweep::{Budget, Lengthened, PointRuns, SweepObserver};
 use crate::store::Store;
 
 /// The points that are compared, with as many replications of each series as the one with most has.
@@ -25,7 +25,7 @@ pub(super) struct Work<'w> {
     pub(super) settings: &'w Settings,
     pub(super) jobs: NonZeroUsize,
     pub(super) store: &'w mut Store,
-    pub(super) observer: &'w mut dyn Observer,
+    pub(super) observer: &'w mut dyn SweepObserver,
 }
 
 /// Replications asked for at points, by what these have in common for all series.

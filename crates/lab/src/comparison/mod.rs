@@ -11,7 +11,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
-use wormcast_network::short_list;
+use wormcast_network::text::short_list;
 
 use self::decide::{Decided, Measured, Work, unlimited};
 use self::ranking::{Arena, Outcome as At};
@@ -23,7 +23,7 @@ use crate::experiment::point::Point;
 use crate::figure::Figure;
 use crate::runs::run::RunError;
 use crate::runs::stopping::Outcome;
-use crate::runs::sweep::{Budget, Observer, PointRuns};
+use crate::runs::sweep::{Budget, PointRuns, SweepObserver};
 use crate::statistics::Estimate;
 use crate::statistics::quantity::Quantity;
 use crate::store::Store;
@@ -56,12 +56,12 @@ pub struct SeriesComparison {
     pub crossings: Vec<Crossing>,
     /// What was added to decide, if that was asked for.
     #[serde(rename = "until_decided", skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Decision>,
+    pub decision: Option<DecisionCost>,
 }
 
 /// What was added so that a comparison decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Decision {
+pub struct DecisionCost {
     /// Replications that might be added.
     pub budget: u64,
     /// Replications that were added.
@@ -199,7 +199,7 @@ pub fn compare_series(
     budget: Option<u64>,
     jobs: NonZeroUsize,
     store: &mut Store,
-    observer: &mut dyn Observer,
+    observer: &mut dyn SweepObserver,
 ) -> Result<Compared, RunError> {
     let points = experiment.points()?;
     let key = series_key(experiment, &points)?;
@@ -225,7 +225,7 @@ pub fn compare_series(
     if let Some(budget) = budget {
         left = Budget(budget);
         let Decided { done, needed } = work.decide(&mut refined, &mut measured, &mut left, &mut replications)?;
-        decision = Some(Decision { budget, spent: budget - left.0, done, needed });
+        decision = Some(DecisionCost { budget, spent: budget - left.0, done, needed });
     }
     let Measured { points, runs } = measured;
     let comparison = SeriesComparison { decision, ..settings.compare(&refined, &points, &runs) };

@@ -1,6 +1,6 @@
 //! Claims: which swept settings they compare, and whether what they name is there.
 
-use wormcast_network::short_list;
+use wormcast_network::text::short_list;
 
 use super::Experiment;
 use crate::experiment::axis::{Axis, AxisValue};

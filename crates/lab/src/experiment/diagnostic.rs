@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use wormcast_network::{nearest, short_list};
+use wormcast_network::text::{nearest, short_list};
 
 /// An error in an experiment file or in an argument that overrides one of its settings.
 ///

@@ -12,7 +12,7 @@ use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 use crate::experiment::claim::Claim;
 use crate::experiment::open::OpenForm;
 use crate::experiment::schema::{algorithm, routing};
-use crate::runs::kind::Run;
+use crate::runs::kind::RunTable;
 use crate::statistics::quantity::Quantities;
 
 /// An experiment: one configuration, or a sweep over several.
@@ -61,7 +61,7 @@ pub(crate) struct ExperimentFile {
     pub(crate) traffic: Traffic,
     /// When a run ends and what of it is measured.
     #[serde(default)]
-    pub(crate) run: Run,
+    pub(crate) run: RunTable,
     /// How precise each point has to be.
     #[serde(default)]
     pub(crate) stop: Stop,

@@ -24,7 +24,8 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::DeValue;
 use wormcast_multicast::{DUAL_PATH, Descriptor};
-use wormcast_network::{STANDARD_INPUT, TopologySpec, input_name, is_standard_input, read_input};
+use wormcast_network::TopologySpec;
+use wormcast_network::input::{STANDARD_INPUT, input_name, is_standard_input, read_input};
 use wormcast_routing::RoutingDescriptor;
 use wormcast_simulation::{Switching, Traffic};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{BUILT_IN_NAME, BUILT_IN_PATH, Experiment};
-use wormcast_network::{STANDARD_INPUT, input_name};
+use wormcast_network::input::{STANDARD_INPUT, input_name};
 
 use crate::experiment::document::Document;
 use crate::experiment::point::sha256;

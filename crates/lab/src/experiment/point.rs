@@ -10,7 +10,7 @@ use wormcast_multicast::{Refused, Request};
 use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 
 use crate::experiment::file::FaultSettings;
-use crate::runs::kind::Run;
+use crate::runs::kind::RunTable;
 
 /// Everything that the results of a point depend on, as plain data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct PointSpec {
     /// Which messages are generated.
     pub traffic: Traffic,
     /// When a run ends and what of it is measured.
-    pub run: Run,
+    pub run: RunTable,
     /// SHA-256 of the files that settings name, by setting, so that a changed file is another point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,

@@ -10,11 +10,12 @@ use crate::statistics::quantity::Quantity;
 
 /// When a run ends and what of it is measured.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Run")]
 #[serde(deny_unknown_fields, default)]
-pub struct Run {
+pub struct RunTable {
     /// The kind of run; a trace or a single burst is finite by default, everything else steady.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
+    pub mode: Option<RunMode>,
     /// Steady: cycles before the first measured message is generated; or the messages that come before it, `{ messages = 10000 }`; or
     /// `"auto"`: half as many messages as are measured (none with traffic that comes to an end).
     pub warmup: Warmup,
@@ -34,7 +35,7 @@ pub struct Run {
     pub ports: Option<PortModel>,
 }
 
-impl Default for Run {
+impl Default for RunTable {
     fn default() -> Self {
         Self { mode: None, warmup: Warmup::Auto, messages: None, until: None, max_cycles: None, ports: None }
     }
@@ -42,8 +43,9 @@ impl Default for Run {
 
 /// The kind of run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Mode")]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum RunMode {
     /// Warm-up, measured messages, then arrivals go on until those are delivered.
     Steady,
     /// From an empty network until a number of messages is delivered; those that are still in flight are not measured.
@@ -57,7 +59,7 @@ pub enum Mode {
     Trees,
 }
 
-impl Mode {
+impl RunMode {
     /// How runs in time end; `None` of those without.
     fn in_time(self) -> Option<wormcast_simulation::Mode> {
         match self {
@@ -95,11 +97,11 @@ pub(crate) type Refusal = (&'static str, String);
 
 impl Kind {
     /// The kind of runs in a mode, which is in time where nothing is said.
-    pub(crate) fn of(mode: Option<Mode>) -> Self {
+    pub(crate) fn of(mode: Option<RunMode>) -> Self {
         match mode {
-            None | Some(Mode::Steady | Mode::Finite | Mode::Drain) => Self::Simulated,
-            Some(Mode::Plan) => Self::Planned,
-            Some(Mode::Trees) => Self::Trees,
+            None | Some(RunMode::Steady | RunMode::Finite | RunMode::Drain) => Self::Simulated,
+            Some(RunMode::Plan) => Self::Planned,
+            Some(RunMode::Trees) => Self::Trees,
         }
     }
 
@@ -152,7 +154,7 @@ impl PointSpec {
     /// If a setting is given that makes no sense for their kind.
     pub(crate) fn asked(&self) -> Result<Asked, Refusal> {
         let kind = self.kind();
-        let Run { mode, warmup, messages, until, max_cycles, ports } = self.run;
+        let RunTable { mode, warmup, messages, until, max_cycles, ports } = self.run;
         let given = |key: &str| match key {
             "run.max_cycles" => max_cycles.is_some(),
             "run.until" => until.is_some(),
@@ -168,7 +170,7 @@ impl PointSpec {
         }
         match kind {
             Kind::Simulated => {
-                let mode = mode.and_then(Mode::in_time);
+                let mode = mode.and_then(RunMode::in_time);
                 Ok(Asked::Simulated(wormcast_simulation::Run { mode, warmup, messages, until, max_cycles }))
             }
             Kind::Planned if given("engine") => {

@@ -13,7 +13,7 @@ use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::point::Point;
 use crate::runs::run::{Findings, RunError, findings, run_points, run_points_until};
 use crate::runs::stopping::Outcome;
-use crate::runs::sweep::{Budget, Observer, PointRuns};
+use crate::runs::sweep::{Budget, PointRuns, SweepObserver};
 use crate::store::Store;
 
 /// The share of its upper end to which an interval is narrowed down.
@@ -107,7 +107,7 @@ pub fn refine_sweep(
     budget: u64,
     jobs: NonZeroUsize,
     store: &mut Store,
-    observer: &mut dyn Observer,
+    observer: &mut dyn SweepObserver,
 ) -> Result<RefinedSweep, RunError> {
     let Some(along) = experiment.figure().and_then(|figure| figure.along) else {
         let message = "there is nothing to refine: no numbers are swept along the horizontal axis";

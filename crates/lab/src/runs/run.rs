@@ -15,7 +15,7 @@ use crate::output::OutputError;
 use crate::runs::replication::Replication;
 use crate::runs::scenarios::{JobError, drawn_with};
 use crate::runs::seed::replication_seed;
-use crate::runs::sweep::{Budget, Observer, PointRuns, SweepError, stored, sweep};
+use crate::runs::sweep::{Budget, PointRuns, SweepError, SweepObserver, stored, sweep};
 use crate::statistics::summary::{PointSummary, summarise};
 use crate::store::origin::Origin;
 use crate::store::{Store, StoreError};
@@ -114,7 +114,7 @@ pub fn run_sweep(
     jobs: NonZeroUsize,
     store: &mut Store,
     fresh: bool,
-    observer: &mut dyn Observer,
+    observer: &mut dyn SweepObserver,
 ) -> Result<Findings, RunError> {
     let points = experiment.points()?;
     if fresh {
@@ -159,7 +159,7 @@ pub(crate) fn run_points(
     points: &[Point],
     jobs: NonZeroUsize,
     store: &mut Store,
-    observer: &mut dyn Observer,
+    observer: &mut dyn SweepObserver,
 ) -> Result<Vec<PointRuns>, RunError> {
     run_points_until(&mut Budget::default(), experiment, points, experiment.stop(), jobs, store, observer)
 }
@@ -172,7 +172,7 @@ pub(crate) fn run_points_until(
     stop: &Stop,
     jobs: NonZeroUsize,
     store: &mut Store,
-    observer: &mut dyn Observer,
+    observer: &mut dyn SweepObserver,
 ) -> Result<Vec<PointRuns>, RunError> {
     let jobs_of_points = experiment.jobs(points)?;
     let places: HashMap<usize, usize> = points.iter().enumerate().map(|(place, point)| (point.index, place)).collect();

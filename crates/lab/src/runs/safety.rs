@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use wormcast_analysis::{Held, deadlock_of_scenario};
+use wormcast_analysis::{CycleResource, deadlock_of_scenario};
 use wormcast_multicast::Descriptor;
 use wormcast_routing::RoutingDescriptor;
 use wormcast_simulation::{EngineChoice, Scenario, Timing, Traffic};
@@ -10,7 +10,7 @@ use wormcast_simulation::{EngineChoice, Scenario, Timing, Traffic};
 use crate::experiment::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::point::{Point, PointSpec};
-use crate::runs::kind::Run;
+use crate::runs::kind::RunTable;
 use crate::runs::scenarios::Job;
 
 /// A point whose worms can deadlock, whatever is sent.
@@ -19,7 +19,7 @@ pub struct UnsafePoint {
     /// Its position among the points.
     pub point: usize,
     /// A cycle of what worms may hold while they wait for the next.
-    pub cycle: Vec<Held>,
+    pub cycle: Vec<CycleResource>,
 }
 
 impl Experiment {
@@ -82,7 +82,7 @@ pub fn sweep_safety(points: &[Point], jobs: &[Job]) -> SweepSafety {
         let same = PointSpec {
             traffic: Traffic::default(),
             timing: Timing::default(),
-            run: Run::default(),
+            run: RunTable::default(),
             engine: EngineChoice::default(),
             seed: 0,
             ..spec.clone()
@@ -98,7 +98,7 @@ pub fn sweep_safety(points: &[Point], jobs: &[Job]) -> SweepSafety {
         };
         left = rest;
         if let Some(cycle) = deadlock_of_scenario(scenario) {
-            let cycle = cycle.into_iter().map(|resource| Held::new(scenario.network(), resource)).collect();
+            let cycle = cycle.into_iter().map(|resource| CycleResource::new(scenario.network(), resource)).collect();
             safety.unsafe_points.push(UnsafePoint { point: place, cycle });
         }
     }

@@ -5,7 +5,7 @@ use wormcast_simulation::{BACKLOG, Process};
 
 use crate::experiment::file::Stop;
 use crate::experiment::point::PointSpec;
-use crate::runs::kind::Mode;
+use crate::runs::kind::RunMode;
 use crate::runs::replication::Replication;
 use crate::runs::window::settled;
 use crate::statistics::{Estimate, lower_bound};
@@ -185,7 +185,7 @@ pub(crate) fn is_steady(spec: &PointSpec) -> bool {
             };
             spec.traffic.trace.is_none() && !spec.traffic.arrivals.as_ref().is_some_and(burst)
         },
-        |mode| mode == Mode::Steady,
+        |mode| mode == RunMode::Steady,
     )
 }
 

@@ -75,7 +75,7 @@ pub enum Figures {
         load: Option<Box<LoadSummary>>,
     },
     /// What the messages' plans cost; `None` without results.
-    Planned(Option<Box<PlanSummary>>),
+    Planned(Option<Box<PlanCostSummary>>),
     /// What sets of spanning trees are like; `None` without results.
     Trees(Option<Box<TreeSummary>>),
 }
@@ -122,7 +122,7 @@ pub struct LoadSummary {
 
 /// What the messages of a point cost apart from time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct PlanSummary {
+pub struct PlanCostSummary {
     /// Steps of a message's plan.
     pub steps: Estimate,
     /// Worms that the busiest node sends in a run.
@@ -196,7 +196,7 @@ impl PointSummary {
     }
 
     /// What plans cost, of runs that only plan.
-    pub fn plan(&self) -> Option<&PlanSummary> {
+    pub fn plan(&self) -> Option<&PlanCostSummary> {
         match &self.figures {
             Figures::Planned(plan) => plan.as_deref(),
             _ => None,
@@ -334,9 +334,9 @@ fn latency_of(runs: &[Replication], confidence: f64) -> Option<LatencySummary> {
     })
 }
 
-fn plan_of(runs: &[Replication], confidence: f64) -> Option<PlanSummary> {
+fn plan_of(runs: &[Replication], confidence: f64) -> Option<PlanCostSummary> {
     let estimate = |quantity: Quantity| quantity.estimate(runs, confidence);
-    Some(PlanSummary {
+    Some(PlanCostSummary {
         steps: estimate(Quantity::PlanSteps)?,
         startups: estimate(Quantity::PlanStartups)?,
         mean_startups: estimate(Quantity::PlanMeanStartups)?,

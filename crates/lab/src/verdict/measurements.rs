@@ -28,7 +28,7 @@ pub(super) enum Cell {
 
 /// A value of the horizontal axis.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct AxisPlace {
     pub(crate) text: String,
     pub(crate) number: Option<f64>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Measurements<'a> {
     confidence: f64,
     /// The other swept settings, as text: each combination is a sweep of its own. Empty if there are none.
     pub(crate) contexts: Vec<String>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<AxisPlace>,
     entries: Vec<Entry<'a>>,
 }
 
@@ -74,8 +74,8 @@ impl<'a> Measurements<'a> {
                 series.iter().map(|key| point.coordinate(key).map(Coordinate::text)).collect();
             let Some(names) = names else { continue };
             let place = x.as_deref().and_then(|x| point.coordinate(x)).map_or_else(
-                || Place { text: String::new(), number: None },
-                |x| Place { text: x.text(), number: x.value.as_f64() },
+                || AxisPlace { text: String::new(), number: None },
+                |x| AxisPlace { text: x.text(), number: x.value.as_f64() },
             );
             if !claim.covers(place.number) || !point.coordinates.iter().all(|c| claim.includes(&c.key, &c.value)) {
                 continue;

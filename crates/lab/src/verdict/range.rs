@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::measurements::{Measurements, Place};
+use super::measurements::{AxisPlace, Measurements};
 use super::rules::Rule;
 use super::{Comparison, Verdict};
 use crate::experiment::claim::OpenEnd;
@@ -38,7 +38,7 @@ impl Measurements<'_> {
             OpenEnd::To => (0, length),
         };
         let (from, to) = (2..count).rev().map(of_length).find(|&(from, to)| holds(from, to))?;
-        let text = |place: &Place| place.text.clone();
+        let text = |place: &AxisPlace| place.text.clone();
         let before = from.checked_sub(1).and_then(|before| self.places.get(before));
         Some(Range {
             from: text(&self.places[from]),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rusqlite::{Connection, OpenFlags};
-use wormcast_lab::{Budget, Observer, Point, PointRuns, Status, Store, csv, summarise, sweep};
+use wormcast_lab::{Budget, Point, PointRuns, Status, Store, SweepObserver, csv, summarise, sweep};
 
 use crate::synthetic;
 
@@ -35,7 +35,7 @@ fn log(store: &Path) -> PathBuf {
 #[ignore = "the victim of the tests below"]
 fn victim() {
     struct Note<'a>(&'a File);
-    impl Observer for Note<'_> {
+    impl SweepObserver for Note<'_> {
         fn update(&mut self, status: &Status<'_>) {
             self.0.write_all(format!("stored {}\n", status.computed).as_bytes()).unwrap();
         }

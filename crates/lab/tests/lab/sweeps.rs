@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use wormcast_lab::{
-    Budget, Experiment, Observer, Outcome, Override, Point, PointRuns, Replication, Status, Stop, Store, SweepError,
-    csv, stored, summarise, sweep,
+    Budget, Experiment, Outcome, Override, Point, PointRuns, Replication, Status, Stop, Store, SweepError,
+    SweepObserver, csv, stored, summarise, sweep,
 };
 use wormcast_simulation::SimulationError;
 
@@ -199,7 +199,7 @@ fn the_first_failure_is_reported_and_what_was_there_is_kept() {
 #[derive(Default)]
 struct Log(Vec<(usize, u64, u64, u64)>);
 
-impl Observer for Log {
+impl SweepObserver for Log {
     fn update(&mut self, status: &Status<'_>) {
         assert!(status.replications <= status.replications_expected);
         assert_eq!(self.0.is_empty(), status.point.is_none());

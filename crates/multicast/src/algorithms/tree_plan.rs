@@ -3,7 +3,7 @@
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{SpanningTree, Unsupported};
 
-use crate::headers::tree_header::{MAX_BITS, TreeEncoding};
+use crate::headers::tree_header::{MAX_BITS, TreeHeader};
 use crate::plan::{Itinerary, Tree, Trunk, Worm};
 
 /// A worm to one node, wherever the routing takes it.
@@ -20,7 +20,7 @@ pub(crate) fn tree_worm(
     destinations: &[NodeId],
     exit: impl FnOnce(RouterId) -> Option<ChannelId>,
 ) -> Worm {
-    let TreeEncoding { top, delivers, branches, header } = TreeEncoding::new(network, tree, destinations);
+    let TreeHeader { top, delivers, branches, header } = TreeHeader::new(network, tree, destinations);
     let trunk = (top != network.router_of(source)).then(|| Trunk { exit: exit(top), to: top });
     let tree = Tree { trunk, delivers, branches, header };
     Worm { from: source, after: None, itinerary: Itinerary::Tree(tree), consumption_class: None }

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use wormcast_network::{LineStyle, Network, RouterId, escape_xml, line_style};
+use wormcast_network::text::escape_xml;
+use wormcast_network::{LineStyle, Network, RouterId, line_style};
 
 use crate::plan::summary::{PlanSummary, WormSummary};
 

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use wormcast_network::{Layout, Network, escape_dot, line_style};
+use wormcast_network::text::escape_dot;
+use wormcast_network::{Layout, Network, line_style};
 
 use crate::algorithm::Multicast;
 use crate::plan::summary::PlanSummary;

@@ -3,9 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
-use wormcast_network::{
-    ChannelId, Layout, Network, NodeId, Point, arrow, arrow_head, escape_xml, line_beside, same_direction,
-};
+use wormcast_network::text::escape_xml;
+use wormcast_network::{ChannelId, Layout, Network, NodeId, Position, arrow, arrow_head, line_beside, same_direction};
 
 use super::branches::BranchDiagram;
 use super::legend::{Legend, Line};
@@ -117,13 +116,13 @@ impl Lanes {
 
 /// A line of a worm and how far to the right of it each of its segments is drawn.
 struct Run {
-    line: Vec<Point>,
+    line: Vec<Position>,
     distances: Vec<f64>,
 }
 
 impl Run {
     /// The line that is drawn; where it would pass beside the discs at its ends, it is led to their centres.
-    fn drawn(&self, radius: f64) -> Vec<Point> {
+    fn drawn(&self, radius: f64) -> Vec<Position> {
         let mut points = line_beside(&self.line, &self.distances);
         let beside = |distance: Option<&f64>| distance.is_some_and(|&distance| distance > radius - 1.0);
         if beside(self.distances.first()) {
@@ -257,7 +256,7 @@ impl Picture<'_> {
 
     /// The lines from the sender to its router and from routers to receivers, where nodes are drawn apart; as far to the right as
     /// the worm's first channel.
-    fn cables(&self, worm: &WormSummary) -> impl Iterator<Item = ([Point; 2], f64)> {
+    fn cables(&self, worm: &WormSummary) -> impl Iterator<Item = ([Position; 2], f64)> {
         let distance = self.lanes.distances(worm).next().unwrap_or(self.lanes.pitch / 2.0);
         let at = |node: NodeId| self.layout.position(self.network.router_of(node));
         let place = |node: NodeId| self.layout.node_position(node);
@@ -293,7 +292,7 @@ impl Picture<'_> {
         let mut awaited = worm.visits.iter().filter(|&&node| !apart(node)).peekable();
         let channels = worm.channels.iter().enumerate().zip(self.lanes.distances(worm));
         // Channels since the last delivery or turn, with the way of the last one.
-        let mut run: Vec<(Point, Point, f64)> = Vec::new();
+        let mut run: Vec<(Position, Position, f64)> = Vec::new();
         for ((place, &channel), distance) in channels {
             let next = |&&node: &&NodeId| self.network.router_of(node) == self.network.to(channel);
             // Where a worm branches, it may pass a router on the way up and deliver there on the way down.
@@ -324,7 +323,7 @@ impl Picture<'_> {
     }
 
     /// An arrow head in the middle of a straight run, if it is long.
-    fn write_middle(out: &mut String, run: &[(Point, Point, f64)]) -> fmt::Result {
+    fn write_middle(out: &mut String, run: &[(Position, Position, f64)]) -> fmt::Result {
         if run.len() < LONG_RUN {
             return Ok(());
         }
@@ -375,9 +374,9 @@ impl Picture<'_> {
             let (x, y) = (at.x, at.y);
             let is_source = node == self.multicast.source();
             let reached = delivery.get(&node);
-            if let Some(Point { x, y }) = self.layout.entry_position(node).filter(|_| apart) {
+            if let Some(Position { x, y }) = self.layout.entry_position(node).filter(|_| apart) {
                 if is_source {
-                    self.write_mark(out, Point { x, y }, &name, true, None)?;
+                    self.write_mark(out, Position { x, y }, &name, true, None)?;
                 }
                 writeln!(
                     out,
@@ -414,7 +413,7 @@ impl Picture<'_> {
     fn write_mark(
         &self,
         out: &mut String,
-        Point { x, y }: Point,
+        Position { x, y }: Position,
         name: &str,
         is_source: bool,
         reached: Option<&(&WormSummary, usize)>,
@@ -467,7 +466,7 @@ pub(super) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-fn list(points: &[Point]) -> String {
+fn list(points: &[Position]) -> String {
     let mut list = String::with_capacity(points.len() * 12);
     for point in points {
         // Writing to a string does not fail.

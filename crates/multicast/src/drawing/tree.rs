@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 
-use wormcast_network::{Network, NodeId, escape_xml};
+use wormcast_network::text::escape_xml;
+use wormcast_network::{Network, NodeId};
 
 use super::palette::{Style, Styles};
 use crate::algorithm::Multicast;

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use wormcast_network::{ChannelId, Layout, LineStyle, Network, escape_xml, line_style};
+use wormcast_network::text::escape_xml;
+use wormcast_network::{ChannelId, Layout, LineStyle, Network, line_style};
 use wormcast_routing::SpanningTree;
 
 /// The height of a title.

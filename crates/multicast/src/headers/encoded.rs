@@ -1,6 +1,6 @@
 //! Multidestination worms whose headers encode a set of destinations, for switches to route and replicate.
 
-use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_network::{ChannelId, Network, NodeId, Stages};
 use wormcast_routing::{Decision, NoRoute, RoutingRelation, Step, node_set};
 
 /// The itinerary of a worm whose header encodes its destinations: the switches route it
@@ -24,12 +24,34 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    const ALL: [Self; 2] = [Self::BitString, Self::Multiport];
+
     /// Its name, which is that of the algorithm.
     pub fn name(self) -> &'static str {
         match self {
             Self::BitString => "bit-string",
             Self::Multiport => "multiport",
         }
+    }
+
+    /// The bits of the header of a worm that goes up to the stage `top` before it comes down, as far as worms go up at all. Without stages
+    /// there is no multiport header, and [`Plan::check`](crate::Plan::check) refuses it.
+    fn bits(self, network: &Network, top: impl FnOnce() -> u32) -> u32 {
+        match (self, network.shape().stages()) {
+            (Self::BitString, _) | (Self::Multiport, None) => network.nodes() as u32,
+            (Self::Multiport, Some(stages)) if network.is_one_way() => stages.stages() * stages.radix(),
+            (Self::Multiport, Some(stages)) => {
+                (top() + 1) * stages.radix() + stages.stages().next_power_of_two().trailing_zeros()
+            }
+        }
+    }
+
+    /// The most header flits of `flit_bits` bits each that a worm can have on a network, however its destinations are encoded; at least 1.
+    /// 0 bits count as 1.
+    pub fn most_flits(network: &Network, flit_bits: u32) -> u32 {
+        let top = || network.shape().stages().map_or(0, |stages| stages.stages() - 1);
+        let bits = Self::ALL.iter().map(|encoding| encoding.bits(network, top)).max().unwrap_or(0);
+        bits.div_ceil(flit_bits.max(1)).max(1)
     }
 }
 
@@ -124,14 +146,14 @@ impl Encoded {
     /// tell where to turn. Paper 4 lets bit-string headers carry such a count too, for simpler switches; here it does not, as strings
     /// contain as much.
     pub fn header_bits(&self, network: &Network, from: NodeId) -> u32 {
-        match (self.encoding, network.shape().stages()) {
-            (Encoding::Multiport, Some(stages)) if network.is_one_way() => stages.stages() * stages.radix(),
-            (Encoding::Multiport, Some(stages)) => {
-                let top = self.destinations.iter().map(|&node| stages.common_stage(from, node)).max().unwrap_or(0);
-                (top + 1) * stages.radix() + stages.stages().next_power_of_two().trailing_zeros()
-            }
-            _ => network.nodes() as u32,
-        }
+        let top = || {
+            let stages = network.shape().stages();
+            let common = |stages: &Stages| {
+                self.destinations.iter().map(|&node| stages.common_stage(from, node)).max().unwrap_or(0)
+            };
+            stages.map_or(0, common)
+        };
+        self.encoding.bits(network, top)
     }
 
     /// The length of the header in flits of `flit_bits` bits each; 0 bits count as 1.
@@ -144,9 +166,13 @@ impl Encoded {
         if self.destinations.is_empty() {
             return Some("has no destination");
         }
-        if self.encoding == Encoding::BitString {
-            return None;
+        match self.encoding {
+            Encoding::BitString => None,
+            Encoding::Multiport => self.multiport_problem(network),
         }
+    }
+
+    fn multiport_problem(&self, network: &Network) -> Option<&'static str> {
         let Some(stages) = network.shape().stages() else {
             return Some("has a multiport header, which needs a multistage network");
         };
@@ -173,7 +199,7 @@ mod tests {
     use crate::plan::summary::PortModel;
     use crate::plan::{Plan, Worm};
     use wormcast_network::TopologySpec;
-    use wormcast_routing::{Choice, RoutingOptions, Turnaround, routing_by_name};
+    use wormcast_routing::{Adaptivity, RoutingOptions, Turnaround, routing_by_name};
 
     fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -187,7 +213,7 @@ mod tests {
     #[test]
     fn a_worm_in_an_idle_network() {
         let network = build("bmin:4x2");
-        let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
+        let routing = Turnaround::new(&network, Adaptivity::Adaptive).unwrap();
         let plan = Plan { worms: vec![Worm::encoded(NodeId::new(1), Encoded::bit_string(nodes(&[13, 2, 6, 7])))] };
         let multicast = Multicast::new(NodeId::new(1), &nodes(&[2, 6, 7, 13]));
         assert_eq!(plan.check(&network, &multicast), Ok(()));
@@ -212,6 +238,22 @@ mod tests {
         assert_eq!(bits(Encoded::multiport(nodes(&[1, 5])), 63), 14);
         let broadcast = Encoded::bit_string(nodes(&[1, 2, 3]));
         assert_eq!([8, 16, 64, 100].map(|flit| broadcast.header_flits(&network, NodeId::new(0), flit)), [8, 4, 1, 1]);
+    }
+
+    #[test]
+    fn no_header_is_longer_than_the_longest() {
+        for spec in ["bmin:2x2", "bmin:4x2", "bmin:2x4", "butterfly:4x2", "omega:2x4", "mesh:3x3"] {
+            let network = build(spec);
+            let all: Vec<NodeId> = network.node_ids().collect();
+            for flit_bits in [0, 1, 8, 16] {
+                let most = Encoding::most_flits(&network, flit_bits);
+                let flits =
+                    |encoded: fn(_) -> Encoded, from| encoded(all.clone()).header_flits(&network, from, flit_bits);
+                let longest =
+                    all.iter().map(|&from| flits(Encoded::bit_string, from).max(flits(Encoded::multiport, from)));
+                assert_eq!(longest.max(), Some(most), "{spec} {flit_bits}");
+            }
+        }
     }
 
     #[test]

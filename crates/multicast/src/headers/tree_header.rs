@@ -37,7 +37,7 @@ impl HeaderFlit {
 
 /// A multicast on a spanning tree, from the lowest common ancestor of its destinations on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TreeEncoding {
+pub struct TreeHeader {
     /// The lowest common ancestor.
     pub top: RouterId,
     /// The destinations there.
@@ -48,7 +48,7 @@ pub struct TreeEncoding {
     pub header: Vec<HeaderFlit>,
 }
 
-impl TreeEncoding {
+impl TreeHeader {
     /// Encodes a multicast to these destinations, each given once; there is at least one, and no router has more than 128 links
     /// or nodes.
     ///
@@ -60,7 +60,7 @@ impl TreeEncoding {
     /// Paper 5 prints its procedure with a gap; its runs are found one destination after the other, which is the same header.
     ///
     /// ```
-    /// use wormcast_multicast::TreeEncoding;
+    /// use wormcast_multicast::TreeHeader;
     /// use wormcast_network::{Network, NodeId, RouterId};
     /// use wormcast_routing::SpanningTree;
     ///
@@ -70,7 +70,7 @@ impl TreeEncoding {
     /// let channels: Vec<_> = (0..8).map(|i| network.channel_between(
     ///     RouterId::new([1, 1, 2, 2, 3, 3, 4, 1][i]), RouterId::new([2, 3, 4, 5, 6, 7, 8, 0][i])).unwrap()).collect();
     /// let tree = SpanningTree::new(&network, RouterId::new(1), &channels)?;
-    /// let encoding = TreeEncoding::new(&network, &tree, &[1, 5, 6, 8].map(NodeId::new));
+    /// let encoding = TreeHeader::new(&network, &tree, &[1, 5, 6, 8].map(NodeId::new));
     /// assert_eq!(encoding.top, RouterId::new(1));
     /// assert_eq!(encoding.header.iter().map(|flit| flit.router.raw()).collect::<Vec<_>>(), [1, 2, 8, 5, 6]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

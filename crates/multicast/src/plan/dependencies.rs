@@ -49,7 +49,7 @@ pub fn add_plan(
     let network = &**routing.network();
     let mut ways = Ways { network, routing, candidates: Vec::new(), work: Vec::new() };
     for worm in &plan.worms {
-        let source = network.router_of(worm.from);
+        let source = network.entry_of(worm.from);
         match &worm.itinerary {
             Itinerary::Path(path) => {
                 let mut arrivals = vec![None];

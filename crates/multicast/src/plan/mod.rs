@@ -147,7 +147,7 @@ impl Worm {
                 let mut channels = Vec::with_capacity(tree.branches.len());
                 if let Some(Trunk { exit, to }) = tree.trunk {
                     channels.extend(exit);
-                    let at = exit.map_or(network.router_of(self.from), |channel| network.to(channel));
+                    let at = exit.map_or(network.entry_of(self.from), |channel| network.to(channel));
                     append_route(routing, at, exit, to, &mut channels)?;
                 }
                 channels.extend(tree.branches.iter().map(|branch| branch.channel));

@@ -176,7 +176,7 @@ mod tests {
     use crate::plan::Worm;
     use proptest::prelude::*;
     use wormcast_network::TopologySpec;
-    use wormcast_routing::{Choice, ECube, Turnaround};
+    use wormcast_routing::{Adaptivity, ECube, Turnaround};
 
     fn node(id: u32) -> NodeId {
         NodeId::new(id)
@@ -213,7 +213,7 @@ mod tests {
         let bmin = "bmin:4x2".parse::<TopologySpec>().unwrap().build().unwrap();
         let plan = Plan { worms: [1, 2, 14].map(|to| Worm::path(node(0), vec![node(to)])).to_vec() };
         for ports in [PortModel::One, PortModel::All] {
-            let summary = plan.summary(&Turnaround::new(&bmin, Choice::Adaptive).unwrap(), ports).unwrap();
+            let summary = plan.summary(&Turnaround::new(&bmin, Adaptivity::Adaptive).unwrap(), ports).unwrap();
             assert_eq!(summary.worms.iter().map(|worm| worm.step).collect::<Vec<_>>(), [1, 2, 3]);
         }
     }

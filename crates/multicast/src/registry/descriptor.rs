@@ -257,14 +257,14 @@ impl Options {
 /// are looked up when the algorithm is [made](Self::make).
 ///
 /// ```
-/// use wormcast_multicast::{Part, Request};
+/// use wormcast_multicast::{RequestPart, Request};
 /// use wormcast_network::TopologySpec;
 ///
 /// let torus = "torus:4x4".parse::<TopologySpec>()?.build()?;
 /// let request = Request { root: Some("2,1".to_owned()), ..Request::new("separate", Some("up-down"))? };
 /// assert_eq!(request.make(&torus)?.routing().name(), "up-down");
 /// let refused = Request { routing: None, ..request }.make(&torus).err().unwrap();
-/// assert_eq!((refused.part, refused.part.key()), (Part::Root, "root"));
+/// assert_eq!((refused.part, refused.part.key()), (RequestPart::Root, "root"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -306,7 +306,7 @@ impl FaultRequest {
 
 /// The part of a request that an error is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum RequestPart {
     /// The algorithm.
     Algorithm,
     /// The routing.
@@ -321,7 +321,7 @@ pub enum Part {
     RandomFaults,
 }
 
-impl Part {
+impl RequestPart {
     /// The setting of an experiment file.
     pub fn key(self) -> &'static str {
         match self {
@@ -340,13 +340,13 @@ impl Part {
 #[error("{error}")]
 pub struct Refused {
     /// The part that is to blame.
-    pub part: Part,
+    pub part: RequestPart,
     /// The problem.
     pub error: Box<AlgorithmError>,
 }
 
 impl Refused {
-    fn new(part: Part, error: impl Into<AlgorithmError>) -> Self {
+    fn new(part: RequestPart, error: impl Into<AlgorithmError>) -> Self {
         Self { part, error: Box::new(error.into()) }
     }
 }
@@ -357,9 +357,10 @@ impl Request {
     /// # Errors
     /// If there is none of that name, naming the nearest.
     pub fn new(algorithm: &str, routing: Option<&str>) -> Result<Self, Refused> {
-        let algorithm = Descriptor::named(algorithm).map_err(|unknown| Refused::new(Part::Algorithm, unknown))?;
+        let algorithm =
+            Descriptor::named(algorithm).map_err(|unknown| Refused::new(RequestPart::Algorithm, unknown))?;
         let routing = routing.map(RoutingDescriptor::named).transpose();
-        let routing = routing.map_err(|unknown| Refused::new(Part::Routing, unknown))?;
+        let routing = routing.map_err(|unknown| Refused::new(RequestPart::Routing, unknown))?;
         Ok(Self { algorithm, routing, root: None, seed: 0, faults: FaultRequest::default() })
     }
 
@@ -384,25 +385,25 @@ impl Request {
         self.algorithm.checked(network, &Options { routing: self.routing, root, seed: self.seed, faults })
     }
 
-    fn to_blame(&self, network: &Arc<Network>, error: &AlgorithmError) -> Part {
+    fn to_blame(&self, network: &Arc<Network>, error: &AlgorithmError) -> RequestPart {
         match error {
-            AlgorithmError::FixedRouting { .. } => Part::Routing,
-            AlgorithmError::Root(_) => Part::Root,
-            AlgorithmError::Fault(FaultError::TooMany { .. }) => Part::RandomFaults,
-            AlgorithmError::Fault(_) => Part::FailedLinks,
-            AlgorithmError::NeedsAllLinks { .. } | AlgorithmError::NoWholeTree { .. } => Part::Faults,
+            AlgorithmError::FixedRouting { .. } => RequestPart::Routing,
+            AlgorithmError::Root(_) => RequestPart::Root,
+            AlgorithmError::Fault(FaultError::TooMany { .. }) => RequestPart::RandomFaults,
+            AlgorithmError::Fault(_) => RequestPart::FailedLinks,
+            AlgorithmError::NeedsAllLinks { .. } | AlgorithmError::NoWholeTree { .. } => RequestPart::Faults,
             _ => {
                 // What would do without one of the others is not to blame itself.
                 let does = |request: Self| request.resolve(network).is_ok();
                 let none = FaultRequest::default();
                 if self.routing.is_some() && does(Self { routing: None, root: None, ..self.clone() }) {
-                    Part::Routing
+                    RequestPart::Routing
                 } else if self.faults == none || !does(Self { faults: none, ..self.clone() }) {
-                    Part::Algorithm
+                    RequestPart::Algorithm
                 } else if self.faults.random > 0 {
-                    Part::RandomFaults
+                    RequestPart::RandomFaults
                 } else {
-                    Part::Faults
+                    RequestPart::Faults
                 }
             }
         }

@@ -1,11 +1,11 @@
 //! Lines drawn side by side, so that parallel worms stay apart.
 
-use super::layout::Point;
+use super::layout::Position;
 
 /// A direction, or a displacement in pixels: to the right and downwards.
 pub type Vector = (f64, f64);
 
-fn direction(a: Point, b: Point) -> Vector {
+fn direction(a: Position, b: Position) -> Vector {
     let (dx, dy) = (b.x - a.x, b.y - a.y);
     let length = dx.hypot(dy).max(1e-9);
     (dx / length, dy / length)
@@ -20,13 +20,13 @@ fn dot(a: Vector, b: Vector) -> f64 {
     a.0 * b.0 + a.1 * b.1
 }
 
-fn moved(point: Point, (dx, dy): Vector, by: f64) -> Point {
-    Point { x: point.x + dx * by, y: point.y + dy * by }
+fn moved(point: Position, (dx, dy): Vector, by: f64) -> Position {
+    Position { x: point.x + dx * by, y: point.y + dy * by }
 }
 
 /// The line that runs to the right of `line`, each segment by its distance, so that the two directions of a link never
 /// cover each other. Segments are extended or cut to meet at corners; where the line turns back it goes round the point.
-pub fn line_beside(line: &[Point], distances: &[f64]) -> Vec<Point> {
+pub fn line_beside(line: &[Position], distances: &[f64]) -> Vec<Position> {
     let segments: Vec<(Vector, f64)> =
         line.windows(2).zip(distances).map(|(pair, &distance)| (direction(pair[0], pair[1]), distance)).collect();
     let (Some(&first), Some(&last)) = (segments.first(), segments.last()) else { return line.to_vec() };
@@ -50,20 +50,20 @@ pub fn line_beside(line: &[Point], distances: &[f64]) -> Vec<Point> {
 }
 
 /// Whether two segments run the same way.
-pub fn same_direction(first: (Point, Point), then: (Point, Point)) -> bool {
+pub fn same_direction(first: (Position, Position), then: (Position, Position)) -> bool {
     dot(direction(first.0, first.1), direction(then.0, then.1)) > 0.999
 }
 
 /// Where the head of an arrow lies whose line ends beside the router in `to`, and its direction: on the edge of the router's
 /// disc, or level with its centre if the line passes further away.
-pub fn arrow(from: Point, to: Point, distance: f64, radius: f64) -> (Point, Vector) {
+pub fn arrow(from: Position, to: Position, distance: f64, radius: f64) -> (Position, Vector) {
     let along = direction(from, to);
     let before = (radius * radius - distance * distance).max(0.0).sqrt();
     (moved(moved(to, right(along), distance), along, -before), along)
 }
 
 /// The corners of an arrow head with this tip.
-pub fn arrow_head(tip: Point, along: Vector) -> [Point; 3] {
+pub fn arrow_head(tip: Position, along: Vector) -> [Position; 3] {
     let (length, half) = (8.0, 3.6);
     let base = moved(tip, along, -length);
     [tip, moved(base, right(along), half), moved(base, right(along), -half)]
@@ -73,8 +73,8 @@ pub fn arrow_head(tip: Point, along: Vector) -> [Point; 3] {
 mod tests {
     use super::*;
 
-    const fn point(x: f64, y: f64) -> Point {
-        Point { x, y }
+    const fn point(x: f64, y: f64) -> Position {
+        Position { x, y }
     }
 
     #[test]

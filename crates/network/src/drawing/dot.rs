@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::escape::escape_dot;
 use super::layout::Layout;
 use crate::files::links;
 use crate::network::Network;
+use crate::text::escape_dot;
 
 /// A network as a Graphviz graph, with one edge for each link. Routers have positions, which `neato -n` uses, and names as tooltips. Where
 /// not every router has exactly one node, nodes are drawn too, as boxes; then use `neato` or `sfdp` without `-n`.

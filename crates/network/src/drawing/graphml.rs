@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::escape::escape_xml;
 use super::layout::Layout;
 use crate::files::{NODE, ROUTER, links};
 use crate::network::Network;
+use crate::text::escape_xml;
 
 /// A network as GraphML: a vertex a router, an undirected edge a link, and each router's place in a drawing as `x` and `y`.
 ///

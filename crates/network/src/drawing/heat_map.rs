@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::beside::{arrow, arrow_head, line_beside};
-use super::escape::escape_xml;
-use super::layout::{Layout, Point};
+use super::layout::{Layout, Position};
 use crate::ids::{ChannelId, RouterId};
 use crate::network::Network;
+use crate::text::escape_xml;
 use crate::topologies::shape::Shape;
 
 /// From no load to the largest.
@@ -116,7 +116,7 @@ impl Picture<'_> {
     }
 
     /// The lines of a channel beside its link's.
-    fn lines(&self, channel: ChannelId) -> Vec<Vec<Point>> {
+    fn lines(&self, channel: ChannelId) -> Vec<Vec<Position>> {
         let aside = if self.of.network.is_one_way() { 0.0 } else { 1.2 + self.width(channel) / 2.0 };
         let lines = self.layout.lines(channel).into_iter();
         lines.map(|line| line_beside(&line, &vec![aside; line.len()])).collect()
@@ -146,7 +146,7 @@ impl Picture<'_> {
             if let Some(line) = lines.first().filter(|line| arrows && line.len() > 1) {
                 let middle = line.len() / 2;
                 let [from, to] = [line[middle - 1], line[middle]];
-                let at = Point { x: from.x + 0.6 * (to.x - from.x), y: from.y + 0.6 * (to.y - from.y) };
+                let at = Position { x: from.x + 0.6 * (to.x - from.x), y: from.y + 0.6 * (to.y - from.y) };
                 let (tip, along) = arrow(from, at, 0.0, 0.0);
                 write!(out, r#"<polygon stroke="none" points=""#)?;
                 for corner in arrow_head(tip, along) {

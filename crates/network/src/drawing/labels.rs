@@ -1,6 +1,6 @@
 //! Captions beside routers, where there is room for them.
 
-use super::layout::{Caption, Point};
+use super::layout::{Caption, Position};
 
 /// The width of a character and the height of a line of captions.
 pub(super) const CHARACTER: f64 = 5.8;
@@ -22,7 +22,7 @@ struct Frame {
 }
 
 impl Frame {
-    fn around(at: Point, text: &str) -> Self {
+    fn around(at: Position, text: &str) -> Self {
         let half = text.chars().count() as f64 * CHARACTER / 2.0;
         Self { left: at.x - half, right: at.x + half, top: at.y - LINE / 2.0, bottom: at.y + LINE / 2.0 }
     }
@@ -31,13 +31,13 @@ impl Frame {
         self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
     }
 
-    fn meets_disc(&self, centre: Point, radius: f64) -> bool {
+    fn meets_disc(&self, centre: Position, radius: f64) -> bool {
         let (x, y) = (centre.x.clamp(self.left, self.right), centre.y.clamp(self.top, self.bottom));
         (x - centre.x) * (x - centre.x) + (y - centre.y) * (y - centre.y) < radius * radius
     }
 
     /// Whether a line from one point to another crosses it: what is left of the line between each pair of sides.
-    fn meets_line(&self, a: Point, b: Point) -> bool {
+    fn meets_line(&self, a: Position, b: Position) -> bool {
         let (mut from, mut to) = (0.0f64, 1.0f64);
         for (start, way, low, high) in
             [(a.x, b.x - a.x, self.left, self.right), (a.y, b.y - a.y, self.top, self.bottom)]
@@ -58,7 +58,12 @@ impl Frame {
 
 /// Captions for discs of this radius, each at the position around its disc that the fewest `links` cross; where other discs or captions
 /// leave no room there is none. `width` is that of the drawing.
-pub(super) fn beside(discs: &[(Point, String)], radius: f64, links: &[(Point, Point)], width: f64) -> Vec<Caption> {
+pub(super) fn beside(
+    discs: &[(Position, String)],
+    radius: f64,
+    links: &[(Position, Position)],
+    width: f64,
+) -> Vec<Caption> {
     if discs.len() > MOST {
         return Vec::new();
     }
@@ -87,7 +92,7 @@ pub(super) fn beside(discs: &[(Point, String)], radius: f64, links: &[(Point, Po
         let best = places
             .iter()
             .filter_map(|&(dx, dy)| {
-                let at = Point { x: centre.x + dx, y: centre.y + dy };
+                let at = Position { x: centre.x + dx, y: centre.y + dy };
                 let frame = Frame::around(at, &text);
                 let free = frame.left >= 0.0
                     && frame.right <= width
@@ -112,8 +117,8 @@ pub(super) fn beside(discs: &[(Point, String)], radius: f64, links: &[(Point, Po
 mod tests {
     use super::*;
 
-    const fn point(x: f64, y: f64) -> Point {
-        Point { x, y }
+    const fn point(x: f64, y: f64) -> Position {
+        Position { x, y }
     }
 
     #[test]
@@ -129,7 +134,7 @@ mod tests {
         let captions = beside(&[(point(30.0, 100.0), name())], 10.0, &[], 60.0);
         assert!((captions[0].at.x - 30.0).abs() < 1e-9 && captions[0].at.y < 100.0, "{captions:?}");
         // In a crowd most go without.
-        let crowd: Vec<(Point, String)> = (0..100)
+        let crowd: Vec<(Position, String)> = (0..100)
             .map(|i| (point(f64::from(i % 10) * 24.0 + 50.0, f64::from(i / 10) * 24.0 + 50.0), name()))
             .collect();
         let captions = beside(&crowd, 10.0, &[], 400.0);

@@ -1,6 +1,6 @@
 //! Where the switches and nodes of multistage networks lie in a drawing.
 
-use super::layout::{MARGIN, Point};
+use super::layout::{MARGIN, Position};
 use crate::ids::{NodeId, RouterId};
 use crate::topologies::stages::Stages;
 
@@ -46,29 +46,29 @@ impl Layers {
     }
 
     /// The point so far along the stages from the side where nodes inject, at this place across, counted in nodes.
-    fn point(&self, along: f64, across: f64) -> Point {
+    fn point(&self, along: f64, across: f64) -> Position {
         let across = MARGIN + across * NODE;
         if self.one_way {
-            Point { x: MARGIN + along, y: across }
+            Position { x: MARGIN + along, y: across }
         } else {
-            Point { x: across, y: self.height() - MARGIN - along }
+            Position { x: across, y: self.height() - MARGIN - along }
         }
     }
 
     /// The centre of a switch: every stage is as wide as the nodes.
-    pub(super) fn router(&self, router: RouterId) -> Point {
+    pub(super) fn router(&self, router: RouterId) -> Position {
         let radix = f64::from(self.stages.radix());
         let across = f64::from(self.stages.position(router)) * radix + (radix - 1.0) / 2.0;
         self.point(self.cable + f64::from(self.stages.stage(router)) * self.pitch, across)
     }
 
     /// Where a node injects.
-    pub(super) fn entry(&self, node: NodeId) -> Point {
+    pub(super) fn entry(&self, node: NodeId) -> Position {
         self.point(0.0, f64::from(node.raw()))
     }
 
     /// Where a node consumes.
-    pub(super) fn node(&self, node: NodeId) -> Point {
+    pub(super) fn node(&self, node: NodeId) -> Position {
         let along = if self.one_way { self.along() - 2.0 * MARGIN } else { 0.0 };
         self.point(along, f64::from(node.raw()))
     }

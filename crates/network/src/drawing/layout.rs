@@ -34,7 +34,7 @@ const BEND: f64 = 36.0;
 
 /// A position in a drawing, in pixels from its upper left corner.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Point {
+pub struct Position {
     /// To the right.
     pub x: f64,
     /// Downwards.
@@ -45,7 +45,7 @@ pub struct Point {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Caption {
     /// Its centre.
-    pub at: Point,
+    pub at: Position,
     /// What it says.
     pub text: String,
 }
@@ -75,7 +75,7 @@ enum Places {
     Layers(Layers),
     Levels(Levels),
     /// At any positions.
-    Free(Vec<Point>),
+    Free(Vec<Position>),
     Circle {
         radius: f64,
     },
@@ -139,7 +139,7 @@ impl<'n> Layout<'n> {
         let named = network.router_ids().filter_map(|router| network.router_name(router));
         let longest = named.map(|name| name.chars().count()).max().unwrap_or(0).min(16) as f64;
         let side = MARGIN.max(DISC + longest * labels::CHARACTER);
-        let point = |[x, y]: [f64; 2]| Point { x: x - bounds[0].0 + side, y: y - bounds[1].0 + MARGIN };
+        let point = |[x, y]: [f64; 2]| Position { x: x - bounds[0].0 + side, y: y - bounds[1].0 + MARGIN };
         let (width, height) = (bounds[0].1 - bounds[0].0 + 2.0 * side, bounds[1].1 - bounds[1].0 + 2.0 * MARGIN);
         Self { network, places: Places::Free(places.into_iter().map(point).collect()), width, height }
     }
@@ -165,7 +165,7 @@ impl<'n> Layout<'n> {
     }
 
     /// The centre of a router: O(dimensions).
-    pub fn position(&self, router: RouterId) -> Point {
+    pub fn position(&self, router: RouterId) -> Position {
         match &self.places {
             Places::Layers(layers) => layers.router(router),
             Places::Levels(Levels { routers, .. }) | Places::Free(routers) => routers[router.index()],
@@ -176,13 +176,13 @@ impl<'n> Layout<'n> {
                     let dimensions = (first..grid.dimensions()).step_by(2);
                     dimensions.map(|d| f64::from(grid.coordinate(router.index(), d)) * pitches[d]).sum()
                 };
-                Point { x: MARGIN + along(0), y: self.height - MARGIN - along(1) }
+                Position { x: MARGIN + along(0), y: self.height - MARGIN - along(1) }
             }
         }
     }
 
     /// The centre of a node, where nodes are drawn apart from their routers: in multistage networks, and in fabrics of few nodes.
-    pub fn node_position(&self, node: NodeId) -> Option<Point> {
+    pub fn node_position(&self, node: NodeId) -> Option<Position> {
         match &self.places {
             Places::Layers(layers) => Some(layers.node(node)),
             Places::Levels(levels) => levels.nodes.get(node.index()).copied(),
@@ -191,21 +191,21 @@ impl<'n> Layout<'n> {
     }
 
     /// The centre of a node where it injects: [`node_position`](Self::node_position), unless links are one-way.
-    pub fn entry_position(&self, node: NodeId) -> Option<Point> {
+    pub fn entry_position(&self, node: NodeId) -> Option<Position> {
         match &self.places {
             Places::Layers(layers) => Some(layers.entry(node)),
             _ => self.node_position(node),
         }
     }
 
-    fn on_circle(&self, router: RouterId, radius: f64) -> Point {
+    fn on_circle(&self, router: RouterId, radius: f64) -> Position {
         let angle = f64::from(router.raw()) / self.network.routers() as f64 * TAU;
-        Point { x: self.width / 2.0 + radius * angle.sin(), y: self.height / 2.0 - radius * angle.cos() }
+        Position { x: self.width / 2.0 + radius * angle.sin(), y: self.height / 2.0 - radius * angle.cos() }
     }
 
     /// The lines along which a channel is drawn, in its direction. Both channels of a link lie on the same lines; a link that
     /// wraps around a plane is two stubs.
-    pub fn lines(&self, channel: ChannelId) -> Vec<Vec<Point>> {
+    pub fn lines(&self, channel: ChannelId) -> Vec<Vec<Position>> {
         let network = self.network;
         let (from, to) = (network.from(channel), network.to(channel));
         let (a, b) = (self.position(from), self.position(to));
@@ -223,7 +223,7 @@ impl<'n> Layout<'n> {
                     };
                     let out = out * unit(network) / UNITS[0];
                     let (dx, dy) = if dimension == 0 { (out, 0.0) } else { (0.0, -out) };
-                    vec![vec![a, Point { x: a.x + dx, y: a.y + dy }], vec![Point { x: b.x - dx, y: b.y - dy }, b]]
+                    vec![vec![a, Position { x: a.x + dx, y: a.y + dy }], vec![Position { x: b.x - dx, y: b.y - dy }, b]]
                 } else {
                     vec![vec![a, b]]
                 }
@@ -244,10 +244,10 @@ impl<'n> Layout<'n> {
     /// Texts beside the routers' discs, where there is room.
     pub(super) fn names(&self, text: impl Fn(RouterId) -> String) -> Vec<Caption> {
         let network = self.network;
-        let mut discs: Vec<(Point, String)> =
+        let mut discs: Vec<(Position, String)> =
             network.router_ids().map(|router| (self.position(router), text(router))).collect();
         let straight = |channel: ChannelId| (self.position(network.from(channel)), self.position(network.to(channel)));
-        let mut links: Vec<(Point, Point)> =
+        let mut links: Vec<(Position, Position)> =
             network.channel_ids().filter(|&channel| channel < network.reverse(channel)).map(straight).collect();
         for node in network.node_ids() {
             let Some(at) = self.node_position(node) else { break };
@@ -284,7 +284,7 @@ impl<'n> Layout<'n> {
             let at = |router| match &self.places {
                 Places::Grid(_) => {
                     let centre = self.position(router);
-                    Point { x: centre.x + 14.0, y: centre.y - 14.0 }
+                    Position { x: centre.x + 14.0, y: centre.y - 14.0 }
                 }
                 Places::Circle { radius } => self.on_circle(router, radius + 20.0),
                 _ => self.position(router),
@@ -299,15 +299,15 @@ impl<'n> Layout<'n> {
             let centre = self.position(router);
             let c = |d: usize| if d < grid.dimensions() { grid.coordinate(router.index(), d) } else { 0 };
             if c(1) == 0 {
-                captions.push(Caption { at: Point { y: centre.y + BESIDE, ..centre }, text: c(0).to_string() });
+                captions.push(Caption { at: Position { y: centre.y + BESIDE, ..centre }, text: c(0).to_string() });
             }
             if c(0) == 0 && grid.dimensions() > 1 {
-                captions.push(Caption { at: Point { x: centre.x - BESIDE, ..centre }, text: c(1).to_string() });
+                captions.push(Caption { at: Position { x: centre.x - BESIDE, ..centre }, text: c(1).to_string() });
             }
             if c(0) == 0 && c(1) == 0 && grid.dimensions() > 2 {
                 let plane: Vec<String> = (2..grid.dimensions()).map(|d| c(d).to_string()).collect();
                 let middle = centre.x + f64::from(grid.extents()[0] - 1) * unit(network) / 2.0;
-                let at = Point { x: middle, y: centre.y + BESIDE + 14.0 };
+                let at = Position { x: middle, y: centre.y + BESIDE + 14.0 };
                 captions.push(Caption { at, text: format!("x,y,{}", plane.join(",")) });
             }
         }
@@ -340,20 +340,20 @@ fn disc(network: &Network) -> f64 {
 }
 
 /// A curve from `a` to `b` that bends away by a fraction of its length, within limits; to the same side whichever way it is drawn.
-fn bent(a: Point, b: Point, bend: f64, forwards: bool) -> Vec<Point> {
+fn bent(a: Position, b: Position, bend: f64, forwards: bool) -> Vec<Position> {
     const STEPS: u32 = 16;
     let length = (b.x - a.x).hypot(b.y - a.y).max(1e-9);
     let bend = bend.min(BEND / length);
     let side = if forwards { bend } else { -bend };
     // A quadratic curve comes half as near to its control point.
-    let control = Point {
+    let control = Position {
         x: f64::midpoint(a.x, b.x) + 2.0 * side * (b.y - a.y),
         y: f64::midpoint(a.y, b.y) - 2.0 * side * (b.x - a.x),
     };
     let at = |step: u32| {
         let t = f64::from(step) / f64::from(STEPS);
         let mix = |a: f64, c: f64, b: f64| (1.0 - t).powi(2) * a + 2.0 * t * (1.0 - t) * c + t.powi(2) * b;
-        Point { x: mix(a.x, control.x, b.x), y: mix(a.y, control.y, b.y) }
+        Position { x: mix(a.x, control.x, b.x), y: mix(a.y, control.y, b.y) }
     };
     (0..=STEPS).map(at).collect()
 }
@@ -378,10 +378,10 @@ mod tests {
         for spec in ["random:nodes=60,degree=4,seed=3", "tree:nodes=300,seed=1", "petersen", "complete:9", "ring:30"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let layout = Layout::new(&network);
-            let all: Vec<Point> = network.router_ids().map(|router| layout.position(router)).collect();
+            let all: Vec<Position> = network.router_ids().map(|router| layout.position(router)).collect();
             for (index, a) in all.iter().enumerate() {
                 assert!((0.0..layout.width()).contains(&a.x) && (0.0..layout.height()).contains(&a.y), "{spec}");
-                let free = |b: &Point| (a.x - b.x).hypot(a.y - b.y) > 2.0 * layout.disc();
+                let free = |b: &Position| (a.x - b.x).hypot(a.y - b.y) > 2.0 * layout.disc();
                 assert!(all[..index].iter().all(free), "{spec} {index}");
             }
         }
@@ -393,7 +393,7 @@ mod tests {
         let from_centre = |spec: &str| {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let layout = Layout::new(&network);
-            let centre = Point { x: layout.width() / 2.0, y: layout.height() / 2.0 };
+            let centre = Position { x: layout.width() / 2.0, y: layout.height() / 2.0 };
             let away = |router| layout.position(router).x - centre.x;
             let down = |router| layout.position(router).y - centre.y;
             let distances: Vec<f64> = network.router_ids().map(|router| away(router).hypot(down(router))).collect();
@@ -435,7 +435,7 @@ mod tests {
             let layout = Layout::new(&network);
             for channel in network.channel_ids() {
                 let lines = layout.lines(channel);
-                let near = |a: Point, b: Point| (a.x - b.x).abs() + (a.y - b.y).abs() < 1e-6;
+                let near = |a: Position, b: Position| (a.x - b.x).abs() + (a.y - b.y).abs() < 1e-6;
                 assert!(near(lines[0][0], layout.position(network.from(channel))));
                 let last = lines.last().and_then(|line| line.last()).unwrap();
                 assert!(near(*last, layout.position(network.to(channel))));

@@ -1,7 +1,7 @@
 //! Where the switches of a fabric lie: hosts at the bottom, above them the switches that have hosts, then those one cable further away, and
 //! so on.
 
-use super::layout::{MARGIN, Point};
+use super::layout::{MARGIN, Position};
 use super::stress::Graph;
 use crate::network::Network;
 
@@ -22,9 +22,9 @@ const LEVEL_LINKS: f64 = 0.25;
 
 /// A fabric in levels.
 pub(super) struct Levels {
-    pub(super) routers: Vec<Point>,
+    pub(super) routers: Vec<Position>,
     /// Empty if there are too many to draw.
-    pub(super) nodes: Vec<Point>,
+    pub(super) nodes: Vec<Position>,
     pub(super) width: f64,
     pub(super) height: f64,
 }
@@ -59,8 +59,8 @@ impl Levels {
         let across = widths.fold(0.0, f64::max);
         let (width, cable) = (across + 2.0 * MARGIN, if draws_hosts { CABLE } else { 0.0 });
         let height = f64::from(highest) * PITCH + cable + 2.0 * MARGIN;
-        let mut routers = vec![Point { x: 0.0, y: 0.0 }; graph.vertices()];
-        let mut nodes = vec![Point { x: 0.0, y: 0.0 }; if draws_hosts { network.nodes() } else { 0 }];
+        let mut routers = vec![Position { x: 0.0, y: 0.0 }; graph.vertices()];
+        let mut nodes = vec![Position { x: 0.0, y: 0.0 }; if draws_hosts { network.nodes() } else { 0 }];
         for (level, row) in rows.iter().enumerate() {
             let y = height - MARGIN - cable - level as f64 * PITCH;
             let needed: f64 = if level == 0 { row.iter().map(|&router| slot_of(router)).sum() } else { across };
@@ -68,12 +68,12 @@ impl Levels {
             for &router in row {
                 let own = if level == 0 { slot_of(router) } else { across / row.len() as f64 };
                 let x = left + own / 2.0;
-                routers[router] = Point { x, y };
+                routers[router] = Position { x, y };
                 left += own;
                 for (place, node) in network.nodes_of(crate::RouterId::new(router as u32)).enumerate() {
                     if let Some(at) = nodes.get_mut(node.index()) {
                         let aside = place as f64 - (hosts(router) as f64 - 1.0) / 2.0;
-                        *at = Point { x: x + aside * HOST, y: y + CABLE };
+                        *at = Position { x: x + aside * HOST, y: y + CABLE };
                     }
                 }
             }

@@ -5,7 +5,6 @@
 
 mod beside;
 mod dot;
-mod escape;
 mod graphml;
 mod heat_map;
 mod labels;
@@ -19,9 +18,8 @@ mod svg;
 
 pub use beside::{Vector, arrow, arrow_head, line_beside, same_direction};
 pub use dot::NetworkDot;
-pub use escape::{escape_dot, escape_xml};
 pub use graphml::NetworkGraphml;
 pub use heat_map::HeatMapSvg;
-pub use layout::{Layout, Point};
+pub use layout::{Layout, Position};
 pub use palette::{LineStyle, line_style};
 pub use svg::NetworkSvg;

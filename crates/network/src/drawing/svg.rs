@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::escape::escape_xml;
-use super::layout::{Caption, Layout, Point};
+use super::layout::{Caption, Layout, Position};
 use crate::ids::NodeId;
 use crate::network::Network;
+use crate::text::escape_xml;
 use crate::watch::{step, step_every};
 
 /// The width of a digit of a router's number.
@@ -107,7 +107,7 @@ impl Layout<'_> {
     }
 
     /// Where a node is drawn apart from its routers: where it consumes and, if that is elsewhere, where it injects.
-    fn places(&self, node: NodeId) -> impl Iterator<Item = Point> + use<> {
+    fn places(&self, node: NodeId) -> impl Iterator<Item = Position> + use<> {
         let entry = self.entry_position(node).filter(|_| self.network().is_one_way());
         self.node_position(node).into_iter().chain(entry)
     }
@@ -119,7 +119,7 @@ impl Layout<'_> {
         }
         writeln!(out, r##"<g font-family="sans-serif" font-size="9" text-anchor="middle" fill="#222222">"##)?;
         for node in self.nodes() {
-            for Point { x, y } in self.places(node) {
+            for Position { x, y } in self.places(node) {
                 let (left, top) = (x - 10.0, y - 8.0);
                 writeln!(
                     out,

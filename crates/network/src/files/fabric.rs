@@ -8,13 +8,13 @@ use super::FileContext;
 use crate::builder::{MAX_NODES, NetworkBuilder, NodeDetails};
 use crate::error::TopologyError;
 use crate::ids::RouterId;
-use crate::nearest::did_you_mean;
 use crate::network::{AdapterPort, Network};
+use crate::text::did_you_mean;
 use crate::topologies::spec::MAX_ROUTERS;
 
 const EXPECTED: &str = "a record such as `Switch 36 \"S1\"` with a line such as `[1] \"H1\"[1]` for each cable";
 /// The most ports of a switch or an adapter: InfiniBand has a byte for their numbers, and keeps 255.
-pub(super) const MAX_PORTS: u32 = 254;
+pub(super) const MAX_SWITCH_PORTS: u32 = 254;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -263,8 +263,9 @@ fn read<'t>(file: FileContext<'_>, text: &'t str) -> Result<Vec<Device<'t>>, Top
                 return Err(error(format!("found `{shown}`{hint}")));
             }
         };
-        let ports = words.number().filter(|&ports| (1..=MAX_PORTS).contains(&ports));
-        let ports = ports.ok_or_else(|| error(format!("`{word}` needs a number of ports from 1 to {MAX_PORTS}")))?;
+        let ports = words.number().filter(|&ports| (1..=MAX_SWITCH_PORTS).contains(&ports));
+        let ports =
+            ports.ok_or_else(|| error(format!("`{word}` needs a number of ports from 1 to {MAX_SWITCH_PORTS}")))?;
         let id = words.quoted().map_err(error)?;
         switches += usize::from(kind == Kind::Switch);
         if switches > MAX_ROUTERS || devices.len() > MAX_ROUTERS + MAX_NODES {
@@ -362,11 +363,11 @@ impl<'t> Words<'t> {
         let inside = self.rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         let (inside, rest) = inside.ok_or("a port in brackets is missing")?;
         let inside = inside.trim();
-        let port = inside.parse::<u32>().ok().filter(|port| (1..=MAX_PORTS).contains(port));
+        let port = inside.parse::<u32>().ok().filter(|port| (1..=MAX_SWITCH_PORTS).contains(port));
         self.rest = rest;
         port.ok_or_else(|| {
             let shown: String = inside.chars().take(32).collect();
-            format!("`[{shown}]` is no port from 1 to {MAX_PORTS}")
+            format!("`[{shown}]` is no port from 1 to {MAX_SWITCH_PORTS}")
         })
     }
 

@@ -10,8 +10,8 @@ use quick_xml::events::{BytesStart, Event};
 use super::vertices::{self, Attributes, Edge, Vertices};
 use super::{FileContext, line_ends};
 use crate::error::TopologyError;
-use crate::nearest::expected_name;
 use crate::network::{Coordinates, Network};
+use crate::text::expected_name;
 
 const EXPECTED: &str = "GraphML with one graph of `node` and `edge` elements";
 /// How deep elements may be nested.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::FileFormat;
-use super::fabric::MAX_PORTS;
+use super::fabric::MAX_SWITCH_PORTS;
 use crate::error::TopologyError;
 use crate::ids::{NodeId, RouterId};
 use crate::network::{AdapterPort, Network};
@@ -48,8 +48,8 @@ impl PortPlan {
 /// What an ibsim network cannot express.
 pub(super) fn inexpressible(network: &Network) -> Option<(String, &'static str)> {
     let plan = PortPlan::new(network);
-    let bad = plan.channels.iter().chain(&plan.nodes).find(|port| !(1..=MAX_PORTS).contains(port));
-    bad.map(|port| (format!("a port {port}: they go from 1 to {MAX_PORTS}"), "`graphml` or `node-link`"))
+    let bad = plan.channels.iter().chain(&plan.nodes).find(|port| !(1..=MAX_SWITCH_PORTS).contains(port));
+    bad.map(|port| (format!("a port {port}: they go from 1 to {MAX_SWITCH_PORTS}"), "`graphml` or `node-link`"))
 }
 
 /// A network as an ibsim network: a switch for each router, a host adapter for each node, or as the network was read.

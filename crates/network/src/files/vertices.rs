@@ -7,8 +7,8 @@ use super::FileContext;
 use crate::builder::{BuildError, MAX_LINKS, MAX_NODES, NetworkBuilder, NodeDetails};
 use crate::error::TopologyError;
 use crate::ids::RouterId;
-use crate::nearest::{did_you_mean, expected_name};
 use crate::network::{Coordinates, Network};
+use crate::text::{did_you_mean, expected_name};
 use crate::topologies::spec::MAX_ROUTERS;
 
 /// The value of a vertex's attribute `kind` that makes it a node.

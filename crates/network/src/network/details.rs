@@ -62,17 +62,6 @@ pub(crate) struct Details {
     pub(crate) coordinates: Vec<Option<Coordinates>>,
 }
 
-/// Text as a CSV field (RFC 4180): quoted if it contains a comma, a quote or a line break.
-///
-/// ```
-/// use wormcast_network::csv_field;
-///
-/// assert_eq!(["leaf1", "4,3", "the \"big\" one"].map(csv_field), ["leaf1", "\"4,3\"", "\"the \"\"big\"\" one\""]);
-/// ```
-pub fn csv_field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
-}
-
 impl Network {
     /// The number of the port by which a channel leaves its router, if the file that the network comes from numbers ports.
     pub fn port_of(&self, channel: ChannelId) -> Option<u32> {
@@ -169,7 +158,8 @@ impl Network {
     /// them, the numbers of the ports there, which are empty if ports have none, and [which of several](Self::parallel_link) it is,
     /// which is empty if it is the only one.
     pub fn link_ends(&self, channel: ChannelId) -> String {
-        let [from, to] = [self.from(channel), self.to(channel)].map(|end| csv_field(&self.router_label(end)));
+        let [from, to] =
+            [self.from(channel), self.to(channel)].map(|end| crate::text::csv_field(&self.router_label(end)));
         let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
         let into = if self.is_one_way() { None } else { self.port_of(self.reverse(channel)) };
         let [out, into, link] = [self.port_of(channel), into, self.parallel_link(channel)].map(number);

@@ -10,7 +10,7 @@ mod details;
 mod wiring;
 
 pub(crate) use details::Details;
-pub use details::{AdapterPort, Coordinates, csv_field};
+pub use details::{AdapterPort, Coordinates};
 
 /// An immutable interconnection network.
 ///

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::builder::MAX_LINKS;
 use crate::decimal::Decimal;
 use crate::error::TopologyError;
-use crate::nearest::did_you_mean;
 use crate::network::Network;
+use crate::text::did_you_mean;
 use crate::topologies::generate::{self, Links};
 use crate::topologies::spec::MAX_ROUTERS;
 

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::builder::{MAX_LINKS, MAX_NODES, MAX_PORT};
+use crate::builder::{MAX_LINKS, MAX_NODES, MAX_PORT_NUMBER};
 use crate::error::TopologyError;
 use crate::input::is_standard_input;
-use crate::nearest::did_you_mean;
 use crate::network::Network;
+use crate::text::did_you_mean;
 use crate::topologies::bmin::bmin;
 use crate::topologies::graph_spec::{GRAPHS, GraphSpec};
 use crate::topologies::grid::Grid;
@@ -200,7 +200,7 @@ fn multistage(given: &str, rest: &str, family: &str) -> Result<(u32, u32), Topol
     if radix < 2 || stages == 0 {
         return Err(malformed("switches have at least 2 ports on each side, and there is at least 1 stage".to_owned()));
     }
-    let most_ports = MAX_PORT.div_ceil(2);
+    let most_ports = MAX_PORT_NUMBER.div_ceil(2);
     if radix > most_ports {
         return Err(malformed(format!("switches have at most {most_ports} ports on each side")));
     }

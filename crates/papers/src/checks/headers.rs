@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use wormcast_lab::Verdict;
-use wormcast_multicast::{Algorithm, DSTM_1, DSTM_2, DSTM_TARJAN, Descriptor, Options, SPAM, TreeEncoding};
+use wormcast_multicast::{Algorithm, DSTM_1, DSTM_2, DSTM_TARJAN, Descriptor, Options, SPAM, TreeHeader};
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{DSTM_1_TREES, SpanningTree, TreeOptions};
 use wormcast_simulation::{
@@ -80,14 +80,14 @@ fn lost(topology: &str, algorithm: &Descriptor, messages: u64) -> Result<Option<
 /// A time is the best of several, and still depends on the machine: only a plain departure counts against the theorem.
 pub(super) fn cost(quick: bool) -> CheckOutcome {
     let sides: &[u32] = if quick { &[16, 32, 64, 128] } else { &[16, 32, 64, 128, 256] };
-    growth(sides, |torus, tree, wanted| drop(black_box(TreeEncoding::new(torus, tree, wanted))))
+    growth(sides, |torus, tree, wanted| drop(black_box(TreeHeader::new(torus, tree, wanted))))
 }
 
 /// A header for each destination by itself, in the place of one for all.
 pub(super) fn cost_one_by_one(_: bool) -> CheckOutcome {
     growth(&[8, 12, 16, 24, 32], |torus, tree, wanted| {
         for one in wanted {
-            drop(black_box(TreeEncoding::new(torus, tree, std::slice::from_ref(one))));
+            drop(black_box(TreeHeader::new(torus, tree, std::slice::from_ref(one))));
         }
     })
 }

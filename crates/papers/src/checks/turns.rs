@@ -76,7 +76,7 @@ fn wrong(network: &Network, turns: &TurnSet) -> Option<String> {
     if let Some(router) = (0..routers).find(|&router| after.reached(network, RouterId::new(router as u32)) < routers) {
         return Some(format!("router {router} does not reach all others (Theorem 2)"));
     }
-    if 3 * turns.prohibited_turns() > turns.turns() {
+    if 3 * turns.prohibited_turns() > turns.turn_count() {
         let share = 100.0 * turns.fraction();
         return Some(format!("{share:.1}% of the turns are prohibited, which is more than a third (Theorem 4)"));
     }

@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn turnaround_routes_are_as_long_as_common_ancestors_are_high() {
         let network = "bmin:2x3".parse::<TopologySpec>().unwrap().build().unwrap();
-        let found = survey(&crate::Turnaround::new(&network, crate::Choice::Adaptive).unwrap());
+        let found = survey(&crate::Turnaround::new(&network, crate::Adaptivity::Adaptive).unwrap());
         // From each of four switches one other is 2 hops away, and two are 4.
         assert_eq!(
             found,

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_network::{
-    ChannelId, MAX_FILE_BYTES, Network, NodeId, ReadError, RouterId, TopologyError, input_name, read_text,
-};
+use wormcast_network::input::{ReadError, input_name, read_text};
+use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, TopologyError};
 
 use crate::relation::RoutingRelation;
 

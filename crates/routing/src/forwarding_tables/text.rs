@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use wormcast_network::{ChannelId, Network, NodeId, RouterId, did_you_mean};
+use wormcast_network::text::did_you_mean;
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::{Destination, ForwardingTables, Output, TablesContext, TablesError, Target};
 

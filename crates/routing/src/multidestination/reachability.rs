@@ -9,7 +9,7 @@ use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::relations::up_down::{Root, UP_DOWN, up_down};
-use crate::turns::turn_routing::{Choice, TurnRouting};
+use crate::turns::turn_routing::{Adaptivity, TurnRouting};
 
 /// The most memory that reachability strings may take, in bytes.
 const MOST_BYTES: usize = 1 << 31;
@@ -110,7 +110,7 @@ impl ReachabilityRouting {
                 hops[router.index()] = u32::MAX;
             }
         }
-        let unicast = TurnRouting::new(UP_DOWN.name, network, turns, Choice::Adaptive);
+        let unicast = TurnRouting::new(UP_DOWN.name, network, turns, Adaptivity::Adaptive);
         Ok(Self {
             unicast,
             words,

@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
     use crate::relation::RoutingRelation;
-    use crate::{Choice, ReachabilityRouting, Root, Turnaround};
+    use crate::{Adaptivity, ReachabilityRouting, Root, Turnaround};
     use wormcast_network::{NodeId, TopologySpec};
 
     fn build(spec: &str) -> Arc<Network> {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn turnaround(spec: &str) -> Turnaround {
-        Turnaround::new(&build(spec), Choice::Adaptive).unwrap()
+        Turnaround::new(&build(spec), Adaptivity::Adaptive).unwrap()
     }
 
     fn name(network: &Network, resource: Resource) -> String {

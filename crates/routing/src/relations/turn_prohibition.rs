@@ -10,7 +10,7 @@ use wormcast_network::{ChannelId, Network, RouterId};
 use crate::registry::{RoutingDescriptor, RoutingError};
 use crate::relation::RoutingRelation;
 use crate::relations::up_down::{UP_DOWN, require_ways_back};
-use crate::turns::turn_routing::{Choice, TurnRouting};
+use crate::turns::turn_routing::{Adaptivity, TurnRouting};
 use crate::turns::turn_set::{Label, TurnSet};
 
 /// [`turn_prohibition`]'s turns, by all channels on shortest permitted paths ([`TurnRouting`]).
@@ -18,7 +18,7 @@ pub const TURN_PROHIBITION: RoutingDescriptor = RoutingDescriptor::new(
     "turn-prohibition",
     "all channels on shortest permitted paths",
     UP_DOWN.needs,
-    |network, _| over_turns(&TURN_PROHIBITION, network, Choice::Adaptive),
+    |network, _| over_turns(&TURN_PROHIBITION, network, Adaptivity::Adaptive),
 )
 .over_turns();
 
@@ -27,14 +27,14 @@ pub const TURN_PROHIBITION_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor:
     "turn-prohibition-deterministic",
     "one channel: the smallest on shortest permitted paths",
     UP_DOWN.needs,
-    |network, _| over_turns(&TURN_PROHIBITION_DETERMINISTIC, network, Choice::First),
+    |network, _| over_turns(&TURN_PROHIBITION_DETERMINISTIC, network, Adaptivity::First),
 )
 .over_turns();
 
 fn over_turns(
     routing: &RoutingDescriptor,
     network: &Arc<Network>,
-    choice: Choice,
+    choice: Adaptivity,
 ) -> Result<Box<dyn RoutingRelation>, RoutingError> {
     require_ways_back(routing, network)?;
     Ok(Box::new(TurnRouting::new(routing.name, network, turn_prohibition(network), choice)))
@@ -83,7 +83,7 @@ fn over_turns(
 /// // In a ring one turn is enough.
 /// let ring = "torus:6".parse::<TopologySpec>()?.build()?;
 /// let turns = turn_prohibition(&ring);
-/// assert_eq!((turns.turns(), turns.prohibited_turns()), (6, 1));
+/// assert_eq!((turns.turn_count(), turns.prohibited_turns()), (6, 1));
 /// # Ok::<(), wormcast_network::TopologyError>(())
 /// ```
 pub fn turn_prohibition(network: &Network) -> TurnSet {

@@ -8,14 +8,14 @@ use crate::capabilities::RoutingCapabilities;
 use crate::multidestination::{Decision, MultidestinationRouting, node_set};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported};
-use crate::turns::turn_routing::Choice;
+use crate::turns::turn_routing::Adaptivity;
 
 /// [`Turnaround`] with all channels up.
 pub const TURNAROUND: RoutingDescriptor = RoutingDescriptor::new(
     "turnaround",
     "on the way up all right ports, on the way down one channel",
     "a bidirectional multistage network",
-    |network, _| Ok(Box::new(Turnaround::new(network, Choice::Adaptive)?)),
+    |network, _| Ok(Box::new(Turnaround::new(network, Adaptivity::Adaptive)?)),
 );
 
 /// [`Turnaround`] with the preferred channel up only.
@@ -23,7 +23,7 @@ pub const TURNAROUND_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
     "turnaround-deterministic",
     "one channel: on the way up the right port straight on",
     TURNAROUND.needs,
-    |network, _| Ok(Box::new(Turnaround::new(network, Choice::First)?)),
+    |network, _| Ok(Box::new(Turnaround::new(network, Adaptivity::First)?)),
 );
 
 /// Turnaround routing: up to the stage of the least common ancestors of source and destination, then down.
@@ -35,18 +35,18 @@ pub const TURNAROUND_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
 /// The preferred channel up keeps straight on: a worm that came by left port j leaves by right port K + j. If its source's router starts it by
 /// the port of the source's digit 0, that is the port of the source's digit at each stage, and no two sources ever prefer the same
 /// channel (paper 4's software multicast relies on it). That router by itself does not know which of its nodes sends; it prefers the port of
-/// digit 1 of the destination, the lowest one of several. The other ports follow cyclically. With [`Choice::First`] the preferred channel is the only one: deterministic routing.
+/// digit 1 of the destination, the lowest one of several. The other ports follow cyclically. With [`Adaptivity::First`] the preferred channel is the only one: deterministic routing.
 ///
 /// Needs a bidirectional multistage network (`bmin:KxL`). No tables; O(K) a hop.
 ///
 /// ```
 /// use wormcast_network::{RouterId, TopologySpec};
-/// use wormcast_routing::{Choice, Turnaround, append_route};
+/// use wormcast_routing::{Adaptivity, Turnaround, append_route};
 ///
 /// let network = "bmin:2x3".parse::<TopologySpec>()?.build()?;
 /// let mut route = Vec::new();
 /// // From the switch of nodes 0 and 1 to that of nodes 6 and 7: up two stages and down again.
-/// append_route(&Turnaround::new(&network, Choice::Adaptive)?, RouterId::new(0), None, RouterId::new(3), &mut route)?;
+/// append_route(&Turnaround::new(&network, Adaptivity::Adaptive)?, RouterId::new(0), None, RouterId::new(3), &mut route)?;
 /// let visited: Vec<u32> = route.iter().map(|&c| network.to(c).raw()).collect();
 /// assert_eq!(visited, [5, 9, 7, 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -55,7 +55,7 @@ pub const TURNAROUND_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
 pub struct Turnaround {
     network: Arc<Network>,
     stages: Stages,
-    choice: Choice,
+    choice: Adaptivity,
 }
 
 impl Turnaround {
@@ -63,7 +63,7 @@ impl Turnaround {
     ///
     /// # Errors
     /// If the network is not a bidirectional multistage network.
-    pub fn new(network: &Arc<Network>, choice: Choice) -> Result<Self, Unsupported> {
+    pub fn new(network: &Arc<Network>, choice: Adaptivity) -> Result<Self, Unsupported> {
         if let Some(&stages) = network.shape().bmin() {
             return Ok(Self { network: Arc::clone(network), stages, choice });
         }
@@ -83,15 +83,15 @@ impl Turnaround {
         let start = || stages.digit(towards, stages.stage(at));
         let straight = came_by.filter(|&port| port < radix).unwrap_or_else(start) as usize;
         let rights = outputs.skip(lefts);
-        let count = if self.choice == Choice::First { 1 } else { radix as usize };
+        let count = if self.choice == Adaptivity::First { 1 } else { radix as usize };
         out.extend(rights.clone().skip(straight).chain(rights.take(straight)).take(count));
     }
 }
 
-fn name(choice: Choice) -> &'static str {
+fn name(choice: Adaptivity) -> &'static str {
     match choice {
-        Choice::Adaptive => TURNAROUND.name,
-        Choice::First => TURNAROUND_DETERMINISTIC.name,
+        Adaptivity::Adaptive => TURNAROUND.name,
+        Adaptivity::First => TURNAROUND_DETERMINISTIC.name,
     }
 }
 

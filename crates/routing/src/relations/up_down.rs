@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use wormcast_network::{Network, RouterId, did_you_mean};
+use wormcast_network::text::did_you_mean;
+use wormcast_network::{Network, RouterId};
 
 use crate::registry::RoutingDescriptor;
 use crate::relation::Unsupported;
 use crate::relations::destination_tag::DESTINATION_TAG;
-use crate::turns::turn_routing::{Choice, TurnRouting};
+use crate::turns::turn_routing::{Adaptivity, TurnRouting};
 use crate::turns::turn_set::{Label, TurnSet};
 
 /// [`up_down`]'s turns, by all channels on shortest permitted paths ([`TurnRouting`]).
@@ -17,7 +18,7 @@ pub const UP_DOWN: RoutingDescriptor = RoutingDescriptor::new(
     "links with channels both ways",
     |network, options| {
         let turns = up_down(network, options.root.unwrap_or_default())?;
-        Ok(Box::new(TurnRouting::new(UP_DOWN.name, network, turns, Choice::Adaptive)))
+        Ok(Box::new(TurnRouting::new(UP_DOWN.name, network, turns, Adaptivity::Adaptive)))
     },
 )
 .with_root()
@@ -30,7 +31,7 @@ pub const UP_DOWN_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
     UP_DOWN.needs,
     |network, options| {
         let turns = up_down(network, options.root.unwrap_or_default())?;
-        Ok(Box::new(TurnRouting::new(UP_DOWN_DETERMINISTIC.name, network, turns, Choice::First)))
+        Ok(Box::new(TurnRouting::new(UP_DOWN_DETERMINISTIC.name, network, turns, Adaptivity::First)))
     },
 )
 .with_root()

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use wormcast_network::{ChannelId, Network, RouterId, quoted};
+use wormcast_network::text::quoted;
+use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::registry::UnknownName;
 use crate::relation::Unsupported;

@@ -14,7 +14,7 @@ use crate::turns::turn_set::TurnSet;
 
 /// Which of the channels on shortest permitted paths a header may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Choice {
+pub enum Adaptivity {
     /// All of them, the smallest preferred.
     #[default]
     Adaptive,
@@ -39,10 +39,10 @@ pub enum Choice {
 ///
 /// ```
 /// use wormcast_network::{RouterId, TopologySpec};
-/// use wormcast_routing::{Choice, TurnRouting, append_route, turn_prohibition};
+/// use wormcast_routing::{Adaptivity, TurnRouting, append_route, turn_prohibition};
 ///
 /// let ring = "torus:5".parse::<TopologySpec>()?.build()?;
-/// let routing = TurnRouting::new("turn-prohibition", &ring, turn_prohibition(&ring), Choice::Adaptive);
+/// let routing = TurnRouting::new("turn-prohibition", &ring, turn_prohibition(&ring), Adaptivity::Adaptive);
 /// let mut route = Vec::new();
 /// // Worms may not turn at 0, so from 1 to 4 they go the long way.
 /// append_route(&routing, RouterId::new(1), None, RouterId::new(4), &mut route)?;
@@ -54,7 +54,7 @@ pub struct TurnRouting {
     name: &'static str,
     network: Arc<Network>,
     turns: TurnSet,
-    choice: Choice,
+    choice: Adaptivity,
     /// By target.
     rows: Box<[OnceLock<Row>]>,
 }
@@ -82,7 +82,7 @@ impl Row {
 
 impl TurnRouting {
     /// Routing over the permitted turns of `network` under this name.
-    pub fn new(name: &'static str, network: &Arc<Network>, turns: TurnSet, choice: Choice) -> Self {
+    pub fn new(name: &'static str, network: &Arc<Network>, turns: TurnSet, choice: Adaptivity) -> Self {
         let rows = std::iter::repeat_with(OnceLock::new).take(network.routers()).collect();
         Self { name, network: Arc::clone(network), turns, choice, rows }
     }
@@ -96,10 +96,10 @@ impl TurnRouting {
     ///
     /// ```
     /// use wormcast_network::{RouterId, TopologySpec};
-    /// use wormcast_routing::{Choice, TurnRouting, turn_prohibition};
+    /// use wormcast_routing::{Adaptivity, TurnRouting, turn_prohibition};
     ///
     /// let ring = "torus:5".parse::<TopologySpec>()?.build()?;
-    /// let routing = TurnRouting::new("turn-prohibition", &ring, turn_prohibition(&ring), Choice::Adaptive);
+    /// let routing = TurnRouting::new("turn-prohibition", &ring, turn_prohibition(&ring), Adaptivity::Adaptive);
     /// let channel = |from, to| ring.channel_between(RouterId::new(from), RouterId::new(to)).unwrap();
     /// assert_eq!(routing.hops(channel(1, 2), RouterId::new(4)), Some(3));
     /// // Worms may not turn at 0.
@@ -161,8 +161,8 @@ impl TurnRouting {
     #[inline]
     fn chosen<'c>(&self, nearest: &'c [ChannelId]) -> &'c [ChannelId] {
         match self.choice {
-            Choice::Adaptive => nearest,
-            Choice::First => &nearest[..nearest.len().min(1)],
+            Adaptivity::Adaptive => nearest,
+            Adaptivity::First => &nearest[..nearest.len().min(1)],
         }
     }
 
@@ -263,7 +263,7 @@ impl Spread for TurnRouting {
     fn spread(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, out: &mut Vec<ChannelId>) {
         let network = self.network();
         self.all_nearest(at, arrived, target, out);
-        if let (Choice::First, Some(&first)) = (self.choice, out.first()) {
+        if let (Adaptivity::First, Some(&first)) = (self.choice, out.first()) {
             out.retain(|&channel| network.to(channel) == network.to(first));
         }
     }

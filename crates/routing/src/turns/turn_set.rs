@@ -127,7 +127,7 @@ impl TurnSet {
     }
 
     /// The number of turns, each counted once for both directions.
-    pub fn turns(&self) -> u64 {
+    pub fn turn_count(&self) -> u64 {
         self.turns
     }
 

@@ -9,7 +9,7 @@ use super::worm::{Guide, Route, WormState};
 use super::{Core, Search};
 use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
-use crate::run::run_end::{Awaited, Resource, Wait, WormAtEnd};
+use crate::run::run_end::{Awaited, Wait, WaitResource, WormAtEnd};
 
 /// Which worm holds what, by slots.
 struct Owners {
@@ -32,7 +32,7 @@ impl<O: Observer> Core<'_, O> {
             let mut waits = Vec::new();
             if let Some(trigger) = owners.triggers.get(&slot) {
                 let worms = vec![self.worms[*trigger as usize].id];
-                let options = vec![Awaited { resource: Resource::Delivery(worm.from), worms }];
+                let options = vec![Awaited { resource: WaitResource::Delivery(worm.from), worms }];
                 waits.push(Wait { since: Some(worm.ready), at: None, options });
             }
             waits.extend(waiting.get(&slot).cloned());
@@ -47,7 +47,7 @@ impl<O: Observer> Core<'_, O> {
                 message: worm.message,
                 source: worm.from,
                 destinations: self.destinations(worm),
-                holds: held(worm).into_iter().map(|(channel, vc)| Resource::Channel(channel, vc)).collect(),
+                holds: held(worm).into_iter().map(|(channel, vc)| WaitResource::Channel(channel, vc)).collect(),
                 waits,
                 deadlocked: search.is_dead(slot),
             }
@@ -82,9 +82,11 @@ impl<O: Observer> Core<'_, O> {
                 let worm = &self.worms[slot as usize];
                 let (resource, holders) = match self.config.startup_mode {
                     StartupMode::Serial => {
-                        (Resource::Processor(node), owners.processors.get(&node).copied().into_iter().collect())
+                        (WaitResource::Processor(node), owners.processors.get(&node).copied().into_iter().collect())
                     }
-                    StartupMode::PerPort => (Resource::Injection(node), self.holders(Pool::Injection(node), owners)),
+                    StartupMode::PerPort => {
+                        (WaitResource::Injection(node), self.holders(Pool::Injection(node), owners))
+                    }
                 };
                 let worms = before.map_or(holders, |before| vec![before]);
                 let worms = worms.into_iter().map(|slot| self.worms[slot as usize].id).collect();
@@ -113,11 +115,11 @@ impl<O: Observer> Core<'_, O> {
         let mut wait = |options| waits.push(Wait { since: Some(request.key.cycle), at, options });
         for &pool in &request.pools {
             let resource = match pool {
-                Pool::Injection(node) => Resource::Injection(node),
-                Pool::Consumption(node, None) => Resource::Consumption(node),
+                Pool::Injection(node) => WaitResource::Injection(node),
+                Pool::Consumption(node, None) => WaitResource::Consumption(node),
                 Pool::Consumption(node, Some(_)) => match arbiter.members(pool).next() {
-                    Some(channel) => Resource::Channel(channel, 0),
-                    None => Resource::Consumption(node),
+                    Some(channel) => WaitResource::Channel(channel, 0),
+                    None => WaitResource::Consumption(node),
                 },
             };
             wait(vec![Awaited { resource, worms: ids(self.holders(pool, owners)) }]);
@@ -130,7 +132,7 @@ impl<O: Observer> Core<'_, O> {
             let mut ahead: Vec<u32> = ahead.map(|other| other.worm).collect();
             ahead.reverse();
             worms.extend(ahead);
-            Awaited { resource: Resource::Channel(link, 0), worms: ids(worms) }
+            Awaited { resource: WaitResource::Channel(link, 0), worms: ids(worms) }
         });
         if request.all_links {
             links.for_each(|link| wait(vec![link]));

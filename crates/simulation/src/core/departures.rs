@@ -7,7 +7,7 @@ use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
 use super::worm::{PathRoute, Route, UNKNOWN};
-use crate::config::switching::{Header, Replication};
+use crate::config::switching::BranchReplication;
 use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
 
@@ -51,7 +51,7 @@ impl<O: Observer> Core<'_, O> {
     #[inline]
     pub(crate) fn report_departures(&mut self, slot: u32, before: Cycle) {
         let worm = &mut self.worms[slot as usize];
-        let header = (self.config.header == Header::AllDestinations).then_some(worm.header);
+        let header = self.config.header.stripped_of_path(worm.header);
         if let Route::Path(route) = &mut worm.route {
             route.report_departures(worm.id, worm.flits, header, before, &mut self.reports);
         }
@@ -83,7 +83,7 @@ impl<O: Observer> Core<'_, O> {
         let delivery = &mut route.deliveries[delivery as usize];
         if delivery.departs < before && delivery.channel.raw() != NONE {
             let channel = std::mem::replace(&mut delivery.channel, ChannelId::new(NONE));
-            let consumed = worm.flits - if self.config.header == Header::Tree { worm.header } else { 0 };
+            let consumed = worm.flits - self.config.header.stripped_of_tree(worm.header);
             self.reports.released(delivery.departs, worm.id, channel, consumed);
         }
     }
@@ -158,8 +158,9 @@ impl<O: Observer> Core<'_, O> {
             Route::Path(route) => path_delivery(timing, &route.strips, route.last(), vertex - 1),
             Route::Tree(route) => {
                 // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
-                let like_one = self.config.replication == Replication::Lockstep || self.config.branching().whole_worms;
-                if like_one && self.config.header != Header::Tree {
+                let like_one =
+                    self.config.replication == BranchReplication::Lockstep || self.config.branching().whole_worms;
+                if like_one && !self.config.header.strips_trees() {
                     lockstep_tree_delivery(timing, route.heights_above(vertex as usize))
                 } else {
                     (self.now + 1 - worm.prepared).saturating_sub(worm.waited)

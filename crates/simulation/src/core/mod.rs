@@ -23,7 +23,7 @@ use wormcast_routing::{NoRoute, RoutingCapabilities, RoutingRelation, Spread, Tr
 
 use crate::calendar::Calendar;
 use crate::config::StartupMode;
-use crate::config::switching::{Header, Selection};
+use crate::config::switching::SelectionPolicy;
 use crate::engine::{EngineConfig, has_room};
 use crate::observers::observer::{Cycle, LatencyParts, Observer};
 use crate::selection::Selector;
@@ -89,7 +89,7 @@ impl<'a, O: Observer> Core<'a, O> {
         Self {
             network,
             routing,
-            spread: spread.filter(|_| config.selection != Selection::First),
+            spread: spread.filter(|_| config.selection != SelectionPolicy::First),
             descent,
             division,
             config,
@@ -185,13 +185,7 @@ impl<'a, O: Observer> Core<'a, O> {
             worm.ready = at;
             worm.started = Cycle::MAX;
             (worm.first_child, worm.sibling, worm.queued_behind) = (NONE, NONE, NONE);
-            worm.header = match (self.config.header, &planned.itinerary) {
-                (Header::BitString, _) => self.config.header_flits,
-                (Header::AllDestinations, Itinerary::Path(path)) => path.stops.len() as u32,
-                (Header::Tree, Itinerary::Tree(tree)) => tree_route::header_flits(tree),
-                (Header::Tree, Itinerary::Path(_)) => 1,
-                _ => 0,
-            };
+            worm.header = self.config.header.flits(&planned.itinerary, self.config.header_flits);
             worm.flits = worm.header + length;
             match planned.itinerary {
                 Itinerary::Path(path) => {

@@ -7,7 +7,7 @@ use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
 use super::worm::{Guide, Route};
-use crate::config::switching::{Header, Replication, Reservation};
+use crate::config::switching::{BranchReplication, Reservation};
 use crate::observers::observer::{Cycle, Observer};
 
 /// Determines which virtual channels of its candidates a header may take, on links that have `count`; drops candidates of which it may take none.
@@ -78,7 +78,7 @@ impl<O: Observer> Core<'_, O> {
             _ => None,
         };
         if let Some(channel) = taken {
-            let addresses = (self.config.header == Header::AllDestinations).then_some(worm.header);
+            let addresses = self.config.header.stripped_of_path(worm.header);
             route.report_departures(worm.id, worm.flits, addresses, self.now, &mut self.reports);
             self.reports.observer.granted(self.now, worm.id, channel);
             if delivers {
@@ -120,8 +120,8 @@ impl<O: Observer> Core<'_, O> {
         pools.extend(deliveries.iter().map(|delivery| Pool::Consumption(delivery.node, class)));
         children.extend(route.children(vertex as usize).map(|child| child as u32));
         candidates.extend(children.iter().map(|&child| route.vertices[child as usize].entered_by));
-        let apart =
-            self.config.replication == Replication::Independent && self.config.reservation == Reservation::Separate;
+        let apart = self.config.replication == BranchReplication::Independent
+            && self.config.reservation == Reservation::Separate;
         if apart {
             for pool in &pools {
                 let wanted = Wanted { pools: std::slice::from_ref(pool), links: &[], ranges: &[], all_links: true };
@@ -286,7 +286,7 @@ impl<O: Observer> Core<'_, O> {
     #[inline]
     pub(crate) fn strip_time(&mut self, slot: u32) -> Option<Cycle> {
         match &mut self.worms[slot as usize].route {
-            Route::Path(route) if self.config.header == Header::AllDestinations => {
+            Route::Path(route) if self.config.header.strips_paths() => {
                 route.strips().then(|| self.now + 1 + Cycle::from(self.config.strip_delay))
             }
             _ => None,

@@ -8,17 +8,6 @@ use super::arbiter::NONE;
 use super::worm::{Address, Guide, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, WormState};
 use crate::config::switching::Header;
 
-/// The header flits of a tree that has one for each destination and each router where it splits.
-pub(crate) fn header_flits(tree: &Tree) -> u32 {
-    if !tree.header.is_empty() {
-        return tree.header.len() as u32;
-    }
-    let branches_from = |parent| tree.branches.iter().filter(|branch| branch.parent == parent).count();
-    let named = (0..tree.branches.len())
-        .filter(|&i| !tree.branches[i].delivers.is_empty() || branches_from(Some(i as u32)) > 1);
-    named.count() as u32 + u32::from(!tree.delivers.is_empty() || branches_from(None) > 1)
-}
-
 /// The route of a tree worm that starts at `source`, before anything of it is granted: all of it, or, if a relation leads it to
 /// where its branches begin or routers decode its header, as far as its source's router.
 pub(crate) fn route(
@@ -35,13 +24,13 @@ pub(crate) fn route(
     route.vertices.push(TreeVertex::new(NONE, nowhere, worm.flits));
     route.push(0, nowhere, worm.flits);
     let exit = tree.trunk.and_then(|trunk| trunk.exit);
-    if header == Header::Tree && !tree.header.is_empty() {
+    if header.strips_trees() && !tree.header.is_empty() {
         route.guide = Guide::Header { exit, flits: tree.header };
     } else if tree.trunk.is_some() {
         route.guide = Guide::Trunk(tree);
     } else {
         route.attach(&tree, 1);
-        if header == Header::Tree {
+        if header.strips_trees() {
             route.write_scripts(length);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use wormcast_network::watch::step_every;
 
-use super::worms::{NO_VERTEX, Resource, Resources, Vertices, Waiting};
+use super::worms::{NO_VERTEX, ResourceId, Resources, Vertices, Waiting};
 
 /// Where a worm of a set waits.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl<'a> Member<'a> {
     }
 
     /// Everything that it was granted on its way: the resource, the vertex, and whether it is a consumption channel there.
-    pub(super) fn acquired(&self) -> impl Iterator<Item = (Resource, u32, bool)> + '_ {
+    pub(super) fn acquired(&self) -> impl Iterator<Item = (ResourceId, u32, bool)> + '_ {
         let vertices = &self.worm().vertices;
         (0u32..).zip(vertices).flat_map(move |(place, vertex)| {
             let entered = vertex.parent == NO_VERTEX || self.granted & 1 << vertex.parent != 0;
@@ -73,7 +73,7 @@ impl<'a> Member<'a> {
     }
 
     /// Calls `visit` with everything that it holds where it waits.
-    pub(super) fn each_held(&self, mut visit: impl FnMut(Resource)) {
+    pub(super) fn each_held(&self, mut visit: impl FnMut(ResourceId)) {
         self.acquired().filter(|&(_, vertex, _)| self.stays_at(vertex)).for_each(|(resource, ..)| visit(resource));
     }
 }
@@ -181,14 +181,14 @@ impl Puzzle<'_, '_> {
         steps
     }
 
-    fn is_free(&self, resource: Resource) -> bool {
+    fn is_free(&self, resource: ResourceId) -> bool {
         self.counts[resource as usize] < self.resources.capacity(resource)
     }
 }
 
 /// What a worm holds that has been granted the requests at some vertices, and has moved up as far as it can. Branches that do not
 /// matter are taken to be out of the way.
-fn holds(member: &Member<'_>, granted: Vertices, mut visit: impl FnMut(Resource)) {
+fn holds(member: &Member<'_>, granted: Vertices, mut visit: impl FnMut(ResourceId)) {
     let waiting = member.worm();
     let vertices = &waiting.vertices;
     // The channels to the nearest header that waits, from each vertex, itself included.

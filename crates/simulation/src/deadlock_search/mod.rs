@@ -11,7 +11,7 @@ use wormcast_network::NodeId;
 use wormcast_network::watch::step_every;
 use wormcast_routing::RoutingRelation;
 
-use crate::config::switching::{Header, Replication};
+use crate::config::switching::{BranchReplication, Header};
 use crate::engine::EngineConfig;
 use crate::observers::observer::Cycle;
 use crate::run::result::Deadlock;
@@ -246,7 +246,7 @@ fn check(config: &EngineConfig, messages: &[Sendable]) -> Result<(), NotCovered>
     if config.header != Header::None {
         return Err(NotCovered::Header);
     }
-    if config.replication != Replication::Lockstep && !messages.iter().all(|message| is_of_paths(&message.plan)) {
+    if config.replication != BranchReplication::Lockstep && !messages.iter().all(|message| is_of_paths(&message.plan)) {
         return Err(NotCovered::Independent);
     }
     let mut worms = messages.iter().flat_map(|message| &message.plan.worms);

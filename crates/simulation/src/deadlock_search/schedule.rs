@@ -4,7 +4,7 @@ use wormcast_network::NodeId;
 
 use super::members::{Member, Step};
 use super::sets::DeadSet;
-use super::worms::{Resource, Resources};
+use super::worms::{ResourceId, Resources};
 use crate::engine::EngineConfig;
 use crate::observers::observer::Cycle;
 
@@ -64,12 +64,13 @@ pub(super) fn starts(
     let times: Vec<Times<'_, '_>> =
         members.iter().map(|member| Times { member, hop, length: i64::from(length(member.stretch, config)) }).collect();
     // The resource, the vertex, whether it is a consumption channel, and whether the worm holds it in the end.
-    let uses = |member: &Member<'_>| -> Vec<(Resource, u32, bool, bool)> {
+    let uses = |member: &Member<'_>| -> Vec<(ResourceId, u32, bool, bool)> {
         member.acquired().map(|(resource, vertex, pool)| (resource, vertex, pool, member.stays_at(vertex))).collect()
     };
     let all: Vec<_> = members.iter().map(uses).collect();
-    let users =
-        |resource: Resource| all.iter().filter(|uses| uses.iter().any(|&(other, ..)| other == resource)).count() as u32;
+    let users = |resource: ResourceId| {
+        all.iter().filter(|uses| uses.iter().any(|&(other, ..)| other == resource)).count() as u32
+    };
     let (mut fixed, mut either) = (Vec::new(), Vec::new());
     for i in 0..members.len() {
         for j in i + 1..members.len() {

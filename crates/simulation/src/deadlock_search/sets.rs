@@ -6,7 +6,7 @@ use std::rc::Rc;
 use wormcast_network::watch::{step, step_every};
 
 use super::members::{Front, Member, Solved, Step, solve};
-use super::worms::{Resource, Resources, Vertices, Waiting};
+use super::worms::{ResourceId, Resources, Vertices, Waiting};
 
 /// A set of worms, each of which waits for what others hold, or behind others, and that can stand there.
 pub(super) struct DeadSet<'a> {
@@ -35,7 +35,7 @@ pub(super) enum Ended {
 #[derive(Clone, Copy)]
 struct Need {
     by: FrontId,
-    resource: Resource,
+    resource: ResourceId,
 }
 
 /// What a search looks for sets in.
@@ -45,11 +45,11 @@ pub(super) struct Sets<'a> {
     /// The most channels that a worm may stretch over.
     most_stretch: u32,
     /// The worms that may hold a resource: the place, what has to be granted there, and the stretch.
-    holders: HashMap<Resource, Vec<(usize, Vertices, u32)>>,
+    holders: HashMap<ResourceId, Vec<(usize, Vertices, u32)>>,
     /// The channels on which worms that may hold a consumption channel arrive and leave: the place, and both.
-    passing: HashMap<Resource, Vec<(usize, Resource, Vec<Resource>)>>,
+    passing: HashMap<ResourceId, Vec<(usize, ResourceId, Vec<ResourceId>)>>,
     /// The worms that may wait at the head of a link's queue for something else: the place, and the part that asks for the link.
-    queued: HashMap<Resource, Vec<(usize, usize)>>,
+    queued: HashMap<ResourceId, Vec<(usize, usize)>>,
     /// Parts for which a worm may wait forever, by place.
     alive: Vec<Vec<usize>>,
     /// The places that sets may begin with and contain.
@@ -73,12 +73,12 @@ struct Passing {
 
 /// Channels, sorted, and how many worms can be on them at once.
 struct Channels {
-    sorted: Vec<Resource>,
+    sorted: Vec<ResourceId>,
     worms: u32,
 }
 
 impl Channels {
-    fn new(resources: &Resources, mut sorted: Vec<Resource>) -> Self {
+    fn new(resources: &Resources, mut sorted: Vec<ResourceId>) -> Self {
         sorted.sort_unstable();
         sorted.dedup();
         let worms = sorted.iter().map(|&channel| resources.capacity(channel)).sum();
@@ -86,7 +86,7 @@ impl Channels {
     }
 
     /// How many worms can be on them beside one on channel `own`.
-    fn beside(&self, own: Resource) -> u32 {
+    fn beside(&self, own: ResourceId) -> u32 {
         self.worms - u32::from(self.sorted.binary_search(&own).is_ok())
     }
 }
@@ -103,9 +103,9 @@ impl<'a> Sets<'a> {
         (most_stretch, short): (u32, bool),
         budget: u64,
     ) -> Self {
-        let mut holders: HashMap<Resource, Vec<(usize, Vertices, u32)>> = HashMap::new();
-        let mut queued: HashMap<Resource, Vec<(usize, usize)>> = HashMap::new();
-        let mut passing: HashMap<Resource, Vec<(usize, Resource, Vec<Resource>)>> = HashMap::new();
+        let mut holders: HashMap<ResourceId, Vec<(usize, Vertices, u32)>> = HashMap::new();
+        let mut queued: HashMap<ResourceId, Vec<(usize, usize)>> = HashMap::new();
+        let mut passing: HashMap<ResourceId, Vec<(usize, ResourceId, Vec<ResourceId>)>> = HashMap::new();
         for (place, waiting) in places.iter().enumerate() {
             let plain = waiting.tree.is_none() && waiting.deliveries().next().is_none();
             let most = if short && plain { 1 } else { most_stretch };
@@ -114,7 +114,7 @@ impl<'a> Sets<'a> {
             }
             for (vertex, pools) in waiting.deliveries() {
                 let exits = waiting.vertices.iter().filter(|child| child.parent == vertex);
-                let exits: Vec<Resource> = exits.map(|child| child.entered_by).collect();
+                let exits: Vec<ResourceId> = exits.map(|child| child.entered_by).collect();
                 let entry = waiting.vertices[vertex as usize].entered_by;
                 for &pool in pools {
                     passing.entry(pool).or_default().push((place, entry, exits.clone()));
@@ -213,9 +213,9 @@ impl<'a> Sets<'a> {
     /// `looks` counts what is looked at.
     fn may_be_taken(
         &self,
-        resource: Resource,
+        resource: ResourceId,
         (place, known): (usize, &[Vec<usize>]),
-        passing: &HashMap<Resource, Passing>,
+        passing: &HashMap<ResourceId, Passing>,
         looks: &mut u64,
     ) -> bool {
         *looks += 1;
@@ -236,8 +236,8 @@ impl<'a> Sets<'a> {
     }
 
     /// Which worms may hold each consumption channel, by the channels that they take.
-    fn all_passing(&self) -> HashMap<Resource, Passing> {
-        let summed = |passing: &Vec<(usize, Resource, Vec<Resource>)>| Passing {
+    fn all_passing(&self) -> HashMap<ResourceId, Passing> {
+        let summed = |passing: &Vec<(usize, ResourceId, Vec<ResourceId>)>| Passing {
             entries: Channels::new(self.resources, passing.iter().map(|&(_, entry, _)| entry).collect()),
             exits: Channels::new(self.resources, passing.iter().flat_map(|(.., exits)| exits).copied().collect()),
             // Of a tree whose deliveries other branches hold up, nothing need leave the router.
@@ -467,8 +467,8 @@ impl<'a> Sets<'a> {
     }
 
     /// How many members hold each resource; `None` if more than can.
-    fn counts(&self, members: &[Member<'a>]) -> Option<HashMap<Resource, u32>> {
-        let mut counts: HashMap<Resource, u32> = HashMap::new();
+    fn counts(&self, members: &[Member<'a>]) -> Option<HashMap<ResourceId, u32>> {
+        let mut counts: HashMap<ResourceId, u32> = HashMap::new();
         let mut fits = members.iter().all(|member| member.stretch <= self.most_stretch);
         for member in members {
             member.each_held(|resource| {

@@ -10,7 +10,7 @@ use super::NotCovered;
 use crate::engine::EngineConfig;
 
 /// A link, the injection channels of a node, or its consumption channels (all of them, or the one of a class).
-pub(super) type Resource = u32;
+pub(super) type ResourceId = u32;
 
 /// Sets of a worm's vertices are bits of one number.
 pub(super) type Vertices = u128;
@@ -47,7 +47,7 @@ impl Resources {
         (self.links + self.nodes * (1 + Self::KINDS)) as usize
     }
 
-    pub(super) fn capacity(&self, resource: Resource) -> u32 {
+    pub(super) fn capacity(&self, resource: ResourceId) -> u32 {
         if resource < self.links {
             1
         } else if resource < self.links + self.nodes {
@@ -59,15 +59,15 @@ impl Resources {
         }
     }
 
-    pub(super) fn is_link(&self, resource: Resource) -> bool {
+    pub(super) fn is_link(&self, resource: ResourceId) -> bool {
         resource < self.links
     }
 
-    fn injection_of(&self, node: NodeId) -> Resource {
+    fn injection_of(&self, node: NodeId) -> ResourceId {
         self.links + node.raw()
     }
 
-    fn consumption_of(&self, node: NodeId, class: Option<u8>) -> Resource {
+    fn consumption_of(&self, node: NodeId, class: Option<u8>) -> ResourceId {
         self.links + self.nodes + node.raw() * Self::KINDS + class.map_or(0, |class| u32::from(class) + 1)
     }
 }
@@ -78,9 +78,9 @@ pub(super) struct Vertex {
     /// The vertex that the worm comes from, earlier in the list.
     pub(super) parent: u32,
     /// What the worm came by: a link, or the injection channels.
-    pub(super) entered_by: Resource,
+    pub(super) entered_by: ResourceId,
     /// The consumption channels that its header asks for here.
-    pub(super) pools: Vec<Resource>,
+    pub(super) pools: Vec<ResourceId>,
     /// Links from the source.
     pub(super) depth: u32,
 }
@@ -98,14 +98,14 @@ pub(super) struct Waiting {
     /// The vertex at which it waits.
     pub(super) at: u32,
     /// What it waits for, all at once: of each part, any one.
-    pub(super) parts: Vec<Vec<Resource>>,
+    pub(super) parts: Vec<Vec<ResourceId>>,
     /// For each vertex: to how many channels, counted back from where it waits, the worm has to stretch to hold what it was
     /// granted to get there; 0 for what lies behind where it waits.
     pub(super) reach: Vec<u32>,
 }
 
 impl Waiting {
-    fn new(way: &Way<'_>, tree: Option<usize>, at: u32, parts: Vec<Vec<Resource>>) -> Self {
+    fn new(way: &Way<'_>, tree: Option<usize>, at: u32, parts: Vec<Vec<ResourceId>>) -> Self {
         let vertices = way.vertices.clone();
         let mut distance = vec![NO_VERTEX; vertices.len()];
         let (mut vertex, mut steps) = (at, 0);
@@ -140,7 +140,7 @@ impl Waiting {
     }
 
     /// The vertices where it may hold consumption channels while it waits, with these.
-    pub(super) fn deliveries(&self) -> impl Iterator<Item = (u32, &[Resource])> + '_ {
+    pub(super) fn deliveries(&self) -> impl Iterator<Item = (u32, &[ResourceId])> + '_ {
         let all = (0u32..).zip(&self.vertices).filter(|&(place, _)| place != self.at && self.reach[place as usize] > 0);
         all.map(|(place, vertex)| (place, &vertex.pools[..])).filter(|(_, pools)| !pools.is_empty())
     }
@@ -151,7 +151,7 @@ impl Waiting {
     }
 
     /// Everything that it may hold here: the resource, the vertices whose requests have to be granted for that, and the stretch.
-    pub(super) fn holdings(&self) -> impl Iterator<Item = (Resource, Vertices, u32)> + '_ {
+    pub(super) fn holdings(&self) -> impl Iterator<Item = (ResourceId, Vertices, u32)> + '_ {
         self.vertices.iter().enumerate().filter(|&(place, _)| self.reach[place] > 0).flat_map(move |(place, vertex)| {
             let (place, reach) = (place as u32, self.reach[place]);
             let above = self.above(place);
@@ -164,7 +164,7 @@ impl Waiting {
 }
 
 /// What makes two places the same: the tree, where in it, how many flits, and what is asked for.
-type PlaceKey = (Option<usize>, Vec<Vertex>, u32, Vec<Vec<Resource>>);
+type PlaceKey = (Option<usize>, Vec<Vertex>, u32, Vec<Vec<ResourceId>>);
 
 /// All places where the worms of some messages can wait.
 pub(super) struct Places<'a> {
@@ -243,7 +243,7 @@ impl<'a> Places<'a> {
             return self.branch(way, tree, size);
         }
         let (now, later) = stops.split_at(here);
-        let pools: Vec<Resource> = now.iter().map(|&stop| self.resources.consumption_of(stop, way.class)).collect();
+        let pools: Vec<ResourceId> = now.iter().map(|&stop| self.resources.consumption_of(stop, way.class)).collect();
         let target = trunk.map(|(to, _)| to).or_else(|| later.first().map(|&stop| self.network.router_of(stop)));
         let mut candidates = Vec::new();
         if let Some(target) = target {
@@ -256,7 +256,7 @@ impl<'a> Places<'a> {
                 return Err(NotCovered::NoRoute);
             }
         }
-        let mut parts: Vec<Vec<Resource>> = pools.iter().map(|&pool| vec![pool]).collect();
+        let mut parts: Vec<Vec<ResourceId>> = pools.iter().map(|&pool| vec![pool]).collect();
         if !candidates.is_empty() {
             parts.push(candidates.iter().map(|channel| channel.raw()).collect());
         }
@@ -281,7 +281,7 @@ impl<'a> Places<'a> {
         if way.vertices.len() + tree.branches.len() > MOST_VERTICES {
             return Err(NotCovered::TooLong);
         }
-        let pools = |delivers: &[NodeId]| -> Vec<Resource> {
+        let pools = |delivers: &[NodeId]| -> Vec<ResourceId> {
             delivers.iter().map(|&node| self.resources.consumption_of(node, way.class)).collect()
         };
         let mut vertices = way.vertices.clone();
@@ -310,7 +310,7 @@ impl<'a> Places<'a> {
         way: &Way<'_>,
         tree: Option<usize>,
         at: u32,
-        parts: Vec<Vec<Resource>>,
+        parts: Vec<Vec<ResourceId>>,
         size: &impl Fn(usize) -> usize,
     ) {
         let Some(left) = self.budget.checked_sub(1) else {

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, csv_field};
+use wormcast_network::text::csv_field;
+use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network};
 
 use crate::observers::observer::{Cycle, Observer};
 use crate::run::run_end::{Held, RunEnd};

@@ -3,7 +3,7 @@
 use wormcast_multicast::{WormKinds, worm_kinds};
 use wormcast_network::ChannelId;
 
-use crate::config::switching::{Header, Replication, Selection};
+use crate::config::switching::{BranchReplication, SelectionPolicy};
 use crate::config::{Mode, Warmup};
 use crate::run::scenario::Scenario;
 use crate::traffic::CheckedTraffic;
@@ -61,10 +61,10 @@ impl Scenario {
             if !trees {
                 add("switching.replication", of_paths());
                 add("switching.reservation", of_paths());
-            } else if self.engine.replication == Replication::Lockstep {
+            } else if self.engine.replication == BranchReplication::Lockstep {
                 add("switching.reservation", "the branches of trees in lockstep are reserved all at once".to_owned());
             }
-            if matches!(self.engine.header, Header::None | Header::BitString) {
+            if !self.engine.header.strips_paths() && !self.engine.header.strips_trees() {
                 let reason = "only the headers `all-destinations` and `tree` have flits that are stripped";
                 add("timing.strip_delay", reason.to_owned());
             }
@@ -76,7 +76,7 @@ impl Scenario {
                 add(key, format!("`{name}` sends unicasts only, which switches do not replicate"));
             }
         }
-        if self.switch.is_none() && self.engine.selection != Selection::First && !self.may_choose() {
+        if self.switch.is_none() && self.engine.selection != SelectionPolicy::First && !self.may_choose() {
             add("switching.selection", format!("the routing of `{name}` leaves one channel at every hop"));
         }
         if !triggered {

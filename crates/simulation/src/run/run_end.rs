@@ -47,7 +47,7 @@ pub struct WormAtEnd {
     /// The nodes that it delivers to, those that it has delivered to already among them.
     pub destinations: Vec<NodeId>,
     /// What it has and others may want, from its tail to its headers.
-    pub holds: Vec<Resource>,
+    pub holds: Vec<WaitResource>,
     /// What it waits for, all of it at once; empty if it does not wait. Where the worm branches, some branches may wait and others
     /// not.
     pub waits: Vec<Wait>,
@@ -78,7 +78,7 @@ pub struct Wait {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Awaited {
     /// The resource.
-    pub resource: Resource,
+    pub resource: WaitResource,
     /// The worms that have it, then those that are before this one in the queue for it, the first of them first. Of queues for a
     /// processor or a buffer, the worm directly before this one alone. A worm may stand in its own way.
     pub worms: Vec<u64>,
@@ -86,7 +86,7 @@ pub struct Awaited {
 
 /// A resource that worms hold and wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Resource {
+pub enum WaitResource {
     /// A virtual channel of a link, or 0 and any one of them if it is waited for; or a port of a node.
     Channel(ChannelId, u32),
     /// Any injection channel of a node.

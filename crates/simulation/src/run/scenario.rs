@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_multicast::Algorithm;
-use wormcast_network::{MAX_PORTS, Network, require_memory};
+use wormcast_network::{MAX_NODE_PORTS, Network, require_memory};
 
 use crate::config::buffer::Buffer;
-use crate::config::switching::{BufferedSwitch, Header, Switching, Wormhole};
+use crate::config::switching::{BufferedSwitch, Switching, Wormhole};
 use crate::config::{Mode, Run, Timing, Traffic, Warmup};
 use crate::engine::EngineConfig;
 use crate::switch::SwitchConfig;
@@ -95,14 +95,7 @@ fn check_run(run: &Run, mode: Mode, traffic: &CheckedTraffic) -> Result<(), Conf
 /// A bound on the flits of a run's worms, header and data.
 fn longest_worm(engine: &EngineConfig, traffic: &CheckedTraffic, network: &Network) -> u64 {
     let (length, destinations) = traffic.most(network.nodes());
-    let header = match engine.header {
-        Header::None => 0,
-        Header::BitString => u64::from(engine.header_flits),
-        Header::AllDestinations => u64::from(destinations),
-        // A tree parts fewer times than it has leaves.
-        Header::Tree => 2 * u64::from(destinations),
-    };
-    u64::from(length) + header
+    u64::from(length) + engine.header.most_flits(destinations, engine.header_flits)
 }
 
 /// An invalid setting.
@@ -174,8 +167,8 @@ impl Scenario {
             }
         }
         let ports = wormhole.ports(algorithm.capabilities().ports);
-        within("switching.injection_ports", ports.injection, 1, MAX_PORTS)?;
-        within("switching.consumption_ports", ports.consumption, 1, MAX_PORTS)?;
+        within("switching.injection_ports", ports.injection, 1, MAX_NODE_PORTS)?;
+        within("switching.consumption_ports", ports.consumption, 1, MAX_NODE_PORTS)?;
         let mut engine = EngineConfig { ports, ..EngineConfig::new(wormhole, timing, &network) };
         let ports = u64::from(ports.injection + ports.consumption) * network.nodes() as u64;
         let channels = network.channels() as u64 * u64::from(wormhole.virtual_channels);
@@ -184,7 +177,7 @@ impl Scenario {
             return Err(ConfigError { key: "switching".to_owned(), problem });
         }
         if let Some(flits) = wormhole.header_flits {
-            if wormhole.header != Header::BitString {
+            if !wormhole.header.has_fixed_length() {
                 let problem = "only `header = \"bit-string\"` has a fixed number of header flits".to_owned();
                 return Err(ConfigError { key: "switching.header_flits".to_owned(), problem });
             }
@@ -203,7 +196,7 @@ impl Scenario {
                 format!("{:?} is out of range: expected more than 0 and at most {MAX_CYCLE_NS} ns", timing.cycle_ns);
             return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
         }
-        if wormhole.header == Header::AllDestinations && !network.has_one_node_each() {
+        if wormhole.header.strips_paths() && !network.has_one_node_each() {
             // A stop at the sender's own router would have nothing to strip.
             let problem = format!(
                 "`all-destinations` is defined where every router has one node, which {} does not have; use `none` or `bit-string`",

@@ -7,7 +7,7 @@ use wormcast_multicast::{ContractViolation, Itinerary, Multicast, Plan, Worm};
 use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
-use crate::config::switching::{Header, Replication};
+use crate::config::switching::BranchReplication;
 use crate::config::{Mode, Warmup};
 use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Generated, Observer};
@@ -442,44 +442,28 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                     "are bound to consumption channels that the nodes do not have: set more `consumption_ports`",
                 );
             }
-            match (&worm.itinerary, config.header) {
-                (Itinerary::Encoded(_), _) if self.scenario.switch.is_some() => {}
-                (Itinerary::Encoded(_), _) => {
+            if let Some((worms, problem)) = config.header.objection(&worm.itinerary) {
+                return fail("switching.header", worms, problem);
+            }
+            match &worm.itinerary {
+                Itinerary::Encoded(_) if self.scenario.switch.is_some() => {}
+                Itinerary::Encoded(_) => {
                     return fail(
                         "switching.model",
                         "worms with encoded destinations",
                         "buffered switches replicate: set `switching.model = \"central-buffer\"` or `\"input-buffer\"`",
                     );
                 }
-                (Itinerary::Path(path), Header::Tree) if path.stops.len() > 1 => {
-                    return fail(
-                        "switching.header",
-                        "paths",
-                        "have no tree header for several stops: use `header = \"all-destinations\"` or another",
-                    );
-                }
-                (Itinerary::Tree(_), Header::AllDestinations) => {
-                    return fail(
-                        "switching.header",
-                        "trees",
-                        "cannot be told by a list of stops: use `header = \"tree\"` or another",
-                    );
-                }
-                (Itinerary::Tree(tree), Header::Tree) if tree.trunk.is_some() && tree.header.is_empty() => {
-                    return fail(
-                        "switching.header",
-                        "trees",
-                        "have a trunk but no header that routers could decode: use `header = \"bit-string\"` or another",
-                    );
-                }
-                (Itinerary::Tree(_), _) if config.virtual_channels > 1 => {
+                Itinerary::Tree(_) if config.virtual_channels > 1 => {
                     return fail(
                         "switching.virtual_channels",
                         "trees",
                         "the flit engine moves on one virtual channel only: set `virtual_channels = 1`",
                     );
                 }
-                (Itinerary::Tree(_), Header::Tree) if config.replication == Replication::Independent => {
+                Itinerary::Tree(_)
+                    if config.header.strips_trees() && config.replication == BranchReplication::Independent =>
+                {
                     return fail(
                         "switching.replication",
                         "trees",

@@ -8,7 +8,7 @@ use super::packets::Course;
 use super::{Memory, NIL, Source, State, SwitchEngine};
 use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
-use crate::run::run_end::{Awaited, Resource, Wait, WormAtEnd};
+use crate::run::run_end::{Awaited, Wait, WaitResource, WormAtEnd};
 
 /// What has been found of each worm, by slot.
 struct States {
@@ -16,7 +16,7 @@ struct States {
 }
 
 impl States {
-    fn holds(&mut self, slot: u32, resource: Resource) {
+    fn holds(&mut self, slot: u32, resource: WaitResource) {
         if let Some(worm) = self.worms.get_mut(&slot)
             && !worm.holds.contains(&resource)
         {
@@ -31,8 +31,8 @@ impl States {
     }
 }
 
-fn channel(id: usize) -> Resource {
-    Resource::Channel(ChannelId::new(id as u32), 0)
+fn channel(id: usize) -> WaitResource {
+    WaitResource::Channel(ChannelId::new(id as u32), 0)
 }
 
 impl<O: Observer> SwitchEngine<'_, O> {
@@ -88,7 +88,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
     fn before_the_network(&self, states: &mut States) {
         for (_, worm) in self.worms.iter() {
             for &(node, follower) in &worm.followers {
-                let awaited = Awaited { resource: Resource::Delivery(node), worms: vec![worm.id] };
+                let awaited = Awaited { resource: WaitResource::Delivery(node), worms: vec![worm.id] };
                 // Until it is triggered, it is as ready as its message.
                 states.waits(follower, Some(self.worms[follower].ready), None, vec![awaited]);
             }
@@ -105,7 +105,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 before = Some(self.id(slot));
             }
             let serial = self.config.startup_mode == StartupMode::Serial;
-            let resource = if serial { Resource::Processor(node) } else { channel(injection) };
+            let resource = if serial { WaitResource::Processor(node) } else { channel(injection) };
             let mut before = match sender.preparing {
                 Some(slot) => Some(self.id(slot)),
                 None if serial => None,
@@ -137,9 +137,9 @@ impl<O: Observer> SwitchEngine<'_, O> {
         let (mut packet, mut before) = (fifo.front, None);
         while packet != NIL {
             let worm = slot_of(packet);
-            states.holds(worm, Resource::Slot(own));
+            states.holds(worm, WaitResource::Slot(own));
             if let Some(before) = before {
-                let awaited = Awaited { resource: Resource::Slot(own), worms: vec![self.id_of(before)] };
+                let awaited = Awaited { resource: WaitResource::Slot(own), worms: vec![self.id_of(before)] };
                 states.waits(worm, None, Some(at), vec![awaited]);
             }
             (before, packet) = (Some(packet), self.packets[packet].next);
@@ -202,7 +202,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         let at = RouterId::new(switch);
         if line.source == Source::Register {
             let worm = self.packets[line.packet].worm;
-            states.holds(worm, Resource::Room(at));
+            states.holds(worm, WaitResource::Room(at));
             if self.blocked(line) {
                 states.waits(worm, None, Some(at), vec![self.slot_behind(output)]);
             }
@@ -213,7 +213,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
             let link = central.link(&self.wiring, output, chunk);
             let packet = central.head[link];
             let worm = self.packets[packet].worm;
-            states.holds(worm, Resource::Room(at));
+            states.holds(worm, WaitResource::Room(at));
             if let Some(before) = before {
                 let awaited = Awaited { resource: channel(output), worms: vec![self.id_of(before)] };
                 states.waits(worm, None, Some(at), vec![awaited]);
@@ -249,14 +249,14 @@ impl<O: Observer> SwitchEngine<'_, O> {
     fn slot_behind(&self, id: usize) -> Awaited {
         let front = self.inputs[id].front;
         let worms = if front == NIL { Vec::new() } else { vec![self.id_of(front)] };
-        Awaited { resource: Resource::Slot(ChannelId::new(id as u32)), worms }
+        Awaited { resource: WaitResource::Slot(ChannelId::new(id as u32)), worms }
     }
 
     /// Flits of its own that have still to cross a channel.
     fn flits_by(&self, id: usize) -> Awaited {
         let packet = self.lines[id].packet;
         let worms = if packet == NIL { Vec::new() } else { vec![self.id_of(packet)] };
-        Awaited { resource: Resource::Flits(ChannelId::new(id as u32)), worms }
+        Awaited { resource: WaitResource::Flits(ChannelId::new(id as u32)), worms }
     }
 
     /// Room in a central buffer, which the packets have that its outputs have still to send.
@@ -280,6 +280,6 @@ impl<O: Observer> SwitchEngine<'_, O> {
         }
         worms.sort_unstable();
         worms.dedup();
-        Awaited { resource: Resource::Room(switch), worms }
+        Awaited { resource: WaitResource::Room(switch), worms }
     }
 }

@@ -1,10 +1,10 @@
 //! The configuration of the switch engine.
 
-use wormcast_multicast::Encoded;
+use wormcast_multicast::{Encoded, Encoding};
 use wormcast_network::{Network, NodeId, RouterId};
 
 use super::wiring::{MAX_SWITCH_PORTS, Wiring};
-use crate::config::switching::{BranchTiming, BufferedSwitch, HeaderChunks, Organization, Selection};
+use crate::config::switching::{BranchTiming, BufferedSwitch, HeaderChunks, Organization, SelectionPolicy};
 use crate::config::{StartupMode, Timing};
 use crate::run::scenario::{ConfigError, MAX_LENGTH};
 
@@ -34,7 +34,7 @@ pub struct SwitchConfig {
     /// The most flits of a packet, its header included.
     pub max_packet: u32,
     /// Which of several free channels up a packet takes; `None`: the one that was given a packet least recently.
-    pub selection: Option<Selection>,
+    pub selection: Option<SelectionPolicy>,
     /// The seed of what is drawn for `selection`; nothing else depends on it.
     pub seed: u64,
     /// Where packets are buffered.
@@ -49,7 +49,7 @@ impl SwitchConfig {
         // As many bits as tell the nodes apart, one at least.
         let address = (u32::BITS - nodes.saturating_sub(1).leading_zeros()).max(1);
         let unicast = switching.unicast_header_flits.unwrap_or(address.div_ceil(flit_bits));
-        let header = switching.header_flits.unwrap_or(nodes.div_ceil(flit_bits).max(1));
+        let header = switching.header_flits.unwrap_or_else(|| Encoding::most_flits(network, flit_bits));
         Self {
             startup: timing.startup,
             startup_mode: timing.startup_mode.or(switching.startup_mode).unwrap_or_default(),

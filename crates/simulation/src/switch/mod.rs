@@ -22,7 +22,7 @@ use self::hosts::Hosts;
 use self::input::Readers;
 use self::packets::{Course, Packet, Packets, SwitchWorm, SwitchWorms};
 use self::wiring::{Order, Wiring};
-use crate::config::switching::{BranchTiming, Organization, Selection};
+use crate::config::switching::{BranchTiming, Organization, SelectionPolicy};
 use crate::engine::{Engine, StopReason};
 use crate::observers::observer::{Cycle, LatencyParts, Observer};
 use crate::run::run_end::{Held, WormAtEnd};
@@ -172,7 +172,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
     pub fn new(routing: &'a dyn RoutingRelation, config: SwitchConfig, observer: O) -> Self {
         let network = &**routing.network();
         let RoutingCapabilities { spread, multidestination, .. } = routing.capabilities();
-        let chooses = config.selection.is_some_and(|selection| selection != Selection::First);
+        let chooses = config.selection.is_some_and(|selection| selection != SelectionPolicy::First);
         let wiring = Wiring::new(network);
         let channels = wiring.space.len();
         let line = |channel| Line {

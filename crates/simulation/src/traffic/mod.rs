@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use wormcast_network::{CutOff, MAX_FILE_BYTES, Network, NodeId, Shape, input_name, parse_node, read_text};
+use wormcast_network::input::{input_name, read_text};
+use wormcast_network::{CutOff, MAX_FILE_BYTES, Network, NodeId, Shape, parse_node};
 
 use crate::config::switching::Switching;
 use crate::config::{Arrivals, Count, Destinations, Length, Pattern, Process, Timing, Traffic};

@@ -11,8 +11,8 @@ use wormcast_multicast::{Branch, Itinerary, Multicast, Options, Plan, Tree, Worm
 use wormcast_network::{ChannelSpace, Network, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
-    Buffer, ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Held, Observer, Replication, Reservation,
-    RunEnd, Selection, StartupMode, StopReason, WormAtEnd, WormEngine,
+    BranchReplication, Buffer, ChannelUse, Cycle, Engine, EngineConfig, FlitEngine, Header, Held, Observer,
+    Reservation, RunEnd, SelectionPolicy, StartupMode, StopReason, WormAtEnd, WormEngine,
 };
 
 use crate::support::{Log, build, node, plain};
@@ -85,15 +85,19 @@ fn cases() -> impl Strategy<Value = Case> {
     let header = prop::sample::select(vec![Header::None, Header::BitString, Header::AllDestinations, Header::Tree]);
     let mode = prop::sample::select(vec![StartupMode::Serial, StartupMode::PerPort]);
     let replication = prop::sample::select(vec![
-        (Replication::Lockstep, Reservation::Atomic),
-        (Replication::Lockstep, Reservation::Atomic),
-        (Replication::Independent, Reservation::Atomic),
-        (Replication::Independent, Reservation::Separate),
+        (BranchReplication::Lockstep, Reservation::Atomic),
+        (BranchReplication::Lockstep, Reservation::Atomic),
+        (BranchReplication::Independent, Reservation::Atomic),
+        (BranchReplication::Independent, Reservation::Separate),
     ]);
     let buffer = prop_oneof![8 => 1u32..=16, 1 => Just(Buffer::WHOLE)];
     let delays = (0u32..20, 0u32..6, 0u32..6);
-    let selection =
-        prop::sample::select(vec![Selection::First, Selection::Random, Selection::RoundRobin, Selection::LeastLoaded]);
+    let selection = prop::sample::select(vec![
+        SelectionPolicy::First,
+        SelectionPolicy::Random,
+        SelectionPolicy::RoundRobin,
+        SelectionPolicy::LeastLoaded,
+    ]);
     let modes = (mode, 0u32..4, selection, any::<u64>());
     let config = (buffer, 1u32..4, 1u32..5, delays, (header, 1u32..5), modes, replication).prop_map(
         |(buffer, injection, consumption, delays, header, mode, replication)| {
@@ -140,7 +144,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 _ => Scheme::Tree,
             };
         }
-        if config.replication == Replication::Independent {
+        if config.replication == BranchReplication::Independent {
             config.buffer = Buffer::WHOLE;
             if config.header == Header::Tree {
                 config.header = Header::BitString;
@@ -336,7 +340,7 @@ proptest! {
             }
         };
         case.config.header = Header::Tree;
-        case.config.replication = Replication::Lockstep;
+        case.config.replication = BranchReplication::Lockstep;
         case.config.buffer = buffer;
         // One for each tree.
         case.config.ports.consumption = case.config.ports.consumption.max(3);
@@ -412,7 +416,7 @@ fn the_worm_engine_says_where_it_is_not_exact() {
     let objection = WormEngine::<()>::objection;
     assert_eq!(objection(&plain()), None);
     assert!(objection(&EngineConfig { virtual_channels: 2, ..plain() }).unwrap().contains("virtual channels"));
-    let copies = EngineConfig { replication: Replication::Independent, ..plain() };
+    let copies = EngineConfig { replication: BranchReplication::Independent, ..plain() };
     assert!(objection(&copies).unwrap().contains("copy flits independently"));
     let whole = EngineConfig { buffer: Buffer::WHOLE, ..copies };
     assert_eq!(objection(&whole), None);

@@ -13,8 +13,8 @@ use wormcast_multicast::{
 use wormcast_network::{ChannelId, ChannelSpace, Direction, Network, NodeId, Ports, RouterId};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
-    Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Replication, Reservation, Selection,
-    StartupMode, StopReason,
+    BranchReplication, Buffer, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Reservation,
+    SelectionPolicy, StartupMode, StopReason,
 };
 
 use crate::oracle::{What, tell};
@@ -58,7 +58,8 @@ impl RoutingRelation for Minimal {
 
 const ROUTINGS: [&str; 5] = ["e-cube", "negative-first", "hamiltonian", "minimal", "up-down"];
 
-const SELECTIONS: [Selection; 4] = [Selection::First, Selection::Random, Selection::RoundRobin, Selection::LeastLoaded];
+const SELECTIONS: [SelectionPolicy; 4] =
+    [SelectionPolicy::First, SelectionPolicy::Random, SelectionPolicy::RoundRobin, SelectionPolicy::LeastLoaded];
 
 /// The routing of this name, or another one if the network does not know it.
 fn routing_on(network: &Arc<Network>, name: &str) -> Box<dyn RoutingRelation> {
@@ -350,7 +351,7 @@ const TOPOLOGIES: &[&str] = &[
 struct About {
     kind: Kind,
     headers: &'static [Header],
-    replications: &'static [Replication],
+    replications: &'static [BranchReplication],
     channels: (u32, u32),
 }
 
@@ -582,8 +583,8 @@ fn check(about: About) {
     proptest!(config, |(case in cases(about))| compare(&case)?);
 }
 
+use BranchReplication::{Independent, Lockstep};
 use Header::{AllDestinations, BitString, None as Bare};
-use Replication::{Independent, Lockstep};
 
 #[test]
 fn plans_of_algorithms() {

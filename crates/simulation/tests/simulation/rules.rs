@@ -5,7 +5,7 @@ use wormcast_multicast::{Algorithm, Multicast, Options, Plan, algorithm_by_name}
 use wormcast_network::{ChannelSpace, Ports};
 use wormcast_routing::NegativeFirst;
 use wormcast_simulation::{
-    Cycle, Engine, EngineConfig, FlitEngine, Header, Replication, Reservation, StartupMode, StopReason,
+    BranchReplication, Cycle, Engine, EngineConfig, FlitEngine, Header, Reservation, StartupMode, StopReason,
 };
 
 use crate::support::{Log, build, link, node, path, plain, run, run_with, tree, unicast};
@@ -352,13 +352,13 @@ fn rule_17_lockstep_and_independent_branches() {
     };
     let free = |log: &Log| log.releases[&(0, north.raw())].0 + 1;
     for (replication, reservation) in
-        [(Replication::Lockstep, Reservation::Atomic), (Replication::Independent, Reservation::Atomic)]
+        [(BranchReplication::Lockstep, Reservation::Atomic), (BranchReplication::Independent, Reservation::Atomic)]
     {
         let log = go(replication, reservation, 1);
         assert_eq!((log.grant(1, east), log.grant(1, north)), (free(&log), free(&log)), "{replication:?}");
     }
     // Separate: asked for in 4; the header crosses in 4 and its copy to the north waits in the only buffer.
-    let log = go(Replication::Independent, Reservation::Separate, 1);
+    let log = go(BranchReplication::Independent, Reservation::Separate, 1);
     assert_eq!((log.grant(1, east), log.crossed(1, east, 1)), (4, 4));
     assert_eq!(log.grant(1, north), free(&log));
     assert_eq!(log.crossed(1, north, 1), free(&log));
@@ -366,7 +366,7 @@ fn rule_17_lockstep_and_independent_branches() {
     assert_eq!(log.crossed(1, link(&mesh, 0, 1), 2), free(&log));
     assert_eq!(log.crossed(1, east, 2), free(&log) + 1);
     // With room for the whole message the east is served long before.
-    let log = go(Replication::Independent, Reservation::Separate, 6);
+    let log = go(BranchReplication::Independent, Reservation::Separate, 6);
     assert_eq!(log.at(1, 2), 4 + 2 + 6);
     assert!(log.at(1, 4) > free(&log));
 }

@@ -7,8 +7,8 @@ use wormcast_multicast::{Options, Plan, algorithm_by_name};
 use wormcast_network::{ChannelId, ChannelSpace, Network, Ports};
 use wormcast_routing::{RoutingOptions, RoutingRelation, routing_by_name};
 use wormcast_simulation::{
-    ChannelUse, Cycle, Engine, EngineChoice, EngineConfig, Run, Scenario, Selection, StopReason, Switching, Timing,
-    Traffic, WormEngine, simulate_observed,
+    ChannelUse, Cycle, Engine, EngineChoice, EngineConfig, Run, Scenario, SelectionPolicy, StopReason, Switching,
+    Timing, Traffic, WormEngine, simulate_observed,
 };
 
 use crate::support::{Log, Sent, plain, run_with, unicast};
@@ -22,12 +22,12 @@ fn deterministic(network: &Arc<Network>) -> Box<dyn RoutingRelation> {
     routing_by_name("up-down-deterministic", network, &RoutingOptions::default()).unwrap()
 }
 
-fn config(selection: Selection) -> EngineConfig {
+fn config(selection: SelectionPolicy) -> EngineConfig {
     EngineConfig { ports: Ports { injection: 8, consumption: 8 }, selection, seed: 3, ..plain() }
 }
 
 /// The cables that worms from node 0 take, in the order of worms.
-fn taken(routing: &dyn RoutingRelation, selection: Selection, messages: Vec<Sent>) -> Vec<u32> {
+fn taken(routing: &dyn RoutingRelation, selection: SelectionPolicy, messages: Vec<Sent>) -> Vec<u32> {
     let (log, progress) = run_with(routing, config(selection), messages);
     assert_eq!(progress, StopReason::EndReached);
     let cable = |&(worm, channel): &(u64, u32)| (channel < 6).then_some((worm, channel));
@@ -44,12 +44,12 @@ fn rule_19_each_selection_in_its_order() {
     let network = cables();
     let routing = deterministic(&network);
     let go = |selection, lengths: &[u32]| taken(routing.as_ref(), selection, apart(lengths));
-    assert_eq!(go(Selection::First, &[4; 8]), [0; 8]);
-    assert_eq!(go(Selection::RoundRobin, &[4; 8]), [0, 1, 2, 3, 4, 5, 0, 1]);
+    assert_eq!(go(SelectionPolicy::First, &[4; 8]), [0; 8]);
+    assert_eq!(go(SelectionPolicy::RoundRobin, &[4; 8]), [0, 1, 2, 3, 4, 5, 0, 1]);
     // The cable that the fewest flits have crossed, the first of several.
-    assert_eq!(go(Selection::LeastLoaded, &[9, 2, 1, 3, 3, 3, 1, 2, 1]), [0, 1, 2, 3, 4, 5, 2, 1, 2]);
+    assert_eq!(go(SelectionPolicy::LeastLoaded, &[9, 2, 1, 3, 3, 3, 1, 2, 1]), [0, 1, 2, 3, 4, 5, 2, 1, 2]);
     // Worm w is granted in cycle 100w + 2; the numbers are those of the formula, worked out apart.
-    assert_eq!(go(Selection::Random, &[4; 8]), RANDOM);
+    assert_eq!(go(SelectionPolicy::Random, &[4; 8]), RANDOM);
 }
 
 /// With seed 3: floor(6 z / 2^64).
@@ -63,14 +63,14 @@ fn rule_19_decides_among_the_free() {
     // Six long worms take all cables in turn, the seventh takes the first that it can: that of the shortest.
     let lengths = [50, 60, 20, 60, 60, 60, 5, 5];
     let together: Vec<Sent> = lengths.iter().map(|&length| (0, length, vec![unicast(0, 1)])).collect();
-    for selection in [Selection::RoundRobin, Selection::LeastLoaded] {
+    for selection in [SelectionPolicy::RoundRobin, SelectionPolicy::LeastLoaded] {
         let cables = taken(routing.as_ref(), selection, together.clone());
         assert_eq!(cables, [0, 1, 2, 3, 4, 5, 2, 2], "{selection:?}");
     }
     // The pointer stands at the cable that was taken last, not at the one behind the last of six.
     let mut later = together;
     later.push((500, 5, vec![unicast(0, 1)]));
-    assert_eq!(taken(routing.as_ref(), Selection::RoundRobin, later).last(), Some(&3));
+    assert_eq!(taken(routing.as_ref(), SelectionPolicy::RoundRobin, later).last(), Some(&3));
 }
 
 /// Unicasts that seldom meet: nearly all go by one of six cables with `first`, with deterministic routing all; and a sixth by each with
@@ -92,11 +92,11 @@ fn worms_spread_over_cables() {
             let worms = |link| log.grants.keys().filter(|(_, channel)| *channel == link).count();
             (0..6).map(worms).max().unwrap()
         };
-        let first = busiest(Selection::First);
+        let first = busiest(SelectionPolicy::First);
         assert!(by_one_cable.contains(&first), "{first}");
-        assert!((200..=260).contains(&busiest(Selection::Random)), "{}", busiest(Selection::Random));
-        assert_eq!(busiest(Selection::RoundRobin), 200);
-        assert_eq!(busiest(Selection::LeastLoaded), 200);
+        assert!((200..=260).contains(&busiest(SelectionPolicy::Random)), "{}", busiest(SelectionPolicy::Random));
+        assert_eq!(busiest(SelectionPolicy::RoundRobin), 200);
+        assert_eq!(busiest(SelectionPolicy::LeastLoaded), 200);
     }
 }
 
@@ -119,9 +119,9 @@ fn both_links_of_a_dimension_of_two() {
 #[test]
 fn settings_name_the_selection() {
     for (name, selection) in [
-        ("random", Selection::Random),
-        ("round-robin", Selection::RoundRobin),
-        ("least-loaded", Selection::LeastLoaded),
+        ("random", SelectionPolicy::Random),
+        ("round-robin", SelectionPolicy::RoundRobin),
+        ("least-loaded", SelectionPolicy::LeastLoaded),
     ] {
         let text = format!(r#"{{ "selection": "{name}" }}"#);
         let Switching::Wormhole(wormhole) = serde_json::from_str(&text).unwrap() else { panic!("wormhole") };

@@ -6,7 +6,7 @@ use wormcast_multicast::{FaultInformation, HeaderFlit, Itinerary, Multicast, Opt
 use wormcast_network::{NodeId, Ports};
 use wormcast_routing::RoutingRelation;
 use wormcast_simulation::{
-    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Replication, StopReason, WormEngine,
+    BranchReplication, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, StopReason, WormEngine,
 };
 
 use crate::support::{build, node, plain, run_with};
@@ -223,7 +223,7 @@ fn independent_branches_arrive_too() {
     let spam = algorithm_by_name("spam", &network, &Options::default()).unwrap();
     let multicast = Multicast::new(node(6), &[1, 9, 11, 14].map(NodeId::new));
     let worms: Vec<Worm> = spam.plan(&multicast).worms;
-    let config = EngineConfig { replication: Replication::Independent, ..plain() };
+    let config = EngineConfig { replication: BranchReplication::Independent, ..plain() };
     let (log, progress) = run_with(spam.routing(), config, vec![(0, 6, worms)]);
     assert_eq!((progress, log.deliveries.len()), (StopReason::EndReached, 4));
 }

@@ -10,8 +10,8 @@ use wormcast_network::{
 };
 use wormcast_routing::{ECube, RoutingCapabilities, RoutingRelation, VcRange, VirtualChannels};
 use wormcast_simulation::{
-    Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Replication, Reservation, Selection,
-    StartupMode, StopReason,
+    BranchReplication, Cycle, Delivery, Engine, EngineConfig, FlitEngine, Header, Observer, Reservation,
+    SelectionPolicy, StartupMode, StopReason,
 };
 
 /// Everything that is reported; single flits if asked for.
@@ -134,9 +134,9 @@ pub(crate) fn plain() -> EngineConfig {
         receive_overhead: 0,
         header: Header::None,
         header_flits: 1,
-        replication: Replication::Lockstep,
+        replication: BranchReplication::Lockstep,
         reservation: Reservation::Atomic,
-        selection: Selection::First,
+        selection: SelectionPolicy::First,
         seed: 0,
     }
 }

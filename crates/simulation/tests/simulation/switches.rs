@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wormcast_multicast::{Encoded, Plan, Worm};
 use wormcast_network::{Network, NodeId};
-use wormcast_routing::{Choice, Turnaround};
+use wormcast_routing::{Adaptivity, Turnaround};
 use wormcast_simulation::{
     BranchTiming, BufferedSwitch, Cycle, Engine, HeaderChunks, Organization, StopReason, SwitchConfig, SwitchEngine,
     TimingPreset,
@@ -34,7 +34,7 @@ fn both() -> [BufferedSwitch; 2] {
 type Sent = (Cycle, u32, Worm);
 
 fn run(network: &Arc<Network>, config: SwitchConfig, sent: Vec<Sent>) -> (Log, StopReason) {
-    let routing = Turnaround::new(network, Choice::Adaptive).unwrap();
+    let routing = Turnaround::new(network, Adaptivity::Adaptive).unwrap();
     let mut engine = SwitchEngine::new(&routing, config, Log::<true>::default());
     for (message, (at, length, worm)) in (0..).zip(sent) {
         assert_eq!(engine.run_until(at), StopReason::EndReached);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use wormcast_multicast::{Encoded, Multicast, Options, Plan, Worm, algorithm_by_name};
 use wormcast_network::Network;
-use wormcast_routing::{Choice, ECube, RoutingRelation, Turnaround};
+use wormcast_routing::{Adaptivity, ECube, RoutingRelation, Turnaround};
 use wormcast_simulation::{
-    BranchTiming, BufferedSwitch, Cycle, Engine, HeaderChunks, Organization, ReadPath, Selection, StopReason,
+    BranchTiming, BufferedSwitch, Cycle, Engine, HeaderChunks, Organization, ReadPath, SelectionPolicy, StopReason,
     SwitchConfig, SwitchEngine, TimingPreset,
 };
 
@@ -87,7 +87,7 @@ proptest! {
                 message(&network, at, longest, draft)
             })
             .collect();
-        compare(&network, &Turnaround::new(&network, Choice::Adaptive).unwrap(), config, &sent)?;
+        compare(&network, &Turnaround::new(&network, Adaptivity::Adaptive).unwrap(), config, &sent)?;
     }
 
     /// Two cables between some switches, over which worms are spread although the routing names one way only.
@@ -111,8 +111,8 @@ proptest! {
     }
 }
 
-fn selections() -> impl Strategy<Value = Option<Selection>> {
-    use Selection::{First, LeastLoaded, Random, RoundRobin};
+fn selections() -> impl Strategy<Value = Option<SelectionPolicy>> {
+    use SelectionPolicy::{First, LeastLoaded, Random, RoundRobin};
     prop::sample::select(vec![None, None, Some(First), Some(Random), Some(RoundRobin), Some(LeastLoaded)])
 }
 

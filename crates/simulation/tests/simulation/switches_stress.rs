@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wormcast_multicast::{Encoded, Plan, Worm};
 use wormcast_network::{Network, NodeId};
-use wormcast_routing::{Choice, Turnaround};
+use wormcast_routing::{Adaptivity, Turnaround};
 use wormcast_simulation::{
     BranchTiming, BufferedSwitch, Cycle, Delivery, Engine, HeaderChunks, Observer, Organization, ReadPath, StopReason,
     SwitchConfig, SwitchEngine, TimingPreset,
@@ -42,7 +42,7 @@ fn flood(
     burst: u64,
     seed: u64,
 ) -> Cycle {
-    let routing = Turnaround::new(network, Choice::Adaptive).unwrap();
+    let routing = Turnaround::new(network, Adaptivity::Adaptive).unwrap();
     let config = SwitchConfig::new(switching, &TimingPreset::Paper4.timing(), network, length);
     config.check(network).expect("large enough buffers");
     let mut engine = SwitchEngine::new(&routing, config, Ledger::default());

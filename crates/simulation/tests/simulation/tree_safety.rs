@@ -9,8 +9,8 @@ use wormcast_multicast::{Algorithm, Options, algorithm_by_name};
 use wormcast_network::{Network, NetworkBuilder, NodeDetails, RouterId};
 use wormcast_routing::Branching;
 use wormcast_simulation::{
-    Arrivals, Buffer, Count, EngineChoice, Header, Mode, MulticastTraffic, Process, Replication, Reservation, Run,
-    RunResult, Scenario, StartupMode, Timing, Traffic, Wormhole, simulate,
+    Arrivals, BranchReplication, Buffer, Count, EngineChoice, Header, Mode, MulticastTraffic, Process, Reservation,
+    Run, RunResult, Scenario, StartupMode, Timing, Traffic, Wormhole, simulate,
 };
 
 use crate::support::build;
@@ -67,7 +67,7 @@ fn check(scenario: &Scenario, result: &RunResult) -> bool {
 /// The table of docs/routing.md, cell by cell.
 #[test]
 fn every_combination_is_proved_safe_or_deadlocks() {
-    use Replication::{Independent, Lockstep};
+    use BranchReplication::{Independent, Lockstep};
     use Reservation::{Atomic, Separate};
     let networks =
         ["mesh:4x4", "torus:4x3", "random:nodes=16,degree=4,seed=1", "mesh:4 3", "random:nodes=10,degree=3,seed=2 21"]
@@ -120,7 +120,7 @@ fn trees_are_safe_by_default() {
     }
     // Paths keep what they have.
     let paths = scenario(&network, make(&network, "separate", "up-down"), &Wormhole::default(), &fast());
-    assert_eq!((paths.engine_config().buffer, paths.engine_config().replication), (1, Replication::Lockstep));
+    assert_eq!((paths.engine_config().buffer, paths.engine_config().replication), (1, BranchReplication::Lockstep));
     // Depth enough for the longest worm is as good as the word.
     let deep = |flits| Wormhole { buffer: Some(Buffer::Flits(flits)), ..Wormhole::default() };
     for (flits, enough) in [(39, false), (40, true)] {
@@ -178,7 +178,7 @@ fn cases() -> impl Strategy<Value = Case> {
             Buffer::Flits(20),
             Buffer::Message,
         ]),
-        prop::sample::select(vec![Replication::Lockstep, Replication::Independent]),
+        prop::sample::select(vec![BranchReplication::Lockstep, BranchReplication::Independent]),
         prop::sample::select(vec![Reservation::Atomic, Reservation::Separate]),
         (1u32..=2, 1u32..=4),
         prop::sample::select(vec![Header::None, Header::BitString, Header::Tree]),
@@ -186,7 +186,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let switching =
         switching.prop_map(|(buffer, replication, reservation, (injection_ports, consumption_ports), header)| {
             // Tree headers are for lockstep.
-            let header = if replication == Replication::Independent { Header::None } else { header };
+            let header = if replication == BranchReplication::Independent { Header::None } else { header };
             Wormhole {
                 buffer: Some(buffer),
                 replication: Some(replication),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use wormcast_multicast::{Algorithm, Encoded, Options, Plan, Worm, algorithm_by_name};
 use wormcast_network::{ChannelSpace, Network, RouterId};
-use wormcast_routing::{Choice, ECube, Turnaround};
+use wormcast_routing::{Adaptivity, ECube, Turnaround};
 use wormcast_simulation::{
     Arrivals, Awaited, BranchTiming, BufferedSwitch, Count, Cycle, Engine, EngineChoice, FlitEngine, Mode,
-    MulticastTraffic, Organization, Process, Resource, Run, Scenario, StartupMode, StopReason, SwitchConfig,
-    SwitchEngine, Switching, Timing, TimingPreset, Traffic, Wait, WaitLog, WormAtEnd, WormEngine, Wormhole,
+    MulticastTraffic, Organization, Process, Run, Scenario, StartupMode, StopReason, SwitchConfig, SwitchEngine,
+    Switching, Timing, TimingPreset, Traffic, Wait, WaitLog, WaitResource, WormAtEnd, WormEngine, Wormhole,
     simulate_observed,
 };
 
@@ -33,10 +33,10 @@ fn waits<E: Engine>(mut engine: E, until: Cycle) -> (Vec<WormAtEnd>, Vec<u32>) {
 fn who_waits_for_whom_by_hand() {
     let mesh = build("mesh:3");
     let space = ChannelSpace::new(&mesh, plain().ports);
-    let port = |mut channels: Box<dyn Iterator<Item = _>>| Resource::Channel(channels.next().unwrap(), 0);
+    let port = |mut channels: Box<dyn Iterator<Item = _>>| WaitResource::Channel(channels.next().unwrap(), 0);
     let injection = |at| port(Box::new(space.injection(node(at))));
-    let along = |from, to| Resource::Channel(link(&mesh, from, to), 0);
-    let worm = |worm: u64, (source, to): (u32, u32), holds: Vec<Resource>, waits: Vec<Wait>| WormAtEnd {
+    let along = |from, to| WaitResource::Channel(link(&mesh, from, to), 0);
+    let worm = |worm: u64, (source, to): (u32, u32), holds: Vec<WaitResource>, waits: Vec<Wait>| WormAtEnd {
         worm,
         message: worm / 2,
         source: node(source),
@@ -53,9 +53,9 @@ fn who_waits_for_whom_by_hand() {
     let consumption = port(Box::new(space.consumption(node(2))));
     let expected = [
         worm(0, (1, 2), vec![injection(1), along(1, 2), consumption], vec![]),
-        worm(1, (2, 0), vec![], vec![wait(0, None, Resource::Delivery(node(2)), 0)]),
+        worm(1, (2, 0), vec![], vec![wait(0, None, WaitResource::Delivery(node(2)), 0)]),
         worm(2, (0, 2), vec![injection(0), along(0, 1)], vec![wait(4, Some(1), along(1, 2), 0)]),
-        worm(3, (0, 1), vec![], vec![wait(0, None, Resource::Injection(node(0)), 2)]),
+        worm(3, (0, 1), vec![], vec![wait(0, None, WaitResource::Injection(node(0)), 2)]),
     ];
     // Flits have crossed the consumption channel in 4 and 5, the link also in 2, the injection channel in 0, 2, 4 and 5; those of worm
     // 2 stand one behind the other.
@@ -80,7 +80,7 @@ fn a_port_is_held_during_the_startup() {
     ] {
         assert_eq!(held, [0, 0]);
         assert_eq!((worms[2].holds.len(), worms[3].holds.len()), (1, 0));
-        assert_eq!(worms[3].waits[0].options, [Awaited { resource: Resource::Injection(node(0)), worms: vec![2] }]);
+        assert_eq!(worms[3].waits[0].options, [Awaited { resource: WaitResource::Injection(node(0)), worms: vec![2] }]);
         assert_eq!(worms[3].since(), Some(0));
     }
 }
@@ -132,8 +132,8 @@ fn check(worms: &[WormAtEnd], cycle: &[u64]) {
     for worm in worms {
         for wait in &worm.waits {
             for Awaited { resource, worms: in_the_way } in &wait.options {
-                if let Resource::Channel(channel, 0) = *resource {
-                    let holder = owners.get(&Resource::Channel(channel, 0));
+                if let WaitResource::Channel(channel, 0) = *resource {
+                    let holder = owners.get(&WaitResource::Channel(channel, 0));
                     let queue = if holder.is_some() { &in_the_way[1..] } else { &in_the_way[..] };
                     assert_eq!(holder, in_the_way.first().filter(|_| holder.is_some()), "{worm:?}");
                     for id in queue {
@@ -224,7 +224,7 @@ fn buffered_switches_say_who_waits_for_whom() {
     let organization = Organization::Input { read_path, replication: BranchTiming::Synchronous };
     let switching = BufferedSwitch { organization, ..BufferedSwitch::input_buffer() };
     let config = SwitchConfig::new(&switching, &TimingPreset::Paper4.timing(), &network, 60);
-    let routing = Turnaround::new(&network, Choice::Adaptive).unwrap();
+    let routing = Turnaround::new(&network, Adaptivity::Adaptive).unwrap();
     let mut engine = SwitchEngine::new(&routing, config, ());
     let both = |from| Worm::encoded(node(from), Encoded::bit_string(vec![node(2), node(3)]));
     for (message, (at, worm)) in (0..).zip([(0, unicast(3, 2)), (10, both(0)), (12, both(1)), (14, unicast(1, 2))]) {
@@ -237,7 +237,7 @@ fn buffered_switches_say_who_waits_for_whom() {
     assert_eq!(said[..2], [(1, true, true), (2, true, true)]);
     assert_eq!(deadlock.dead, 2);
     let space = ChannelSpace::new(&network, wormcast_network::Ports { injection: 1, consumption: 1 });
-    let output = |to| Resource::Channel(space.consumption(node(to)).next().unwrap(), 0);
+    let output = |to| WaitResource::Channel(space.consumption(node(to)).next().unwrap(), 0);
     let wants = |worm: &WormAtEnd| worm.waits.iter().flat_map(|wait| wait.options.clone()).collect::<Vec<_>>();
     assert_eq!(wants(&worms[0]), [Awaited { resource: output(2), worms: vec![2] }]);
     assert_eq!(wants(&worms[1]), [Awaited { resource: output(3), worms: vec![1] }]);

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::lab::{Experiment, Point, file_place, write_file};
-use crate::network::{TopologySpec, is_standard_input};
+use crate::network::TopologySpec;
+use crate::network::input::is_standard_input;
 
 /// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.
 pub(super) fn is_output(path: impl AsRef<Path>) -> bool {

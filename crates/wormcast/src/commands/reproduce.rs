@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let store = arguments.store.clone().unwrap_or_else(|| arguments.out.join("store.db"));
     let experiments = arguments.out.join("experiments");
     pages.check(&store, &experiments)?;
-    let selection = Selection::new(choice, arguments.quick, &experiments).map_err(unselected)?;
+    let selection = Selection::prepare(choice, arguments.quick, &experiments).map_err(unselected)?;
     let mut store = program::store(&store).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let explain = match arguments.explain {

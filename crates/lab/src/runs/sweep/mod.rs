@@ -63,7 +63,7 @@ impl PointRuns {
 const MAX_THREADS: usize = 1024;
 
 /// Follows the progress of a sweep.
-pub trait Observer {
+pub trait SweepObserver {
     /// Called once before the first replication starts, and after each that ends, on the thread that called the sweep.
     fn update(&mut self, status: &Status<'_>);
 
@@ -72,7 +72,7 @@ pub trait Observer {
 }
 
 /// Ignores everything.
-impl Observer for () {
+impl SweepObserver for () {
     fn update(&mut self, _: &Status<'_>) {}
 }
 
@@ -167,7 +167,7 @@ impl Default for Budget {
 /// Computes every point until it is precise enough, saturated or deadlocked, and answers from the store what is there. Points for which the
 /// budget does not last are [`Outcome::Incomplete`].
 ///
-/// `run` simulates a replication of a point, whose [`Run::messages`](crate::Run::messages) is that of the point or, where
+/// `run` simulates a replication of a point, whose [`RunTable::messages`](crate::RunTable::messages) is that of the point or, where
 /// the window has to be longer, a multiple of it by a power of two, with replications of other numbers; it is called on `jobs` threads. The outcome is a function of the points, the stopping
 /// rule and `run` alone: decisions fall only on complete prefixes of a point's replications, and what lies beyond the prefix that a
 /// point needs is never used.
@@ -181,7 +181,7 @@ pub fn sweep<E, F>(
     stop: &Stop,
     jobs: NonZeroUsize,
     store: &mut Store,
-    observer: &mut dyn Observer,
+    observer: &mut dyn SweepObserver,
     run: F,
 ) -> Result<Vec<PointRuns>, SweepError<E>>
 where
@@ -267,7 +267,7 @@ struct Sweep<'s> {
     points: &'s [Point],
     stop: &'s Stop,
     store: &'s mut Store,
-    observer: &'s mut dyn Observer,
+    observer: &'s mut dyn SweepObserver,
     /// The names of the points, with the windows that their descriptions say.
     hashes: Vec<String>,
     progress: Vec<PointProgress>,
@@ -282,7 +282,7 @@ impl<'s> Sweep<'s> {
         points: &'s [Point],
         stop: &'s Stop,
         store: &'s mut Store,
-        observer: &'s mut dyn Observer,
+        observer: &'s mut dyn SweepObserver,
     ) -> Result<Self, StoreError> {
         let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
         for row in store.set_aside(hashes.iter().map(String::as_str))? {
@@ -366,7 +366,7 @@ pub fn stored(points: &[Point], stop: &Stop, store: &Store) -> Result<Vec<PointR
 /// Does what reads the store; damaged rows that it meets are set aside, and it is done again.
 fn mended<T>(
     store: &mut Store,
-    observer: &mut dyn Observer,
+    observer: &mut dyn SweepObserver,
     mut work: impl FnMut(&Store) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     loop {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wormcast_network::{Network, Shape};
 use wormcast_routing::{
-    Choice, DESTINATION_TAG, DestinationTag, MultidestinationRouting, ReachabilityRouting, RoutingDescriptor,
+    Adaptivity, DESTINATION_TAG, DestinationTag, MultidestinationRouting, ReachabilityRouting, RoutingDescriptor,
     TURNAROUND, Turnaround, UP_DOWN,
 };
 
@@ -37,6 +37,6 @@ pub(crate) fn switches(
     if *routing == DESTINATION_TAG {
         return Ok(Box::new(DestinationTag::new(network)?));
     }
-    let choice = if *routing == TURNAROUND { Choice::Adaptive } else { Choice::First };
+    let choice = if *routing == TURNAROUND { Adaptivity::Adaptive } else { Adaptivity::First };
     Ok(Box::new(Turnaround::new(network, choice)?))
 }

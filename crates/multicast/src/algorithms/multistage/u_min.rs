@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wormcast_network::{Network, NodeId, Stages};
-use wormcast_routing::{Choice, Dependencies, RoutingRelation, TURNAROUND_DETERMINISTIC, Turnaround, Unsupported};
+use wormcast_routing::{Adaptivity, Dependencies, RoutingRelation, TURNAROUND_DETERMINISTIC, Turnaround, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::unicast_tree::{Share, unicast_tree};
@@ -60,7 +60,7 @@ impl UMin {
     /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         let routing = |choice| U_MIN.relation(network, |network| Turnaround::new(network, choice));
-        Ok(Self { routing: routing(Choice::First)?, all_ways_up: routing(Choice::Adaptive)? })
+        Ok(Self { routing: routing(Adaptivity::First)?, all_ways_up: routing(Adaptivity::Adaptive)? })
     }
 }
 

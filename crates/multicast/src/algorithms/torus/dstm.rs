@@ -12,7 +12,7 @@ use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::tree_plan::{require_bits, tree_worm, unicast};
 use crate::capabilities::AlgorithmCapabilities;
 use crate::faults::{FaultInformation, Faults};
-use crate::headers::tree_header::TreeEncoding;
+use crate::headers::tree_header::TreeHeader;
 use crate::plan::{Itinerary, Path, Plan, Worm};
 use crate::registry::descriptor::{Descriptor, MakeAlgorithm, Options};
 use crate::registry::family::Sends;
@@ -148,7 +148,7 @@ impl Dstm {
         let source = network.router_of(from);
         let spanning = &self.trees()[tree];
         let failed = |channel| self.hidden.has_failed(network, channel);
-        let encoding = TreeEncoding::new(network, spanning, destinations);
+        let encoding = TreeHeader::new(network, spanning, destinations);
         let mut plan = Plan::default();
         // On the way to where the branches begin.
         let mut at = source;

@@ -2,13 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wormcast_network::{Ports, expected_name};
+use wormcast_network::Ports;
+use wormcast_network::text::expected_name;
 use wormcast_routing::Branching;
 
 use crate::config::StartupMode;
 use crate::config::buffer::Buffer;
 
+mod header;
 mod settings;
+pub use header::Header;
 use settings::SwitchingSettings;
 
 /// The switching model and its settings. In a file, `switching.model` chooses; settings of another model are errors.
@@ -52,11 +55,11 @@ pub struct Wormhole {
     /// Header flits of each worm, for headers of fixed length; by default one flit for every 16 nodes.
     pub header_flits: Option<u32>,
     /// How flits leave a replication point; by default what the algorithm's trees are meant for.
-    pub replication: Option<Replication>,
+    pub replication: Option<BranchReplication>,
     /// How independent branches are reserved; by default what the algorithm's trees are meant for.
     pub reservation: Option<Reservation>,
     /// Which of several free channels a header takes.
-    pub selection: Selection,
+    pub selection: SelectionPolicy,
     /// Another place for `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
     pub startup_mode: Option<StartupMode>,
 }
@@ -80,7 +83,7 @@ pub struct BufferedSwitch {
     /// The most flits of a packet, its header included; by default as many as the buffers are sure to take.
     pub max_packet: Option<u32>,
     /// Which of several free channels up a packet takes; by default the one that was given a packet least recently.
-    pub selection: Option<Selection>,
+    pub selection: Option<SelectionPolicy>,
     /// Another place for `timing.startup_mode`.
     pub startup_mode: Option<StartupMode>,
     /// Where packets are buffered.
@@ -169,7 +172,7 @@ impl Default for Wormhole {
             header_flits: None,
             replication: None,
             reservation: None,
-            selection: Selection::First,
+            selection: SelectionPolicy::First,
             startup_mode: None,
         }
     }
@@ -190,9 +193,9 @@ impl Wormhole {
     #[must_use]
     pub fn for_branching(&self, branching: Branching) -> Self {
         let (replication, reservation) = if branching.separate {
-            (Replication::Independent, Reservation::Separate)
+            (BranchReplication::Independent, Reservation::Separate)
         } else {
-            (Replication::Lockstep, Reservation::Atomic)
+            (BranchReplication::Lockstep, Reservation::Atomic)
         };
         let buffer = if branching.whole_worms { Buffer::Message } else { Buffer::Flits(1) };
         Self {
@@ -260,24 +263,11 @@ impl Switching {
     }
 }
 
-/// What travels in front of the data flits (model.md, rules 13 to 16).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Header {
-    /// Nothing: the first data flit is the header.
-    None,
-    /// A fixed number of flits, the same on every branch, consumed as well.
-    BitString,
-    /// One address flit a stop, stripped at that stop; paths only.
-    AllDestinations,
-    /// One flit a destination or splitting router, parents first, stripped there; trees only.
-    Tree,
-}
-
 /// How flits leave a replication point of a tree (rule 17). Paths always deliver in lockstep with what goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Replication")]
 #[serde(rename_all = "kebab-case")]
-pub enum Replication {
+pub enum BranchReplication {
     /// On all branches in the same cycle or on none.
     Lockstep,
     /// On each branch when it can; the slot frees with the last copy.
@@ -296,8 +286,9 @@ pub enum Reservation {
 
 /// Which of several channels that are free a header takes (rule 19).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Selection")]
 #[serde(rename_all = "kebab-case")]
-pub enum Selection {
+pub enum SelectionPolicy {
     /// The first in the routing's order of preference.
     #[default]
     First,

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Replication, Reservation, Selection,
-    Switching, Wormhole,
+    BranchReplication, BranchTiming, BufferedSwitch, Header, HeaderChunks, Organization, ReadPath, Reservation,
+    SelectionPolicy, Switching, Wormhole,
 };
 use crate::config::StartupMode;
 use crate::config::buffer::Buffer;
@@ -109,7 +109,7 @@ pub(super) struct SwitchingSettings {
     /// of parallel links; default `first`. Buffered switches: of the channels up; by default the one that was given a packet least
     /// recently.
     #[serde(skip_serializing_if = "Option::is_none")]
-    selection: Option<Selection>,
+    selection: Option<SelectionPolicy>,
     /// Another place for `timing.startup_mode`: what it keeps busy belongs to the switch as much as to its timing.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup_mode: Option<StartupMode>,
@@ -189,8 +189,8 @@ impl TryFrom<SwitchingSettings> for Switching {
                     header_flits: given.header_flits,
                     replication: match given.replication {
                         None => None,
-                        Some(ReplicationName::Lockstep) => Some(Replication::Lockstep),
-                        Some(ReplicationName::Independent) => Some(Replication::Independent),
+                        Some(ReplicationName::Lockstep) => Some(BranchReplication::Lockstep),
+                        Some(ReplicationName::Independent) => Some(BranchReplication::Independent),
                         Some(_) => {
                             return Err(format!(
                                 "`replication` of `model = \"{model}\"` is `lockstep` or `independent`"
@@ -251,12 +251,12 @@ impl From<Switching> for SwitchingSettings {
                 header: Some(wormhole.header),
                 header_flits: wormhole.header_flits,
                 replication: wormhole.replication.map(|replication| match replication {
-                    Replication::Lockstep => ReplicationName::Lockstep,
-                    Replication::Independent => ReplicationName::Independent,
+                    BranchReplication::Lockstep => ReplicationName::Lockstep,
+                    BranchReplication::Independent => ReplicationName::Independent,
                 }),
                 reservation: wormhole.reservation,
                 // The default is not written down: points keep their hashes.
-                selection: Some(wormhole.selection).filter(|&selection| selection != Selection::First),
+                selection: Some(wormhole.selection).filter(|&selection| selection != SelectionPolicy::First),
                 startup_mode: wormhole.startup_mode,
                 ..Self::default()
             },

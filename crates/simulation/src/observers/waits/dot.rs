@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use wormcast_network::{ChannelSpace, Network, escape_dot};
+use wormcast_network::text::escape_dot;
+use wormcast_network::{ChannelSpace, Network};
 
 use super::{Names, WaitLog, in_the_picture};
 

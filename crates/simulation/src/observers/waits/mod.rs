@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use wormcast_network::{ChannelId, ChannelKind, ChannelSpace, Network, NodeId};
 
 use crate::observers::observer::{Cycle, Observer};
-use crate::run::run_end::{Awaited, Resource, RunEnd, WormAtEnd};
+use crate::run::run_end::{Awaited, RunEnd, WaitResource, WormAtEnd};
 
 mod dot;
 mod svg;
@@ -121,7 +121,7 @@ impl Names<'_> {
     }
 
     /// What a resource is, as fields; whether it is waited for.
-    fn resource(self, resource: Resource, awaited: bool) -> Map<String, Value> {
+    fn resource(self, resource: WaitResource, awaited: bool) -> Map<String, Value> {
         let network = self.network;
         let mut fields = Map::new();
         fields.insert("label".into(), self.label(resource).into());
@@ -160,7 +160,7 @@ impl Names<'_> {
             }
         };
         match resource {
-            Resource::Channel(id, virtual_channel) => {
+            WaitResource::Channel(id, virtual_channel) => {
                 let kind = match self.space.kind(id) {
                     ChannelKind::Link => "link",
                     ChannelKind::Injection(..) => "injection",
@@ -172,19 +172,19 @@ impl Names<'_> {
                     set("virtual_channel", virtual_channel.into());
                 }
             }
-            Resource::Injection(at) => node(&mut set, "injection", at),
-            Resource::Consumption(at) => node(&mut set, "consumption", at),
-            Resource::Processor(at) => node(&mut set, "processor", at),
-            Resource::Delivery(at) => node(&mut set, "delivery", at),
-            Resource::Slot(id) => {
+            WaitResource::Injection(at) => node(&mut set, "injection", at),
+            WaitResource::Consumption(at) => node(&mut set, "consumption", at),
+            WaitResource::Processor(at) => node(&mut set, "processor", at),
+            WaitResource::Delivery(at) => node(&mut set, "delivery", at),
+            WaitResource::Slot(id) => {
                 set("kind", "buffer".into());
                 channel(&mut set, id);
             }
-            Resource::Flits(id) => {
+            WaitResource::Flits(id) => {
                 set("kind", "flits".into());
                 channel(&mut set, id);
             }
-            Resource::Room(at) => {
+            WaitResource::Room(at) => {
                 set("kind", "central-buffer".into());
                 set("router", network.router_label(at).into());
             }
@@ -192,19 +192,19 @@ impl Names<'_> {
         fields
     }
 
-    fn label(self, resource: Resource) -> String {
+    fn label(self, resource: WaitResource) -> String {
         let network = self.network;
         let channel = |id| self.space.label(network, id);
         match resource {
-            Resource::Channel(id, 0) => channel(id),
-            Resource::Channel(id, virtual_channel) => format!("{} vc {virtual_channel}", channel(id)),
-            Resource::Injection(at) => format!("injection {}", network.node_label(at)),
-            Resource::Consumption(at) => format!("consumption {}", network.node_label(at)),
-            Resource::Processor(at) => format!("processor {}", network.node_label(at)),
-            Resource::Delivery(at) => format!("delivery at {}", network.node_label(at)),
-            Resource::Slot(id) => format!("buffer behind {}", channel(id)),
-            Resource::Flits(id) => format!("flits by {}", channel(id)),
-            Resource::Room(at) => format!("central buffer of {}", network.router_label(at)),
+            WaitResource::Channel(id, 0) => channel(id),
+            WaitResource::Channel(id, virtual_channel) => format!("{} vc {virtual_channel}", channel(id)),
+            WaitResource::Injection(at) => format!("injection {}", network.node_label(at)),
+            WaitResource::Consumption(at) => format!("consumption {}", network.node_label(at)),
+            WaitResource::Processor(at) => format!("processor {}", network.node_label(at)),
+            WaitResource::Delivery(at) => format!("delivery at {}", network.node_label(at)),
+            WaitResource::Slot(id) => format!("buffer behind {}", channel(id)),
+            WaitResource::Flits(id) => format!("flits by {}", channel(id)),
+            WaitResource::Room(at) => format!("central buffer of {}", network.router_label(at)),
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use wormcast_network::text::escape_xml;
 use wormcast_network::{
-    ChannelId, ChannelKind, ChannelSpace, Layout, LineStyle, Network, Point, RouterId, Shape, arrow, arrow_head,
-    escape_xml, line_beside, line_style,
+    ChannelId, ChannelKind, ChannelSpace, Layout, LineStyle, Network, Position, RouterId, Shape, arrow, arrow_head,
+    line_beside, line_style,
 };
 
 use super::{Names, WaitLog, in_the_picture};
-use crate::run::run_end::{Resource, Wait, WormAtEnd};
+use crate::run::run_end::{Wait, WaitResource, WormAtEnd};
 
 /// The worms that are told apart: as many as there are styles.
 const DRAWN: usize = 24;
@@ -119,9 +120,9 @@ impl Picture<'_> {
     }
 
     /// The lines along which a channel is drawn, in its direction; ports only where nodes are drawn apart.
-    fn lines(&self, channel: ChannelId) -> Vec<Vec<Point>> {
+    fn lines(&self, channel: ChannelId) -> Vec<Vec<Position>> {
         let network = self.of.network;
-        let port = |node: Option<Point>, router| node.map(|node| vec![node, self.layout.position(router)]);
+        let port = |node: Option<Position>, router| node.map(|node| vec![node, self.layout.position(router)]);
         match self.of.space.kind(channel) {
             ChannelKind::Link => self.layout.lines(channel),
             ChannelKind::Injection(node, _) => {
@@ -143,7 +144,7 @@ impl Picture<'_> {
         writeln!(out, r##"<g fill="none" stroke="#999999" stroke-width="1.5">"##)?;
         for worm in self.of.log.worms().iter().filter(|worm| !styled.contains(&worm.worm)) {
             for held in &worm.holds {
-                if let Resource::Channel(channel, _) = *held {
+                if let WaitResource::Channel(channel, _) = *held {
                     for line in self.lines(channel) {
                         write_line(out, &line_beside(&line, &vec![LANE; line.len()]))?;
                     }
@@ -157,7 +158,7 @@ impl Picture<'_> {
         let LineStyle { colour, dash, .. } = style;
         writeln!(out, r#"<g fill="none" stroke="{colour}" stroke-width="2.6" stroke-dasharray="{dash}">"#)?;
         for held in &worm.holds {
-            let Resource::Channel(channel, virtual_channel) = *held else { continue };
+            let WaitResource::Channel(channel, virtual_channel) = *held else { continue };
             let distance = LANE * (f64::from(virtual_channel) + 1.0);
             for line in self.lines(channel) {
                 write_line(out, &line_beside(&line, &vec![distance; line.len()]))?;
@@ -173,7 +174,9 @@ impl Picture<'_> {
             let LineStyle { colour, .. } = style;
             writeln!(out, r#"<g fill="{colour}" stroke="{colour}" stroke-width="1.2">"#)?;
             for option in worm.waits.iter().filter(|wait| is_in_the_way(wait)).flat_map(|wait| &wait.options) {
-                let (Resource::Channel(channel, _) | Resource::Slot(channel)) = option.resource else { continue };
+                let (WaitResource::Channel(channel, _) | WaitResource::Slot(channel)) = option.resource else {
+                    continue;
+                };
                 let lines = self.lines(channel);
                 let Some(line) = lines.first().filter(|line| line.len() > 1) else { continue };
                 let before = waiting.entry(channel).or_default();
@@ -183,7 +186,7 @@ impl Picture<'_> {
                 let beside = line_beside(line, &vec![distance; line.len()]);
                 let [from, to] = [beside[0], beside[1]];
                 let share = if beside.len() > 2 { 1.0 } else { 0.62 };
-                let end = Point { x: from.x + share * (to.x - from.x), y: from.y + share * (to.y - from.y) };
+                let end = Position { x: from.x + share * (to.x - from.x), y: from.y + share * (to.y - from.y) };
                 writeln!(
                     out,
                     r#"<line x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}" stroke-dasharray="3 2"/>"#,
@@ -209,7 +212,7 @@ impl Picture<'_> {
         writeln!(out, r#"<g fill="none" stroke-width="2">"#)?;
         for (style, worm) in self.drawn() {
             for held in &worm.holds {
-                let Resource::Channel(channel, _) = *held else { continue };
+                let WaitResource::Channel(channel, _) = *held else { continue };
                 match self.of.space.kind(channel) {
                     ChannelKind::Link => named.extend([network.from(channel), network.to(channel)]),
                     ChannelKind::Consumption(node, _) => drop(fill.insert(network.router_of(node), style.colour)),
@@ -219,8 +222,8 @@ impl Picture<'_> {
             for wait in worm.waits.iter().filter(|wait| is_in_the_way(wait)) {
                 named.extend(wait.at);
                 let to_a_node = |resource| match resource {
-                    Resource::Consumption(_) | Resource::Room(_) => true,
-                    Resource::Channel(id, _) => matches!(self.of.space.kind(id), ChannelKind::Consumption(..)),
+                    WaitResource::Consumption(_) | WaitResource::Room(_) => true,
+                    WaitResource::Channel(id, _) => matches!(self.of.space.kind(id), ChannelKind::Consumption(..)),
                     _ => false,
                 };
                 let Some(at) = wait.at.filter(|_| wait.options.iter().any(|option| to_a_node(option.resource))) else {
@@ -272,7 +275,9 @@ impl Picture<'_> {
         let mut placed: Vec<(f64, f64, f64)> = Vec::new();
         for (style, worm) in self.drawn() {
             let links = worm.holds.iter().rev().filter_map(|held| match *held {
-                Resource::Channel(channel, _) => self.lines(channel).into_iter().last().filter(|line| line.len() > 1),
+                WaitResource::Channel(channel, _) => {
+                    self.lines(channel).into_iter().last().filter(|line| line.len() > 1)
+                }
                 _ => None,
             });
             let Some(line) = links.into_iter().next() else { continue };
@@ -372,7 +377,7 @@ fn below(placed: &[(f64, f64, f64)], (x, mut y, half): (f64, f64, f64)) -> f64 {
     y
 }
 
-fn write_line(out: &mut fmt::Formatter<'_>, line: &[Point]) -> fmt::Result {
+fn write_line(out: &mut fmt::Formatter<'_>, line: &[Position]) -> fmt::Result {
     write!(out, r#"<polyline points=""#)?;
     for point in line {
         write!(out, "{:.1},{:.1} ", point.x, point.y)?;

@@ -11,7 +11,6 @@ mod trees;
 use wormcast_network::ChannelId;
 use wormcast_routing::RoutingRelation;
 
-use crate::config::switching::Header;
 use crate::core::worm::Route;
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
@@ -143,7 +142,7 @@ impl<O: Observer> Movement<O> for FlitMovement {
         let (worm, config) = (&engine.core.worms[slot as usize], engine.core.config);
         match (&engine.movement.flits[slot as usize], &worm.route) {
             (Flits::Path(flits), Route::Path(route)) => {
-                let addresses = (config.header == Header::AllDestinations).then_some(worm.header);
+                let addresses = config.header.stripped_of_path(worm.header);
                 flits.each_held(route, addresses, visit);
             }
             (Flits::Tree(flits), Route::Tree(route)) => flits.each_held(route, config.replication, visit),

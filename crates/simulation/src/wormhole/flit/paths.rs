@@ -3,7 +3,6 @@
 use wormcast_network::ChannelId;
 
 use super::{FlitEngine, Flits};
-use crate::config::switching::Header;
 use crate::core::arbiter::NONE;
 use crate::core::worm::{PathRoute, Route};
 use crate::observers::observer::{Cycle, Observer};
@@ -149,7 +148,7 @@ impl<O: Observer> FlitEngine<'_, O> {
     pub(super) fn move_path(&mut self, slot: u32) -> bool {
         let (now, config) = (self.core.now, self.core.config);
         let worm = &self.core.worms[slot as usize];
-        let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
+        let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
         let (Flits::Path(flits), Route::Path(route)) = (&mut self.movement.flits[slot as usize], &worm.route) else {
             return false;
         };

@@ -13,7 +13,6 @@ use wormcast_network::ChannelId;
 
 use super::paths::{Step, report_crossing};
 use super::{FlitEngine, Flits};
-use crate::config::switching::Header;
 use crate::core::worm::Route;
 use crate::observers::observer::Observer;
 use crate::selection::Selector;
@@ -174,7 +173,7 @@ impl<O: Observer> FlitEngine<'_, O> {
     fn settle_on_shared_links(&mut self, slot: u32, before: &[u32]) -> bool {
         let (now, config) = (self.core.now, self.core.config);
         let worm = &self.core.worms[slot as usize];
-        let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
+        let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
         let (Flits::Path(flits), Route::Path(route)) = (&self.movement.flits[slot as usize], &worm.route) else {
             return false;
         };

@@ -5,7 +5,7 @@ use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{NoRoute, TreeDescent};
 
 use super::{FlitEngine, Flits};
-use crate::config::switching::Replication;
+use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
 use crate::core::worm::{Address, Guide, Route, TreeRoute};
 use crate::observers::observer::Observer;
@@ -93,7 +93,7 @@ impl TreeFlits {
     pub(super) fn each_held(
         &self,
         route: &TreeRoute,
-        replication: Replication,
+        replication: BranchReplication,
         visit: &mut dyn FnMut(ChannelId, u32, u32),
     ) {
         for (vertex, flits) in route.vertices.iter().zip(&self.vertices).skip(1) {
@@ -105,8 +105,8 @@ impl TreeFlits {
             let (first, end) = vertex.deliveries;
             for delivery in (first as usize..end as usize).filter(|&at| route.deliveries[at].channel.raw() != NONE) {
                 let consumed = match replication {
-                    Replication::Lockstep => flits.left.saturating_sub(addresses),
-                    Replication::Independent => self.consumed.get(delivery).copied().unwrap_or(0),
+                    BranchReplication::Lockstep => flits.left.saturating_sub(addresses),
+                    BranchReplication::Independent => self.consumed.get(delivery).copied().unwrap_or(0),
                 };
                 visit(route.deliveries[delivery].channel, 0, consumed);
             }
@@ -119,7 +119,7 @@ impl TreeFlits {
         &mut self,
         route: &TreeRoute,
         buffer: u32,
-        replication: Replication,
+        replication: BranchReplication,
         decoder: &Decoder<'_>,
         events: &mut Vec<TreeEvent>,
         mut cross: impl FnMut(ChannelId, u32),
@@ -133,8 +133,8 @@ impl TreeFlits {
             }
             let before = self.vertices[v].left;
             moved |= match replication {
-                Replication::Lockstep => self.leave_together(route, v, buffer, decoder, events, &mut cross),
-                Replication::Independent => self.leave_apart(route, v, buffer, events, &mut cross),
+                BranchReplication::Lockstep => self.leave_together(route, v, buffer, decoder, events, &mut cross),
+                BranchReplication::Independent => self.leave_apart(route, v, buffer, events, &mut cross),
             };
             let vertex = &self.vertices[v];
             if vertex.left > before && vertex.left == total {

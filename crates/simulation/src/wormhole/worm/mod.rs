@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use wormcast_network::ChannelId;
 use wormcast_routing::{NoRoute, RoutingRelation};
 
-use crate::config::switching::{Header, Replication};
+use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
 use crate::core::worm::Route;
 use crate::core::{Event, Kind};
@@ -70,9 +70,9 @@ impl<'a, O: Observer> WormEngine<'a, O> {
             Some("an observer asks for single flits")
         } else if config.virtual_channels > 1 {
             Some("virtual channels share the bandwidth of their links")
-        } else if config.replication == Replication::Independent && !config.branching().whole_worms {
+        } else if config.replication == BranchReplication::Independent && !config.branching().whole_worms {
             Some("branches that copy flits independently are covered with `buffer = \"message\"` only")
-        } else if config.header == Header::Tree && config.replication == Replication::Independent {
+        } else if config.header.strips_trees() && config.replication == BranchReplication::Independent {
             Some("tree headers need lockstep")
         } else {
             None
@@ -100,7 +100,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 if !route.complete {
                     // It enters the next router. If it is stripped there, the next flit is there by then.
                     let mut freed = now;
-                    let stripped = config.header == Header::AllDestinations && route.strips();
+                    let stripped = config.header.strips_paths() && route.strips();
                     if stripped {
                         freed = now + 1 + Cycle::from(config.strip_delay);
                         times.strips(freed);
@@ -217,7 +217,7 @@ impl<O: Observer> Movement<O> for WormMovement {
 
     fn take_in(engine: &mut WormEngine<'_, O>) {
         let WormEngine { core, movement: WormMovement { times, .. } } = engine;
-        let (buffer, tree_header) = (core.config.buffer, core.config.header == Header::Tree);
+        let (buffer, tree_header) = (core.config.buffer, core.config.header.strips_trees());
         for &slot in &core.submitted {
             let slot = slot as usize;
             if times.len() <= slot {
@@ -226,11 +226,11 @@ impl<O: Observer> Movement<O> for WormMovement {
             let (flits, header) = (core.worms[slot].flits, core.worms[slot].header);
             times[slot] = match (&core.worms[slot].route, core.config.replication) {
                 (Route::Path(_), _) => Times::Path(PathTimes::default()),
-                (Route::Tree(route), Replication::Lockstep) if tree_header => {
+                (Route::Tree(route), BranchReplication::Lockstep) if tree_header => {
                     Times::HeaderFlits(HeaderFlitTimes::new(route, header, flits - header, buffer))
                 }
-                (Route::Tree(route), Replication::Lockstep) => Times::Tree(TreeTimes::new(route, flits, buffer)),
-                (Route::Tree(route), Replication::Independent) => Times::Copies(CopyTimes::new(route, flits)),
+                (Route::Tree(route), BranchReplication::Lockstep) => Times::Tree(TreeTimes::new(route, flits, buffer)),
+                (Route::Tree(route), BranchReplication::Independent) => Times::Copies(CopyTimes::new(route, flits)),
             };
         }
     }
@@ -277,7 +277,7 @@ impl<O: Observer> Movement<O> for WormMovement {
         match (times, &worm.route) {
             (Times::Path(times), Route::Path(route)) => {
                 let pace = Pace { flits: worm.flits, buffer: config.buffer };
-                let addresses = if config.header == Header::AllDestinations { worm.header } else { 0 };
+                let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
                 for (vertex, hop) in route.hops() {
                     if vertex > 0 {
                         visit(hop.entered_by, hop.virtual_channel, times.entered(route, vertex, now, pace));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wormcast_multicast::{Itinerary, Worm};
 use wormcast_network::{ChannelId, ChannelSpace, Network, NodeId, RouterId};
 use wormcast_routing::{RoutingRelation, VcRange};
-use wormcast_simulation::{Cycle, EngineConfig, Header, Reservation, Selection, StartupMode};
+use wormcast_simulation::{Cycle, EngineConfig, Header, Reservation, SelectionPolicy, StartupMode};
 
 use crate::support::Sent;
 
@@ -442,7 +442,7 @@ impl Oracle<'_> {
     /// Rule 20: the relation's candidates, and the parallel links that will do as well.
     fn candidates(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, candidates: &mut Vec<ChannelId>) {
         match self.config.selection {
-            Selection::First => self.routing.candidates(at, arrived, target, candidates),
+            SelectionPolicy::First => self.routing.candidates(at, arrived, target, candidates),
             _ => self.routing.spread(at, arrived, target, candidates),
         }
     }
@@ -463,17 +463,17 @@ impl Oracle<'_> {
             return free[0];
         }
         match self.config.selection {
-            Selection::First => free[0],
-            Selection::Random => {
+            SelectionPolicy::First => free[0],
+            SelectionPolicy::Random => {
                 let z = [4, worm as u64, now].iter().fold(self.config.seed, |z, &value| mix(z ^ mix(value)));
                 free[(u128::from(z) * free.len() as u128 / (1 << 64)) as usize]
             }
-            Selection::RoundRobin => {
+            SelectionPolicy::RoundRobin => {
                 let last = self.taken.get(&any.iter().copied().collect::<BTreeSet<u32>>());
                 let next = last.and_then(|last| free.iter().copied().filter(|link| link > last).min());
                 next.unwrap_or(*free.iter().min().unwrap())
             }
-            Selection::LeastLoaded => {
+            SelectionPolicy::LeastLoaded => {
                 let load = |link: u32| {
                     let waits = |request: &&Request| {
                         request.cycle < now && self.parts_of(request).iter().any(|part| part.is_link(link))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wormcast_multicast::Itinerary;
 use wormcast_network::NodeId;
-use wormcast_simulation::{Cycle, Header, Replication};
+use wormcast_simulation::{BranchReplication, Cycle, Header};
 
 use super::{Holder, Oracle, What};
 
@@ -196,7 +196,8 @@ impl Oracle<'_> {
 
     /// Whether the outputs of a worm move together. Only trees have branches that could be independent.
     pub(super) fn in_lockstep(&self, id: usize) -> bool {
-        self.config.replication == Replication::Lockstep || matches!(self.worms[id].plan.itinerary, Itinerary::Path(_))
+        self.config.replication == BranchReplication::Lockstep
+            || matches!(self.worms[id].plan.itinerary, Itinerary::Path(_))
     }
 
     /// The channels that a group of outputs would use for its next flit, if that can leave and the group has not moved yet.

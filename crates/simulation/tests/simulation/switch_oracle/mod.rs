@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wormcast_multicast::{Itinerary, Worm};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::{Decision, RoutingRelation, Step, node_set};
-use wormcast_simulation::{Cycle, Organization, Selection, SwitchConfig};
+use wormcast_simulation::{Cycle, Organization, SelectionPolicy, SwitchConfig};
 
 use crate::oracle::mix;
 use crate::support::Sent;
@@ -407,7 +407,7 @@ impl<'a> SwitchOracle<'a> {
                     candidates.push(exit);
                 } else {
                     match self.config.selection {
-                        None | Some(Selection::First) => {
+                        None | Some(SelectionPolicy::First) => {
                             self.routing.candidates(at, arrived, router, &mut candidates);
                         }
                         Some(_) => self.routing.spread(at, arrived, router, &mut candidates),
@@ -478,22 +478,22 @@ impl SwitchOracle<'_> {
     }
 
     /// Of the free outputs that a packet may take, the one that the selection picks.
-    fn select(&self, selection: Selection, worm: usize, any: &[Branch], free: &[Branch]) -> Option<Branch> {
+    fn select(&self, selection: SelectionPolicy, worm: usize, any: &[Branch], free: &[Branch]) -> Option<Branch> {
         let set: BTreeSet<usize> = any.iter().map(|branch| branch.output).collect();
         match selection {
             _ if any.len() == 1 || free.is_empty() => free.first().copied(),
-            Selection::First => free.first().copied(),
-            Selection::Random => {
+            SelectionPolicy::First => free.first().copied(),
+            SelectionPolicy::Random => {
                 let drawn = [4, worm as u64, self.now].iter().fold(self.config.seed, |z, &value| mix(z ^ mix(value)));
                 Some(free[(u128::from(drawn) * free.len() as u128 / (1 << 64)) as usize])
             }
-            Selection::RoundRobin => {
+            SelectionPolicy::RoundRobin => {
                 let last = self.taken.get(&set);
                 let behind = free.iter().filter(|branch| last.is_none_or(|&last| branch.output > last));
                 let next = behind.min_by_key(|branch| branch.output);
                 next.or(free.iter().min_by_key(|branch| branch.output)).copied()
             }
-            Selection::LeastLoaded => {
+            SelectionPolicy::LeastLoaded => {
                 let least = free.iter().map(|branch| self.sent[branch.output]).min();
                 free.iter().find(|branch| Some(self.sent[branch.output]) == least).copied()
             }

@@ -15,7 +15,8 @@ use super::results::{AGAIN, Places, failure, threads, unusable, watched};
 use super::{Format, write_json};
 use crate::failure::Failure;
 use crate::lab::{PlotError, Quantity, SeriesComparison, compare_series, file_part, plot_comparison, write_file};
-use crate::network::{expected_name, is_standard_input};
+use crate::network::input::is_standard_input;
+use crate::network::text::expected_name;
 use crate::program;
 
 /// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::lab::{ComparedPoint, Decision, Estimate, Relation, SeriesComparison, Standing, State, setting_unit};
+use crate::lab::{ComparedPoint, DecisionCost, Estimate, Relation, SeriesComparison, Standing, State, setting_unit};
 
 /// Writes it; `names` are the series that were asked for. Of two, it is said how the one that was named first is to the other.
 pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut dyn Write) -> std::io::Result<()> {
@@ -51,7 +51,7 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
         )?;
     }
     summary(comparison, out)?;
-    if let Some(Decision { budget, spent, done, needed }) = comparison.decision {
+    if let Some(DecisionCost { budget, spent, done, needed }) = comparison.decision {
         let outcome = match needed {
             _ if done && points.iter().any(|point| point.best.is_none() && point.all_fail().is_none()) => {
                 "everything is decided, except between series that are equal in all pairs".to_owned()

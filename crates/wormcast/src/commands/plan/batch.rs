@@ -13,11 +13,9 @@ use crate::commands::write_json;
 use crate::failure::Failure;
 use crate::lab::plain_words;
 use crate::multicast::{Algorithm, AlgorithmCache, Multicast, Plan, PlanSummary};
+use crate::network::input::{BYTE_ORDER_MARK, input_name, is_standard_input, read_text, take_standard_input};
 use crate::network::watch::ask;
-use crate::network::{
-    BYTE_ORDER_MARK, MAX_FILE_BYTES, Network, TopologySpec, input_name, is_standard_input, read_text,
-    take_standard_input,
-};
+use crate::network::{MAX_FILE_BYTES, Network, TopologySpec};
 use crate::work;
 
 /// The most bytes of a line: seven million destinations by their numbers.

@@ -8,7 +8,7 @@ use crate::commands::warn_of_idle_option;
 use crate::failure::Failure;
 use crate::network::Network;
 use crate::routing::Branching;
-use crate::simulation::{Buffer, EngineConfig, MAX_LENGTH, Replication, Reservation, Timing};
+use crate::simulation::{BranchReplication, Buffer, EngineConfig, MAX_LENGTH, Reservation, Timing};
 
 /// A setting as experiment files spell it.
 fn setting<T: DeserializeOwned>(text: &str, expected: &str) -> Result<T, String> {
@@ -53,7 +53,7 @@ pub(super) fn check_options(arguments: &Arguments, network: &Network, worms: &Wo
     if worms.kinds.trees {
         let switching = settings(arguments).switching().for_branching(worms.branching);
         let config = EngineConfig::new(&switching, &Timing::default(), network);
-        if config.replication == Replication::Lockstep {
+        if config.replication == BranchReplication::Lockstep {
             let reason = "the branches of trees in lockstep are reserved all at once";
             warn_of_idle_option("--reservation", reservation.is_some(), reason);
         }

@@ -16,7 +16,8 @@ use crate::analysis::{
 };
 use crate::failure::Failure;
 use crate::multicast::{Descriptor, FaultRequest};
-use crate::network::{HeatMapSvg, MAX_PORTS, Network, input_name};
+use crate::network::input::input_name;
+use crate::network::{HeatMapSvg, MAX_NODE_PORTS, Network};
 use crate::routing::{Branching, ChannelNumbering, ForwardingTables, RoutingDescriptor, RoutingOptions, read_tables};
 use crate::simulation::{Buffer, Reservation};
 use crate::work;
@@ -73,7 +74,7 @@ pub(crate) struct Arguments {
     heat_map: Option<PathBuf>,
     /// Consumption channels at every node: worms that deliver on their way hold one. Default: what the algorithm is defined with,
     /// or 4.
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PORTS)))]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_NODE_PORTS)))]
     consumption_ports: Option<u32>,
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
     /// Default: 1.
@@ -137,6 +138,9 @@ fn refusal(error: &AnalysisError, sender: &str) -> Failure {
         }
         AnalysisError::TooFewConsumptionPorts { bound, .. } => {
             format!("{error}; set `--consumption-ports {bound}` or more")
+        }
+        AnalysisError::TooFewVirtualChannels { needed, .. } => {
+            format!("{error}; set `--virtual-channels {needed}` or more")
         }
         AnalysisError::Undelivered => "`--reachable` needs tables by which every message arrives".to_owned(),
         AnalysisError::NotCovered(why) => format!("`--reachable` has no answer here: {why}"),

@@ -1,4 +1,5 @@
-//! Suggestions for unknown names.
+//! Text for messages and files: what was meant by an unknown name, lists of names, and what files quote. The floors above share it; it is no
+//! part of what networks are.
 
 /// The most candidates that are compared, to bound the time.
 const MOST: usize = 4096;
@@ -52,6 +53,39 @@ pub fn expected_name<'a>(given: &str, candidates: impl IntoIterator<Item = &'a s
         hint if hint.is_empty() => format!(": expected one of {}", short_list(candidates)),
         hint => hint,
     }
+}
+
+/// Text as a CSV field (RFC 4180): quoted if it contains a comma, a quote or a line break.
+///
+/// ```
+/// use wormcast_network::text::csv_field;
+///
+/// assert_eq!(["leaf1", "4,3", "the \"big\" one"].map(csv_field), ["leaf1", "\"4,3\"", "\"the \"\"big\"\" one\""]);
+/// ```
+pub fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+/// Text as XML character data or an attribute's value; characters that XML does not allow become U+FFFD.
+pub fn escape_xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            c if c.is_control() => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Text between the quotes of a Graphviz string.
+pub fn escape_dot(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 #[cfg(test)]
