@@ -27,9 +27,11 @@
 //!
 //! # Guarantees
 //!
-//! - A claim's verdict is the worst of its evidence. It is *inconclusive* where results are missing or too imprecise.
+//! - A claim's verdict is the worst of its evidence: *not reproduced* if any test fails, or else *inconclusive* where results are missing or
+//!   too imprecise.
 //! - Results that the store has are not simulated again.
-//! - Where a claim is not reproduced, the reproduction also tests whether another value of some setting changes the verdict.
+//! - Where a claim is not reproduced, the reproduction also runs the variations of settings that its experiments name, in their quick
+//!   versions, and says which of them change the verdict. A quick reproduction runs none.
 //!
 //! # Where to look next
 //!

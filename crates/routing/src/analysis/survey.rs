@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_way_routes_cross_all_stages() {
+    fn unidirectional_routes_cross_all_stages() {
         for spec in ["omega:3x3", "butterfly:2x3"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let found = survey(&crate::DestinationTag::new(&network).unwrap());
