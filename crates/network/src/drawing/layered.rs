@@ -9,7 +9,7 @@ const NODE: f64 = 26.0;
 /// The distance between nodes and their switches.
 const CABLE: f64 = 40.0;
 
-/// The layers of a multistage network. With a way up: the nodes at the bottom, stage 0 above them, and so on. One-way: from left
+/// The layers of a multistage network. With a way up: the nodes at the bottom, stage 0 above them, and so on. Unidirectional: from left
 /// to right, with the nodes on both sides, where they inject and where they consume.
 #[derive(Clone, Copy)]
 pub(super) struct Layers {

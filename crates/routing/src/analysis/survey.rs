@@ -78,7 +78,7 @@ impl Lengths {
 pub fn survey(relation: &dyn RoutingRelation) -> Survey {
     let network = &**relation.network();
     let ends = || network.router_ids().filter(|&router| network.nodes_of(router).len() > 0);
-    // One-way networks are entered elsewhere than they are left.
+    // Unidirectional networks are entered elsewhere than they are left.
     let nodes_at = network.entering_nodes();
     let starts = || network.router_ids().filter(|router| nodes_at[router.index()] > 0);
     let mut lengths = Lengths::new();

@@ -227,7 +227,7 @@ fn a_deadlock_is_reported_with_its_cycle_and_a_warning() {
 #[test]
 fn a_network_too_large_for_the_static_check_is_said_to_be() {
     let text = "algorithm = 'dual-path'\nrun.messages = 2\ntraffic.arrivals = { process = 'burst', sources = 2 }\n\
-                traffic.destinations = { count = 3 }\ntopology = 'mesh:128x128'\n";
+                traffic.multicast = { destinations = 3 }\ntopology = 'mesh:128x128'\n";
     let folder = Folder::with(&[("x.toml", text)]);
     let why = "the routers times the channels of the network are more than 2^28";
     let warning = format!(
