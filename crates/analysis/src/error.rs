@@ -1,7 +1,7 @@
 //! Errors of analyses.
 
 use thiserror::Error;
-use wormcast_multicast::UnknownWay;
+use wormcast_multicast::UnknownRoute;
 use wormcast_network::MemoryError;
 use wormcast_simulation::NotCovered;
 
@@ -51,7 +51,7 @@ pub enum AnalysisError {
     Memory(#[from] MemoryError),
     /// The route of a given worm is not known from its plan.
     #[error(transparent)]
-    UnknownWay(#[from] UnknownWay),
+    UnknownRoute(#[from] UnknownRoute),
     /// The search for a reachable deadlock needs tables that deliver all messages.
     #[error("whether a deadlock can be reached is known only of tables by which every message arrives")]
     Undelivered,

@@ -251,7 +251,7 @@ pub(crate) fn reach(
         // Worms of one node that start without delay meet in more ways.
         let more = search(&EngineConfig { startup: 0, ..config })?;
         // What is left of the budget may not be enough to say more than the first search.
-        if matches!(more.verdict, ReachabilityVerdict::NotDecided(Undecided::Ways | Undecided::Sets { .. })) {
+        if matches!(more.verdict, ReachabilityVerdict::NotDecided(Undecided::Routes | Undecided::Sets { .. })) {
             found.spent = more.spent;
         } else {
             (found, run.startup) = (more, 0);
@@ -326,7 +326,7 @@ impl RunSettings {
 fn reason(why: Undecided, found: &Reachability) -> String {
     let budget = found.budget;
     match why {
-        Undecided::Ways => format!("{budget} steps were not enough to follow all worms on their ways"),
+        Undecided::Routes => format!("{budget} steps were not enough to follow all routes of worms"),
         Undecided::Sets { begun: 0, of } => {
             format!("{budget} steps were not enough for the sets with the first of {of} worms")
         }

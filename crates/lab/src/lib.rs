@@ -70,7 +70,7 @@ pub use runs::kind::{Kind, RunMode, RunTable};
 pub use runs::refine::{Onset, RefinedSweep, Refinement, refine_sweep};
 pub use runs::replication::Replication;
 pub use runs::run::{Findings, RunError, Variation, origins, run_point, run_sweep, stored_sweep, stored_variations};
-pub use runs::safety::{SweepSafety, UnsafePoint, sweep_safety};
+pub use runs::safety::{SweepSafety, UnsafePoint, is_analysed, sweep_safety};
 pub use runs::scenarios::{Job, JobError, SendsNothing};
 pub use runs::seed::replication_seed;
 pub use runs::stopping::Outcome;

@@ -51,11 +51,11 @@ pub(crate) fn noise(key: u64) -> f64 {
 }
 
 impl Replication {
-    /// What happened in time, to be changed.
+    /// The result of a simulation, to be changed.
     pub(crate) fn in_time(&mut self) -> &mut RunResult {
         match self {
             Self::Simulated(run) => run,
-            Self::Planned(_) | Self::Trees(_) => panic!("nothing happened in time"),
+            Self::Planned(_) | Self::Trees(_) => panic!("nothing is simulated"),
         }
     }
 }

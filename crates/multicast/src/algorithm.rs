@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_network::text::quoted;
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{
     Dependencies, ROUTINGS, RoutingError, RoutingRelation, TURN_PROHIBITION, TreeError, TreesError, UnknownName,
@@ -14,7 +13,7 @@ use wormcast_routing::{
 use crate::capabilities::AlgorithmCapabilities;
 use crate::faults::FaultError;
 use crate::plan::{Itinerary, Plan};
-use crate::registry::algorithms;
+use crate::registry::descriptor::RequestPart;
 
 /// One message to many: a source and its destinations.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -185,15 +184,15 @@ pub enum AlgorithmError {
     /// The network is not of the kind that the algorithm, or its routing, is defined for.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// The algorithm has its own routing.
-    #[error("`{algorithm}` is defined with `{own}` routing and cannot use `{given}`; leave the routing out")]
-    FixedRouting {
+    /// The algorithm, as its [`Descriptor`](crate::Descriptor) says, does not take what is asked for.
+    #[error("`{algorithm}` {problem}")]
+    NotTaken {
         /// The algorithm.
         algorithm: &'static str,
-        /// Its routing.
-        own: &'static str,
-        /// What was asked for.
-        given: &'static str,
+        /// What of the request it does not take.
+        part: RequestPart,
+        /// Why, and what to do instead.
+        problem: String,
     },
     /// The network does not have the root, or the routing has none.
     #[error(transparent)]
@@ -201,12 +200,6 @@ pub enum AlgorithmError {
     /// Its spanning trees cannot be routed on together.
     #[error(transparent)]
     Trees(Box<TreesError>),
-    /// The algorithm cannot avoid failed links.
-    #[error("`{algorithm}` needs all links; {} can do without some", with_faults())]
-    NeedsAllLinks {
-        /// The algorithm.
-        algorithm: &'static str,
-    },
     /// The relation of an algorithm from outside the project offers channels that it must not offer.
     #[error("{problem}")]
     Routing {
@@ -260,11 +253,6 @@ pub enum AlgorithmError {
     /// The links that are to fail do not exist.
     #[error(transparent)]
     Fault(#[from] FaultError),
-}
-
-/// The algorithms that can avoid failed links.
-fn with_faults() -> String {
-    quoted(algorithms().into_iter().filter(|algorithm| algorithm.faults).map(|algorithm| algorithm.name))
 }
 
 /// Two routings over permitted turns, first the default one.

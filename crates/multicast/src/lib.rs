@@ -77,7 +77,7 @@ pub use faults::{FaultError, FaultInformation, Faults};
 pub use headers::encoded::{Encoded, EncodedRoute, Encoding};
 pub use headers::tree_header::{HeaderFlit, TreeHeader};
 pub use plan::contention::Contention;
-pub use plan::dependencies::{UnknownWay, add_plan};
+pub use plan::dependencies::{UnknownRoute, add_plan};
 pub use plan::summary::{EncodedHeader, PlanSummary, PortModel, WormSummary};
 pub use plan::{Branch, Itinerary, Path, Plan, PlanError, Tree, Trunk, Worm};
 pub use registry::algorithm_cache::AlgorithmCache;

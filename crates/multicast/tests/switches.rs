@@ -85,7 +85,7 @@ proptest! {
         let stages = *network.shape().stages().unwrap();
         let source = source.index(network.nodes()) as u32;
         let (plan, summary) = plan(&network, algorithm, source, picks.iter().map(|p| p.index(network.nodes()) as u32));
-        let routing: Box<dyn RoutingRelation> = if network.is_one_way() {
+        let routing: Box<dyn RoutingRelation> = if network.is_unidirectional() {
             Box::new(DestinationTag::new(&network).unwrap())
         } else {
             Box::new(Turnaround::new(&network, Adaptivity::Adaptive).unwrap())
@@ -94,7 +94,7 @@ proptest! {
             let Itinerary::Encoded(encoded) = &worm.itinerary else { panic!("switches replicate") };
             let top = encoded.destinations.iter().map(|&node| stages.common_stage(worm.from, node)).max().unwrap();
             // One-way, every worm crosses all stages.
-            let (top, longest) = if network.is_one_way() { (stages.stages() - 1, stages.stages() - 1) } else { (top, 2 * top) };
+            let (top, longest) = if network.is_unidirectional() { (stages.stages() - 1, stages.stages() - 1) } else { (top, 2 * top) };
             prop_assert_eq!(planned.longest, longest);
             let mut way = ways.iter().cycle();
             let route = encoded.route(routing.as_ref(), worm.from, |_| *way.next().unwrap()).unwrap();

@@ -1,8 +1,16 @@
 //! Errors in topologies and nodes that users name.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 use crate::memory::MemoryError;
+use crate::text::{LONGEST_SHOWN, shortened};
+
+/// As much of a text as messages repeat.
+fn short(text: &str) -> Cow<'_, str> {
+    shortened(text, LONGEST_SHOWN)
+}
 
 /// A number of routers in a readable form.
 fn number(routers: u128) -> String {
@@ -15,7 +23,7 @@ fn number(routers: u128) -> String {
 #[non_exhaustive]
 pub enum TopologyError {
     /// The specification's family is unknown, and no file of that name exists.
-    #[error("unknown topology `{given}`{hint}")]
+    #[error("unknown topology `{}`{hint}", short(given))]
     Unknown {
         /// The text given.
         given: String,
@@ -23,7 +31,7 @@ pub enum TopologyError {
         hint: String,
     },
     /// The part after the colon does not fit its family.
-    #[error("topology `{given}`: {problem}{}", if .expected.is_empty() { String::new() } else { format!("; expected {expected}") })]
+    #[error("topology `{}`: {}{}", short(given), short(problem), if .expected.is_empty() { String::new() } else { format!("; expected {expected}") })]
     Malformed {
         /// The text given.
         given: String,
@@ -33,7 +41,7 @@ pub enum TopologyError {
         expected: String,
     },
     /// The topology has too many routers.
-    #[error("topology `{given}` has {} routers; at most {limit} are supported", number(*routers))]
+    #[error("topology `{}` has {} routers; at most {limit} are supported", short(given), number(*routers))]
     TooLarge {
         /// The text given.
         given: String,
@@ -66,7 +74,7 @@ pub enum TopologyError {
         instead: &'static str,
     },
     /// No random draw gave a network of the kind asked for.
-    #[error("topology `{given}`: {problem}")]
+    #[error("topology `{}`: {problem}", short(given))]
     Unlucky {
         /// The text given.
         given: String,
@@ -92,7 +100,7 @@ pub enum TopologyError {
 #[non_exhaustive]
 pub enum NodeError {
     /// It is neither a number nor coordinates.
-    #[error("`{given}` is not a node: expected {expected}")]
+    #[error("`{}` is not a node: expected {expected}", short(given))]
     Malformed {
         /// The text given.
         given: String,
@@ -110,7 +118,7 @@ pub enum NodeError {
         second: u32,
     },
     /// A node number beyond the network.
-    #[error("node {given} is out of range: {network} has nodes 0 to {last}")]
+    #[error("node {} is out of range: {network} has nodes 0 to {last}", short(given))]
     OutOfRange {
         /// The text given.
         given: String,
@@ -120,7 +128,7 @@ pub enum NodeError {
         last: usize,
     },
     /// Coordinates beyond the network.
-    #[error("node {given} is out of range: dimension {dimension} of {network} goes from 0 to {last}")]
+    #[error("node {} is out of range: dimension {dimension} of {network} goes from 0 to {last}", short(given))]
     CoordinateOutOfRange {
         /// The text given.
         given: String,

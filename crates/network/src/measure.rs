@@ -137,7 +137,7 @@ impl Network {
     }
 
     /// The routers of each connected component of the network with only the usable channels, in ascending order, those of the smallest router
-    /// first: O(routers + channels). A link is usable in both directions or in neither, and no link is [one-way](Self::is_one_way).
+    /// first: O(routers + channels). A link is usable in both directions or in neither, and no link is [unidirectional](Self::is_unidirectional).
     pub fn components(&self, usable: impl Fn(ChannelId) -> bool) -> Vec<Vec<RouterId>> {
         let mut met = vec![false; self.routers()];
         let mut components = Vec::new();

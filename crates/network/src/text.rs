@@ -1,6 +1,8 @@
 //! Text for messages and files: what was meant by an unknown name, lists of names, and what files quote. The floors above share it; it is no
 //! part of what networks are.
 
+use std::borrow::Cow;
+
 /// The most candidates that are compared, to bound the time.
 const MOST: usize = 4096;
 
@@ -23,6 +25,17 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
 /// The nearest name as the end of a message: `; did you mean …?`, or nothing.
 pub fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, candidates).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// The most characters of what somebody gave that a message repeats: in a broken file, what should be a word may be the rest of the file.
+pub const LONGEST_SHOWN: usize = 300;
+
+/// The beginning of a text that may be long: at most so many characters, and `…` if there are more.
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// Names for a message: all of them or, if there are many, the first few and how many more there are.

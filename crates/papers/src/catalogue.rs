@@ -13,10 +13,21 @@ use crate::mutants::Mutant;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Paper {
+    /// Its authors, as they are cited.
+    pub authors: String,
     /// Its title.
     pub title: String,
+    /// Where it appeared, with pages, and when; where it says neither, whose report it is.
+    pub venue: String,
     /// Its subject, in a few words.
     pub subject: String,
+}
+
+impl std::fmt::Display for Paper {
+    /// As it is cited: authors, title and venue.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}. {}", self.authors, self.title, self.venue)
+    }
 }
 
 /// A claim of a paper.

@@ -36,7 +36,7 @@ pub fn reproduction_page(reproduction: &Reproduction, folder: &Path, program: Pr
             title: format!("Paper {number}: {}", paper.subject),
             anchor: format!("paper-{number}"),
             level: 1,
-            blocks: vec![Block::Text(format!("“{}”.", paper.title))],
+            blocks: vec![Block::Text(format!("{paper}."))],
         });
         sections.extend(of_paper.iter().map(|claim| claimed(claim, &drawn, *quick, folder)));
         let prefix = format!("paper-{number}-");

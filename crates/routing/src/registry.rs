@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_network::Network;
-use wormcast_network::text::{expected_name, quoted};
+use wormcast_network::text::{LONGEST_SHOWN, expected_name, quoted, shortened};
 
 use crate::relation::{RoutingRelation, Unsupported};
 use crate::relations::tree_routing::TreesError;
@@ -203,7 +203,7 @@ impl From<TreesError> for RoutingError {
 
 /// An unknown name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown {kind} `{given}`{}", expected_name(.given, .expected.iter().copied()))]
+#[error("unknown {kind} `{}`{}", shortened(given, LONGEST_SHOWN), expected_name(.given, .expected.iter().copied()))]
 pub struct UnknownName {
     /// What was looked for, such as `routing`.
     pub kind: &'static str,

@@ -142,7 +142,7 @@ impl EngineConfig {
     pub fn branching(&self) -> Branching {
         let independent = self.replication == BranchReplication::Independent;
         Branching {
-            whole_worms: self.buffer >= Buffer::WHOLE,
+            packet_buffers: self.buffer >= Buffer::WHOLE,
             separate: independent && self.reservation == Reservation::Separate,
         }
     }

@@ -1,8 +1,32 @@
 //! Simulate worms cycle by cycle, and measure how long messages take.
 //!
 //! A [`Scenario`] is everything that a run depends on except its seed: algorithm, switching, timing, traffic and length. [`simulate`] runs
-//! one and returns a [`RunResult`] with latencies, loads and, if there was one, the deadlock. Underneath, an [`Engine`] takes plans at given
-//! cycles and tells an [`Observer`] what happens:
+//! one and returns a [`RunResult`] with latencies, loads and, if there was one, the deadlock:
+//!
+//! ```
+//! use wormcast_multicast::{Options, algorithm_by_name};
+//! use wormcast_network::TopologySpec;
+//! use wormcast_simulation::{
+//!     Arrivals, EngineChoice, Mode, Process, Run, Scenario, Switching, Timing, Traffic, Wormhole, simulate,
+//! };
+//!
+//! // One unicast of 32 flits in an 8x8 mesh.
+//! let mesh = "mesh:8x8".parse::<TopologySpec>()?.build()?;
+//! let algorithm = algorithm_by_name("separate", &mesh, &Options::default())?;
+//! let burst = Arrivals { process: Process::Burst, sources: Some(1), rate: None, load: None, successes: None, interval: None };
+//! let traffic = Traffic { arrivals: Some(burst), ..Traffic::default() };
+//! let timing = Timing { startup: 100, ..Timing::default() };
+//! let run = Run { mode: Some(Mode::Drained), ..Run::default() };
+//! let switching = Switching::from(Wormhole::default());
+//! let scenario = Scenario::new(algorithm.into(), &switching, &timing, &traffic, &run)?;
+//! let result = simulate(&scenario, EngineChoice::Auto, 1)?;
+//! assert_eq!((result.messages.delivered, result.deadlock.is_none()), (1, true));
+//! // Startup and length are the least that it takes.
+//! assert!(result.latency.last.mean > Some(100.0 + 32.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Underneath, an [`Engine`] takes plans at given cycles and tells an [`Observer`] what happens:
 //!
 //! ```
 //! use wormcast_multicast::{Plan, Worm};
@@ -27,7 +51,8 @@
 //! let stops = vec![NodeId::new(2), NodeId::new(6)];
 //! engine.submit(0, 0, 10, Plan { worms: vec![Worm::path(NodeId::new(0), stops)] });
 //! engine.run_until(Cycle::MAX);
-//! // S + (D + 1)(r + 1) + L for the last stop; at the first stop the last flit is later, as the header has to go on first.
+//! // S + (D + 1)(r + 1) + L for the last stop, where S = 100 is the startup, D = 3 the hops, r = 4 the routing delay and L = 10 the length,
+//! // all in cycles; at the first stop the last flit is later, as the header has to go on first.
 //! assert_eq!(engine.observer().0, [(2, 129), (6, 130)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -24,7 +24,8 @@
 //!
 //! # Guarantees
 //!
-//! - A result depends on its description and its seed alone: not on the machine, the number of threads or what ran before.
+//! - A result depends on its description and its seed alone: not on the number of threads or what ran before. Between platforms, the last bit
+//!   of a logarithm may differ, and with it the cycle of an arrival or the last digits of an interval.
 //! - Wrong input is an error that says what was found, what was expected, and where. It never panics.
 //! - The libraries print nothing; only the command does. There is no unsafe code.
 //!

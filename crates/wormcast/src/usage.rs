@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
+use std::str::FromStr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -103,6 +104,14 @@ fn plain(problem: &IntErrorKind) -> &'static str {
     }
 }
 
+/// The value of an option that is at least 1: clap has no such parser for `NonZero` types, whose own errors say of negative numbers what is
+/// not true of 0.
+pub(crate) fn positive<T: FromStr<Err = ParseIntError>>(value: &str) -> Result<T, &'static str> {
+    value.parse().map_err(|problem: ParseIntError| {
+        plain(if *problem.kind() == IntErrorKind::PosOverflow { problem.kind() } else { &IntErrorKind::Zero })
+    })
+}
+
 /// A message about a range, `0 is not in 1..=32`, in plain words.
 fn in_range(value: &str, message: &str) -> String {
     let range = message.split_once(" is not in ").and_then(|(_, range)| range.split_once(".."));
@@ -182,10 +191,10 @@ mod tests {
             said(&format!("{start} --seed {large}")),
             format!("invalid value '{large}' {seed}this number is too large")
         );
-        assert_eq!(
-            said("wormcast sweep --jobs 0"),
-            "invalid value '0' for '--jobs <N>': expected a whole number, at least 1"
-        );
+        for value in ["0", "-1", "x", ""] {
+            let said = said(&format!("wormcast sweep --jobs={value}"));
+            assert_eq!(said, format!("invalid value '{value}' for '--jobs <N>': expected a whole number, at least 1"));
+        }
         let trees = "wormcast trees --topology torus:4x4 --construction dstm-tarjan";
         let most = "expected a whole number from 1 to 4294967295";
         assert_eq!(

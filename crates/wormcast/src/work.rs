@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// How long an interrupted command may take to print what it has.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a run in time says that it does.
+/// What a simulation says that it does.
 pub(crate) const SIMULATING: &str = "simulating";
 
 thread_local! {

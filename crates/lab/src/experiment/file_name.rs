@@ -1,5 +1,7 @@
 //! Names that files can have.
 
+use wormcast_network::text::shortened;
+
 use crate::experiment::document::QUICK;
 
 /// The most bytes of a variation's name: file systems allow 255, and it is one part of several.
@@ -17,7 +19,10 @@ pub(crate) fn not_a_variation(name: &str, names: &[String]) -> Option<String> {
     }
     let good = is_file_name(name) && name.len() <= MOST_BYTES;
     (!good).then(|| {
-        format!("`{}` cannot name a variation: expected a part of a file's name, such as `no-startup`", shortened(name))
+        format!(
+            "`{}` cannot name a variation: expected a part of a file's name, such as `no-startup`",
+            shortened(name, 60)
+        )
     })
 }
 
@@ -31,13 +36,4 @@ pub(crate) fn not_a_variation(name: &str, names: &[String]) -> Option<String> {
 /// ```
 pub fn is_file_name(name: &str) -> bool {
     !(name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) || name.contains(char::is_control))
-}
-
-/// The beginning of a text that may be long.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 60;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -60,8 +60,8 @@ pub enum RunMode {
 }
 
 impl RunMode {
-    /// How runs in time end; `None` of those without.
-    fn in_time(self) -> Option<wormcast_simulation::Mode> {
+    /// How simulated runs end; `None` of others.
+    fn simulated(self) -> Option<wormcast_simulation::Mode> {
         match self {
             Self::Steady => Some(wormcast_simulation::Mode::Steady),
             Self::Finite => Some(wormcast_simulation::Mode::Finite),
@@ -74,7 +74,7 @@ impl RunMode {
 /// What runs do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Send messages, in time.
+    /// Simulate messages.
     Simulated,
     /// Plan messages, and send none.
     Planned,
@@ -96,7 +96,7 @@ pub(crate) enum Asked {
 pub(crate) type Refusal = (&'static str, String);
 
 impl Kind {
-    /// The kind of runs in a mode, which is in time where nothing is said.
+    /// The kind of runs in a mode, which are simulated where nothing is said.
     pub(crate) fn of(mode: Option<RunMode>) -> Self {
         match mode {
             None | Some(RunMode::Steady | RunMode::Finite | RunMode::Drain) => Self::Simulated,
@@ -170,7 +170,7 @@ impl PointSpec {
         }
         match kind {
             Kind::Simulated => {
-                let mode = mode.and_then(RunMode::in_time);
+                let mode = mode.and_then(RunMode::simulated);
                 Ok(Asked::Simulated(wormcast_simulation::Run { mode, warmup, messages, until, max_cycles }))
             }
             Kind::Planned if given("engine") => {

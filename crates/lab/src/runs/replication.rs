@@ -9,7 +9,7 @@ use crate::runs::tree_runs::{TreeFigures, TreeResult};
 /// The result of a replication.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Replication {
-    /// What happened in time.
+    /// The result of a simulation.
     Simulated(Box<RunResult>),
     /// What plans cost.
     Planned(PlanResult),
@@ -27,7 +27,7 @@ impl Replication {
         }
     }
 
-    /// What happened in time; `None` if nothing did.
+    /// The result of a simulation; `None` if nothing was simulated.
     pub fn simulated(&self) -> Option<&RunResult> {
         match self {
             Self::Simulated(run) => Some(run),
@@ -52,7 +52,7 @@ impl From<RunResult> for Replication {
     }
 }
 
-/// Any result as a row of a store has it, and as `simulate` prints it: of runs without time, everything in time is zero.
+/// Any result as a row of a store has it, and as `simulate` prints it: of runs that are not simulated, everything that only simulations measure is zero.
 #[derive(Serialize, Deserialize)]
 struct Row {
     #[serde(flatten)]

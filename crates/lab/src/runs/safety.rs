@@ -56,8 +56,13 @@ impl Experiment {
     }
 }
 
-/// Routers times channels that are analysed for a sweep.
+/// Routers times channels up to which routings are analysed before a run or, added up, a sweep: beyond, it takes longer than most runs.
 const LIMIT: usize = 1 << 28;
+
+/// Whether the static analysis looks at the worms of a run beforehand. Beyond 2^28 routers times channels it would take longer than most runs.
+pub fn is_analysed(scenario: &Scenario) -> bool {
+    size(scenario) <= LIMIT
+}
 
 /// What the static analysis says of the points of a sweep.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

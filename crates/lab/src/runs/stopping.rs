@@ -1,7 +1,7 @@
 //! When a point has enough replications: a function of its results alone, whatever order they arrive in.
 
 use serde::{Deserialize, Serialize};
-use wormcast_simulation::{BACKLOG, Process};
+use wormcast_simulation::BACKLOG;
 
 use crate::experiment::file::Stop;
 use crate::experiment::point::PointSpec;
@@ -178,15 +178,7 @@ pub(crate) fn latency(runs: &[Replication], confidence: f64) -> Option<Estimate>
 
 /// Whether the point's runs are steady-state runs.
 pub(crate) fn is_steady(spec: &PointSpec) -> bool {
-    spec.run.mode.map_or_else(
-        || {
-            let burst = |arrivals: &wormcast_simulation::Arrivals| {
-                arrivals.process == Process::Burst && arrivals.interval.is_none()
-            };
-            spec.traffic.trace.is_none() && !spec.traffic.arrivals.as_ref().is_some_and(burst)
-        },
-        |mode| mode == RunMode::Steady,
-    )
+    spec.run.mode.map_or_else(|| !spec.traffic.ends(), |mode| mode == RunMode::Steady)
 }
 
 #[cfg(test)]

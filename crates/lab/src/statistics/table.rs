@@ -80,7 +80,7 @@ const COLUMNS: [Column; 62] = [
     ("config_hash", |s| s.config_hash.clone()),
 ];
 
-/// What every table of runs in time has, even if no point has a value.
+/// What every table of simulated runs has, even if no point has a value.
 const LATENCY: [&str; 3] = ["latency_last_cycles", "latency_last_ns", "latency_last_half_width_cycles"];
 
 fn number(value: Option<f64>) -> String {

@@ -52,7 +52,7 @@ impl Separate {
         let routing = routing.map_err(|error| match error {
             RoutingError::Unsupported(problem) if options.routing.is_none() => {
                 let any = UP_DOWN.name;
-                let hint = format!("`{any}` is for any network: `--routing {any}`, or `routing = \"{any}\"` in a file");
+                let hint = format!("`{any}` is for any network whose links have both directions: `--routing {any}`, or `routing = \"{any}\"` in a file");
                 RoutingError::Unsupported(problem.with_hint(&hint))
             }
             other => other,

@@ -367,7 +367,7 @@ impl Picture<'_> {
         if places.is_empty() {
             return Ok(());
         }
-        let apart = self.network.is_one_way();
+        let apart = self.network.is_unidirectional();
         writeln!(out, r#"<g font-family="sans-serif" font-size="9" text-anchor="middle">"#)?;
         for (node, at) in places {
             let name = self.network.node_label(node);

@@ -39,7 +39,7 @@ impl Encoding {
     fn bits(self, network: &Network, top: impl FnOnce() -> u32) -> u32 {
         match (self, network.shape().stages()) {
             (Self::BitString, _) | (Self::Multiport, None) => network.nodes() as u32,
-            (Self::Multiport, Some(stages)) if network.is_one_way() => stages.stages() * stages.radix(),
+            (Self::Multiport, Some(stages)) if network.is_unidirectional() => stages.stages() * stages.radix(),
             (Self::Multiport, Some(stages)) => {
                 (top() + 1) * stages.radix() + stages.stages().next_power_of_two().trailing_zeros()
             }

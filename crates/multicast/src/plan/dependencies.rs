@@ -11,9 +11,9 @@ use crate::plan::{Branch, Itinerary, Plan, Trunk};
 /// A worm is routed by the switches from its header, so its plan does not tell what it may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error(
-    "switches choose the ways of its worms, which are not checked one by one; check all that the algorithm may send"
+    "switches choose the routes of its worms, which are not checked one by one; check all that the algorithm may send"
 )]
-pub struct UnknownWay;
+pub struct UnknownRoute;
 
 /// Adds the worms of a plan to a static check: of path worms every route that `routing` permits from stop to stop, of trees every
 /// route that it permits to where their branches begin, and all branches, which hold each other up as `branching` says.
@@ -45,16 +45,16 @@ pub fn add_plan(
     routing: &dyn RoutingRelation,
     plan: &Plan,
     branching: Branching,
-) -> Result<(), UnknownWay> {
+) -> Result<(), UnknownRoute> {
     let network = &**routing.network();
-    let mut ways = Ways { network, routing, candidates: Vec::new(), work: Vec::new() };
+    let mut routes = Routes { network, routing, candidates: Vec::new(), work: Vec::new() };
     for worm in &plan.worms {
         let source = network.entry_of(worm.from);
         match &worm.itinerary {
             Itinerary::Path(path) => {
                 let mut arrivals = vec![None];
                 for (leg, &stop) in path.stops.iter().enumerate() {
-                    arrivals = ways.leg(worms, (source, path.exit), &arrivals, network.router_of(stop), leg > 0);
+                    arrivals = routes.leg(worms, (source, path.exit), &arrivals, network.router_of(stop), leg > 0);
                 }
             }
             Itinerary::Tree(tree) => {
@@ -67,7 +67,7 @@ pub fn add_plan(
                     continue;
                 };
                 // Whichever channel the trunk ends with, the branches go on from it.
-                for last in ways.leg(worms, (source, exit), &[None], to, false).into_iter().flatten() {
+                for last in routes.leg(worms, (source, exit), &[None], to, false).into_iter().flatten() {
                     let mut channels = vec![(last, None, !tree.delivers.is_empty())];
                     channels.extend(tree.branches.iter().map(|one| {
                         let (channel, parent, delivers) = branch(one, 1);
@@ -76,21 +76,21 @@ pub fn add_plan(
                     worms.tree(&channels, branching);
                 }
             }
-            Itinerary::Encoded(_) => return Err(UnknownWay),
+            Itinerary::Encoded(_) => return Err(UnknownRoute),
         }
     }
     Ok(())
 }
 
 /// All routes that a relation permits.
-struct Ways<'n> {
+struct Routes<'n> {
     network: &'n Network,
     routing: &'n dyn RoutingRelation,
     candidates: Vec<ChannelId>,
     work: Vec<ChannelId>,
 }
 
-impl Ways<'_> {
+impl Routes<'_> {
     /// Adds what a worm may hold on its way to `target`, if it arrived at its last stop on any of `arrivals` (`None`: it has not left its
     /// source, from where it may have to take a certain channel), and returns the channels on which it may arrive there. `stopped`: it delivered where it
     /// begins.

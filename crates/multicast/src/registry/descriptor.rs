@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_network::Network;
+use wormcast_network::text::quoted;
 use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, Unsupported};
 
 use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::checks::checked_algorithm::CheckedAlgorithm;
 use crate::faults::{FaultError, FaultInformation, Faults};
+use crate::registry::algorithms;
 use crate::registry::family::{Family, Routed, Sends};
 
 /// Makes an algorithm for a network, or returns why it cannot.
@@ -150,14 +152,15 @@ impl Descriptor {
         faults: bool,
     ) -> Result<Option<&'static RoutingDescriptor>, AlgorithmError> {
         if faults && !self.faults {
-            return Err(AlgorithmError::NeedsAllLinks { algorithm: self.name });
+            let problem = format!("needs all links; {} can do without some", with_faults());
+            return Err(self.not_taken(RequestPart::Faults, problem));
         }
         self.family.check(self.name, network)?;
         let own = self.routed.default_on(network);
-        let fixed = |given: &RoutingDescriptor| AlgorithmError::FixedRouting {
-            algorithm: self.name,
-            own: own.map_or("its own", |own| own.name),
-            given: given.name,
+        let fixed = |given: &RoutingDescriptor| {
+            let (own, given) = (own.map_or("its own", |own| own.name), given.name);
+            let problem = format!("is defined with `{own}` routing and cannot use `{given}`; leave the routing out");
+            self.not_taken(RequestPart::Routing, problem)
         };
         if let (Routed::By(own), Some(given)) = (self.routed, given)
             && own != given
@@ -172,6 +175,10 @@ impl Descriptor {
             (Routed::OneOf(known, _), Some(given)) if !known.contains(&given) => Err(fixed(given)),
             _ => Ok(used),
         }
+    }
+
+    fn not_taken(&self, part: RequestPart, problem: String) -> AlgorithmError {
+        AlgorithmError::NotTaken { algorithm: self.name, part, problem }
     }
 
     /// The relation of an algorithm that needs nothing else of its network, on a network of its family.
@@ -208,6 +215,11 @@ impl Descriptor {
         }
         Ok(Box::new(checked))
     }
+}
+
+/// The algorithms that can avoid failed links.
+fn with_faults() -> String {
+    quoted(algorithms().into_iter().filter(|algorithm| algorithm.faults).map(|algorithm| algorithm.name))
 }
 
 /// Names are unique in a process.
@@ -387,11 +399,11 @@ impl Request {
 
     fn to_blame(&self, network: &Arc<Network>, error: &AlgorithmError) -> RequestPart {
         match error {
-            AlgorithmError::FixedRouting { .. } => RequestPart::Routing,
+            AlgorithmError::NotTaken { part, .. } => *part,
             AlgorithmError::Root(_) => RequestPart::Root,
             AlgorithmError::Fault(FaultError::TooMany { .. }) => RequestPart::RandomFaults,
             AlgorithmError::Fault(_) => RequestPart::FailedLinks,
-            AlgorithmError::NeedsAllLinks { .. } | AlgorithmError::NoWholeTree { .. } => RequestPart::Faults,
+            AlgorithmError::NoWholeTree { .. } => RequestPart::Faults,
             _ => {
                 // What would do without one of the others is not to blame itself.
                 let does = |request: Self| request.resolve(network).is_ok();

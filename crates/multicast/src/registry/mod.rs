@@ -138,6 +138,7 @@ mod tests {
     use crate::algorithm::Multicast;
     use crate::plan::Itinerary;
     use crate::registry::descriptor::MakeAlgorithm;
+    use crate::registry::descriptor::RequestPart;
     use crate::registry::family::{Routed, Sends};
 
     #[test]
@@ -251,7 +252,7 @@ mod tests {
         let mut failed = Options::default();
         failed.faults.fail(&ring, "0-1").unwrap();
         let refused = ask("registered", &failed).err().unwrap();
-        assert_eq!(refused, AlgorithmError::NeedsAllLinks { algorithm: "registered" });
+        assert!(matches!(refused, AlgorithmError::NotTaken { algorithm: "registered", part: RequestPart::Faults, .. }));
         register(
             new("other", |network, _| Ok(Box::new(Renamed::<1>(UP_DOWN.make(network, &RoutingOptions::default())?))))
                 .with_faults(),

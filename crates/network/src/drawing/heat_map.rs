@@ -117,7 +117,7 @@ impl Picture<'_> {
 
     /// The lines of a channel beside its link's.
     fn lines(&self, channel: ChannelId) -> Vec<Vec<Position>> {
-        let aside = if self.of.network.is_one_way() { 0.0 } else { 1.2 + self.width(channel) / 2.0 };
+        let aside = if self.of.network.is_unidirectional() { 0.0 } else { 1.2 + self.width(channel) / 2.0 };
         let lines = self.layout.lines(channel).into_iter();
         lines.map(|line| line_beside(&line, &vec![aside; line.len()])).collect()
     }
@@ -127,7 +127,7 @@ impl Picture<'_> {
     }
 
     fn write_channels(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arrows = self.channels.len() <= MOST_ARROWS && !self.of.network.is_one_way();
+        let arrows = self.channels.len() <= MOST_ARROWS && !self.of.network.is_unidirectional();
         writeln!(out, r#"<g fill="none">"#)?;
         for &channel in &self.channels {
             let (colour, width) = (colour(self.share(channel)), self.width(channel));

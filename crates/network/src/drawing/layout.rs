@@ -54,7 +54,7 @@ pub(crate) struct Caption {
 ///
 /// Grids have x to the right and y upwards with the origin at the bottom left, as in paper 1; those of more dimensions are
 /// tiled plane by plane, the third dimension to the right, the fourth upwards, and so on. Multistage networks lie in layers, the nodes
-/// at the bottom, or left and right if links are one-way.
+/// at the bottom, or left and right if links are unidirectional.
 ///
 /// Routers of other networks lie where their file says they are; those of fabrics in levels, hosts at the bottom; rings and complete
 /// networks on a circle, clockwise from the top; and all others so that distances in the picture match the hop distances in the
@@ -85,7 +85,7 @@ impl<'n> Layout<'n> {
     /// The layout of a network.
     pub fn new(network: &'n Network) -> Self {
         if let Some(&stages) = network.shape().stages() {
-            let layers = Layers::new(stages, network.is_one_way());
+            let layers = Layers::new(stages, network.is_unidirectional());
             let (width, height) = (layers.width(), layers.height());
             return Self { network, places: Places::Layers(layers), width, height };
         }
@@ -190,7 +190,7 @@ impl<'n> Layout<'n> {
         }
     }
 
-    /// The centre of a node where it injects: [`node_position`](Self::node_position), unless links are one-way.
+    /// The centre of a node where it injects: [`node_position`](Self::node_position), unless links are unidirectional.
     pub fn entry_position(&self, node: NodeId) -> Option<Position> {
         match &self.places {
             Places::Layers(layers) => Some(layers.entry(node)),
@@ -439,7 +439,7 @@ mod tests {
                 assert!(near(lines[0][0], layout.position(network.from(channel))));
                 let last = lines.last().and_then(|line| line.last()).unwrap();
                 assert!(near(*last, layout.position(network.to(channel))));
-                if network.is_one_way() {
+                if network.is_unidirectional() {
                     continue;
                 }
                 let mut back = layout.lines(network.reverse(channel));

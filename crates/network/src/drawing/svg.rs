@@ -108,7 +108,7 @@ impl Layout<'_> {
 
     /// Where a node is drawn apart from its routers: where it consumes and, if that is elsewhere, where it injects.
     fn places(&self, node: NodeId) -> impl Iterator<Item = Position> + use<> {
-        let entry = self.entry_position(node).filter(|_| self.network().is_one_way());
+        let entry = self.entry_position(node).filter(|_| self.network().is_unidirectional());
         self.node_position(node).into_iter().chain(entry)
     }
 

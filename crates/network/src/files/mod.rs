@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::error::TopologyError;
 use crate::input::{ReadError, input_name, read_text};
 use crate::network::Network;
+use crate::text::{LONGEST_SHOWN, shortened};
 
 mod anynet;
 mod edge_list;
@@ -107,7 +108,7 @@ impl FileFormat {
     /// If it cannot; the error says what is missing from the format.
     pub fn check_expresses(self, network: &Network) -> Result<(), TopologyError> {
         let problem = match self {
-            _ if network.is_one_way() => Some(("channels that run one way".to_owned(), "`dot` or `svg`")),
+            _ if network.is_unidirectional() => Some(("channels that run one way".to_owned(), "`dot` or `svg`")),
             Self::EdgeList => edge_list::inexpressible(network),
             Self::Fabric => ibsim::inexpressible(network),
             Self::Graphml | Self::NodeLink | Self::Anynet => None,
@@ -162,19 +163,11 @@ struct FileContext<'a> {
 }
 
 impl FileContext<'_> {
-    /// The most characters of a problem that are shown.
-    const LONGEST: usize = 300;
-
     /// The error for a line, from 1.
     // Callers have a text or an error of their own at hand, and do not need it any more.
     #[allow(clippy::needless_pass_by_value)]
     fn error(&self, line: usize, problem: impl ToString) -> TopologyError {
-        let mut problem = problem.to_string();
-        // In a broken file, what should be a word may be the rest of the file.
-        if let Some((end, _)) = problem.char_indices().nth(Self::LONGEST) {
-            problem.truncate(end);
-            problem.push('…');
-        }
+        let problem = shortened(&problem.to_string(), LONGEST_SHOWN).into_owned();
         TopologyError::File { path: self.path.to_owned(), line, problem, expected: self.expected }
     }
 }

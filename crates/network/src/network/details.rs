@@ -146,7 +146,7 @@ impl Network {
     pub fn link_label(&self, channel: ChannelId) -> String {
         let [from, to] = [self.from(channel), self.to(channel)].map(|router| self.router_label(router));
         match [channel, self.reverse(channel)].map(|end| self.port_of(end)) {
-            [Some(out), Some(into)] if !self.is_one_way() => format!("{from}[{out}] -> {to}[{into}]"),
+            [Some(out), Some(into)] if !self.is_unidirectional() => format!("{from}[{out}] -> {to}[{into}]"),
             _ => match self.parallel_link(channel) {
                 Some(number) => format!("{from} -> {to} link {number}"),
                 None => format!("{from} -> {to}"),
@@ -161,7 +161,7 @@ impl Network {
         let [from, to] =
             [self.from(channel), self.to(channel)].map(|end| crate::text::csv_field(&self.router_label(end)));
         let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
-        let into = if self.is_one_way() { None } else { self.port_of(self.reverse(channel)) };
+        let into = if self.is_unidirectional() { None } else { self.port_of(self.reverse(channel)) };
         let [out, into, link] = [self.port_of(channel), into, self.parallel_link(channel)].map(number);
         format!("{from},{to},{out},{into},{link}")
     }

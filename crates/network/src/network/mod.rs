@@ -33,7 +33,7 @@ pub struct Network {
     /// The channel that runs the other way along the same link; itself if there is none.
     reverse: Box<[u32]>,
     /// Where channels run one way only.
-    one_way: Option<Box<OneWay>>,
+    unidirectional: Option<Box<Unidirectional>>,
     /// Which node is attached where; `None`: node `i` to router `i`.
     attachment: Option<Attachment>,
     /// What a file says beyond the wiring.
@@ -42,7 +42,7 @@ pub struct Network {
 
 /// What the channels that leave a router do not tell where channels run one way only.
 #[derive(Clone, Debug, Default)]
-struct OneWay {
+struct Unidirectional {
     /// Channels by the router that they enter, and where those of each router start.
     entering: Box<[u32]>,
     first_in: Box<[u32]>,
@@ -112,7 +112,7 @@ impl Network {
         self.attachment.is_none()
     }
 
-    /// The number of channels between routers, two a link unless links are [one-way](Self::is_one_way).
+    /// The number of channels between routers, two a link unless links are [unidirectional](Self::is_unidirectional).
     pub fn channels(&self) -> usize {
         self.to.len()
     }
@@ -124,13 +124,13 @@ impl Network {
 
     /// The number of links between routers.
     pub fn links(&self) -> usize {
-        if self.is_one_way() { self.channels() } else { self.channels() / 2 }
+        if self.is_unidirectional() { self.channels() } else { self.channels() / 2 }
     }
 
     /// Whether channels run one way only, and nodes inject and consume at different routers: in unidirectional multistage networks.
     #[inline]
-    pub fn is_one_way(&self) -> bool {
-        self.one_way.is_some()
+    pub fn is_unidirectional(&self) -> bool {
+        self.unidirectional.is_some()
     }
 
     /// The channels that leave a router.
@@ -148,9 +148,9 @@ impl Network {
 
     /// The channels that enter a router.
     pub fn inputs(&self, router: RouterId) -> impl Iterator<Item = ChannelId> + Clone + '_ {
-        let (outputs, entering) = match self.one_way.as_deref() {
+        let (outputs, entering) = match self.unidirectional.as_deref() {
             None => (self.output_range(router), &[][..]),
-            Some(OneWay { entering, first_in, .. }) => {
+            Some(Unidirectional { entering, first_in, .. }) => {
                 (0..0, &entering[first_in[router.index()] as usize..first_in[router.index() + 1] as usize])
             }
         };
@@ -175,7 +175,7 @@ impl Network {
         RouterId::new(self.to[channel.index()])
     }
 
-    /// The channel that runs the other way along the same link; the channel itself if links are [one-way](Self::is_one_way).
+    /// The channel that runs the other way along the same link; the channel itself if links are [unidirectional](Self::is_unidirectional).
     #[inline]
     pub fn reverse(&self, channel: ChannelId) -> ChannelId {
         ChannelId::new(self.reverse[channel.index()])
@@ -235,12 +235,12 @@ impl Network {
     }
 
     /// The router at which worms of a node start: the one that it is attached to, unless links are
-    /// [one-way](Self::is_one_way).
+    /// [unidirectional](Self::is_unidirectional).
     #[inline]
     pub fn entry_of(&self, node: NodeId) -> RouterId {
-        match &self.one_way {
+        match &self.unidirectional {
             None => self.router_of(node),
-            Some(one_way) => RouterId::new(one_way.entries[node.index()]),
+            Some(unidirectional) => RouterId::new(unidirectional.entries[node.index()]),
         }
     }
 

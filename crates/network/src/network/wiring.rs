@@ -1,8 +1,8 @@
-//! Constructors of networks: from links, ports, one-way channels, or the shape of a grid.
+//! Constructors of networks: from links, ports, unidirectional channels, or the shape of a grid.
 
 use std::sync::Arc;
 
-use super::{Attachment, Details, Network, OneWay};
+use super::{Attachment, Details, Network, Unidirectional};
 use crate::topologies::grid::Direction;
 use crate::topologies::shape::Shape;
 
@@ -66,13 +66,13 @@ impl Network {
             from: from.into(),
             to: to.into(),
             reverse: reverse.into(),
-            one_way: None,
+            unidirectional: None,
             attachment: None,
             details: None,
         }
     }
 
-    /// A network of one-way channels, sorted by the router that they leave, each numbered from 0 as a port.
+    /// A network of unidirectional channels, sorted by the router that they leave, each numbered from 0 as a port.
     pub(crate) fn from_channels(name: String, routers: usize, channels: &[(u32, u32)], ports: u32) -> Self {
         let mut first_out = vec![0u32; routers + 1];
         let mut first_in = vec![0u32; routers + 1];
@@ -94,7 +94,7 @@ impl Network {
             from: channels.iter().map(|&(from, _)| from).collect(),
             to: channels.iter().map(|&(_, to)| to).collect(),
             reverse: (0..channels.len() as u32).collect(),
-            one_way: Some(Box::new(OneWay {
+            unidirectional: Some(Box::new(Unidirectional {
                 entering: entering.into(),
                 first_in: first_in.into(),
                 entries: Box::default(),
@@ -106,8 +106,8 @@ impl Network {
 
     /// Sets the routers at which nodes' worms start, in a network whose channels run one way.
     pub(crate) fn with_entries(mut self, entries: Vec<u32>) -> Self {
-        if let Some(one_way) = &mut self.one_way {
-            one_way.entries = entries.into();
+        if let Some(unidirectional) = &mut self.unidirectional {
+            unidirectional.entries = entries.into();
         }
         self
     }
@@ -201,7 +201,7 @@ impl Network {
             from: from.into(),
             to: to.into(),
             reverse: reverse.into(),
-            one_way: None,
+            unidirectional: None,
             attachment: None,
             details: None,
         }

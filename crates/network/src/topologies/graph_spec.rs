@@ -184,10 +184,12 @@ impl GraphSpec {
                 given.check_links(u128::from(nodes) * u128::from(nodes - 1) / 2)?;
                 Self::Complete(nodes)
             }
-            _ if rest.is_empty() => Self::Petersen,
             _ => {
-                let given = Given { spec, example, values: Vec::new() };
-                return Err(given.error("there is one Petersen graph, without parameters"));
+                return Err(TopologyError::Malformed {
+                    given: spec.to_owned(),
+                    problem: "there is one Petersen graph, without parameters, `petersen`".to_owned(),
+                    expected: String::new(),
+                });
             }
         };
         Ok(Some(parsed))
@@ -419,7 +421,9 @@ mod tests {
         assert!(message("ring:x").contains("`x` is not a number of routers"));
         assert!(message("complete:99999").contains("links are too many"));
         assert!(message("tree:nodes=99999999999").contains("has 99999999999 routers"));
-        assert!(message("petersen:3").contains("without parameters"));
+        for given in ["petersen:3", "petersen:"] {
+            assert!(message(given).contains("without parameters, `petersen`"), "{given}");
+        }
     }
 
     proptest! {

@@ -4,7 +4,7 @@ pub(crate) mod bmin;
 pub(crate) mod generate;
 pub(crate) mod graph_spec;
 pub(crate) mod grid;
-pub(crate) mod one_way;
 pub(crate) mod shape;
 pub(crate) mod spec;
 pub(crate) mod stages;
+pub(crate) mod unidirectional;

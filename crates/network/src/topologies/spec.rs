@@ -15,9 +15,9 @@ use crate::text::did_you_mean;
 use crate::topologies::bmin::bmin;
 use crate::topologies::graph_spec::{GRAPHS, GraphSpec};
 use crate::topologies::grid::Grid;
-use crate::topologies::one_way::{Wiring, one_way};
 use crate::topologies::shape::Shape;
 use crate::topologies::stages::Stages;
+use crate::topologies::unidirectional::{Wiring, unidirectional};
 use crate::watch::step;
 
 /// The most routers that a network may have: 16 times a 1024x1024 mesh.
@@ -250,10 +250,10 @@ impl TopologySpec {
             Self::Hypercube(n) => Shape::Hypercube(Grid::new(&vec![2; *n as usize])),
             Self::Bmin(radix, stages) => return Ok(Arc::new(bmin(name, Stages::new(*radix, *stages)))),
             Self::Butterfly(radix, stages) => {
-                return Ok(Arc::new(one_way(name, Stages::new(*radix, *stages), Wiring::Butterfly)));
+                return Ok(Arc::new(unidirectional(name, Stages::new(*radix, *stages), Wiring::Butterfly)));
             }
             Self::Omega(radix, stages) => {
-                return Ok(Arc::new(one_way(name, Stages::new(*radix, *stages), Wiring::Omega)));
+                return Ok(Arc::new(unidirectional(name, Stages::new(*radix, *stages), Wiring::Omega)));
             }
             Self::Graph(graph) => return graph.build(),
             Self::File(path) => return crate::files::read(path),
@@ -268,6 +268,20 @@ mod tests {
 
     fn message(text: &str) -> String {
         text.parse::<TopologySpec>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_repeat_no_text_of_any_length() {
+        let long = "a".repeat(5000);
+        for given in [
+            long.clone(),
+            format!("mesh:{long}"),
+            format!("ring:{long}"),
+            format!("random:{long}"),
+            format!("{long}:4"),
+        ] {
+            assert!(message(&given).chars().count() < 1000, "{}", message(&given));
+        }
     }
 
     #[test]

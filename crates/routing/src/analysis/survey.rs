@@ -78,7 +78,7 @@ impl Lengths {
 pub fn survey(relation: &dyn RoutingRelation) -> Survey {
     let network = &**relation.network();
     let ends = || network.router_ids().filter(|&router| network.nodes_of(router).len() > 0);
-    // One-way networks are entered elsewhere than they are left.
+    // Unidirectional networks are entered elsewhere than they are left.
     let nodes_at = network.entering_nodes();
     let starts = || network.router_ids().filter(|router| nodes_at[router.index()] > 0);
     let mut lengths = Lengths::new();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_way_routes_cross_all_stages() {
+    fn unidirectional_routes_cross_all_stages() {
         for spec in ["omega:3x3", "butterfly:2x3"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
             let found = survey(&crate::DestinationTag::new(&network).unwrap());

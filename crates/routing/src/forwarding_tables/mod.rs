@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_network::input::{ReadError, input_name, read_text};
+use wormcast_network::text::{LONGEST_SHOWN, shortened};
 use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, TopologyError};
 
 use crate::relation::RoutingRelation;
@@ -213,15 +214,8 @@ struct TablesContext<'a> {
 }
 
 impl TablesContext<'_> {
-    /// The most characters of a problem that are shown: in a broken file, what should be a word may be the rest of the file.
-    const LONGEST: usize = 300;
-
     fn error(&self, line: usize, problem: impl Into<String>) -> TablesError {
-        let mut problem = problem.into();
-        if let Some((end, _)) = problem.char_indices().nth(Self::LONGEST) {
-            problem.truncate(end);
-            problem.push('…');
-        }
+        let problem = shortened(&problem.into(), LONGEST_SHOWN).into_owned();
         TablesError::File { path: self.path.to_owned(), line, problem, expected: self.expected }
     }
 }

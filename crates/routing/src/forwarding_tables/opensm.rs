@@ -1,7 +1,6 @@
 //! Linear forwarding tables as the subnet manager `OpenSM` dumps and loads them.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
@@ -71,82 +70,11 @@ fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, St
 pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
     let file = TablesContext { path, expected: EXPECTED };
     let fabric = as_fabric(network)?;
-    let identities = Identities::new(&fabric);
-    let mut section: Option<RouterId> = None;
-    let mut ends = Ends::default();
-    let mut sections: HashMap<RouterId, usize> = HashMap::new();
-    let mut targets: HashMap<u16, (Target, usize)> = HashMap::new();
-    // Address, router, output, line.
-    let mut found: Vec<(u16, RouterId, Output, usize)> = Vec::new();
+    let mut dump = Dump::new(network.name(), &fabric);
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        let error = |problem: String| file.error(line, problem);
-        let content = content.trim();
-        if content.is_empty() || content.starts_with('#') {
-            continue;
-        }
-        if content.starts_with("Unicast") {
-            let guid =
-                hexadecimal_after(content, " guid 0x").ok_or_else(|| error("the switch has no guid".to_owned()))?;
-            let router = identities.router(guid).map_err(error)?.ok_or_else(|| {
-                let name = network.name();
-                error(format!("`{name}` has no switch with the identifier {guid:#018x}{}", quoted_name(content)))
-            })?;
-            match sections.entry(router) {
-                Entry::Vacant(entry) => drop(entry.insert(line)),
-                Entry::Occupied(entry) => {
-                    let first = entry.get();
-                    return Err(error(format!("switch {guid:#018x} has a table already, in line {first}")));
-                }
-            }
-            section = Some(router);
-            ends.begin(line, content);
-            continue;
-        }
-        if !content.starts_with("0x") {
-            let head = content.split_whitespace().next().unwrap_or("");
-            if content.ends_with("lids dumped") {
-                ends.end(head).map_err(error)?;
-                continue;
-            }
-            if ["Lid", "Port", "***"].contains(&head) {
-                continue;
-            }
-            let kind = if head == "Multicast" { "multicast tables" } else { head };
-            return Err(error(format!("found `{}`", kind.chars().take(64).collect::<String>())));
-        }
-        let router = section.ok_or_else(|| error("an entry before the first switch".to_owned()))?;
-        ends.count_entry().map_err(error)?;
-        let (lid, rest) = content.split_once(char::is_whitespace).unwrap_or((content, ""));
-        let lid = lid.strip_prefix("0x").and_then(|digits| u16::from_str_radix(digits, 16).ok());
-        let lid = lid.filter(|lid| (1..=MAX_LID).contains(lid));
-        let lid = lid.ok_or_else(|| error("an entry needs an address from 0x0001 to 0xbfff".to_owned()))?;
-        let rest = rest.trim_start();
-        let (port, about) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        if port == "UNREACHABLE" {
-            continue;
-        }
-        let port = port.parse::<u32>().ok().filter(|&port| port <= 255);
-        let port = port.ok_or_else(|| error("an entry needs a port from 0 to 255".to_owned()))?;
-        check_port(&fabric, router, port).map_err(error)?;
-        if let Some(guid) = hexadecimal_after(about, "portguid 0x") {
-            let target = identities.target(guid).map_err(error)?.ok_or_else(|| {
-                let name = network.name();
-                error(format!("`{name}` has no port with the identifier {guid:#018x}{}", quoted_name(about)))
-            })?;
-            match targets.entry(lid) {
-                Entry::Vacant(entry) => drop(entry.insert((target, line))),
-                Entry::Occupied(entry) => {
-                    let (known, first) = *entry.get();
-                    if known != target {
-                        return Err(error(format!("the address {lid:#06x} is another device's in line {first}")));
-                    }
-                }
-            }
-        }
-        if port != NO_PATH {
-            found.push((lid, router, output(&fabric, router, port), line));
-        }
+        dump.read_line(line, content.trim()).map_err(|problem| file.error(line, problem))?;
     }
+    let Dump { sections, ends, targets, found, .. } = dump;
     if sections.is_empty() {
         return Err(file.error(text.lines().count().max(1), "there is no switch"));
     }
@@ -165,6 +93,107 @@ pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<Forw
         .map_err(|position| file.error(lines[position], "the switch has another entry for this address already"))?;
     tables.unidentified = found.len() - entries.len();
     Ok(tables)
+}
+
+/// What the lines of a dump have said so far.
+struct Dump<'n> {
+    /// The name of the network.
+    name: &'n str,
+    fabric: &'n Network,
+    identities: Identities,
+    /// The switch whose table this is.
+    section: Option<RouterId>,
+    /// The line in which the table of a switch begins.
+    sections: HashMap<RouterId, usize>,
+    ends: Ends,
+    /// Whose an address is, and the line that says so.
+    targets: HashMap<u16, (Target, usize)>,
+    /// Entries: address, router, output, line.
+    found: Vec<(u16, RouterId, Output, usize)>,
+}
+
+impl<'n> Dump<'n> {
+    fn new(name: &'n str, fabric: &'n Network) -> Self {
+        Self {
+            name,
+            fabric,
+            identities: Identities::new(fabric),
+            section: None,
+            sections: HashMap::new(),
+            ends: Ends::default(),
+            targets: HashMap::new(),
+            found: Vec::new(),
+        }
+    }
+
+    fn read_line(&mut self, line: usize, content: &str) -> Result<(), String> {
+        if content.is_empty() || content.starts_with('#') {
+            return Ok(());
+        }
+        if content.starts_with("Unicast") {
+            return self.begin_table(line, content);
+        }
+        if content.starts_with("0x") {
+            return self.read_entry(line, content);
+        }
+        let head = content.split_whitespace().next().unwrap_or("");
+        if content.ends_with("lids dumped") {
+            return self.ends.end(head);
+        }
+        if ["Lid", "Port", "***"].contains(&head) {
+            return Ok(());
+        }
+        let kind = if head == "Multicast" { "multicast tables" } else { head };
+        Err(format!("found `{}`", kind.chars().take(64).collect::<String>()))
+    }
+
+    fn begin_table(&mut self, line: usize, content: &str) -> Result<(), String> {
+        let guid = hexadecimal_after(content, " guid 0x").ok_or("the switch has no guid")?;
+        let name = self.name;
+        let unknown = || format!("`{name}` has no switch with the identifier {guid:#018x}{}", quoted_name(content));
+        let router = self.identities.router(guid)?.ok_or_else(unknown)?;
+        if let Some(first) = self.sections.insert(router, line) {
+            return Err(format!("switch {guid:#018x} has a table already, in line {first}"));
+        }
+        self.section = Some(router);
+        self.ends.begin(line, content);
+        Ok(())
+    }
+
+    fn read_entry(&mut self, line: usize, content: &str) -> Result<(), String> {
+        let router = self.section.ok_or("an entry before the first switch")?;
+        self.ends.count_entry()?;
+        let (lid, rest) = content.split_once(char::is_whitespace).unwrap_or((content, ""));
+        let lid = lid.strip_prefix("0x").and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        let lid = lid.filter(|lid| (1..=MAX_LID).contains(lid));
+        let lid = lid.ok_or("an entry needs an address from 0x0001 to 0xbfff")?;
+        let rest = rest.trim_start();
+        let (port, about) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        if port == "UNREACHABLE" {
+            return Ok(());
+        }
+        let port = port.parse::<u32>().ok().filter(|&port| port <= 255);
+        let port = port.ok_or("an entry needs a port from 0 to 255")?;
+        check_port(self.fabric, router, port)?;
+        self.identify(lid, line, about)?;
+        if port != NO_PATH {
+            self.found.push((lid, router, output(self.fabric, router, port), line));
+        }
+        Ok(())
+    }
+
+    /// Whose the address of an entry is, if what stands behind it says so.
+    fn identify(&mut self, lid: u16, line: usize, about: &str) -> Result<(), String> {
+        let Some(guid) = hexadecimal_after(about, "portguid 0x") else { return Ok(()) };
+        let name = self.name;
+        let unknown = || format!("`{name}` has no port with the identifier {guid:#018x}{}", quoted_name(about));
+        let target = self.identities.target(guid)?.ok_or_else(unknown)?;
+        let (known, first) = *self.targets.entry(lid).or_insert((target, line));
+        if known != target {
+            return Err(format!("the address {lid:#06x} is another device's in line {first}"));
+        }
+        Ok(())
+    }
 }
 
 /// A table whose end has not come yet.

@@ -15,7 +15,7 @@ use crate::trees::tree_error::TreeError;
 /// [`SpamRouting`].
 pub const SPAM_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
     "spam",
-    "up, then down links beside one spanning tree, then down the tree; all channels on shortest such ways",
+    "up, then down links beside one spanning tree, then down the tree; all channels on shortest such routes",
     "a connected network",
     |network, options| Ok(Box::new(SpamRouting::new(network, options.root.unwrap_or_default())?)),
 )

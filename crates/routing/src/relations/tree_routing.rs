@@ -16,7 +16,7 @@ use crate::trees::torus_trees::DSTM_1_TREES;
 /// [`TreeRouting`] on the edge-disjoint spanning trees that the network is known to have: those of DSTM-1 in a 2-D torus.
 pub const TREE_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
     "tree",
-    "up and down one of several edge-disjoint spanning trees, in the source the one with the shortest way",
+    "up and down one of several edge-disjoint spanning trees, in the source the one with the shortest route",
     TARJAN_TREES.needs,
     |network, options| {
         let construction = if has_known_trees(network) { DSTM_1_TREES } else { TARJAN_TREES };

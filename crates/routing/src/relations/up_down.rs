@@ -38,7 +38,6 @@ pub const UP_DOWN_DETERMINISTIC: RoutingDescriptor = RoutingDescriptor::new(
 .over_turns();
 
 /// Which router up*/down* takes for the root of its tree.
-///
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Root {
     /// The smallest id.
@@ -164,7 +163,7 @@ pub fn up_down(network: &Network, root: Root) -> Result<TurnSet, Unsupported> {
 
 /// Turns are between links that worms take both ways.
 pub(crate) fn require_ways_back(routing: &RoutingDescriptor, network: &Network) -> Result<(), Unsupported> {
-    if network.is_one_way() {
+    if network.is_unidirectional() {
         return Err(routing.unsupported(network).with_hint(&format!("use `{}`", DESTINATION_TAG.name)));
     }
     Ok(())

@@ -74,7 +74,7 @@ impl TreeDescriptor {
     /// If the construction is not defined on the network or does not offer a choice that was made; if there are fewer trees than asked
     /// for, or the network is not connected.
     pub fn build(&self, network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
-        if network.is_one_way() {
+        if network.is_unidirectional() {
             return Err(Unsupported::new(self.name, "links with channels both ways", network).into());
         }
         let refused = TreeChoice::ALL.into_iter().find(|&choice| choice.is_made(options) && !self.has(choice));

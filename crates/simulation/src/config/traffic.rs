@@ -27,6 +27,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Whether its messages come to an end: those of a trace, and of a single burst.
+    pub fn ends(&self) -> bool {
+        let burst = |arrivals: &Arrivals| arrivals.process == Process::Burst && arrivals.interval.is_none();
+        self.trace.is_some() || self.arrivals.as_ref().is_some_and(burst)
+    }
+
     /// Whether a run may have both messages to one destination and messages to several. For a trace this is unknown before it is read.
     pub fn may_be_mixed(&self) -> bool {
         let Some(MulticastTraffic { destinations, fraction }) = &self.multicast else { return self.trace.is_some() };

@@ -1,4 +1,4 @@
-//! Deadlock detection: the greatest set of worms that wait for each other (model.md, "Deadlock").
+//! Deadlock detection: the largest set of worms that wait for each other (model.md, "Deadlock").
 
 use std::collections::HashSet;
 

@@ -159,7 +159,7 @@ impl<O: Observer> Core<'_, O> {
             Route::Tree(route) => {
                 // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
                 let like_one =
-                    self.config.replication == BranchReplication::Lockstep || self.config.branching().whole_worms;
+                    self.config.replication == BranchReplication::Lockstep || self.config.branching().packet_buffers;
                 if like_one && !self.config.header.strips_trees() {
                     lockstep_tree_delivery(timing, route.heights_above(vertex as usize))
                 } else {

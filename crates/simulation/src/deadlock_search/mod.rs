@@ -67,7 +67,7 @@ pub enum ReachabilityVerdict {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Undecided {
     /// The budget ran out while worms were followed on their routes.
-    Ways,
+    Routes,
     /// The budget ran out. A set has to begin with one of `of` worms, and `begun` have been gone through.
     Sets {
         /// The worms gone through.
@@ -199,7 +199,7 @@ pub fn search_deadlock(
     let mut sets = Sets::new(&resources, worms, (most_stretch, true), left);
     let mut search = Search { stage: Stage::new(routing, *config, messages), sets: 0 };
     let (verdict, dead) = if too_many {
-        (Some(ReachabilityVerdict::NotDecided(Undecided::Ways)), None)
+        (Some(ReachabilityVerdict::NotDecided(Undecided::Routes)), None)
     } else if sets.is_cut() {
         (Some(ReachabilityVerdict::NotDecided(Undecided::Sets { begun: 0, of: sets.places().len() })), None)
     } else if sets.places().is_empty() {
@@ -458,7 +458,7 @@ mod tests {
         assert!(dead.iter().all(|&count| count > 0) && without > 0, "{dead:?} {without}");
     }
 
-    /// Ways to each target by trees that a seed decides.
+    /// Routes to each target by trees that a seed decides.
     struct Scattered {
         network: Arc<Network>,
         seed: u64,
@@ -499,7 +499,7 @@ mod tests {
         let all: Vec<(u32, u32)> = (0..4).flat_map(|from| (0..4).map(move |to| (from, to))).collect();
         let pairs: Vec<(u32, u32)> = all.into_iter().filter(|(from, to)| from != to).collect();
         let found = search_deadlock(&ring, &config(&ring.network), &send(&pairs), 3).unwrap();
-        assert_eq!((found.verdict, found.spent), (ReachabilityVerdict::NotDecided(Undecided::Ways), 3));
+        assert_eq!((found.verdict, found.spent), (ReachabilityVerdict::NotDecided(Undecided::Routes), 3));
     }
 
     #[test]

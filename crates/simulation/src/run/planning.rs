@@ -23,7 +23,7 @@ pub struct Planning {
 
 impl Planning {
     /// Checks the settings as [`Scenario::new`] does. `messages` are planned, by default all of a trace or of a single burst, and otherwise
-    /// as many as a run in time would measure; nodes send as `ports` says in each step.
+    /// as many as a simulation would measure; nodes send as `ports` says in each step.
     ///
     /// # Errors
     /// The first setting that is invalid.

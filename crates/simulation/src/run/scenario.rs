@@ -205,7 +205,8 @@ impl Scenario {
             return Err(ConfigError { key: "switching.header".to_owned(), problem });
         }
         let checked = CheckedTraffic::new(traffic, switching, timing, &network)?;
-        let mode = run.mode.unwrap_or(if checked.ends() { Mode::Finite } else { Mode::Steady });
+        let mode = run.mode.unwrap_or(if traffic.ends() { Mode::Finite } else { Mode::Steady });
+        debug_assert_eq!(checked.number().is_some(), traffic.ends());
         check_run(run, mode, &checked)?;
         if u64::from(engine.buffer) >= longest_worm(&engine, &checked, &network) {
             engine.buffer = Buffer::WHOLE;

@@ -208,10 +208,13 @@ pub fn simulate_observed<O: Observer>(
 pub(crate) fn goal(scenario: &Scenario) -> Goal {
     match scenario.mode {
         Mode::Finite => Goal::Finite {
-            count: scenario.run.messages.or_else(|| (!scenario.traffic.ends()).then(|| default_messages(scenario))),
+            count: scenario
+                .run
+                .messages
+                .or_else(|| scenario.traffic.number().is_none().then(|| default_messages(scenario))),
         },
         Mode::Drain => {
-            let all = scenario.traffic.ends() || scenario.run.until.is_some();
+            let all = scenario.traffic.number().is_some() || scenario.run.until.is_some();
             let default = || if all { ALL } else { default_messages(scenario) };
             Goal::Drained {
                 count: scenario.run.messages.unwrap_or_else(default),
@@ -219,7 +222,7 @@ pub(crate) fn goal(scenario: &Scenario) -> Goal {
             }
         }
         Mode::Steady => {
-            let ends = scenario.traffic.ends();
+            let ends = scenario.traffic.number().is_some();
             let count = scenario.run.messages.unwrap_or_else(|| if ends { ALL } else { default_messages(scenario) });
             let first = match scenario.run.warmup {
                 Warmup::Cycles(_) => None,

@@ -68,15 +68,7 @@ fn share(key: &str, value: f64) -> Result<f64, ConfigError> {
 }
 
 impl CheckedTraffic {
-    /// Whether the messages come to an end.
-    pub(crate) fn ends(&self) -> bool {
-        match self {
-            Self::Trace(_) => true,
-            Self::Random(random) => matches!(random.arrivals, CheckedArrivals::Burst { interval: None, .. }),
-        }
-    }
-
-    /// How many messages there are, and what brings them, where they come to an end.
+    /// How many messages there are, and what brings them, where they [come to an end](crate::Traffic::ends).
     pub(crate) fn number(&self) -> Option<(u64, &'static str)> {
         match self {
             Self::Trace(messages) => Some((messages.messages.len() as u64, "trace")),
@@ -311,7 +303,7 @@ impl Unicast {
     /// The routers that some messages cannot get to or come from, if there are any. Without multicasts, those of a permutation may stay
     /// within the parts of a network.
     fn cut_off(&self, network: &Network, multicasts: bool) -> Option<CutOff> {
-        if network.is_one_way() || *network.shape() != Shape::Irregular {
+        if network.is_unidirectional() || *network.shape() != Shape::Irregular {
             return None;
         }
         let mut parts = network.components(|_| true);

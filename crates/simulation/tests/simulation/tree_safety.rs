@@ -125,7 +125,7 @@ fn trees_are_safe_by_default() {
     let deep = |flits| Wormhole { buffer: Some(Buffer::Flits(flits)), ..Wormhole::default() };
     for (flits, enough) in [(39, false), (40, true)] {
         let scenario = scenario(&network, make(&network, "tree-one", "up-down"), &deep(flits), &fast());
-        assert_eq!(scenario.engine_config().branching().whole_worms, enough);
+        assert_eq!(scenario.engine_config().branching().packet_buffers, enough);
         assert_eq!(warned(&scenario), !enough);
     }
 }

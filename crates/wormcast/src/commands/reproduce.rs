@@ -16,6 +16,7 @@ use crate::lab::report::Page;
 use crate::lab::{Verdict, check_file, write_file};
 use crate::papers::{Choice, Explain, ReproducedClaim, Searched, Selection, SelectionError, papers, reproduction_page};
 use crate::program;
+use crate::usage::positive;
 
 /// Reproduce what five papers report: every claim with its verdict, the figures behind it, and a page that shows them.
 ///
@@ -54,7 +55,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
     /// Threads; by default as many as there are cores.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
 }
 

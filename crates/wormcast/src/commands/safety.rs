@@ -37,31 +37,35 @@ pub(super) fn warn_of_unsafe_points(points: &[Point], jobs: &[Job]) {
 
 /// Says that there may be a deadlock, and which command explains it.
 pub(super) fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
+    Failure::warn(&format!(
+        "the static analysis finds that worms of `{}` can deadlock here: see `{}`",
+        spec.algorithm,
+        analysis_command(spec, scenario)
+    ));
+}
+
+/// The command that analyses all worms that the algorithm may send with the settings of a run.
+pub(super) fn analysis_command(spec: &PointSpec, scenario: &Scenario) -> String {
+    let mut command =
+        format!("{} routing --topology {} --algorithm {}", program::name(), spec.topology, spec.algorithm);
     if scenario.switch_config().is_some_and(|switch| switch.is_synchronous()) {
-        return Failure::warn(&format!(
-            "the static analysis finds that worms of `{0}` can deadlock here: see `{2} routing --topology {1} --algorithm {0} --replication synchronous`",
-            spec.algorithm,
-            spec.topology,
-            program::name()
-        ));
+        command.push_str(" --replication synchronous");
+        return command;
     }
     let config = scenario.engine_config();
-    let mut options = spec.routing.as_ref().map_or_else(String::new, |name| format!(" --routing {name}"));
+    let _ = write!(command, " --consumption-ports {}", config.ports.consumption);
+    if let Some(name) = &spec.routing {
+        let _ = write!(command, " --routing {name}");
+    }
     if config.virtual_channels > 1 {
-        let _ = write!(options, " --virtual-channels {}", config.virtual_channels);
+        let _ = write!(command, " --virtual-channels {}", config.virtual_channels);
     }
     if config.branching() != scenario.algorithm().branching() {
-        let buffer = if config.branching().whole_worms { "message".to_owned() } else { config.buffer.to_string() };
+        let buffer = if config.branching().packet_buffers { "message".to_owned() } else { config.buffer.to_string() };
         let spelled = |value: Json| value.as_str().unwrap_or_default().to_owned();
         let (replication, reservation) = (json!(config.replication), json!(config.reservation));
-        let _ = write!(options, " --buffer {buffer} --replication {}", spelled(replication));
-        let _ = write!(options, " --reservation {}", spelled(reservation));
+        let _ = write!(command, " --buffer {buffer} --replication {}", spelled(replication));
+        let _ = write!(command, " --reservation {}", spelled(reservation));
     }
-    Failure::warn(&format!(
-        "the static analysis finds that worms of `{0}` can deadlock here: see `{3} routing --topology {1} --algorithm {0} --consumption-ports {2}{options}`",
-        spec.algorithm,
-        spec.topology,
-        config.ports.consumption,
-        program::name()
-    ));
+    command
 }

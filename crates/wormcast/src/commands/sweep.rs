@@ -20,6 +20,7 @@ use crate::lab::{
     stored_sweep, write_file,
 };
 use crate::program;
+use crate::usage::positive;
 
 /// Run every point of an experiment until it is precise enough; write a table and plots.
 ///
@@ -33,14 +34,14 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     places: Places,
     /// Threads; by default as many as there are cores.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
     /// Forget what the store has of these points.
     #[arg(long)]
     fresh: bool,
     /// Then add loads where they decide: where a series becomes saturated, and where two series change places, until each is known to
     /// 2%; at most so many replications.
-    #[arg(long, value_name = "BUDGET")]
+    #[arg(long, value_name = "BUDGET", value_parser = positive::<NonZeroU64>)]
     refine: Option<NonZeroU64>,
     #[command(flatten)]
     rows: Rows,

@@ -82,7 +82,7 @@ fn mistakes_are_explained() {
 }
 
 #[test]
-fn one_way_networks_are_described_and_not_converted() {
+fn unidirectional_networks_are_described_and_not_converted() {
     let network = wormcast(&["topology", "omega:2x3", "--format", "json"]).json();
     assert_eq!((&network["links"], &network["channels"], &network["diameter"]), (&json!(16), &json!(16), &json!(2)));
     assert_eq!(network["connected"], true);

@@ -67,7 +67,7 @@ fn phases(stages: &Stages, has_up: bool, source: NodeId, products: &[Vec<NodeId>
         let mut served = Vec::new();
         for product in rest.by_ref().take(free.len()) {
             // Products are sent from near, so that worms of a phase stay apart where they can.
-            // In one-way networks all routes have the same length.
+            // In unidirectional networks all routes have the same length.
             let height =
                 |from: NodeId| product.iter().filter(|_| has_up).map(|&node| stages.common_stage(from, node)).max();
             let nearest = (0..free.len()).min_by_key(|&place| (height(free[place].0), free[place].0));
@@ -95,7 +95,7 @@ impl Algorithm for Multiport {
         let Some(stages) = network.shape().stages() else { return Plan::default() };
         let products = divide(stages, multicast.destinations());
         let products: Vec<Vec<NodeId>> = products.iter().map(|product| product.nodes(stages)).collect();
-        Plan { worms: phases(stages, !network.is_one_way(), multicast.source(), &products) }
+        Plan { worms: phases(stages, !network.is_unidirectional(), multicast.source(), &products) }
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -31,7 +31,7 @@ pub const DSTM_1: Descriptor =
 /// DSTM on the pair with the shortest routes of paper 5 (section 5.1, DSTM-2).
 pub const DSTM_2: Descriptor = over_trees(
     "dstm-2",
-    "one worm on one of two spanning trees, the pair with the shortest ways",
+    "one worm on one of two spanning trees, the pair with the shortest routes",
     |network, options| {
         Dstm::by_construction(DSTM_2.name, network, options, |failed| {
             DSTM_2_TREES.build(network, &TreeOptions { failed, ..TreeOptions::default() })

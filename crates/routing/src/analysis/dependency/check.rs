@@ -1,4 +1,4 @@
-//! The check itself: the greatest set of channels whose holders could block each other forever, and a cycle in it.
+//! The check itself: the largest set of channels whose holders could block each other forever, and a cycle in it.
 
 use std::collections::{HashMap, VecDeque};
 

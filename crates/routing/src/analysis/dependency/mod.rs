@@ -1,6 +1,6 @@
 //! Channel dependencies and the static check for deadlock.
 //!
-//! The check finds the greatest set of channels whose holders could block each other forever. It generalises the
+//! The check finds the largest set of channels whose holders could block each other forever. It generalises the
 //! acyclic channel dependency graph of Dally and Seitz to multidestination worms, whose stops hold consumption channels,
 //! and to trees, whose branches hold each other back. It may call a deadlock possible that no run reaches; it never misses
 //! one.
@@ -35,19 +35,19 @@ pub trait WormRule: Send + Sync {
 /// What decides whether the branches of a tree worm can hold each other up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Branching {
-    /// Every buffer can hold a whole worm, so a branch that waits does not hold up the others.
-    pub whole_worms: bool,
+    /// Buffers are packet buffers: every one can hold a whole worm, so a branch that waits does not hold up the others.
+    pub packet_buffers: bool,
     /// The channels that a worm needs at a router are requested and granted one by one, not all at once.
     pub separate: bool,
 }
 
 impl Branching {
     /// Small buffers, and all that a worm needs at a router at once: lockstep, or independent branches that are reserved together.
-    pub const LOCKSTEP: Self = Self { whole_worms: false, separate: false };
+    pub const LOCKSTEP: Self = Self { packet_buffers: false, separate: false };
 
     /// Switches that store whole worms and forward each copy by itself: trees are as free of deadlock as unicasts over the same
     /// turns.
-    pub const STORED: Self = Self { whole_worms: true, separate: true };
+    pub const STORED: Self = Self { packet_buffers: true, separate: true };
 }
 
 /// A resource that a worm can hold while it waits for another.
@@ -242,7 +242,7 @@ impl<'n> Dependencies<'n> {
     ///
     /// A channel is suspect if its holder may request a suspect channel, or a consumption channel at a router where at least
     /// `consumption_ports` others may be held by worms that hold suspect channels. Worms that share a router hold different
-    /// input and output channels (or virtual channels of one), which bounds their number. The greatest set of suspects is what remains after everything
+    /// input and output channels (or virtual channels of one), which bounds their number. The largest set of suspects is what remains after everything
     /// that cannot be blocked is struck out; O(dependencies x degree).
     pub fn deadlock(&self, consumption_ports: u32) -> Option<Vec<Resource>> {
         Check::new(self, consumption_ports as usize).run()

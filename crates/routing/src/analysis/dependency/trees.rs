@@ -29,7 +29,7 @@ impl<'n> Dependencies<'n> {
         let onwards = move |c: ChannelId| network.outputs(network.to(c)).filter(move |&d| turns.permits(network, c, d));
         let of_turns = network.channel_ids().flat_map(|held| onwards(held).map(move |next| (held.raw(), next.raw())));
         dependencies.waits.extend(of_turns);
-        if !branching.whole_worms {
+        if !branching.packet_buffers {
             dependencies.hold_up_branches(&onwards, branching.separate);
         }
         if !branching.separate {
@@ -139,8 +139,8 @@ mod tests {
         }
         let pair = pair.build().unwrap();
         let turns = crate::turn_prohibition(&pair);
-        let deadlock = |whole_worms, separate, ports| {
-            Dependencies::of_trees(&pair, &turns, Branching { whole_worms, separate }).deadlock(ports)
+        let deadlock = |packet_buffers, separate, ports| {
+            Dependencies::of_trees(&pair, &turns, Branching { packet_buffers, separate }).deadlock(ports)
         };
         let cycle = deadlock(false, false, 1).unwrap();
         assert!(cycle.iter().any(|resource| matches!(resource, Resource::Consumption(_))), "{cycle:?}");
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn branching_decides() {
-        let free = |spec: &str, whole_worms, separate| {
+        let free = |spec: &str, packet_buffers, separate| {
             let network = build(spec);
-            let branching = Branching { whole_worms, separate };
+            let branching = Branching { packet_buffers, separate };
             Dependencies::of_trees(&network, &crate::turn_prohibition(&network), branching).deadlock(1).is_none()
         };
         for spec in ["mesh:4", "mesh:3x3", "torus:5", "random:nodes=20,degree=3,seed=1"] {

@@ -45,7 +45,7 @@ impl Worms<'_, '_> {
     /// together, a worm that queues for one waits for the others.
     pub fn tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)], branching: Branching) {
         let Dependencies { waits, together, stops, held_up, separate, .. } = &mut *self.dependencies;
-        *separate |= branching.separate && !branching.whole_worms;
+        *separate |= branching.separate && !branching.packet_buffers;
         for (i, &(held, parent, delivers)) in tree.iter().enumerate() {
             // The way to `held`, and itself.
             let mut way = vec![i];
@@ -56,7 +56,7 @@ impl Worms<'_, '_> {
             let granted: Vec<Option<usize>> = way.iter().map(|&place| tree[place].1).collect();
             for (j, &(requested, other_parent, _)) in tree.iter().enumerate() {
                 let waits_for_it = match branching {
-                    Branching { whole_worms: true, .. } => other_parent == Some(i),
+                    Branching { packet_buffers: true, .. } => other_parent == Some(i),
                     Branching { separate: true, .. } => !way.contains(&j),
                     Branching { separate: false, .. } => !granted.contains(&other_parent),
                 };
@@ -66,7 +66,7 @@ impl Worms<'_, '_> {
                 if other_parent == parent && i < j && !branching.separate {
                     together.push((held.raw(), requested.raw()));
                 }
-                if branching.whole_worms {
+                if branching.packet_buffers {
                     continue;
                 }
                 // What is needed where another branch ends may not be granted yet, if this one does not go on from there.
@@ -74,7 +74,7 @@ impl Worms<'_, '_> {
                     held_up.push((held.raw(), requested.raw()));
                 }
             }
-            if delivers && !branching.whole_worms {
+            if delivers && !branching.packet_buffers {
                 stops.push(Stop { arriving: held, leaving: None });
             }
         }
@@ -122,11 +122,11 @@ mod tests {
             [(channel(1, 0), None, true), (channel(1, 2), None, false), (channel(2, 3), Some(1), true)],
             [(channel(2, 3), None, true), (channel(2, 1), None, false), (channel(1, 0), Some(1), true)],
         ];
-        let free = |whole_worms, separate| {
+        let free = |packet_buffers, separate| {
             let mut dependencies = Dependencies::new(&line);
             dependencies.add_worms(|worms| {
                 for tree in &trees {
-                    worms.tree(tree, Branching { whole_worms, separate });
+                    worms.tree(tree, Branching { packet_buffers, separate });
                 }
             });
             dependencies.deadlock(4).is_none()
@@ -137,7 +137,7 @@ mod tests {
         assert!(!free(true, false));
         // Reserved one by one, a tree may hold one branch while it waits for the other.
         let mut one = Dependencies::new(&line);
-        one.add_worms(|worms| worms.tree(&trees[0], Branching { whole_worms: false, separate: true }));
+        one.add_worms(|worms| worms.tree(&trees[0], Branching { packet_buffers: false, separate: true }));
         assert!(one.contains(channel(1, 0), channel(1, 2)));
     }
 

@@ -37,12 +37,12 @@ impl Header {
     #[inline]
     pub(crate) fn flits(self, itinerary: &Itinerary, fixed: u32) -> u32 {
         match (self, itinerary) {
-            (Self::None, _) => 0,
             (Self::BitString, _) => fixed,
             (Self::AllDestinations, Itinerary::Path(path)) => path.stops.len() as u32,
             (Self::Tree, Itinerary::Tree(tree)) => flits_of_tree(tree),
             (Self::Tree, Itinerary::Path(_)) => 1,
-            (Self::AllDestinations, Itinerary::Tree(_))
+            (Self::None, _)
+            | (Self::AllDestinations, Itinerary::Tree(_))
             | (Self::AllDestinations | Self::Tree, Itinerary::Encoded(_)) => 0,
         }
     }

@@ -197,7 +197,7 @@ impl Wormhole {
         } else {
             (BranchReplication::Lockstep, Reservation::Atomic)
         };
-        let buffer = if branching.whole_worms { Buffer::Message } else { Buffer::Flits(1) };
+        let buffer = if branching.packet_buffers { Buffer::Message } else { Buffer::Flits(1) };
         Self {
             buffer: self.buffer.or(Some(buffer)),
             replication: self.replication.or(Some(replication)),

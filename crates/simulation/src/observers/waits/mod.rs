@@ -142,7 +142,7 @@ impl Names<'_> {
                     set("link", number.into());
                 }
                 let ports = [channel, network.reverse(channel)].map(|end| network.port_of(end));
-                if let ([Some(from), Some(to)], false) = (ports, network.is_one_way()) {
+                if let ([Some(from), Some(to)], false) = (ports, network.is_unidirectional()) {
                     set("ports", json!([from, to]));
                 }
             }

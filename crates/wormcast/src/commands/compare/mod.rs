@@ -18,6 +18,7 @@ use crate::lab::{PlotError, Quantity, SeriesComparison, compare_series, file_par
 use crate::network::input::is_standard_input;
 use crate::network::text::expected_name;
 use crate::program;
+use crate::usage::positive;
 
 /// Compare algorithms, or values of whatever an experiment calls its series: which is best, where, and by how much.
 ///
@@ -40,10 +41,10 @@ pub(crate) struct Arguments {
     places: Places,
     /// Add replications and loads where they decide, the cheapest first: until it is certain at each point which series is best, and
     /// where series change places is known to 2%; at most so many replications.
-    #[arg(long, value_name = "BUDGET")]
+    #[arg(long, value_name = "BUDGET", value_parser = positive::<NonZeroU64>)]
     until_decided: Option<NonZeroU64>,
     /// Threads; by default as many as there are cores.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
     /// How figures are printed.
     #[arg(long, value_enum, default_value_t)]

@@ -14,6 +14,7 @@ use crate::multicast::{
 };
 use crate::network::watch::step;
 use crate::network::{Network, is_all_nodes, parse_node, parse_node_list};
+use crate::usage::positive;
 use crate::work;
 use report::PlanReport;
 
@@ -49,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "failed_link")]
     local_information: bool,
     /// The bits of a flit: what headers that encode destinations are counted in. Default: 16.
-    #[arg(long, value_name = "BITS")]
+    #[arg(long, value_name = "BITS", value_parser = positive::<NonZeroU32>)]
     flit_bits: Option<NonZeroU32>,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]

@@ -73,7 +73,7 @@ impl AtEnd {
                 to: ends[1].raw(),
                 from_name,
                 to_name,
-                ports: if let ([Some(from), Some(to)], false) = (ports, network.is_one_way()) {
+                ports: if let ([Some(from), Some(to)], false) = (ports, network.is_unidirectional()) {
                     Some([from, to])
                 } else {
                     None

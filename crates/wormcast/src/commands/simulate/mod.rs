@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::experiment::{ExperimentArguments, warn_of_idle};
 use super::output::summary;
-use super::safety::warn_of_deadlock;
+use super::safety::{analysis_command, warn_of_deadlock};
 use super::{Format, write_json};
 use crate::analysis::deadlock_of_scenario;
 use crate::failure::Failure;
-use crate::lab::{Job, Replication};
+use crate::lab::{Job, Replication, is_analysed};
 use crate::network::ChannelId;
 use crate::network::input::input_name;
 use crate::routing::Resource;
@@ -84,7 +84,13 @@ struct Report<'a> {
     busiest_links: &'a [BusyLink],
     /// What the static analysis says of all worms that the algorithm may send; null if the network is too large for it.
     static_check: Option<&'a StaticCheck>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    static_check_skipped: Option<&'static str>,
 }
+
+/// Why there is no static check.
+const TOO_LARGE_TO_CHECK: &str = "the routers times the channels of the network are more than 2^28";
 
 /// Whether worms can block each other forever, whatever the traffic.
 #[derive(Serialize)]
@@ -98,14 +104,11 @@ struct StaticCheck {
 }
 
 impl StaticCheck {
-    /// Routers times channels beyond which analysing a routing takes longer than most runs.
-    const LIMIT: usize = 1 << 28;
-
     fn new(scenario: &Scenario) -> Option<Self> {
-        let network = scenario.network();
-        if network.routers().saturating_mul(network.channels()) > Self::LIMIT {
+        if !is_analysed(scenario) {
             return None;
         }
+        let network = scenario.network();
         let link = |resource: &Resource| match *resource {
             Resource::Channel(channel) => Some(channel),
             Resource::Consumption(_) => None,
@@ -135,8 +138,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let job = experiment.job(&point).map_err(Failure::diagnostic)?;
     let scenario = job.scenario().map_err(Failure::bad_input)?;
     let check = StaticCheck::new(scenario);
-    if check.as_ref().is_some_and(|check| !check.deadlock_free) {
-        warn_of_deadlock(&point.spec, scenario);
+    match &check {
+        Some(StaticCheck { deadlock_free: true, .. }) => {}
+        Some(_) => warn_of_deadlock(&point.spec, scenario),
+        None => Failure::warn(&format!(
+            "whether worms of `{0}` on `{1}` can deadlock is not analysed before the run, as {TOO_LARGE_TO_CHECK}: see `{2}`",
+            point.spec.algorithm,
+            point.spec.topology,
+            analysis_command(&point.spec, scenario)
+        )),
     }
 
     // Said before the run, which may take long.
@@ -178,6 +188,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                 result: &result,
                 busiest_links: &busiest,
                 static_check: check.as_ref(),
+                static_check_skipped: check.is_none().then_some(TOO_LARGE_TO_CHECK),
             };
             write_json(&mut summary, &report)?;
         }

@@ -19,7 +19,7 @@ pub(crate) enum Wiring {
 }
 
 /// A unidirectional multistage network.
-pub(crate) fn one_way(name: String, stages: Stages, wiring: Wiring) -> Network {
+pub(crate) fn unidirectional(name: String, stages: Stages, wiring: Wiring) -> Network {
     let (radix, width) = (stages.radix(), stages.width());
     let mut channels = Vec::with_capacity((stages.stages() - 1) as usize * stages.nodes() as usize);
     for from in (0..(stages.stages() - 1) * width).map(RouterId::new) {
@@ -90,7 +90,7 @@ mod tests {
     fn switches_have_as_many_inputs_as_outputs() {
         for spec in ["butterfly:3x3", "omega:3x3"] {
             let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
-            assert!(network.is_one_way());
+            assert!(network.is_unidirectional());
             assert_eq!((network.links(), network.channels()), (54, 54));
             for router in (0..27).map(RouterId::new) {
                 assert_eq!(network.outputs(router).len(), if router.raw() < 18 { 3 } else { 0 });
