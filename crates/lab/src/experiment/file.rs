@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Serialize};
-use wormcast_multicast::{FaultInformation, FaultRequest};
+use wormcast_multicast::{AlgorithmOptions, FaultInformation, FaultRequest};
 use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 
 use crate::experiment::claim::Claim;
@@ -40,6 +40,9 @@ pub(crate) struct ExperimentFile {
     #[serde(default, deserialize_with = "root")]
     #[schemars(with = "Option<RootForm>")]
     pub(crate) root: Option<String>,
+    /// Choices that some algorithms offer.
+    #[serde(default)]
+    pub(crate) options: AlgorithmOptions,
     /// The seed of every random choice. Default 0.
     #[serde(default)]
     pub(crate) seed: u64,

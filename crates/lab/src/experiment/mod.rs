@@ -477,6 +477,7 @@ impl Experiment {
             seed: file.seed,
             engine: file.engine,
             faults: file.faults,
+            options: file.options,
             switching: file.switching,
             timing: file.timing,
             traffic: file.traffic,

@@ -11,6 +11,7 @@ use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::checks::checked_algorithm::CheckedAlgorithm;
 use crate::faults::{FaultError, FaultInformation, Faults};
 use crate::registry::family::{Family, Routed, Sends};
+use crate::registry::options::{AlgorithmOption, AlgorithmOptions};
 
 /// Makes an algorithm for a network, or returns why it cannot.
 pub type MakeAlgorithm = fn(&Arc<Network>, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
@@ -47,6 +48,8 @@ pub struct Descriptor {
     pub sends: Option<Sends>,
     /// Whether it makes random choices, which [`Options::seed`] decides.
     pub draws: bool,
+    /// The options that are its own.
+    pub options: &'static [AlgorithmOption],
     /// Whether it uses [`Options::faults`]. If not, it is refused on networks with failed links.
     pub faults: bool,
     /// The revision of an algorithm that a program adds; 0 for built-in ones.
@@ -72,6 +75,7 @@ impl Descriptor {
             routed: Routed::Itself,
             sends: None,
             draws: true,
+            options: &[],
             faults: false,
             revision,
             own: true,
@@ -109,6 +113,18 @@ impl Descriptor {
         Self { routed, ..self }
     }
 
+    /// Declares the options that it offers.
+    pub(crate) const fn offering(self, options: &'static [AlgorithmOption]) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Whether it has an option, of its own or of the routing that it is to use.
+    pub fn offers(&self, option: AlgorithmOption, routing: Option<&RoutingDescriptor>) -> bool {
+        let own = if let Routed::By(own) = self.routed { Some(own) } else { None };
+        let beside_tree = routing.or(own).is_some_and(|routing| routing.cross_links);
+        self.options.contains(&option) || option == AlgorithmOption::CrossLinks && beside_tree
+    }
+
     /// Declares that it uses [`Options::seed`].
     pub(crate) const fn drawing(self) -> Self {
         Self { draws: true, ..self }
@@ -137,7 +153,8 @@ impl Descriptor {
     /// do not leave the router in question, as far as that is found out here, on networks that are not too large; a route that gets there
     /// later has [no route](wormcast_routing::NoRoute).
     pub fn make(&self, network: &Arc<Network>, options: &Options) -> Result<Box<dyn Algorithm>, AlgorithmError> {
-        self.check(network, options.routing, options.root.is_some(), !options.faults.links.is_empty())?;
+        let faults = !options.faults.links.is_empty();
+        self.check(network, options.routing, options.root.is_some(), faults, &options.own)?;
         self.checked(network, options)
     }
 
@@ -148,6 +165,7 @@ impl Descriptor {
         given: Option<&'static RoutingDescriptor>,
         root: bool,
         faults: bool,
+        options: &AlgorithmOptions,
     ) -> Result<Option<&'static RoutingDescriptor>, AlgorithmError> {
         if faults && !self.faults {
             return Err(AlgorithmError::NeedsAllLinks { algorithm: self.name });
@@ -169,8 +187,12 @@ impl Descriptor {
             return Err(RoutingError::NoRoot(used.name).into());
         }
         match (self.routed, given) {
-            (Routed::OneOf(known, _), Some(given)) if !known.contains(&given) => Err(fixed(given)),
-            _ => Ok(used),
+            (Routed::OneOf(known, _), Some(given)) if !known.contains(&given) => return Err(fixed(given)),
+            _ => {}
+        }
+        match options.given().find(|&option| !self.offers(option, used)) {
+            Some(option) => Err(AlgorithmError::Option { algorithm: self.name, option }),
+            None => Ok(used),
         }
     }
 
@@ -236,6 +258,10 @@ pub struct Options {
     pub seed: u64,
     /// Links that have failed, for algorithms that can avoid them.
     pub faults: Faults,
+    /// What it is told of its own options.
+    pub own: AlgorithmOptions,
+    /// The seed of random trees; `None`: that of all random choices.
+    pub tree_seed: Option<u64>,
 }
 
 impl Options {
@@ -249,7 +275,7 @@ impl Options {
 
     /// The options of the routing.
     pub(crate) fn of_routing(&self) -> RoutingOptions {
-        RoutingOptions { seed: self.seed, root: self.root }
+        RoutingOptions { seed: self.seed, root: self.root, tree_only: self.own.tree_only() }
     }
 }
 
@@ -279,6 +305,10 @@ pub struct Request {
     pub seed: u64,
     /// Links that have failed.
     pub faults: FaultRequest,
+    /// The algorithm's own options.
+    pub options: AlgorithmOptions,
+    /// The seed of random trees; `None`: that of all random choices.
+    pub tree_seed: Option<u64>,
 }
 
 /// Links that are to fail.
@@ -319,6 +349,8 @@ pub enum Part {
     FailedLinks,
     /// The number of those that are drawn.
     RandomFaults,
+    /// An option of the algorithm.
+    Option(AlgorithmOption),
 }
 
 impl Part {
@@ -331,6 +363,7 @@ impl Part {
             Self::Faults => "faults",
             Self::FailedLinks => "faults.links",
             Self::RandomFaults => "faults.random",
+            Self::Option(option) => option.key(),
         }
     }
 }
@@ -360,7 +393,8 @@ impl Request {
         let algorithm = Descriptor::named(algorithm).map_err(|unknown| Refused::new(Part::Algorithm, unknown))?;
         let routing = routing.map(RoutingDescriptor::named).transpose();
         let routing = routing.map_err(|unknown| Refused::new(Part::Routing, unknown))?;
-        Ok(Self { algorithm, routing, root: None, seed: 0, faults: FaultRequest::default() })
+        let (faults, options) = (FaultRequest::default(), AlgorithmOptions::default());
+        Ok(Self { algorithm, routing, root: None, seed: 0, faults, options, tree_seed: None })
     }
 
     /// The algorithm, made for a network.
@@ -375,19 +409,22 @@ impl Request {
     fn resolve(&self, network: &Arc<Network>) -> Result<Box<dyn Algorithm>, AlgorithmError> {
         let faults = self.faults.on(network, self.seed)?;
         let root = self.root.as_deref();
-        let routing = self.algorithm.check(network, self.routing, root.is_some(), !faults.links.is_empty())?;
+        let failed = !faults.links.is_empty();
+        let routing = self.algorithm.check(network, self.routing, root.is_some(), failed, &self.options)?;
         let root = match (routing, root) {
             (Some(routing), root) => routing.root(network, root)?,
             (None, Some(text)) => Some(Root::parse(network, text).map_err(RoutingError::from)?),
             (None, None) => None,
         };
-        self.algorithm.checked(network, &Options { routing: self.routing, root, seed: self.seed, faults })
+        let Self { routing, seed, tree_seed, .. } = *self;
+        self.algorithm.checked(network, &Options { routing, root, seed, faults, own: self.options.clone(), tree_seed })
     }
 
     fn to_blame(&self, network: &Arc<Network>, error: &AlgorithmError) -> Part {
         match error {
             AlgorithmError::FixedRouting { .. } => Part::Routing,
             AlgorithmError::Root(_) => Part::Root,
+            AlgorithmError::Option { option, .. } | AlgorithmError::Start { option, .. } => Part::Option(*option),
             AlgorithmError::Fault(FaultError::TooMany { .. }) => Part::RandomFaults,
             AlgorithmError::Fault(_) => Part::FailedLinks,
             AlgorithmError::NeedsAllLinks { .. } | AlgorithmError::NoWholeTree { .. } => Part::Faults,

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
 use crate::lab::{Job, Point, PointSpec, SweepSafety, sweep_safety};
+use crate::multicast::AlgorithmOptions;
 use crate::program;
 use crate::simulation::Scenario;
 
@@ -47,6 +48,11 @@ pub(super) fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
     }
     let config = scenario.engine_config();
     let mut options = spec.routing.as_ref().map_or_else(String::new, |name| format!(" --routing {name}"));
+    // When trees are drawn makes no difference to how worms depend on each other.
+    let own = json!(AlgorithmOptions { draw: None, ..spec.options.clone() });
+    for (key, value) in own.as_object().into_iter().flatten() {
+        let _ = write!(options, " --option {key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    }
     if config.virtual_channels > 1 {
         let _ = write!(options, " --virtual-channels {}", config.virtual_channels);
     }
