@@ -53,6 +53,7 @@ pub use algorithms::irregular::spam::{SPAM, Spam};
 pub use algorithms::irregular::tree_infinity::{TREE_INFINITY, TreeInfinity};
 pub use algorithms::irregular::tree_one::{TREE_ONE, TreeOne};
 pub use algorithms::irregular::tree_zero::{TREE_ZERO, TreeZero};
+pub use algorithms::mesh::bounded_negative_first::{BOUNDED_NEGATIVE_FIRST, BoundedNegativeFirst};
 pub use algorithms::mesh::column_path::{COLUMN_PATH, ColumnPath};
 pub use algorithms::mesh::dual_path::{DUAL_PATH, DualPath};
 pub use algorithms::mesh::minimal_negative_first::{MINIMAL_NEGATIVE_FIRST, MinimalNegativeFirst};
