@@ -6,14 +6,15 @@ use std::sync::Arc;
 use thiserror::Error;
 use wormcast_network::{Network, NodeId};
 use wormcast_routing::{
-    Dependencies, ROUTINGS, RoutingError, RoutingRelation, TURN_PROHIBITION, TreeError, TreesError, UnknownName,
-    Unsupported,
+    Dependencies, InvalidStart, ROUTINGS, RoutingError, RoutingRelation, TURN_PROHIBITION, TreeError, TreesError,
+    UnknownName, Unsupported,
 };
 
 use crate::capabilities::AlgorithmCapabilities;
 use crate::faults::FaultError;
 use crate::plan::{Itinerary, Plan};
 use crate::registry::descriptor::RequestPart;
+use crate::registry::options::AlgorithmOption;
 
 /// One message to many: a source and its destinations.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -193,6 +194,22 @@ pub enum AlgorithmError {
         part: RequestPart,
         /// Why, and what to do instead.
         problem: String,
+    },
+    /// The algorithm does not have an option.
+    #[error("`{algorithm}` has no option `{option}`: it is one of {}", option.owners())]
+    Option {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The option.
+        option: AlgorithmOption,
+    },
+    /// The network does not have the starting node of trees.
+    #[error("{error}")]
+    Start {
+        /// Which one.
+        option: AlgorithmOption,
+        /// What was given.
+        error: InvalidStart,
     },
     /// The network does not have the root, or the routing has none.
     #[error(transparent)]

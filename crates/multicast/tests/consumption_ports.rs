@@ -27,9 +27,11 @@ fn as_documented() {
                 assert_eq!(fewest(algorithm, "bmin:2x4"), Some(1), "{algorithm}");
                 continue;
             }
-            "pure-negative-first" | "minimal-negative-first" | "minimal-negative-first-optimal" | "dual-path" => {
-                (3, Some(4))
-            }
+            "pure-negative-first"
+            | "bounded-negative-first"
+            | "minimal-negative-first"
+            | "minimal-negative-first-optimal"
+            | "dual-path" => (3, Some(4)),
             "multi-path" | "schl" => (3, None),
             "column-path" => (2, None),
             "tree-zero" | "tree-one" | "tree-infinity" => {

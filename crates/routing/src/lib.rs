@@ -65,7 +65,7 @@ pub use relations::destination_tag::{DESTINATION_TAG, DestinationTag};
 pub use relations::e_cube::{E_CUBE, ECube};
 pub use relations::hamiltonian::{HAMILTONIAN, Hamiltonian, hamiltonian_label};
 pub use relations::negative_first::{NEGATIVE_FIRST, NegativeFirst};
-pub use relations::spam_routing::{SPAM_ROUTING, SpamRouting};
+pub use relations::spam_routing::{SPAM_ROUTING, SPAM_TREE, SpamRouting};
 pub use relations::tree_routing::{TREE_ROUTING, TreeRouting, TreesError};
 pub use relations::turn_prohibition::{TURN_PROHIBITION, TURN_PROHIBITION_DETERMINISTIC, turn_prohibition};
 pub use relations::turnaround::{TURNAROUND, TURNAROUND_DETERMINISTIC, Turnaround};
@@ -74,10 +74,10 @@ pub use trees::edge_disjoint::{EdgeDisjointTrees, Partition, edge_disjoint_trees
 pub use trees::fault_distance::local_fault_distance;
 pub use trees::registry::{TREE_CONSTRUCTIONS, TreeChoice, TreeDescriptor, TreeOptions, tree_construction_by_name};
 pub use trees::spanning_tree::{NotSpanning, SpanningTree};
-pub use trees::tarjan_trees::{HAMILTON_TREES, TARJAN_TREES, require_square_torus};
+pub use trees::tarjan_trees::{BEST_BY, BestBy, HAMILTON_TREES, TARJAN_TREES, require_square_torus};
 pub use trees::torus_trees::{
-    BALANCES, Balance, DSTM_1_TREES, DSTM_2_TREES, DSTM_TREES, InvalidMethod, Sweep, TorusMethod, TorusTrees,
-    require_torus,
+    BALANCES, Balance, DSTM_1_TREES, DSTM_2_TREES, DSTM_TREES, InvalidMethod, InvalidStart, SecondStart, Sweep,
+    TorusMethod, TorusTrees, parse_start, require_torus,
 };
 pub use trees::tree_distance::{CombinedDistance, combined_distance};
 pub use trees::tree_error::TreeError;

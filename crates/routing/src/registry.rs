@@ -58,6 +58,8 @@ pub struct RoutingDescriptor {
     pub needs: &'static str,
     /// Whether it has a root, which [`RoutingOptions::root`] chooses.
     pub root: bool,
+    /// Whether it takes cross links beside a tree, which [`RoutingOptions::tree_only`] leaves out.
+    pub cross_links: bool,
     /// Whether it is one over permitted turns: whether its relation is [one](crate::RoutingCapabilities::turns).
     pub over_turns: bool,
     draws: fn(&Network) -> bool,
@@ -67,12 +69,17 @@ pub struct RoutingDescriptor {
 impl RoutingDescriptor {
     /// A routing without a root and random choices.
     pub(crate) const fn new(name: &'static str, summary: &'static str, needs: &'static str, make: MakeRouting) -> Self {
-        Self { name, summary, needs, root: false, over_turns: false, draws: |_| false, make }
+        Self { name, summary, needs, root: false, cross_links: false, over_turns: false, draws: |_| false, make }
     }
 
     /// Declares that it has a root.
     pub(crate) const fn with_root(self) -> Self {
         Self { root: true, ..self }
+    }
+
+    /// Declares that it takes links beside a tree.
+    pub(crate) const fn with_cross_links(self) -> Self {
+        Self { cross_links: true, ..self }
     }
 
     /// Declares that it routes over permitted turns.
@@ -128,6 +135,9 @@ impl RoutingDescriptor {
         if options.root.is_some() && !self.root {
             return Err(RoutingError::NoRoot(self.name));
         }
+        if options.tree_only && !self.cross_links {
+            return Err(RoutingError::NoCrossLinks(self.name));
+        }
         (self.make)(network, options)
     }
 
@@ -159,6 +169,8 @@ pub struct RoutingOptions {
     pub seed: u64,
     /// The root of a routing that [has one](RoutingDescriptor::root); `None`: the smallest id.
     pub root: Option<Root>,
+    /// Whether a routing with [links beside its tree](RoutingDescriptor::cross_links) leaves them out.
+    pub tree_only: bool,
 }
 
 /// Why a routing cannot be made for a network.
@@ -176,12 +188,20 @@ pub enum RoutingError {
     /// A root is given for a routing without one.
     #[error("{}", no_root(.0))]
     NoRoot(&'static str),
+    /// Cross links are to be left out, and it has none.
+    #[error("{}", no_cross_links(.0))]
+    NoCrossLinks(&'static str),
     /// The network has no spanning trees to route on.
     #[error(transparent)]
     Construction(Box<TreeError>),
     /// The network's spanning trees cannot be routed on together.
     #[error(transparent)]
     Trees(Box<TreesError>),
+}
+
+fn no_cross_links(name: &str) -> String {
+    let with_cross_links = ROUTINGS.iter().filter(|routing| routing.cross_links).map(|routing| routing.name);
+    format!("`{name}` has no cross links that could be left out; {} has", quoted(with_cross_links))
 }
 
 fn no_root(name: &str) -> String {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{
-    Balance, HAMILTON_TREES, SpanningTree, TARJAN_TREES, TreeDescriptor, TreeError, TreeOptions, combined_distance,
-    edge_disjoint_trees, repair_trees, tree_construction_by_name, working_links,
+    Balance, BestBy, HAMILTON_TREES, SpanningTree, TARJAN_TREES, TorusMethod, TreeDescriptor, TreeError, TreeOptions,
+    combined_distance, edge_disjoint_trees, repair_trees, tree_construction_by_name, working_links,
 };
 
 use support::build;
@@ -230,6 +230,40 @@ fn the_best_of_several_is_no_worse_than_fewer() {
     assert!(scores[3] < scores[0]);
 }
 
+/// What is best by each measure, said independently: from all orders, one by one.
+#[test]
+fn the_best_of_several_is_best_by_its_measure() {
+    let network = build("torus:6x6");
+    let orders = 40;
+    for seed in 0..3 {
+        let best = |best_of, best_by| {
+            let options = TreeOptions { seed, best_of: Some(best_of), best_by, ..TreeOptions::default() };
+            TARJAN_TREES.build(&network, &options).unwrap().trees
+        };
+        let measured = |trees: &[SpanningTree]| {
+            let distance = combined_distance(&network, trees, &[]).unwrap();
+            let branches = |tree: &SpanningTree| {
+                let children = tree.children(tree.root()).iter().map(|&child| network.to(child));
+                children.map(|child| tree.subtree(child).len()).max().unwrap()
+            };
+            let branches: Vec<usize> = trees.iter().map(branches).collect();
+            (distance.diameter, distance.average, *branches.iter().max().unwrap(), branches.iter().sum::<usize>())
+        };
+        let by_diameter = measured(&best(orders, Some(BestBy::Diameter)));
+        let by_distance = measured(&best(orders, Some(BestBy::Distance)));
+        let by_balance = measured(&best(orders, Some(BestBy::Balance)));
+        assert_eq!(measured(&best(orders, None)), by_diameter);
+        assert!(by_diameter.0 <= by_distance.0 && by_distance.1 <= by_diameter.1);
+        assert!(by_balance.0 >= by_diameter.0 && by_balance.1 >= by_distance.1);
+        assert!(by_balance.2 <= by_diameter.2.max(by_distance.2), "{by_balance:?} {by_diameter:?} {by_distance:?}");
+        // A tenth of ten orders is one: the one with the smallest product.
+        let (few, product) = (measured(&best(10, Some(BestBy::Balance))), |m: (u32, f64, _, _)| f64::from(m.0) * m.1);
+        for other in [BestBy::Diameter, BestBy::Distance] {
+            assert!(product(few) <= product(measured(&best(10, Some(other)))));
+        }
+    }
+}
+
 /// A torus is joined by four links however it is parted, so it has two trees as long as not more than two links fail, and one as long as
 /// not more than three do.
 #[test]
@@ -297,9 +331,13 @@ fn options_that_mean_nothing_are_refused() {
     let message = |name: &str, options: TreeOptions| {
         TreeDescriptor::named(name).unwrap().build(&network, &options).unwrap_err().to_string()
     };
-    let second = || TreeOptions { second: Some(RouterId::new(3)), ..TreeOptions::default() };
-    assert_eq!(message("dstm-1", second()), "`dstm-1` has no choice of the second starting node: `dstm` has");
-    assert_eq!(message("dstm-tarjan", second()), "`dstm-tarjan` has no choice of the second starting node: `dstm` has");
+    let second = || TreeOptions { second: Some(RouterId::new(3).into()), ..TreeOptions::default() };
+    let refused = "no choice of the second starting node: `dstm-1`, `dstm-2` and `dstm` have";
+    assert!(message("dstm-tarjan", second()).ends_with(refused));
+    let method = || TreeOptions { method: Some(TorusMethod::DSTM_2), ..TreeOptions::default() };
+    assert_eq!(message("dstm-1", method()), "`dstm-1` has no choice of the method: `dstm` has");
+    let by = || TreeOptions { best_by: Some(BestBy::Balance), ..TreeOptions::default() };
+    assert_eq!(message("spam", by()), "`spam` has no choice of what is best: `dstm-tarjan` has");
     let best = || TreeOptions { best_of: Some(3), ..TreeOptions::default() };
     assert_eq!(message("dstm", best()), "`dstm` has no choice of the best of several: `dstm-tarjan` has");
     let branch = || TreeOptions { balance: Some(Balance::Branch), ..TreeOptions::default() };

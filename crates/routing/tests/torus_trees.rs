@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, Direction, Network, RouterId};
-use wormcast_routing::{Balance, SpanningTree, Sweep, TorusMethod, TorusTrees, TreeOptions, tree_construction_by_name};
+use wormcast_routing::{
+    Balance, SecondStart, SpanningTree, Sweep, TorusMethod, TorusTrees, TreeOptions, combined_distance,
+    tree_construction_by_name,
+};
 
 use support::build;
 
@@ -180,6 +183,55 @@ fn half_a_branch_is_moved() {
     // Downwards from (3,0): four routers in one branch before, two on either side after.
     assert_eq!([4, 3, 2, 1].map(|y| before[1].depth(column(y))), [1, 2, 3, 4]);
     assert_eq!([4, 3, 2, 1].map(|y| after[1].depth(column(y))), [1, 2, 2, 1]);
+}
+
+/// The diameter and the average distance of a construction with its second starting node there.
+fn distances(network: &Arc<Network>, name: &str, second: &str) -> (u32, f64) {
+    let second = SecondStart::parse(network, second).unwrap();
+    let options = TreeOptions { second: Some(second), ..TreeOptions::default() };
+    let trees = tree_construction_by_name(name, network, &options).unwrap();
+    let distance = combined_distance(network, &trees, &[]).unwrap();
+    (distance.diameter, distance.average)
+}
+
+/// Theorem 5.1 says 2n - 1 for every n. That is so a column before where the paper has the second starting node, which is the same where n
+/// is odd.
+#[test]
+fn theorem_5_1_is_exact_just_below_half_of_the_torus() {
+    for n in 3..=16 {
+        let network = torus(n, n);
+        assert_eq!(distances(&network, "dstm-1", "below-half").0, 2 * n - 1, "{n}");
+        let printed = distances(&network, "dstm-1", "half");
+        assert_eq!(printed.0, 2 * n - 2 + n % 2, "{n}");
+        let offset = format!("+{},+{}", n / 2, n / 2);
+        assert_eq!(distances(&network, "dstm-1", &offset), printed, "{n}");
+        let router = (n / 2 * (n + 1)).to_string();
+        assert_eq!(distances(&network, "dstm-1", &router), printed, "{n}");
+        let quarter = distances(&network, "dstm-2", "quarter");
+        assert_eq!((quarter, quarter.0), (distances(&network, "dstm-2", &format!("+0,+{}", n / 4)), 2 * n - 2), "{n}");
+        assert_eq!(distances(&network, "dstm-2", &format!("+0,-{}", n - n / 4)), quarter, "around the torus, {n}");
+    }
+}
+
+/// Section 5.1 has the best start a quarter of the way up the column: distances are 30 and 14.720 there in a 16x16 torus. From (4,4) they
+/// are shorter.
+#[test]
+fn dstm_2_has_a_better_start_than_the_printed_one() {
+    let network = torus(16, 16);
+    let [printed, better] = ["quarter", "4,4"].map(|second| distances(&network, "dstm-2", second));
+    let rounded = |(diameter, average): (u32, f64)| format!("{diameter} {average:.3}");
+    assert_eq!((rounded(printed), rounded(better)), ("30 14.720".to_owned(), "30 14.596".to_owned()));
+}
+
+#[test]
+fn what_is_no_second_start_is_refused() {
+    let network = torus(4, 5);
+    for text in ["20", "4,0", "+1", "1,+1,", "halff", "+a,+b", "", "+9999999999,+1"] {
+        let message = SecondStart::parse(&network, text).unwrap_err().to_string();
+        let expected =
+            "is not a starting node in `torus:4x5`: expected a router, 0 to 19, `half`, `below-half`, `quarter`, or";
+        assert!(message.contains(expected), "{message}");
+    }
 }
 
 #[test]

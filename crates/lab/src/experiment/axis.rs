@@ -14,8 +14,20 @@ use crate::experiment::file::{Range, Scale};
 pub(crate) const MAX_POINTS: usize = 100_000;
 
 /// What may be swept, or be the root of what is swept.
-const SWEEPABLE: [&str; 11] =
-    ["topology", "algorithm", "routing", "root", "seed", "engine", "faults", "switching", "timing", "traffic", "run"];
+const SWEEPABLE: [&str; 12] = [
+    "topology",
+    "algorithm",
+    "routing",
+    "root",
+    "options",
+    "seed",
+    "engine",
+    "faults",
+    "switching",
+    "timing",
+    "traffic",
+    "run",
+];
 
 /// A setting that a sweep varies.
 #[derive(Clone, Debug)]

@@ -387,15 +387,17 @@ impl Document {
 }
 
 /// Puts settings over those of a table: tables are merged, everything else is replaced.
-fn merge<'a>(base: &mut Tree<'a>, over: Tree<'a>) {
+pub(crate) fn merge<'a>(base: &mut Tree<'a>, over: Tree<'a>) {
     for (key, value) in over {
         let span = value.span();
-        match (base.get_mut(key.get_ref().as_ref()).map(Spanned::get_mut), value.into_inner()) {
-            (Some(DeValue::Table(base)), DeValue::Table(over)) => merge(base, over),
-            (Some(old), new) => *old = new,
-            (None, new) => {
-                base.insert(key, Spanned::new(span, new));
-            }
+        let Some(old) = base.get_mut(key.get_ref().as_ref()) else {
+            base.insert(key, value);
+            continue;
+        };
+        match (old.get_mut(), value.into_inner()) {
+            (DeValue::Table(base), DeValue::Table(over)) => merge(base, over),
+            // What replaces a setting stands elsewhere.
+            (_, new) => *old = Spanned::new(span, new),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Serialize};
-use wormcast_multicast::{FaultInformation, FaultRequest};
+use wormcast_multicast::{AlgorithmOptions, FaultInformation, FaultRequest};
 use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 
 use crate::experiment::claim::Claim;
@@ -41,6 +41,9 @@ pub(crate) struct ExperimentFile {
     #[serde(default, deserialize_with = "root")]
     #[schemars(with = "Option<RootForm>")]
     pub(crate) root: Option<String>,
+    /// Choices that some algorithms offer.
+    #[serde(default)]
+    pub(crate) options: AlgorithmOptions,
     /// The seed of every random choice. Default 0.
     #[serde(default)]
     pub(crate) seed: u64,
@@ -69,6 +72,10 @@ pub(crate) struct ExperimentFile {
     #[serde(default)]
     #[allow(dead_code, reason = "taken out of the document before; here for the schema")]
     sweep: BTreeMap<String, AxisForm>,
+    /// Settings for the points of single algorithms, by their names, laid over the others.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken out of the document before; here for the schema")]
+    with: BTreeMap<String, WithForm>,
     /// The plot of a sweep.
     #[serde(default)]
     pub(crate) plot: PlotSettings,
@@ -87,6 +94,28 @@ pub(crate) struct ExperimentFile {
     #[serde(default)]
     #[allow(dead_code, reason = "taken out of the document before; here for the schema")]
     variation: BTreeMap<String, ExperimentFile>,
+}
+
+/// Settings that may differ by algorithm.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[allow(dead_code, reason = "for the schema")]
+struct WithForm {
+    /// The routing, for algorithms that offer a choice.
+    #[schemars(schema_with = "routing")]
+    routing: Option<String>,
+    /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
+    #[serde(deserialize_with = "root")]
+    #[schemars(with = "Option<RootForm>")]
+    root: Option<String>,
+    /// Choices that some algorithms offer.
+    options: AlgorithmOptions,
+    /// The engine that simulates.
+    engine: EngineChoice,
+    /// How routers and nodes switch flits.
+    switching: Switching,
+    /// How long things take.
+    timing: Timing,
 }
 
 /// Links that have failed before the run, for algorithms on spanning trees.

@@ -4,7 +4,7 @@ use wormcast_simulation::IdleSetting;
 
 use super::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
-use crate::experiment::document::{Document, key_path};
+use crate::experiment::document::{Document, Tree, key_path};
 use crate::experiment::point::Point;
 
 impl Experiment {
@@ -18,7 +18,6 @@ impl Experiment {
         points: &[Point],
         idle: impl Fn(usize) -> Vec<IdleSetting>,
     ) -> Result<Vec<Diagnostic>, Diagnostic> {
-        let Some(first) = points.first() else { return Ok(Vec::new()) };
         let idle = |index: usize| {
             let mut settings = idle(index);
             let faults = &points[index].spec.faults;
@@ -27,20 +26,56 @@ impl Experiment {
             }
             settings
         };
-        // Which settings are given is the same at all points.
-        let tree = self.chosen(&first.choice)?;
-        let is_given = |key: &str| key_path(key).is_some_and(|path| Document::has(&tree, &path));
-        let mut found: Vec<IdleSetting> = idle(0).into_iter().filter(|setting| is_given(setting.key)).collect();
-        for index in 1..points.len() {
-            if found.is_empty() {
-                break;
+        // Which settings are given is the same at all points of an algorithm, and at all points if no settings are for single ones.
+        let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (index, point) in points.iter().enumerate() {
+            let name = if self.differs_by_algorithm() { point.spec.algorithm.as_str() } else { "" };
+            match groups.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, indices)) => indices.push(index),
+                None => groups.push((name, vec![index])),
             }
-            let here = idle(index);
-            found.retain(|setting| here.iter().any(|other| other.key == setting.key));
         }
-        let told = |IdleSetting { key, reason }| {
-            self.document.error(Document::place(&tree, key), format!("`{key}` makes no difference here: {reason}"))
+        let mut trees = Vec::with_capacity(groups.len());
+        let mut idle_of = Vec::with_capacity(groups.len());
+        for (_, indices) in &groups {
+            let tree = self.chosen(&points[indices[0]].choice)?;
+            let mut found: Vec<IdleSetting> =
+                idle(indices[0]).into_iter().filter(|setting| is_given(&tree, setting.key)).collect();
+            for &index in &indices[1..] {
+                if found.is_empty() {
+                    break;
+                }
+                let here = idle(index);
+                found.retain(|setting| here.iter().any(|other| other.key == setting.key));
+            }
+            trees.push(tree);
+            idle_of.push(found);
+        }
+        let is_idle = |group: usize, key: &str| idle_of[group].iter().any(|setting| setting.key == key);
+        let mut found: Vec<(usize, &IdleSetting)> = Vec::new();
+        for (group, settings) in idle_of.iter().enumerate() {
+            for setting in settings {
+                // Where the same line gives it for several algorithms, it is said once.
+                let elsewhere =
+                    (0..trees.len()).all(|other| !is_given(&trees[other], setting.key) || is_idle(other, setting.key));
+                let place = Document::place(&trees[group], setting.key);
+                let is_new = found
+                    .iter()
+                    .all(|&(other, told)| told.key != setting.key || Document::place(&trees[other], told.key) != place);
+                if elsewhere && is_new {
+                    found.push((group, setting));
+                }
+            }
+        }
+        let told = |(group, IdleSetting { key, reason }): (usize, &IdleSetting)| {
+            let place = Document::place(&trees[group], key);
+            self.document.error(place, format!("`{key}` makes no difference here: {reason}"))
         };
         Ok(found.into_iter().map(told).collect())
     }
+}
+
+/// Whether a document gives the setting at a dotted path.
+fn is_given(tree: &Tree<'_>, key: &str) -> bool {
+    key_path(key).is_some_and(|path| Document::has(tree, &path))
 }

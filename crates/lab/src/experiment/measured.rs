@@ -20,8 +20,8 @@ pub(super) struct MayHave {
 }
 
 impl MayHave {
-    /// With these swept settings; all others as at the first point.
-    pub(super) fn of(axes: &[Axis], switching: &Switching, traffic: &Traffic) -> Self {
+    /// With these swept settings, and the switchings that there are beside what is swept; all others as at the first point.
+    pub(super) fn of(axes: &[Axis], switchings: &[Switching], traffic: &Traffic) -> Self {
         let swept = |table: &str, settings: &[&str]| {
             let of_table = |path: &[String]| match path {
                 [only] => only == table,
@@ -32,7 +32,8 @@ impl MayHave {
         };
         Self {
             any_mode: swept("run", &["mode"]),
-            buffers: swept("switching", &["model"]) || matches!(switching, Switching::Buffered(_)),
+            buffers: swept("switching", &["model"])
+                || switchings.iter().any(|switching| matches!(switching, Switching::Buffered(_))),
             both_kinds: swept("traffic", &["multicast", "trace"]) || traffic.may_be_mixed(),
         }
     }

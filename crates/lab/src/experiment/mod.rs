@@ -15,6 +15,7 @@ pub(crate) mod open;
 pub(crate) mod point;
 pub(crate) mod schema;
 mod versions;
+mod with;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
@@ -188,7 +189,9 @@ impl Experiment {
         experiment.plot = file.plot;
         experiment.claims = file.claim;
         experiment.kind = Kind::of(file.run.mode);
-        experiment.may_have = MayHave::of(&experiment.axes, &file.switching, &file.traffic);
+        let mut switchings = experiment.check_with(&tree)?;
+        switchings.push(file.switching);
+        experiment.may_have = MayHave::of(&experiment.axes, &switchings, &file.traffic);
         experiment.check_stop(&tree)?;
         experiment.check_plot(&tree)?;
         for index in 0..experiment.claims.len() {
@@ -416,6 +419,7 @@ impl Experiment {
                 .map_err(|error| self.document.error(axis.span.clone(), error.message().to_owned()))?;
             self.document.put(&mut tree, &axis.path, &axis.span, value)?;
         }
+        self.lay_with(&mut tree);
         Ok(tree)
     }
 
@@ -483,6 +487,7 @@ impl Experiment {
             seed: file.seed,
             engine: file.engine,
             faults: file.faults,
+            options: file.options,
             switching: file.switching,
             timing: file.timing,
             traffic: file.traffic,

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
-use wormcast_multicast::{Refused, Request};
+use wormcast_multicast::{AlgorithmOptions, Draw, Refused, Request};
 use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
 
 use crate::experiment::file::FaultSettings;
@@ -36,6 +36,9 @@ pub struct PointSpec {
     /// Links that have failed.
     #[serde(default, skip_serializing_if = "FaultSettings::is_empty")]
     pub faults: FaultSettings,
+    /// The algorithm's own options.
+    #[serde(default, skip_serializing_if = "AlgorithmOptions::is_empty")]
+    pub options: AlgorithmOptions,
     /// How routers and nodes switch flits.
     pub switching: Switching,
     /// How long things take.
@@ -50,13 +53,26 @@ pub struct PointSpec {
 }
 
 impl PointSpec {
-    /// The request for its algorithm, with the names looked up.
+    /// The request for its algorithm, with the names looked up, in a replication with this seed.
     ///
     /// # Errors
     /// If there is no algorithm or no routing of that name.
-    pub fn request(&self) -> Result<Request, Refused> {
+    pub fn request(&self, seed: u64) -> Result<Request, Refused> {
         let request = Request::new(&self.algorithm, self.routing.as_deref())?;
-        Ok(Request { root: self.root.clone(), seed: self.seed, faults: self.faults.request(), ..request })
+        let (root, faults, options) = (self.root.clone(), self.faults.request(), self.options.clone());
+        Ok(Request {
+            root,
+            seed: self.seed,
+            faults,
+            options,
+            tree_seed: self.draws_trees_anew().then_some(seed),
+            ..request
+        })
+    }
+
+    /// Whether each replication draws trees of its own.
+    pub(crate) fn draws_trees_anew(&self) -> bool {
+        self.options.draw == Some(Draw::Replication)
     }
 
     /// The description's SHA-256 as 64 hexadecimal digits: the point's name in stores and tables. It is that of the description as

@@ -176,7 +176,8 @@ pub(crate) fn run_points_until(
 ) -> Result<Vec<PointRuns>, RunError> {
     let jobs_of_points = experiment.jobs(points)?;
     let places: HashMap<usize, usize> = points.iter().enumerate().map(|(place, point)| (point.index, place)).collect();
-    let drawn: Vec<bool> = points.iter().map(|point| drawn_with(&point.spec.topology, 0).is_some()).collect();
+    let is_drawn = |point: &Point| drawn_with(&point.spec.topology, 0).is_some() || point.spec.draws_trees_anew();
+    let drawn: Vec<bool> = points.iter().map(is_drawn).collect();
     Ok(sweep(budget, points, stop, jobs, store, observer, |point, replication| {
         let seed = replication_seed(point.spec.seed, replication);
         let engine = point.spec.engine;

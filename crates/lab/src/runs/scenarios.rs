@@ -16,7 +16,7 @@ use crate::experiment::point::Point;
 use crate::runs::kind::{Asked, Kind};
 use crate::runs::replication::Replication;
 use crate::runs::run::Findings;
-use crate::runs::tree_runs::TreeRuns;
+use crate::runs::tree_runs::{TreeRuns, chosen};
 use crate::statistics::summary::PointSummary;
 
 impl Experiment {
@@ -182,9 +182,11 @@ impl JobMaker {
                 planning.map(|planning| Job::Plan(Box::new(planning))).map_err(refused)
             }
             Asked::Trees { sets, fault } => {
-                let construction = TreeDescriptor::named(&spec.algorithm).map_err(TreeError::from);
-                let runs = construction.and_then(|construction| TreeRuns::new(network, construction, sets, fault));
-                runs.map(Job::Trees).map_err(|problem| error("algorithm", problem.to_string()))
+                let wrong = |problem: TreeError| error("algorithm", problem.to_string());
+                let construction = TreeDescriptor::named(&spec.algorithm).map_err(|unknown| wrong(unknown.into()))?;
+                let chosen = chosen(&network, construction, &spec.options);
+                let options = chosen.map_err(|(option, problem)| error(option.key(), problem))?;
+                TreeRuns::new(network, construction, options, sets, fault).map(Job::Trees).map_err(wrong)
             }
         }
     }
@@ -206,8 +208,8 @@ impl JobMaker {
         point: &Point,
         network: &Arc<Network>,
     ) -> Result<Arc<dyn Algorithm>, Diagnostic> {
-        let made =
-            point.spec.request().and_then(|request| self.cache.algorithm(&point.spec.topology, network, &request));
+        let request = point.spec.request(self.seed.unwrap_or(point.spec.seed));
+        let made = request.and_then(|request| self.cache.algorithm(&point.spec.topology, network, &request));
         made.map_err(|refused| experiment.error_at(&point.choice, refused.part.key(), refused.to_string()))
     }
 }

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use wormcast_multicast::FaultInformation;
+use wormcast_multicast::{AlgorithmOption, AlgorithmOptions, FaultInformation};
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{
-    SpanningTree, TorusMethod, TreeChoice, TreeDescriptor, TreeError, TreeOptions, combined_distance,
-    local_fault_distance,
+    SecondStart, SpanningTree, TorusMethod, TreeChoice, TreeDescriptor, TreeError, TreeOptions, combined_distance,
+    local_fault_distance, parse_start,
 };
 
 use crate::runs::seed::replication_seed;
@@ -47,10 +47,56 @@ pub struct TreeFigures {
     pub binary: f64,
 }
 
+/// How many orders of links the best set of trees is chosen from, as by `dstm-tarjan-best`.
+const ORDERS: usize = 500;
+
+/// The options of a construction that a file gives.
+///
+/// # Errors
+/// If the construction does not have one of them, or the network not the starting node: the option, and what is wrong.
+pub(crate) fn chosen(
+    network: &Network,
+    construction: &TreeDescriptor,
+    given: &AlgorithmOptions,
+) -> Result<TreeOptions, (AlgorithmOption, String)> {
+    for option in given.given() {
+        let choice = match option {
+            AlgorithmOption::First => continue,
+            AlgorithmOption::Second => TreeChoice::Second,
+            AlgorithmOption::Method => TreeChoice::Method,
+            AlgorithmOption::Pair => TreeChoice::BestBy,
+            _ => {
+                return Err((
+                    option,
+                    format!("`{}`: `mode = \"trees\"` has no such choice: leave it out", option.key()),
+                ));
+            }
+        };
+        if !construction.has(choice) {
+            let error = TreeError::Choice { construction: construction.name, option: choice };
+            return Err((option, error.to_string()));
+        }
+    }
+    let (first, second) = (given.first.as_deref(), given.second.as_deref());
+    let first = first.map(|text| parse_start(network, text)).transpose();
+    let second = second.map(|text| SecondStart::parse(network, text)).transpose();
+    let method = given.method.as_deref().map(str::parse::<TorusMethod>).transpose();
+    Ok(TreeOptions {
+        first: first.map_err(|error| (AlgorithmOption::First, error.to_string()))?,
+        second: second.map_err(|error| (AlgorithmOption::Second, error.to_string()))?,
+        method: method.map_err(|error| (AlgorithmOption::Method, error.to_string()))?,
+        best_of: given.pair.map(|_| ORDERS),
+        best_by: given.pair.map(Into::into),
+        ..TreeOptions::default()
+    })
+}
+
 /// Sets of trees of a network, checked and ready.
 pub struct TreeRuns {
     network: Arc<Network>,
     construction: &'static TreeDescriptor,
+    /// What is not left to chance, or to the construction.
+    options: TreeOptions,
     sets: u32,
     /// Which nodes know of the link that fails, another one for each set; `None`: none fails.
     fault: Option<FaultInformation>,
@@ -67,25 +113,28 @@ impl TreeRuns {
     pub(crate) fn new(
         network: Arc<Network>,
         construction: &'static TreeDescriptor,
+        options: TreeOptions,
         sets: u32,
         fault: Option<FaultInformation>,
     ) -> Result<Self, TreeError> {
-        let random = construction.has(TreeChoice::Method) || construction.draws || fault.is_some();
+        let all = options.first.is_some() && options.second.is_some() && options.method.is_some();
+        let random = construction.has(TreeChoice::Method) && !all || construction.draws || fault.is_some();
         let sets = if random { sets.max(1) } else { 1 };
-        let runs = Self { network, construction, sets, fault };
+        let runs = Self { network, construction, options, sets, fault };
         // What fails for one set fails for all.
         runs.build(0)?;
         Ok(runs)
     }
 
     fn build(&self, seed: u64) -> Result<Vec<SpanningTree>, TreeError> {
-        let mut options = TreeOptions { seed, ..TreeOptions::default() };
+        let mut options = TreeOptions { seed, ..self.options.clone() };
         if self.construction.has(TreeChoice::Method) {
             let routers = self.network.routers() as u64;
             let router = |salt| RouterId::new((replication_seed(seed, salt) % routers) as u32);
-            options.first = Some(router(0));
-            options.second = Some(router(1));
-            options.method = TorusMethod::all().nth((replication_seed(seed, 2) % 16) as usize);
+            options.first = options.first.or_else(|| Some(router(0)));
+            options.second = options.second.or_else(|| Some(router(1).into()));
+            let method = || TorusMethod::all().nth((replication_seed(seed, 2) % 16) as usize);
+            options.method = options.method.or_else(method);
         }
         Ok(self.construction.build(&self.network, &options)?.trees)
     }
@@ -151,14 +200,19 @@ mod tests {
 
     fn runs(spec: &str, construction: &str, sets: u32) -> Result<TreeRuns, TreeError> {
         let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
-        TreeRuns::new(network, TreeDescriptor::named(construction)?, sets, None)
+        TreeRuns::new(network, TreeDescriptor::named(construction)?, TreeOptions::default(), sets, None)
     }
 
     #[test]
     fn a_failed_link_makes_ways_longer() {
         let network = || "torus:5x5".parse::<TopologySpec>().unwrap().build().unwrap();
         let figures = |fault| {
-            TreeRuns::new(network(), &wormcast_routing::DSTM_1_TREES, 50, fault).unwrap().run(1).unwrap().figures
+            let options = TreeOptions::default();
+            TreeRuns::new(network(), &wormcast_routing::DSTM_1_TREES, options, 50, fault)
+                .unwrap()
+                .run(1)
+                .unwrap()
+                .figures
         };
         let [whole, global, local] = [None, Some(FaultInformation::Global), Some(FaultInformation::Local)].map(figures);
         assert!(whole.average_distance < global.average_distance && global.average_distance < local.average_distance);
@@ -188,6 +242,35 @@ mod tests {
                 assert_eq!((figures.trees, figures.unused, figures.disjoint), (2.0, 2.0, 1.0));
             }
         }
+    }
+
+    /// What the file gives is not drawn.
+    #[test]
+    fn starts_and_methods_that_are_given_are_taken() {
+        let network = || "torus:16x16".parse::<TopologySpec>().unwrap().build().unwrap();
+        let figures = |construction: &str, text: &str| {
+            let construction = TreeDescriptor::named(construction).unwrap();
+            let given: AlgorithmOptions = serde_json::from_str(text).unwrap();
+            let options =
+                chosen(&network(), construction, &given).map_err(|(option, problem)| (option.key(), problem))?;
+            let run = TreeRuns::new(network(), construction, options, 3, None).unwrap().run(1).unwrap();
+            let distance = format!("{} {:.3}", run.figures.diameter, run.figures.average_distance);
+            Ok::<_, (&str, String)>((run.sets, distance))
+        };
+        let better = Ok((1, "30 14.596".to_owned()));
+        assert_eq!(figures("dstm-2", r#"{ "second": "4,4" }"#), better);
+        let all = r#"{ "first": 0, "second": "+4,+4", "method": "(-x,+y)(+y,-x)" }"#;
+        assert_eq!(figures("dstm", all), better);
+        assert_eq!(figures("dstm-1", r#"{ "second": "below-half" }"#).unwrap().1[..3], *"31 ");
+        // The starting nodes are still drawn.
+        assert_eq!(figures("dstm", r#"{ "method": "(-x,+y)(+y,-x)" }"#).unwrap().0, 3);
+        let refused = |construction, text| figures(construction, text).unwrap_err();
+        let (key, problem) = refused("dstm-1", r#"{ "method": "+x-y-y+x" }"#);
+        assert_eq!((key, problem.as_str()), ("options.method", "`dstm-1` has no choice of the method: `dstm` has"));
+        assert_eq!(refused("dstm-1", r#"{ "second": "16,0" }"#).0, "options.second");
+        assert_eq!(refused("dstm", r#"{ "first": 256 }"#).0, "options.first");
+        assert_eq!(refused("dstm", r#"{ "method": "+x" }"#).0, "options.method");
+        assert!(refused("dstm", r#"{ "detour": 3 }"#).1.contains("has no such choice"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn contract(algorithm: &str) -> Contract {
     let (rule, shortest, legal): (_, _, fn(&Network, ChannelId, ChannelId) -> bool) = match algorithm {
         "separate" | "u-mesh" => (None, true, e_cube_legal),
         "u-cube" | "maxport" | "combine" | "w-sort" => (None, true, highest_first),
-        "pure-negative-first" => (negative_first(false), false, negative_first_legal),
+        "pure-negative-first" | "bounded-negative-first" => (negative_first(false), false, negative_first_legal),
         "minimal-negative-first" | "minimal-negative-first-optimal" => {
             (negative_first(true), true, negative_first_legal)
         }

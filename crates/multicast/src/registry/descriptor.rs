@@ -13,6 +13,7 @@ use crate::checks::checked_algorithm::CheckedAlgorithm;
 use crate::faults::{FaultError, FaultInformation, Faults};
 use crate::registry::algorithms;
 use crate::registry::family::{Family, Routed, Sends};
+use crate::registry::options::{AlgorithmOption, AlgorithmOptions};
 
 /// Makes an algorithm for a network, or returns why it cannot.
 pub type MakeAlgorithm = fn(&Arc<Network>, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
@@ -49,6 +50,8 @@ pub struct Descriptor {
     pub sends: Option<Sends>,
     /// Whether it makes random choices, which [`Options::seed`] decides.
     pub draws: bool,
+    /// The options that are its own.
+    pub options: &'static [AlgorithmOption],
     /// Whether it uses [`Options::faults`]. If not, it is refused on networks with failed links.
     pub faults: bool,
     /// The revision of an algorithm that a program adds; 0 for built-in ones.
@@ -74,6 +77,7 @@ impl Descriptor {
             routed: Routed::Itself,
             sends: None,
             draws: true,
+            options: &[],
             faults: false,
             revision,
             own: true,
@@ -111,6 +115,18 @@ impl Descriptor {
         Self { routed, ..self }
     }
 
+    /// Declares the options that it offers.
+    pub(crate) const fn offering(self, options: &'static [AlgorithmOption]) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Whether it has an option, of its own or of the routing that it is to use.
+    pub fn offers(&self, option: AlgorithmOption, routing: Option<&RoutingDescriptor>) -> bool {
+        let own = if let Routed::By(own) = self.routed { Some(own) } else { None };
+        let beside_tree = routing.or(own).is_some_and(|routing| routing.cross_links);
+        self.options.contains(&option) || option == AlgorithmOption::CrossLinks && beside_tree
+    }
+
     /// Declares that it uses [`Options::seed`].
     pub(crate) const fn drawing(self) -> Self {
         Self { draws: true, ..self }
@@ -139,7 +155,8 @@ impl Descriptor {
     /// do not leave the router in question, as far as that is found out here, on networks that are not too large; a route that gets there
     /// later has [no route](wormcast_routing::NoRoute).
     pub fn make(&self, network: &Arc<Network>, options: &Options) -> Result<Box<dyn Algorithm>, AlgorithmError> {
-        self.check(network, options.routing, options.root.is_some(), !options.faults.links.is_empty())?;
+        let faults = !options.faults.links.is_empty();
+        self.check(network, options.routing, options.root.is_some(), faults, &options.own)?;
         self.checked(network, options)
     }
 
@@ -150,6 +167,7 @@ impl Descriptor {
         given: Option<&'static RoutingDescriptor>,
         root: bool,
         faults: bool,
+        options: &AlgorithmOptions,
     ) -> Result<Option<&'static RoutingDescriptor>, AlgorithmError> {
         if faults && !self.faults {
             let problem = format!("needs all links; {} can do without some", with_faults());
@@ -172,8 +190,12 @@ impl Descriptor {
             return Err(RoutingError::NoRoot(used.name).into());
         }
         match (self.routed, given) {
-            (Routed::OneOf(known, _), Some(given)) if !known.contains(&given) => Err(fixed(given)),
-            _ => Ok(used),
+            (Routed::OneOf(known, _), Some(given)) if !known.contains(&given) => return Err(fixed(given)),
+            _ => {}
+        }
+        match options.given().find(|&option| !self.offers(option, used)) {
+            Some(option) => Err(AlgorithmError::Option { algorithm: self.name, option }),
+            None => Ok(used),
         }
     }
 
@@ -248,6 +270,10 @@ pub struct Options {
     pub seed: u64,
     /// Links that have failed, for algorithms that can avoid them.
     pub faults: Faults,
+    /// What it is told of its own options.
+    pub own: AlgorithmOptions,
+    /// The seed of random trees; `None`: that of all random choices.
+    pub tree_seed: Option<u64>,
 }
 
 impl Options {
@@ -261,7 +287,7 @@ impl Options {
 
     /// The options of the routing.
     pub(crate) fn of_routing(&self) -> RoutingOptions {
-        RoutingOptions { seed: self.seed, root: self.root }
+        RoutingOptions { seed: self.seed, root: self.root, tree_only: self.own.tree_only() }
     }
 }
 
@@ -291,6 +317,10 @@ pub struct Request {
     pub seed: u64,
     /// Links that have failed.
     pub faults: FaultRequest,
+    /// The algorithm's own options.
+    pub options: AlgorithmOptions,
+    /// The seed of random trees; `None`: that of all random choices.
+    pub tree_seed: Option<u64>,
 }
 
 /// Links that are to fail.
@@ -331,6 +361,8 @@ pub enum RequestPart {
     FailedLinks,
     /// The number of those that are drawn.
     RandomFaults,
+    /// An option of the algorithm.
+    Option(AlgorithmOption),
 }
 
 impl RequestPart {
@@ -343,6 +375,7 @@ impl RequestPart {
             Self::Faults => "faults",
             Self::FailedLinks => "faults.links",
             Self::RandomFaults => "faults.random",
+            Self::Option(option) => option.key(),
         }
     }
 }
@@ -373,7 +406,8 @@ impl Request {
             Descriptor::named(algorithm).map_err(|unknown| Refused::new(RequestPart::Algorithm, unknown))?;
         let routing = routing.map(RoutingDescriptor::named).transpose();
         let routing = routing.map_err(|unknown| Refused::new(RequestPart::Routing, unknown))?;
-        Ok(Self { algorithm, routing, root: None, seed: 0, faults: FaultRequest::default() })
+        let (faults, options) = (FaultRequest::default(), AlgorithmOptions::default());
+        Ok(Self { algorithm, routing, root: None, seed: 0, faults, options, tree_seed: None })
     }
 
     /// The algorithm, made for a network.
@@ -388,18 +422,21 @@ impl Request {
     fn resolve(&self, network: &Arc<Network>) -> Result<Box<dyn Algorithm>, AlgorithmError> {
         let faults = self.faults.on(network, self.seed)?;
         let root = self.root.as_deref();
-        let routing = self.algorithm.check(network, self.routing, root.is_some(), !faults.links.is_empty())?;
+        let failed = !faults.links.is_empty();
+        let routing = self.algorithm.check(network, self.routing, root.is_some(), failed, &self.options)?;
         let root = match (routing, root) {
             (Some(routing), root) => routing.root(network, root)?,
             (None, Some(text)) => Some(Root::parse(network, text).map_err(RoutingError::from)?),
             (None, None) => None,
         };
-        self.algorithm.checked(network, &Options { routing: self.routing, root, seed: self.seed, faults })
+        let Self { routing, seed, tree_seed, .. } = *self;
+        self.algorithm.checked(network, &Options { routing, root, seed, faults, own: self.options.clone(), tree_seed })
     }
 
     fn to_blame(&self, network: &Arc<Network>, error: &AlgorithmError) -> RequestPart {
         match error {
             AlgorithmError::NotTaken { part, .. } => *part,
+            AlgorithmError::Option { option, .. } | AlgorithmError::Start { option, .. } => RequestPart::Option(*option),
             AlgorithmError::Root(_) => RequestPart::Root,
             AlgorithmError::Fault(FaultError::TooMany { .. }) => RequestPart::RandomFaults,
             AlgorithmError::Fault(_) => RequestPart::FailedLinks,

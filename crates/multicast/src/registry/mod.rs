@@ -3,6 +3,7 @@
 pub(crate) mod algorithm_cache;
 pub(crate) mod descriptor;
 pub(crate) mod family;
+pub(crate) mod options;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -14,8 +15,8 @@ use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::algorithms::hypercube::{combine, maxport, u_cube, w_sort};
 use crate::algorithms::irregular::{spam, tree_infinity, tree_one, tree_zero};
 use crate::algorithms::mesh::{
-    column_path, dual_path, minimal_negative_first, minimal_negative_first_optimal, multi_path, pure_negative_first,
-    schl, u_mesh,
+    bounded_negative_first, column_path, dual_path, minimal_negative_first, minimal_negative_first_optimal, multi_path,
+    pure_negative_first, schl, u_mesh,
 };
 use crate::algorithms::multistage::{bit_string, multiport, u_min};
 use crate::algorithms::separate;
@@ -28,6 +29,7 @@ pub const ALGORITHMS: &[&Descriptor] = &[
     &pure_negative_first::PURE_NEGATIVE_FIRST,
     &minimal_negative_first::MINIMAL_NEGATIVE_FIRST,
     &minimal_negative_first_optimal::MINIMAL_NEGATIVE_FIRST_OPTIMAL,
+    &bounded_negative_first::BOUNDED_NEGATIVE_FIRST,
     &dual_path::DUAL_PATH,
     &multi_path::MULTI_PATH,
     &column_path::COLUMN_PATH,

@@ -9,7 +9,10 @@ use crate::capabilities::{RoutingCapabilities, TreeDescent};
 use crate::registry::RoutingDescriptor;
 use crate::relation::{RoutingRelation, Unsupported, nearest_channels};
 use crate::relations::up_down::Root;
+use crate::trees::edge_disjoint::EdgeDisjointTrees;
+use crate::trees::registry::TreeDescriptor;
 use crate::trees::spanning_tree::SpanningTree;
+use crate::trees::torus_trees::Balance;
 use crate::trees::tree_error::TreeError;
 
 /// [`SpamRouting`].
@@ -17,9 +20,38 @@ pub const SPAM_ROUTING: RoutingDescriptor = RoutingDescriptor::new(
     "spam",
     "up, then down links beside one spanning tree, then down the tree; all channels on shortest such routes",
     "a connected network",
-    |network, options| Ok(Box::new(SpamRouting::new(network, options.root.unwrap_or_default())?)),
+    |network, options| {
+        let spam = SpamRouting::without(network, options.root.unwrap_or_default(), &[])?;
+        Ok(Box::new(if options.tree_only { spam.on_tree_only() } else { spam }))
+    },
 )
-.with_root();
+.with_root()
+.with_cross_links();
+
+/// The spanning tree of [`SpamRouting`], breadth-first from the starting node; where links have failed, without them.
+pub const SPAM_TREE: TreeDescriptor = TreeDescriptor {
+    name: "spam",
+    summary: "one: the breadth-first tree of SPAM",
+    needs: "a connected network",
+    choices: &[],
+    draws: false,
+    around_faults: true,
+    make: |network, options| {
+        let root = options.first.map_or(Root::SmallestId, Root::Router);
+        let has_failed =
+            |channel| options.failed.iter().any(|&link| link == channel || network.reverse(link) == channel);
+        let unconnected = |error| {
+            let cut = (!options.failed.is_empty()).then(|| TreeError::disconnected(network, &options.failed)).flatten();
+            cut.unwrap_or(TreeError::Unsupported(error))
+        };
+        let tree = breadth_first(network, root, has_failed).map_err(unconnected)?;
+        let tree = match options.balance {
+            Some(Balance::Root) => tree.rooted_at(network, tree.best_balanced_root(network))?,
+            _ => tree,
+        };
+        Ok(EdgeDisjointTrees { trees: vec![tree], limit: None })
+    },
+};
 
 /// The routing of SPAM, single phase adaptive multicast, on any connected network.
 ///
@@ -51,8 +83,8 @@ enum Kind {
     Up,
     CrossDown,
     TreeDown,
-    /// A channel that no header takes.
-    Failed,
+    /// A channel that no header takes: a failed one, or a cross link that is left out.
+    Unused,
 }
 
 const PHASES: [Kind; 3] = [Kind::Up, Kind::CrossDown, Kind::TreeDown];
@@ -79,6 +111,22 @@ impl SpamRouting {
             .map_err(|error| TreeError::disconnected(network, failed).unwrap_or(TreeError::Unsupported(error)))
     }
 
+    /// The same without cross links: headers go up the tree and down it.
+    #[must_use]
+    pub fn on_tree_only(mut self) -> Self {
+        let network = &*self.network;
+        let of_tree = |channel| {
+            let down = |channel: ChannelId| self.tree.down(network.to(channel)) == Some(channel);
+            down(channel) || down(network.reverse(channel))
+        };
+        for (channel, kind) in network.channel_ids().zip(&mut self.kinds) {
+            if !of_tree(channel) {
+                *kind = Kind::Unused;
+            }
+        }
+        self
+    }
+
     fn build(network: &Arc<Network>, root: Root, failed: &[ChannelId]) -> Result<Self, Unsupported> {
         let has_failed = |channel| failed.iter().any(|&link| link == channel || network.reverse(link) == channel);
         let tree = breadth_first(network, root, has_failed)?;
@@ -86,7 +134,7 @@ impl SpamRouting {
         let kind = |channel: ChannelId| {
             let (from, to) = (network.from(channel), network.to(channel));
             match (rank(to) < rank(from), tree.down(to) == Some(channel)) {
-                _ if has_failed(channel) => Kind::Failed,
+                _ if has_failed(channel) => Kind::Unused,
                 (true, _) => Kind::Up,
                 (false, false) => Kind::CrossDown,
                 (false, true) => Kind::TreeDown,
@@ -197,7 +245,7 @@ impl RoutingRelation for SpamRouting {
         let phase = arrived.map_or(Kind::Up, |channel| self.kinds[channel.index()]);
         let hops = |channel: ChannelId| {
             let kind = self.kinds[channel.index()];
-            let may_take = kind >= phase && kind != Kind::Failed;
+            let may_take = kind >= phase && kind != Kind::Unused;
             may_take.then(|| row[place(network.to(channel), kind)]).filter(|&hops| hops != UNREACHABLE).map(u32::from)
         };
         nearest_channels(network.outputs(at).map(|channel| (channel, hops(channel))), out);
@@ -243,6 +291,39 @@ mod tests {
             SpamRouting::new(&apart, Root::SmallestId).err().unwrap().to_string(),
             "`spam` needs a connected network, but `two` is an irregular network; no route leads from router 0 to router 2"
         );
+    }
+
+    /// Without cross links every route is that in the tree, and the tree's links alone are used.
+    #[test]
+    fn without_cross_links_ways_are_those_of_the_tree() {
+        for spec in ["torus:5x4", "hypercube:4", "random:nodes=40,degree=4,seed=3", "complete:6", "ring:7"] {
+            let network = build(spec);
+            for root in [Root::SmallestId, Root::Router(RouterId::new(3))] {
+                let whole = SpamRouting::new(&network, root).unwrap();
+                let spam = SpamRouting::new(&network, root).unwrap().on_tree_only();
+                assert_eq!(Dependencies::of_relation(&spam).deadlock(1), None, "{spec}");
+                assert!(survey(&spam).connected, "{spec}");
+                let mut fewer = 0;
+                for (from, to) in network.router_ids().flat_map(|from| network.router_ids().map(move |to| (from, to))) {
+                    let mut route = Vec::new();
+                    append_route(&spam, from, None, to, &mut route).unwrap();
+                    let mut at = from;
+                    let mut expected = Vec::new();
+                    while at != to {
+                        let next = spam.tree().towards(&network, at, to).or_else(|| spam.tree().up(at)).unwrap();
+                        expected.push(next);
+                        at = network.to(next);
+                    }
+                    assert_eq!(route, expected, "{spec}");
+                    let length = route.len();
+                    route.clear();
+                    append_route(&whole, from, None, to, &mut route).unwrap();
+                    assert!(route.len() <= length, "{spec}");
+                    fewer += usize::from(route.len() < length);
+                }
+                assert!(fewer > 0, "{spec}");
+            }
+        }
     }
 
     /// Every route obeys the rule, stated independently: the kinds of its channels never go back.

@@ -7,10 +7,11 @@ use wormcast_network::{ChannelId, Network, RouterId};
 
 use crate::registry::UnknownName;
 use crate::relation::Unsupported;
+use crate::relations::spam_routing;
 use crate::trees::edge_disjoint::{EdgeDisjointTrees, repair_trees};
 use crate::trees::spanning_tree::SpanningTree;
-use crate::trees::tarjan_trees;
-use crate::trees::torus_trees::{self, Balance, TorusMethod};
+use crate::trees::tarjan_trees::{self, BestBy};
+use crate::trees::torus_trees::{self, Balance, SecondStart, TorusMethod};
 use crate::trees::tree_error::TreeError;
 
 /// All constructions of spanning trees.
@@ -20,6 +21,7 @@ pub const TREE_CONSTRUCTIONS: &[&TreeDescriptor] = &[
     &torus_trees::DSTM_TREES,
     &tarjan_trees::TARJAN_TREES,
     &tarjan_trees::HAMILTON_TREES,
+    &spam_routing::SPAM_TREE,
 ];
 
 /// The description of a construction of spanning trees. [`TREE_CONSTRUCTIONS`] lists all of them.
@@ -96,6 +98,8 @@ pub enum TreeChoice {
     Trees,
     /// [`TreeOptions::best_of`].
     BestOf,
+    /// [`TreeOptions::best_by`].
+    BestBy,
     /// [`Balance::Branch`].
     Branches,
     /// [`Balance::Root`] with a starting node: where the root is the starting node, there is nothing to balance.
@@ -104,8 +108,8 @@ pub enum TreeChoice {
 
 impl TreeChoice {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Second, Self::Method, Self::Trees, Self::BestOf, Self::Branches, Self::BalancedStart];
+    pub const ALL: [Self; 7] =
+        [Self::Second, Self::Method, Self::Trees, Self::BestOf, Self::BestBy, Self::Branches, Self::BalancedStart];
 
     /// Whether the options make this choice.
     fn is_made(self, options: &TreeOptions) -> bool {
@@ -114,6 +118,7 @@ impl TreeChoice {
             Self::Method => options.method.is_some(),
             Self::Trees => options.trees.is_some(),
             Self::BestOf => options.best_of.is_some(),
+            Self::BestBy => options.best_by.is_some(),
             Self::Branches => options.balance == Some(Balance::Branch),
             Self::BalancedStart => options.first.is_some() && options.balance == Some(Balance::Root),
         }
@@ -132,6 +137,7 @@ impl fmt::Display for TreeChoice {
             Self::Method => "the method",
             Self::Trees => "the number of trees",
             Self::BestOf => "the best of several",
+            Self::BestBy => "what is best",
             Self::Branches => "moved branches",
             Self::BalancedStart => "a balanced root beside the starting node",
         })
@@ -145,17 +151,18 @@ pub struct TreeOptions {
     pub seed: u64,
     /// The starting node of the first tree of a torus, router 0 by default; for the others, the root of all trees.
     pub first: Option<RouterId>,
-    /// The starting node of the second tree of a torus. Default: that of DSTM-1.
-    pub second: Option<RouterId>,
+    /// The starting node of the second tree of a torus. Default: that of the construction, of `dstm` that of DSTM-1.
+    pub second: Option<SecondStart>,
     /// The directions in which trees of a torus are grown. Default: those of DSTM-1.
     pub method: Option<TorusMethod>,
     /// Where roots are. Default: [`Balance::Root`]; a root that is given is [`Balance::None`].
     pub balance: Option<Balance>,
     /// How many trees. Default: as many as there are.
     pub trees: Option<usize>,
-    /// The number of random orders of which the best is taken: the one with the smallest combined diameter, then the smallest average
-    /// distance. Default 1.
+    /// The number of random orders of which the best is taken. Default 1.
     pub best_of: Option<usize>,
+    /// Which of several orders is the best. Default: [`BestBy::Diameter`].
+    pub best_by: Option<BestBy>,
     /// Links that have failed, each named by either of its channels: no tree uses them.
     pub failed: Vec<ChannelId>,
 }

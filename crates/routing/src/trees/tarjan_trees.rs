@@ -1,5 +1,7 @@
 //! Edge-disjoint spanning trees by the algorithm of Roskind and Tarjan: as many as a network has.
 
+use std::cmp::Ordering;
+
 use wormcast_network::watch::{attempt, step, stop};
 use wormcast_network::{Grid, Network};
 
@@ -7,8 +9,9 @@ use crate::relation::Unsupported;
 use crate::trees::edge_disjoint::{EdgeDisjointTrees, edge_disjoint_trees, working_links};
 use crate::trees::link_orders::{RandomOrders, hamilton_order};
 use crate::trees::registry::{TreeChoice, TreeDescriptor, TreeOptions, check_count, repaired};
+use crate::trees::spanning_tree::SpanningTree;
 use crate::trees::torus_trees::Balance;
-use crate::trees::tree_distance::combined_distance;
+use crate::trees::tree_distance::{CombinedDistance, combined_distance};
 use crate::trees::tree_error::TreeError;
 
 /// As many trees as the network has ([`edge_disjoint_trees`]), its links in a random order. The root is the starting node, if one is
@@ -17,7 +20,7 @@ pub const TARJAN_TREES: TreeDescriptor = TreeDescriptor {
     name: "dstm-tarjan",
     summary: "as many as there are, or `--trees K`; in a random order of the links, or the best of several",
     needs: "a connected network",
-    choices: &[TreeChoice::Trees, TreeChoice::BestOf],
+    choices: &[TreeChoice::Trees, TreeChoice::BestOf, TreeChoice::BestBy],
     draws: true,
     around_faults: true,
     make: tarjan,
@@ -34,10 +37,62 @@ pub const HAMILTON_TREES: TreeDescriptor = TreeDescriptor {
     make: hamilton_paths,
 };
 
+/// What makes the best trees of several orders of the links the best.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum BestBy {
+    /// The smallest combined diameter; of several, the smallest average distance.
+    #[default]
+    Diameter,
+    /// The smallest average distance; of several, the smallest combined diameter.
+    Distance,
+    /// Of the tenth (rounded up) with the smallest product of combined diameter and average distance, the one whose largest branch at a
+    /// root is smallest; of several, the one whose trees' largest branches have the smallest sum, then the smallest product.
+    Balance,
+}
+
+/// The names of [`BestBy`], for messages.
+pub const BEST_BY: [&str; 3] = ["diameter", "distance", "balance"];
+
+impl BestBy {
+    /// The one of this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        let all = [Self::Diameter, Self::Distance, Self::Balance];
+        all.into_iter().zip(BEST_BY).find(|&(_, known)| known == name).map(|(best, _)| best)
+    }
+
+    /// How many of so many orders may be chosen of, once all have been seen.
+    fn shortlisted(self, orders: usize) -> usize {
+        if self == Self::Balance { orders.div_ceil(10) } else { 1 }
+    }
+
+    /// Which of two sets of trees has the better distances.
+    fn compare(self, one: &CombinedDistance, other: &CombinedDistance) -> Ordering {
+        let product = |distance: &CombinedDistance| f64::from(distance.diameter) * distance.average;
+        let by_diameter = one.diameter.cmp(&other.diameter);
+        let by_average = one.average.total_cmp(&other.average);
+        match self {
+            Self::Diameter => by_diameter.then(by_average),
+            Self::Distance => by_average.then(by_diameter),
+            Self::Balance => product(one).total_cmp(&product(other)),
+        }
+    }
+}
+
+/// The sizes of the largest branches at the roots of trees: the largest of them, and their sum.
+fn largest_branches(network: &Network, trees: &[SpanningTree]) -> (usize, usize) {
+    let largest = |tree: &SpanningTree| {
+        let branches = tree.children(tree.root()).iter().map(|&child| tree.subtree(network.to(child)).len());
+        branches.max().unwrap_or(0)
+    };
+    trees.iter().map(largest).fold((0, 0), |(most, sum), branch| (most.max(branch), sum + branch))
+}
+
 fn tarjan(network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
     let mut orders = RandomOrders::new(working_links(network, &options.failed), options.seed);
-    let mut best: Option<((u32, f64), EdgeDisjointTrees)> = None;
     let attempts = options.best_of.unwrap_or(1).max(1);
+    let by = options.best_by.unwrap_or_default();
+    // The best ones so far, the best first; of equal ones, the first that was drawn.
+    let mut shortlist: Vec<(CombinedDistance, EdgeDisjointTrees)> = Vec::new();
     for number in 0..attempts {
         let mut found = || {
             let found = edge_disjoint_trees(network, orders.next(), options.trees)?;
@@ -56,18 +111,20 @@ fn tarjan(network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees,
         let (found, distance) = match tried {
             Ok(tried) => tried?,
             // The best of those that were tried.
-            Err(_) if best.is_some() => break,
+            Err(_) if !shortlist.is_empty() => break,
             Err(stopped) => stop(stopped),
         };
         // Spanning trees reach everyone.
         let Some(distance) = distance else { continue };
-        let score = (distance.diameter, distance.average);
-        if best.as_ref().is_none_or(|(least, _)| score < *least) {
-            best = Some((score, found));
-        }
+        let place = shortlist.partition_point(|(other, _)| by.compare(other, &distance).is_le());
+        shortlist.insert(place, (distance, found));
+        shortlist.truncate(by.shortlisted(attempts));
     }
-    let found = best.map_or_else(|| EdgeDisjointTrees { trees: Vec::new(), limit: None }, |(_, found)| found);
-    rooted(network, found, options)
+    let sets = shortlist.into_iter().map(|(_, found)| rooted(network, found, options));
+    let sets = sets.collect::<Result<Vec<_>, _>>()?;
+    // The first of several, which has the better distances.
+    let best = sets.into_iter().min_by_key(|set| largest_branches(network, &set.trees));
+    Ok(best.unwrap_or_else(|| EdgeDisjointTrees { trees: Vec::new(), limit: None }))
 }
 
 fn hamilton_paths(network: &Network, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {

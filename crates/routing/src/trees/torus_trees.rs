@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
-use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId};
+use wormcast_network::{ChannelId, Direction, Grid, Network, RouterId, parse_node};
 
 use crate::relation::Unsupported;
 use crate::trees::edge_disjoint::EdgeDisjointTrees;
@@ -18,7 +18,7 @@ pub const DSTM_1_TREES: TreeDescriptor = TreeDescriptor {
     name: "dstm-1",
     summary: "two, with all links but two",
     needs: NEEDS,
-    choices: &[TreeChoice::Branches, TreeChoice::BalancedStart],
+    choices: &[TreeChoice::Second, TreeChoice::Branches, TreeChoice::BalancedStart],
     draws: false,
     around_faults: false,
     make: |network, options| built(network, TorusTrees::dstm_1(network, options.first.unwrap_or_default())?, options),
@@ -165,6 +165,108 @@ impl Balance {
     }
 }
 
+/// Where the second starting node of two trees of a torus lies.
+///
+/// As text it is a node, as users write it; `half`, `below-half` or `quarter`; or the way to it from the first, as `+4,-1`.
+///
+/// ```
+/// use wormcast_network::RouterId;
+/// use wormcast_routing::SecondStart;
+///
+/// let torus = "torus:5x6".parse::<wormcast_network::TopologySpec>()?.build()?;
+/// assert_eq!(SecondStart::parse(&torus, "2,3")?, SecondStart::Router(RouterId::new(17)));
+/// assert_eq!(SecondStart::parse(&torus, "+2,-1")?, SecondStart::Offset(2, -1));
+/// assert_eq!(SecondStart::parse(&torus, "below-half")?, SecondStart::BelowHalf);
+/// assert!(SecondStart::parse(&torus, "middle").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SecondStart {
+    /// At this router.
+    Router(RouterId),
+    /// So many columns and rows from the first one, around the torus.
+    Offset(i32, i32),
+    /// Half the torus away along both dimensions, rounded down: that of DSTM-1.
+    Half,
+    /// (⌊(columns - 1) / 2⌋, ⌊rows / 2⌋) away: with the method of DSTM-1, Theorem 5.1 is exact there in every square torus.
+    BelowHalf,
+    /// A quarter of the rows away in the same column, rounded down: that of DSTM-2.
+    Quarter,
+}
+
+/// A text that is not a starting node of trees.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{given}` is not a starting node in `{network}`: expected a router, 0 to {last}{or}")]
+pub struct InvalidStart {
+    given: String,
+    network: String,
+    last: usize,
+    or: &'static str,
+}
+
+/// The router of a node as users write it: the first starting node of two trees, or the root of others.
+///
+/// # Errors
+/// If there is no such node.
+pub fn parse_start(network: &Network, text: &str) -> Result<RouterId, InvalidStart> {
+    parse_node(network, text.trim()).map(|node| network.router_of(node)).map_err(|_| invalid_start(network, text, ""))
+}
+
+fn invalid_start(network: &Network, text: &str, or: &'static str) -> InvalidStart {
+    let last = network.routers().saturating_sub(1);
+    InvalidStart { given: text.trim().to_owned(), network: network.name().to_owned(), last, or }
+}
+
+impl SecondStart {
+    /// Parses it.
+    ///
+    /// # Errors
+    /// If the text is none of what is expected.
+    pub fn parse(network: &Network, text: &str) -> Result<Self, InvalidStart> {
+        let given = text.trim();
+        let signed = |part: &str| part.trim().starts_with(['+', '-']).then(|| part.trim().parse().ok()).flatten();
+        let offset = || given.split_once(',').and_then(|(x, y)| Some(Self::Offset(signed(x)?, signed(y)?)));
+        match given {
+            "half" => Ok(Self::Half),
+            "below-half" => Ok(Self::BelowHalf),
+            "quarter" => Ok(Self::Quarter),
+            _ => match offset() {
+                Some(offset) => Ok(offset),
+                None => parse_start(network, given).map(Self::Router).map_err(|_| {
+                    invalid_start(
+                        network,
+                        given,
+                        ", `half`, `below-half`, `quarter`, or the way from the first as in `+4,-1`",
+                    )
+                }),
+            },
+        }
+    }
+
+    /// The router, of trees that start from `first`.
+    fn from(self, grid: &Grid, first: RouterId) -> RouterId {
+        let [columns, rows] = extents(grid);
+        let half = |extent: u32| i64::from(extent / 2);
+        let (dx, dy) = match self {
+            Self::Router(router) => return router,
+            Self::Offset(dx, dy) => (i64::from(dx), i64::from(dy)),
+            Self::Half => (half(columns), half(rows)),
+            Self::BelowHalf => (half(columns - 1), half(rows)),
+            Self::Quarter => (0, i64::from(rows / 4)),
+        };
+        let shifted = |dimension, by: i64, extent: u32| {
+            (i64::from(grid.coordinate(first.index(), dimension)) + by).rem_euclid(i64::from(extent)) as u32
+        };
+        RouterId::new(grid.index(&[shifted(0, dx, columns), shifted(1, dy, rows)]) as u32)
+    }
+}
+
+impl From<RouterId> for SecondStart {
+    fn from(router: RouterId) -> Self {
+        Self::Router(router)
+    }
+}
+
 /// Which two trees of a torus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TorusTrees {
@@ -185,8 +287,7 @@ impl TorusTrees {
     /// If the network is not a two-dimensional torus, or has no such router.
     pub fn dstm_1(network: &Network, first: RouterId) -> Result<Self, TreeError> {
         let grid = torus(DSTM_1_TREES.name, network, first)?;
-        let [columns, rows] = extents(grid);
-        let second = shifted(grid, first, columns / 2, rows / 2);
+        let second = SecondStart::Half.from(grid, first);
         Ok(Self { first, second, method: TorusMethod::DSTM_1, balance: Balance::default() })
     }
 
@@ -196,8 +297,7 @@ impl TorusTrees {
     /// If the network is not a two-dimensional torus, or has no such router.
     pub fn dstm_2(network: &Network, first: RouterId) -> Result<Self, TreeError> {
         let grid = torus(DSTM_2_TREES.name, network, first)?;
-        let [_, rows] = extents(grid);
-        let second = shifted(grid, first, 0, rows / 4);
+        let second = SecondStart::Quarter.from(grid, first);
         Ok(Self { first, second, method: TorusMethod::DSTM_2, balance: Balance::default() })
     }
 
@@ -294,8 +394,9 @@ fn torus<'n>(name: &str, network: &'n Network, start: RouterId) -> Result<&'n Gr
 
 /// The trees, with what options choose of them.
 fn built(network: &Network, trees: TorusTrees, options: &TreeOptions) -> Result<EdgeDisjointTrees, TreeError> {
+    let grid = torus(DSTM_TREES.name, network, trees.first)?;
     let trees = TorusTrees {
-        second: options.second.unwrap_or(trees.second),
+        second: options.second.map_or(trees.second, |second| second.from(grid, trees.first)),
         method: options.method.unwrap_or(trees.method),
         balance: options.balance.unwrap_or_default(),
         ..trees
@@ -306,14 +407,6 @@ fn built(network: &Network, trees: TorusTrees, options: &TreeOptions) -> Result<
 /// The columns and rows of a two-dimensional grid.
 fn extents(grid: &Grid) -> [u32; 2] {
     [grid.extents()[0], grid.extents()[1]]
-}
-
-/// The router this far away in positive directions.
-fn shifted(grid: &Grid, router: RouterId, dx: u32, dy: u32) -> RouterId {
-    let [columns, rows] = extents(grid);
-    let x = (grid.coordinate(router.index(), 0) + dx) % columns;
-    let y = (grid.coordinate(router.index(), 1) + dy) % rows;
-    RouterId::new(grid.index(&[x, y]) as u32)
 }
 
 fn opposite(direction: Direction) -> Direction {

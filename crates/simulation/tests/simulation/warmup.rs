@@ -1,5 +1,6 @@
 //! Where a run begins to measure: after so many cycles, or so many messages.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use wormcast_multicast::{Algorithm, Options, algorithm_by_name};
@@ -25,7 +26,7 @@ impl Observer for Seen {
     fn generated(&mut self, message: &Generated<'_>) {
         self.generated.push(message.at);
         let to: Vec<String> = message.destinations.iter().map(ToString::to_string).collect();
-        self.lines += &format!("{} {} {} {}\n", message.at, message.source, message.length, to.join(";"));
+        writeln!(self.lines, "{} {} {} {}", message.at, message.source, message.length, to.join(";")).unwrap();
     }
 
     fn ended(&mut self, end: &RunEnd<'_>) {

@@ -4,7 +4,9 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::warn_of_idle_option;
-use crate::multicast::{Descriptor, FaultRequest, Request, algorithms};
+use crate::failure::Failure;
+use crate::lab::plain_words;
+use crate::multicast::{AlgorithmOption, AlgorithmOptions, Descriptor, FaultRequest, Request, algorithms};
 use crate::network::Network;
 use crate::routing::{ROUTINGS, RoutingDescriptor, TREE_CONSTRUCTIONS, TreeDescriptor};
 
@@ -20,6 +22,9 @@ pub(super) struct Choice {
     /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name.
     #[arg(long, value_name = "ROOT")]
     pub(super) root: Option<String>,
+    /// An option of the algorithm, as `detour=4`; can be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(super) option: Vec<String>,
     /// The seed of algorithms and routings that make random choices.
     /// Default: 0.
     #[arg(long)]
@@ -28,9 +33,34 @@ pub(super) struct Choice {
 
 impl Choice {
     /// What is asked of an algorithm.
-    pub(super) fn request(&self, algorithm: &'static Descriptor, faults: FaultRequest) -> Request {
-        let seed = self.seed.unwrap_or_default();
-        Request { algorithm, routing: self.routing, root: self.root.clone(), seed, faults }
+    pub(super) fn request(&self, algorithm: &'static Descriptor, faults: FaultRequest) -> Result<Request, Failure> {
+        let (seed, root, options) = (self.seed.unwrap_or_default(), self.root.clone(), self.options()?);
+        Ok(Request { algorithm, routing: self.routing, root, seed, faults, options, tree_seed: None })
+    }
+
+    /// The algorithm's own options.
+    pub(super) fn options(&self) -> Result<AlgorithmOptions, Failure> {
+        let mut all = serde_json::Map::new();
+        for given in &self.option {
+            let bad = |problem: String| Failure::BadInput(format!("--option {given}: {problem}"));
+            let Some((key, value)) = given.split_once('=') else {
+                return Err(bad("expected `key=value`, as in `detour=4`".to_owned()));
+            };
+            let text = || serde_json::Value::String(value.trim().to_owned());
+            let value = serde_json::from_str(value).unwrap_or_else(|_| text());
+            if all.insert(key.trim().to_owned(), value).is_some() {
+                return Err(bad("this option is there twice".to_owned()));
+            }
+            let so_far = serde_json::from_value::<AlgorithmOptions>(all.clone().into());
+            let so_far = so_far.map_err(|error| {
+                let (problem, help) = plain_words(&error.to_string());
+                bad(help.map_or_else(|| problem.clone(), |help| format!("{problem}; {help}")))
+            })?;
+            if so_far.given().any(|option| option == AlgorithmOption::Draw) {
+                return Err(bad("only the runs of an experiment are replicated".to_owned()));
+            }
+        }
+        Ok(serde_json::from_value(all.into()).unwrap_or_default())
     }
 
     /// Warns of a seed where nothing is drawn.

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
 use crate::lab::{Job, Point, PointSpec, SweepSafety, sweep_safety};
+use crate::multicast::AlgorithmOptions;
 use crate::program;
 use crate::simulation::Scenario;
 
@@ -56,6 +57,11 @@ pub(super) fn analysis_command(spec: &PointSpec, scenario: &Scenario) -> String 
     let _ = write!(command, " --consumption-ports {}", config.ports.consumption);
     if let Some(name) = &spec.routing {
         let _ = write!(command, " --routing {name}");
+    }
+    // When trees are drawn makes no difference to how worms depend on each other.
+    let own = json!(AlgorithmOptions { draw: None, ..spec.options.clone() });
+    for (key, value) in own.as_object().into_iter().flatten() {
+        let _ = write!(command, " --option {key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     }
     if config.virtual_channels > 1 {
         let _ = write!(command, " --virtual-channels {}", config.virtual_channels);

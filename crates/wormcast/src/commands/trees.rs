@@ -12,8 +12,8 @@ use crate::failure::Failure;
 use crate::multicast::{Faults, trees_svg};
 use crate::network::{ChannelId, Network, RouterId, parse_node};
 use crate::routing::{
-    BALANCES, Balance, CombinedDistance, EdgeDisjointTrees, Partition, SpanningTree, TorusMethod, TreeChoice,
-    TreeDescriptor, TreeOptions, combined_distance, working_links,
+    BALANCES, BEST_BY, Balance, BestBy, CombinedDistance, EdgeDisjointTrees, Partition, SecondStart, SpanningTree,
+    TorusMethod, TreeChoice, TreeDescriptor, TreeOptions, combined_distance, working_links,
 };
 use crate::work;
 
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// The starting node of the first tree of a torus; for the others, the root. Default of a torus: 0.
     #[arg(long, value_name = "NODE")]
     first: Option<String>,
-    #[arg(long, value_name = "NODE", help = for_those("The starting node of the second tree of a torus", TreeChoice::Second, ""))]
+    #[arg(long, value_name = "NODE", allow_hyphen_values = true, help = for_those("The starting node of the second tree of a torus", TreeChoice::Second, ": a node, `half`, `below-half` or `quarter`, or the way from the first, as `+4,-1`"))]
     second: Option<String>,
     #[arg(
         long, value_name = "METHOD", allow_hyphen_values = true,
@@ -49,10 +49,19 @@ pub(crate) struct Arguments {
         long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
         help = for_those(
             "Of how many random orders of the links the best is taken", TreeChoice::BestOf,
-            ": the smallest combined diameter, then the smallest average distance"
+            ""
         )
     )]
     best: Option<u32>,
+    #[arg(
+        long, value_name = "WHAT", value_parser = PossibleValuesParser::new(BEST_BY), requires = "best",
+        help = for_those(
+            "What is best", TreeChoice::BestBy,
+            ": the smallest combined `diameter`, the smallest average `distance`, or, among the tenth with the smallest product of both, \
+             the best `balance` at the roots. Default: `diameter`"
+        )
+    )]
+    by: Option<String>,
     /// The seed of random orders of links. Default: 0.
     #[arg(long)]
     seed: Option<u64>,
@@ -213,14 +222,16 @@ fn find<'n>(arguments: &Arguments, network: &'n Network) -> Result<Found<'n>, Fa
     let reason = format!("`{}` goes around failed links in any case", construction.name);
     warn_of_idle_option("--repair", construction.around_faults && arguments.repair, &reason);
     let named = |node: &Option<String>| node.as_deref().map(|text| router(network, text)).transpose();
+    let second = arguments.second.as_deref().map(|text| SecondStart::parse(network, text));
     let options = TreeOptions {
         seed: arguments.seed.unwrap_or_default(),
         first: named(&arguments.first)?,
-        second: named(&arguments.second)?,
+        second: second.transpose().map_err(Failure::bad_input)?,
         method: arguments.method,
         balance: arguments.balance.as_deref().and_then(Balance::by_name),
         trees: arguments.trees.map(|trees| trees as usize),
         best_of: arguments.best.map(|best| best as usize),
+        best_by: arguments.by.as_deref().and_then(BestBy::by_name),
         failed: failed.clone(),
     };
     let build = |options: &TreeOptions| construction.build(network, options);

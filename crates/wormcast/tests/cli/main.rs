@@ -9,6 +9,7 @@ mod folder;
 mod interruption;
 mod long;
 mod names;
+mod options;
 mod output;
 mod own_algorithm;
 mod pictures;

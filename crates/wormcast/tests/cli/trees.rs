@@ -235,7 +235,14 @@ fn bad_input_is_explained() {
     let instead = "`dstm-tarjan` finds trees of every network\n";
     assert_eq!(elsewhere("torus:4x4x4"), format!("{needs} `torus:4x4x4` is a torus of 4 x 4 x 4 routers; {instead}"));
     assert_eq!(elsewhere("torus:1x5"), format!("{needs} `torus:1x5` is a torus of 1 x 5 routers; {instead}"));
-    assert_eq!(with(&["--second", "5"]), "error: `dstm-1` has no choice of the second starting node: `dstm` has\n");
+    assert!(
+        with(&["--second", "16"]).contains("`16` is not a starting node in `torus:4x4`: expected a router, 0 to 15")
+    );
+    let tarjan = message(&["torus:4x4", "--construction", "dstm-tarjan", "--second", "5"]);
+    assert!(
+        tarjan.contains("has no choice of the second starting node: `dstm-1`, `dstm-2` and `dstm` have"),
+        "{tarjan}"
+    );
     assert!(with(&["--method", "+x"]).contains("expected x and y of the first tree, then y and x of the second"));
     assert!(with(&["--balance", "roots"]).contains("did you mean 'root'?"));
     assert!(with(&["--first", "4,4"]).contains("dimension 0 of torus:4x4 goes from 0 to 3"));

@@ -33,6 +33,8 @@ pub const SPAM: Descriptor = Descriptor::built_in(
 ///
 /// O(D log D + N) a multicast to D of N nodes. One startup.
 ///
+/// Without cross links ([`AlgorithmOptions::cross_links`](crate::AlgorithmOptions::cross_links)) all worms stay on the tree.
+///
 /// Failed links are used neither in the tree nor as shortcuts; every router has to know of them.
 ///
 /// ```
@@ -62,7 +64,8 @@ impl Spam {
             return Err(AlgorithmError::NoWholeTree { algorithm: SPAM.name, trees: 1 });
         }
         require_bits(SPAM.name, network)?;
-        Ok(Self { routing: SpamRouting::without(network, options.root.unwrap_or_default(), &options.faults.links)? })
+        let routing = SpamRouting::without(network, options.root.unwrap_or_default(), &options.faults.links)?;
+        Ok(Self { routing: if options.own.tree_only() { routing.on_tree_only() } else { routing } })
     }
 }
 

@@ -74,14 +74,18 @@ impl Algorithm for MinimalNegativeFirstOptimal {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let grid = self.routing.grid();
-        let lists = if grid.dimensions() == 2 { riding_lists(grid, multicast) } else { covered_lists(grid, multicast) };
+        let lists = lists(self.routing.grid(), multicast);
         Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
         Dependencies::of_rule(self.network(), &NegativeFirstRule { minimal: true })
     }
+}
+
+/// The destinations of each worm, in order.
+pub(crate) fn lists(grid: &Grid, multicast: &Multicast) -> Vec<Vec<NodeId>> {
+    if grid.dimensions() == 2 { riding_lists(grid, multicast) } else { covered_lists(grid, multicast) }
 }
 
 /// Figure 7 with riders.

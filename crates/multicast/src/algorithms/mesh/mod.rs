@@ -1,5 +1,6 @@
 //! Path-based multicast on meshes.
 
+pub(crate) mod bounded_negative_first;
 pub(crate) mod chains;
 pub(crate) mod column_path;
 pub(crate) mod containment;

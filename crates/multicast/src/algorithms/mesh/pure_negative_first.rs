@@ -71,16 +71,20 @@ impl Algorithm for PureNegativeFirst {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let grid = self.routing.grid();
-        let (positive, either) =
-            if grid.dimensions() == 2 { greedy_lists(grid, multicast) } else { matched_lists(grid, multicast) };
-        let lists = combine(positive, either);
+        let lists = lists(self.routing.grid(), multicast);
         Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
     }
 
     fn dependencies(&self) -> Dependencies<'_> {
         Dependencies::of_rule(self.network(), &NegativeFirstRule { minimal: false })
     }
+}
+
+/// The destinations of each worm, in order.
+pub(crate) fn lists(grid: &Grid, multicast: &Multicast) -> Vec<Vec<NodeId>> {
+    let (positive, either) =
+        if grid.dimensions() == 2 { greedy_lists(grid, multicast) } else { matched_lists(grid, multicast) };
+    combine(positive, either)
 }
 
 /// Containment-ordered lists: those that have to be routed upwards, and those southwest of the source, which can go first.

@@ -9,6 +9,7 @@ use wormcast_routing::{
 use crate::algorithms::torus::dstm::{Dstm, over_trees};
 use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::Family;
+use crate::registry::options::AlgorithmOption;
 
 /// How many random orders of links the best and the average pair are chosen from, as in paper 5, section 5.3.
 const ORDERS: usize = 500;
@@ -34,17 +35,27 @@ pub const DSTM_TARJAN: Descriptor = over_trees(
         })
     },
 )
-.on(Family::Connected);
+.on(Family::Connected)
+.offering(&[AlgorithmOption::Draw]);
 
-/// DSTM on the best trees of 500 random orders: those with the smallest combined diameter, of several the smallest average
-/// distance.
+/// DSTM on the best trees of 500 random orders: by default those with the smallest combined diameter, of several the smallest average
+/// distance ([`AlgorithmOptions::pair`](crate::AlgorithmOptions::pair)).
 pub const DSTM_TARJAN_BEST: Descriptor =
     over_trees("dstm-tarjan-best", "the same, on the best trees of 500 random orders", |network, options| {
         Dstm::by_construction(DSTM_TARJAN_BEST.name, network, options, |failed| {
-            TARJAN_TREES.build(network, &TreeOptions { failed, best_of: Some(ORDERS), ..seeded(options) })
+            TARJAN_TREES.build(
+                network,
+                &TreeOptions {
+                    failed,
+                    best_of: Some(ORDERS),
+                    best_by: options.own.pair.map(Into::into),
+                    ..seeded(options)
+                },
+            )
         })
     })
-    .on(Family::Connected);
+    .on(Family::Connected)
+    .offering(&[AlgorithmOption::Pair, AlgorithmOption::Draw]);
 
 /// DSTM on the most average trees of 500 random orders: those whose combined diameter and average distance are nearest to the
 /// means over all, each as a share of the mean.
@@ -57,7 +68,8 @@ pub const DSTM_TARJAN_AVERAGE: Descriptor = over_trees(
         })
     },
 )
-.on(Family::Connected);
+.on(Family::Connected)
+.offering(&[AlgorithmOption::Draw]);
 
 /// DSTM on the two Hamilton paths that a special order of links makes of a square torus (paper 5, Figure 7).
 pub const DSTM_TARJAN_PATH: Descriptor =
@@ -71,7 +83,7 @@ pub const DSTM_TARJAN_PATH: Descriptor =
 fn most_average(network: &Network, options: &Options, failed: &[ChannelId]) -> Result<EdgeDisjointTrees, TreeError> {
     let mut drawn: Vec<(CombinedDistance, Vec<SpanningTree>)> = Vec::with_capacity(ORDERS);
     for order in 0..ORDERS as u64 {
-        let seed = options.seed.wrapping_add(order);
+        let seed = seeded(options).seed.wrapping_add(order);
         let of_trees = TreeOptions { seed, failed: failed.to_vec(), ..TreeOptions::default() };
         let trees = TARJAN_TREES.build(network, &of_trees)?.trees;
         // Spanning trees reach everyone.
@@ -88,5 +100,5 @@ fn most_average(network: &Network, options: &Options, failed: &[ChannelId]) -> R
 }
 
 fn seeded(options: &Options) -> TreeOptions {
-    TreeOptions { seed: options.seed, ..TreeOptions::default() }
+    TreeOptions { seed: options.tree_seed.unwrap_or(options.seed), ..TreeOptions::default() }
 }

@@ -56,11 +56,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     format: Output,
     /// Answer one JSON request a line of this file (`-`: standard input), with the fields `topology`, `algorithm`, `source`,
-    /// `destinations` and optionally `routing`, `root`, `ports`, `seed`, `flit_bits`, by one line of JSON each.
+    /// `destinations` and optionally `routing`, `root`, `options`, `ports`, `seed`, `flit_bits`, by one line of JSON each.
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["topology", "algorithm", "routing", "root", "source", "destinations", "ports", "seed", "flit_bits", "format", "failed_link", "local_information"]
+        conflicts_with_all = ["topology", "algorithm", "routing", "root", "option", "source", "destinations", "ports", "seed", "flit_bits", "format", "failed_link", "local_information"]
     )]
     batch: Option<String>,
     /// End with exit code 1 if a request of a batch has no plan.
@@ -116,7 +116,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     let information = if arguments.local_information { FaultInformation::Local } else { FaultInformation::Global };
     let faults = FaultRequest { links: arguments.failed_link, random: 0, information };
     step("preparing the algorithm", "", 0, 0);
-    let request = arguments.choice.request(descriptor, faults);
+    let request = arguments.choice.request(descriptor, faults)?;
     let algorithm = request.make(&network).map_err(Failure::bad_input)?;
     arguments.choice.warn_of_idle_seed(&network);
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;

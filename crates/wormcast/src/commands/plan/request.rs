@@ -7,7 +7,7 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::FlitBits;
 use crate::failure::Failure;
-use crate::multicast::{self, Multicast, PortModel, Refused, left_out};
+use crate::multicast::{self, AlgorithmOptions, Multicast, PortModel, Refused, left_out};
 use crate::network::{Network, NodeError, NodeId, is_all_nodes, parse_node, parse_node_list};
 
 /// One line of a batch.
@@ -22,6 +22,8 @@ pub(super) struct Request<'a> {
     pub(super) routing: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "root")]
     pub(super) root: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub(super) options: AlgorithmOptions,
     #[serde(borrow)]
     pub(super) source: GivenNode<'a>,
     #[serde(borrow)]
@@ -41,6 +43,7 @@ impl Request<'_> {
         Ok(multicast::Request {
             root: self.root.as_deref().map(str::to_owned),
             seed: self.seed.unwrap_or_default(),
+            options: self.options.clone(),
             ..wanted
         })
     }

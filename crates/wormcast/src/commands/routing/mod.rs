@@ -15,7 +15,7 @@ use crate::analysis::{
     AnalysisError, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
 };
 use crate::failure::Failure;
-use crate::multicast::{Descriptor, FaultRequest};
+use crate::multicast::{AlgorithmOption, Descriptor, FaultRequest};
 use crate::network::input::input_name;
 use crate::network::{HeatMapSvg, MAX_NODE_PORTS, Network};
 use crate::routing::{Branching, ChannelNumbering, ForwardingTables, RoutingDescriptor, RoutingOptions, read_tables};
@@ -170,7 +170,7 @@ fn analyse_algorithm(
     descriptor: &'static Descriptor,
 ) -> Result<Printed, Failure> {
     let sender = format!("`{}`", descriptor.name);
-    let request = arguments.choice.request(descriptor, FaultRequest::default());
+    let request = arguments.choice.request(descriptor, FaultRequest::default())?;
     let algorithm = request.make(network).map_err(Failure::bad_input)?;
     let report = of_algorithm(algorithm.as_ref(), &settings(arguments)).map_err(|error| refusal(&error, &sender))?;
     check_options(arguments, network, &Worms::new(&report, &sender, algorithm.branching()));
@@ -224,7 +224,11 @@ fn analyse_routing(
 ) -> Result<Printed, Failure> {
     let Choice { seed, root, .. } = &arguments.choice;
     let root = routing.root(network, root.as_deref()).map_err(Failure::bad_input)?;
-    let options = RoutingOptions { seed: seed.unwrap_or_default(), root };
+    let given = arguments.choice.options()?;
+    if let Some(other) = given.given().find(|&option| option != AlgorithmOption::CrossLinks || !routing.cross_links) {
+        return Err(Failure::BadInput(format!("the routing `{}` has no option `{other}`", routing.name)));
+    }
+    let options = RoutingOptions { seed: seed.unwrap_or_default(), root, tree_only: given.tree_only() };
     let relation = routing.make(network, &options).map_err(Failure::bad_input)?;
     let relation = relation.as_ref();
     arguments.choice.warn_of_idle_seed(network);
@@ -335,6 +339,10 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .check()?;
     let network = network(&arguments.topology)?;
     let printed = match (&arguments.tables, &arguments.choice) {
+        (Some(_), Choice { option, .. }) if !option.is_empty() => {
+            let message = "`--option` is about an algorithm or a routing, which tables are not: leave it out";
+            return Err(Failure::BadInput(message.to_owned()));
+        }
         (Some(file), _) => analyse_forwarding(arguments, &network, file, out)?,
         (None, Choice { algorithm: Some(algorithm), .. }) => analyse_algorithm(arguments, &network, algorithm)?,
         (None, Choice { routing: Some(routing), .. }) => analyse_routing(arguments, &network, routing, out)?,

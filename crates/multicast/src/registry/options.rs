@@ -1,0 +1,166 @@
+//! Options that single algorithms have.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use wormcast_routing::BestBy;
+
+use crate::registry::algorithms;
+
+/// Choices that some algorithms offer, as users write them; `None` leaves a choice to the algorithm. What an algorithm does not
+/// [offer](crate::Descriptor::offers) is refused.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AlgorithmOptions {
+    /// The largest detour of a worm to a destination, in hops (`bounded-negative-first`). Default: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detour: Option<u32>,
+    /// Whether SPAM and its routing take links beside the tree. Default: they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cross_links: Option<bool>,
+    /// What is best of the trees of 500 orders (`dstm-tarjan-best`). Default: the combined diameter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pair: Option<BestPair>,
+    /// When random trees are drawn: once for all replications of an experiment, or anew in each. Default: once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draw: Option<Draw>,
+    /// The starting node of the first tree of a torus. Default: node 0.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "node")]
+    #[schemars(with = "Option<NodeForm>")]
+    pub first: Option<String>,
+    /// That of the second tree: a node, `half`, `below-half` or `quarter` of the torus away from the first, or the way from it, as `+4,-1`.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "node")]
+    #[schemars(with = "Option<NodeForm>")]
+    pub second: Option<String>,
+    /// The directions in which the trees of `dstm` grow, as `(+x,-y)(-y,+x)`; in mode `trees` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+}
+
+/// Which of several sets of trees is the best.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BestPair {
+    /// The smallest combined diameter, then the smallest average distance.
+    Diameter,
+    /// The smallest average distance, then the smallest combined diameter.
+    Distance,
+    /// The smallest branches at the roots, among the tenth with the smallest product of combined diameter and average distance.
+    Balance,
+}
+
+impl From<BestPair> for BestBy {
+    fn from(pair: BestPair) -> Self {
+        match pair {
+            BestPair::Diameter => Self::Diameter,
+            BestPair::Distance => Self::Distance,
+            BestPair::Balance => Self::Balance,
+        }
+    }
+}
+
+/// When random trees are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Draw {
+    /// Once, with the experiment's seed: all replications have the same trees.
+    Once,
+    /// In each replication, with its seed.
+    Replication,
+}
+
+/// A node in a file: its number, or text.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum NodeForm {
+    /// Its number.
+    Number(u32),
+    /// Its number, its coordinates, or how it is found.
+    Text(String),
+}
+
+fn node<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let expected = |_| serde::de::Error::custom("expected a node: its number, or text such as \"4,3\"");
+    Ok(Some(match NodeForm::deserialize(deserializer).map_err(expected)? {
+        NodeForm::Number(number) => number.to_string(),
+        NodeForm::Text(text) => text,
+    }))
+}
+
+/// An option of [`AlgorithmOptions`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AlgorithmOption {
+    /// [`AlgorithmOptions::detour`].
+    Detour,
+    /// [`AlgorithmOptions::cross_links`].
+    CrossLinks,
+    /// [`AlgorithmOptions::pair`].
+    Pair,
+    /// [`AlgorithmOptions::draw`].
+    Draw,
+    /// [`AlgorithmOptions::first`].
+    First,
+    /// [`AlgorithmOptions::second`].
+    Second,
+    /// [`AlgorithmOptions::method`].
+    Method,
+}
+
+impl AlgorithmOption {
+    const ALL: [Self; 7] =
+        [Self::Detour, Self::CrossLinks, Self::Pair, Self::Draw, Self::First, Self::Second, Self::Method];
+
+    /// The setting of an experiment file.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Detour => "options.detour",
+            Self::CrossLinks => "options.cross_links",
+            Self::Pair => "options.pair",
+            Self::Draw => "options.draw",
+            Self::First => "options.first",
+            Self::Second => "options.second",
+            Self::Method => "options.method",
+        }
+    }
+
+    /// Who offers it, in quotes.
+    pub(crate) fn owners(self) -> String {
+        let owners = algorithms().into_iter().filter(|algorithm| algorithm.offers(self, None)).map(|owner| owner.name);
+        let names = wormcast_network::text::quoted(owners);
+        if names.is_empty() { "constructions of trees in mode `trees`".to_owned() } else { names }
+    }
+}
+
+/// The name, without its table.
+impl fmt::Display for AlgorithmOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key().trim_start_matches("options."))
+    }
+}
+
+impl AlgorithmOptions {
+    /// Whether nothing is chosen.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What is chosen.
+    pub fn given(&self) -> impl Iterator<Item = AlgorithmOption> {
+        AlgorithmOption::ALL.into_iter().filter(|option| match option {
+            AlgorithmOption::Detour => self.detour.is_some(),
+            AlgorithmOption::CrossLinks => self.cross_links.is_some(),
+            AlgorithmOption::Pair => self.pair.is_some(),
+            AlgorithmOption::Draw => self.draw.is_some(),
+            AlgorithmOption::First => self.first.is_some(),
+            AlgorithmOption::Second => self.second.is_some(),
+            AlgorithmOption::Method => self.method.is_some(),
+        })
+    }
+
+    /// Whether links beside the tree are left out.
+    pub fn tree_only(&self) -> bool {
+        self.cross_links == Some(false)
+    }
+}
