@@ -83,6 +83,7 @@ const FILES: &[Shipped] = shipped! {
     "paper-5-saturation-mixed.toml"
     "paper-5-saturation-multicast.toml"
     "paper-5-theorem-4-1.toml"
+    "paper-5-theorem-5-1.toml"
     "paper-5-theorems-5-1-5-2.toml"
 };
 

@@ -29,23 +29,36 @@ fn claims_come_with_verdict_evidence_and_a_page() {
         claims.iter().map(|c| (c["claim"].as_str().unwrap(), c["verdict"].as_str().unwrap())).collect();
     assert_eq!(
         verdicts,
-        [("mesh-example", "reproduced"), ("mesh-startups", "not reproduced"), ("cube-examples", "reproduced")]
+        [("mesh-example", "reproduced"), ("mesh-startups", "erratum"), ("cube-examples", "reproduced")]
     );
     assert_eq!(claims[0]["evidence"][0]["because"], "3 lists of 8, 6, 4 destinations");
     assert_eq!(claims[1]["evidence"][0]["experiment"], "paper-1-table-1");
-    let varied = &claims[1]["sensitivity"][0];
-    assert_eq!((&varied["variation"], &varied["verdict"]), (&"exact-forms".into(), &"reproduced".into()));
-    assert!(claims[0].get("sensitivity").is_none(), "what is reproduced needs none");
+    // What is wrong in print is said, and what would be right holds.
+    let evidence = claims[1]["evidence"].as_array().unwrap();
+    let wrong: Vec<_> = evidence.iter().filter(|sentence| sentence["verdict"] != "reproduced").collect();
+    assert!(wrong.len() == 4 && wrong.iter().all(|sentence| sentence["erratum"].is_string()), "{wrong:?}");
+    let right: Vec<_> = evidence.iter().filter(|sentence| sentence["correction"] == true).collect();
+    assert!(right.len() == 4 && right.iter().all(|sentence| sentence["verdict"] == "reproduced"), "{right:?}");
+    for claim in &claims {
+        let mutants = claim["mutants"].as_array().unwrap();
+        assert!(!mutants.is_empty() && mutants.iter().all(|mutant| mutant["rejected"] == true), "{mutants:?}");
+        assert!(claim.get("searched").is_none(), "there is nothing to search");
+    }
     let report = "reproduction/report-cube-examples-mesh-example-paper-1-table-1";
     let page = folder.read(&format!("{report}.html"));
-    for part in ["<!DOCTYPE html>", "mesh-startups", "not reproduced", "wormcast reproduce mesh-startups", "seed"] {
+    for part in [
+        "<!DOCTYPE html>",
+        "mesh-startups",
+        "An error in print",
+        "On results that are wrong on purpose",
+        "wormcast reproduce mesh-startups",
+        "seed",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("src=") && !page.contains("<script") && !page.contains("@import"), "nothing from elsewhere");
     assert!(
-        folder
-            .read(&format!("{report}.md"))
-            .contains("| [mesh-startups](#mesh-startups) | **not reproduced** | Table 1 |")
+        folder.read(&format!("{report}.md")).contains("| [mesh-startups](#mesh-startups) | **erratum** |  | Table 1 |")
     );
     // The experiments lie beside it, with what they read, and run as they are.
     folder.run(&["sweep", "reproduction/experiments/paper-2-examples.toml"]).success();
