@@ -231,7 +231,12 @@ mod tests {
                 "header",
                 "`switching.header` is swept",
             ),
-            ("traffic.arrivals.rate = [0.1, 0.2] }\n", "switching = ['a'] }\n", "switching", "`switching` is swept"),
+            (
+                "traffic.arrivals.rate = [0.1, 0.2] }\n",
+                "switching = [{ buffer = 1 }] }\n",
+                "switching",
+                "`switching` is swept",
+            ),
         ] {
             let error = read(&FILE.replacen(from, to, 1), &[]).unwrap_err();
             assert_eq!((error.span_text(), error.message().starts_with(message)), (Some(at), true), "{error}");
