@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_check_that_there_is_not_is_no_catalogue() {
-        let text = "[[paper]]\ntitle = 'T'\nsubject = 's'\n[[claim]]\nid = 'a'\npaper = 1\nexhibit = 'Figure 1'\nstatement = 's'\n";
+        let text = "[[paper]]\nauthors = 'A'\ntitle = 'T'\nvenue = 'V'\nsubject = 's'\n[[claim]]\nid = 'a'\npaper = 1\nexhibit = 'Figure 1'\nstatement = 's'\n";
         let read =
             |more: &str| toml::from_str::<Catalogue>(&format!("{text}{more}")).map(|catalogue| catalogue.claims.len());
         assert_eq!(read("[[claim.check]]\nname = 'fewest-lists'\ntext = 't'\n").unwrap(), 1);
