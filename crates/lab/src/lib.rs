@@ -84,4 +84,4 @@ pub use statistics::table::{csv, replications_csv, replications_json};
 pub use statistics::{Estimate, number_text};
 pub use store::origin::{Origin, Program};
 pub use store::{DamagedRow, Store, StoreError, StoreProblem};
-pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Range, Verdict};
+pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Range, Verdict, Wording};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use wormcast_lab::report::Sentence;
-use wormcast_lab::{Part, Range, Verdict};
+use wormcast_lab::{Part, Range, Verdict, Wording};
 
 /// The evidence for a verdict.
 #[derive(Clone, Debug, Serialize)]
@@ -27,6 +27,9 @@ pub struct Checked {
     pub check: &'static str,
     /// What should hold.
     pub text: &'static str,
+    /// What it goes back to.
+    #[serde(flatten)]
+    pub wording: Wording,
     /// Whether it does.
     pub verdict: Verdict,
     /// Why, in words.
@@ -47,6 +50,14 @@ impl Evidence {
             Self::Check(Checked { text, verdict, because, .. }) => {
                 Sentence { text, verdict: *verdict, because, comparisons: &[] }
             }
+        }
+    }
+
+    /// What it goes back to.
+    pub fn wording(&self) -> &Wording {
+        match self {
+            Self::Sweep { part, .. } => &part.wording,
+            Self::Check(checked) => &checked.wording,
         }
     }
 

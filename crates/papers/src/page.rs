@@ -11,7 +11,7 @@ use wormcast_lab::{PlotError, Program, Verdict};
 
 use crate::catalogue::{claims, papers};
 use crate::conditions::{Condition, Opened, Outcome, Searched, SentenceRange, Setting, in_words};
-use crate::evidence::Evidence;
+use crate::evidence::{Checked, Evidence};
 use crate::mutants::Mutated;
 use crate::reproduction::{Exhibit, ReproducedClaim, Reproduction};
 use crate::verdict::PaperVerdict;
@@ -111,7 +111,11 @@ fn claimed(claim: &ReproducedClaim, drawn: &BTreeMap<&str, Vec<Block>>, quick: b
     }
     for source in &sources {
         let of_source = claim.evidence.iter().filter(|evidence| evidence.source() == *source);
-        let mut said: Vec<Block> = of_source.flat_map(told).collect();
+        let (mut said, mut before) = (Vec::new(), None);
+        for evidence in of_source {
+            said.extend(Block::of_quote(evidence.wording(), before.replace(evidence.wording())));
+            said.extend(told(evidence));
+        }
         let plots = drawn.get(source);
         if plots.is_some() {
             let text = format!("{source}: numbers, command, file");
@@ -145,12 +149,9 @@ fn claimed(claim: &ReproducedClaim, drawn: &BTreeMap<&str, Vec<Block>>, quick: b
 fn told(evidence: &Evidence) -> Vec<Block> {
     let mut blocks = match evidence {
         Evidence::Sweep { part, .. } => Block::of_part(part),
-        Evidence::Check(checked) => vec![Block::Verdict {
-            verdict: checked.verdict.into(),
-            text: checked.text.to_owned(),
-            because: checked.because.clone(),
-            source: None,
-        }],
+        Evidence::Check(Checked { text, wording, verdict, because, .. }) => {
+            vec![Block::of_test(text, wording, *verdict, because)]
+        }
     };
     let failed = evidence.sentence().verdict != Verdict::Reproduced;
     blocks.extend(

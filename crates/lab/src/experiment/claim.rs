@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::quantity::Quantity;
+use crate::verdict::Wording;
 
 /// A claim about a sweep: a name, a sentence, and one test. Claims of one name are parts of one claim.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
@@ -15,6 +16,15 @@ pub(crate) struct Claim {
     pub(crate) id: String,
     /// What is claimed, in a sentence.
     pub(crate) text: String,
+    /// The sentence of the claim's source that this is a test of, word for word.
+    #[serde(default)]
+    pub(crate) quote: Option<String>,
+    /// Where the quoted sentence stands in the source.
+    #[serde(default)]
+    pub(crate) section: Option<String>,
+    /// What in the test is a reading of the source and does not stand in it: a threshold, a range, a number of replications.
+    #[serde(default)]
+    pub(crate) ours: Option<String>,
     /// The quantity that it is about. Default: the first that is plotted.
     #[serde(default)]
     pub(crate) y: Option<Quantity>,
@@ -216,6 +226,9 @@ impl Claim {
         Self {
             id: String::new(),
             text: String::new(),
+            quote: None,
+            section: None,
+            ours: None,
             y: Some(quantity),
             from: None,
             to: None,
@@ -232,6 +245,11 @@ impl Claim {
             saturates: None,
             outlasts: None,
         }
+    }
+
+    /// What it goes back to.
+    pub(crate) fn wording(&self) -> Wording {
+        Wording { quote: self.quote.clone(), section: self.section.clone(), ours: self.ours.clone() }
     }
 
     /// Its tests; one is right.

@@ -45,6 +45,9 @@ impl Experiment {
                 return error(key, format!("this is empty: expected a text such as \"{example}\""));
             }
         }
+        if let Some((key, expected)) = claim.wording().problem() {
+            return error(key, expected.to_owned());
+        }
         let tests = claim.tests();
         let &[test] = tests.as_slice() else {
             let id = &claim.id;

@@ -6,7 +6,7 @@ use crate::plot::{PlotError, plot};
 use crate::runs::run::{Findings, Variation};
 use crate::statistics::summary::{NO_INTERVAL, PointSummary, incomplete_points, without_interval};
 use crate::store::origin::{Origin, Program};
-use crate::verdict::{Finding, Part};
+use crate::verdict::{Finding, Part, Verdict, Wording};
 
 /// An experiment for a page.
 #[derive(Clone, Debug)]
@@ -37,7 +37,12 @@ pub fn experiments_page(experiments: &[Reported], origins: &[Origin], program: P
     let mut sections = Vec::new();
     for Reported { name, command, experiment, findings, variations, unsafe_worms } in experiments {
         let verdicts = findings.verdicts.iter().flat_map(|verdict| &verdict.evidence);
-        let mut said: Vec<Block> = verdicts.clone().flat_map(Block::of_part).collect();
+        let mut said = Vec::new();
+        let mut before = None;
+        for part in verdicts.clone() {
+            said.extend(Block::of_quote(&part.wording, before.replace(&part.wording)));
+            said.extend(Block::of_part(part));
+        }
         let mut ranking = ranking::blocks(experiment, findings);
         // What claims nothing shows beside the plot who is best.
         if said.is_empty() {
@@ -93,10 +98,21 @@ impl Block {
         vec![Self::Beside { figures, said }]
     }
 
+    /// The words that a test goes back to, unless the test before goes back to the same.
+    pub fn of_quote(wording: &Wording, before: Option<&Wording>) -> Option<Self> {
+        let quoted = wording.quoted();
+        (quoted != before.and_then(Wording::quoted)).then_some(quoted).flatten().map(Self::Text)
+    }
+
+    /// A test with its verdict, and first of all what in it is not in its source.
+    pub fn of_test(text: &str, wording: &Wording, verdict: Verdict, because: &str) -> Self {
+        let lines: Vec<String> = wording.reading().into_iter().chain([because.to_owned()]).collect();
+        Self::Verdict { verdict: verdict.into(), text: text.to_owned(), because: lines.join("\n"), source: None }
+    }
+
     /// A test on a sweep, with its comparisons for those who ask.
     pub fn of_part(part: &Part) -> Vec<Self> {
-        let (text, because) = (part.text.clone(), part.because.clone());
-        let verdict = Self::Verdict { verdict: part.verdict.into(), text, because, source: None };
+        let verdict = Self::of_test(&part.text, &part.wording, part.verdict, &part.because);
         if part.comparisons.is_empty() {
             return vec![verdict];
         }

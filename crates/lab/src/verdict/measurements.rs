@@ -201,6 +201,7 @@ impl<'a> Measurements<'a> {
         let about_saturation = test.is_some_and(Test::is_about_saturation);
         Part {
             text: self.claim.text.clone(),
+            wording: self.claim.wording(),
             verdict,
             because,
             quantity: (!about_saturation).then_some(self.quantity),

@@ -10,6 +10,7 @@ mod rules;
 mod saturation;
 #[cfg(test)]
 mod tests;
+mod wording;
 
 use std::fmt;
 
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::evidence::certain_sign;
 pub(crate) use self::measurements::{Entry, Measurements, position};
 pub use self::range::Range;
+pub use self::wording::Wording;
 use crate::experiment::Experiment;
 use crate::experiment::claim::Claim;
 use crate::experiment::point::Point;
@@ -65,6 +67,9 @@ pub struct ClaimVerdict {
 pub struct Part {
     /// What is claimed.
     pub text: String,
+    /// What it goes back to.
+    #[serde(flatten)]
+    pub wording: Wording,
     /// Whether it holds.
     pub verdict: Verdict,
     /// Why, in words.

@@ -491,3 +491,28 @@ fn as_many_replications_as_it_takes_settle_a_comparison() {
     assert!(both.because.ends_with("one is missing, or both are saturated."), "{}", both.because);
     assert!(!judged(ORDER, 0.1, parallel(10.0)).because.contains("settle"));
 }
+
+#[test]
+fn words_of_the_source_are_carried_and_shown() {
+    let words = "quote = 'A is faster.'\nsection = 'Section 4'\nours = 'by how much'\n";
+    let part = judged(&format!("{words}{ORDER}"), 0.1, parallel(10.0));
+    let json = serde_json::to_string(&part).unwrap();
+    let start =
+        r#"{"text":"t","quote":"A is faster.","section":"Section 4","ours":"by how much","verdict":"reproduced","#;
+    assert!(json.starts_with(start), "{json}");
+    assert_eq!(serde_json::from_str::<Part>(&json).unwrap().wording, part.wording);
+    assert_eq!(part.wording.quoted().unwrap(), "“A is faster.” (Section 4)");
+    assert_eq!(part.wording.reading().unwrap(), "Our reading: by how much.");
+    let bare = judged(ORDER, 0.1, parallel(10.0));
+    let json = serde_json::to_string(&bare).unwrap();
+    assert!(json.starts_with(r#"{"text":"t","verdict":"reproduced","#), "{json}");
+    for (words, said) in [
+        ("quote = ' '", "11:9: this is empty: expected a sentence"),
+        ("section = 'Section 4'", "11:11: expected the place of a `quote`"),
+        ("quote = 'A.'\nsection = ''", "12:11: expected the place of a `quote`"),
+        ("ours = ''", "11:8: this is empty: expected what in the test"),
+    ] {
+        let message = Experiment::parse("x.toml", &format!("{SWEEP}{words}\n{ORDER}\n"), &[]).unwrap_err().to_string();
+        assert!(message.starts_with(&format!("x.toml:{said}")), "{message}");
+    }
+}

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
-use wormcast_lab::Verdict;
+use wormcast_lab::{Verdict, Wording};
 use wormcast_network::{Network, TopologySpec};
 
 use crate::evidence::Checked;
@@ -56,6 +56,8 @@ pub(crate) struct Check {
     pub(crate) name: String,
     /// What has to hold.
     pub(crate) text: String,
+    /// What it goes back to.
+    pub(crate) wording: Wording,
     /// If it fails because of an error in print: what is wrong, and what would be right.
     erratum: Option<String>,
     check: NamedRun,
@@ -101,23 +103,33 @@ struct Named {
     name: String,
     text: String,
     #[serde(default)]
+    quote: Option<String>,
+    #[serde(default)]
+    section: Option<String>,
+    #[serde(default)]
+    ours: Option<String>,
+    #[serde(default)]
     erratum: Option<String>,
 }
 
 impl TryFrom<Named> for Check {
     type Error = String;
 
-    fn try_from(Named { name, text, erratum }: Named) -> Result<Self, String> {
+    fn try_from(Named { name, text, quote, section, ours, erratum }: Named) -> Result<Self, String> {
         let check = NamedRun::try_from(name)?;
-        Ok(Self { name: check.name.clone(), text, erratum, check })
+        let wording = Wording { quote, section, ours };
+        if let Some((key, expected)) = wording.problem() {
+            return Err(format!("{}: `{key}`: {expected}", check.name));
+        }
+        Ok(Self { name: check.name.clone(), text, wording, erratum, check })
     }
 }
 
 impl Check {
     pub(crate) fn run(&'static self, quick: bool) -> Checked {
         let (verdict, because) = self.check.run(quick);
-        let erratum = self.erratum.as_deref();
-        Checked { check: &self.name, text: &self.text, verdict, because, erratum, correction: false }
+        let (erratum, wording) = (self.erratum.as_deref(), self.wording.clone());
+        Checked { check: &self.name, text: &self.text, wording, verdict, because, erratum, correction: false }
     }
 
     /// Runs it as what would be right in the place of an error in print.
