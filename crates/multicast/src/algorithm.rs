@@ -14,7 +14,6 @@ use wormcast_routing::{
 use crate::capabilities::AlgorithmCapabilities;
 use crate::faults::FaultError;
 use crate::plan::{Itinerary, Plan};
-use crate::registry::algorithms;
 
 /// One message to many: a source and its destinations.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -202,10 +201,12 @@ pub enum AlgorithmError {
     #[error(transparent)]
     Trees(Box<TreesError>),
     /// The algorithm cannot avoid failed links.
-    #[error("`{algorithm}` needs all links; {} can do without some", with_faults())]
+    #[error("`{algorithm}` needs all links; {} can do without some", alternatives(.others))]
     NeedsAllLinks {
         /// The algorithm.
         algorithm: &'static str,
+        /// The algorithms for networks of this family that can avoid failed links.
+        others: Vec<&'static str>,
     },
     /// The relation of an algorithm from outside the project offers channels that it must not offer.
     #[error("{problem}")]
@@ -262,9 +263,9 @@ pub enum AlgorithmError {
     Fault(#[from] FaultError),
 }
 
-/// The algorithms that can avoid failed links.
-fn with_faults() -> String {
-    quoted(algorithms().into_iter().filter(|algorithm| algorithm.faults).map(|algorithm| algorithm.name))
+/// The names of algorithms, or that there are none.
+fn alternatives(names: &[&str]) -> String {
+    if names.is_empty() { "no algorithm for this network".to_owned() } else { quoted(names.iter().copied()) }
 }
 
 /// Two routings over permitted turns, first the default one.

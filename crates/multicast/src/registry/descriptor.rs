@@ -10,6 +10,7 @@ use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, Un
 use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::checks::checked_algorithm::CheckedAlgorithm;
 use crate::faults::{FaultError, FaultInformation, Faults};
+use crate::registry::algorithms;
 use crate::registry::family::{Family, Routed, Sends};
 
 /// Makes an algorithm for a network, or returns why it cannot.
@@ -150,7 +151,9 @@ impl Descriptor {
         faults: bool,
     ) -> Result<Option<&'static RoutingDescriptor>, AlgorithmError> {
         if faults && !self.faults {
-            return Err(AlgorithmError::NeedsAllLinks { algorithm: self.name });
+            let others = algorithms().into_iter().filter(|other| other.faults);
+            let others = others.filter(|other| other.family.check(other.name, network).is_ok()).map(|other| other.name);
+            return Err(AlgorithmError::NeedsAllLinks { algorithm: self.name, others: others.collect() });
         }
         self.family.check(self.name, network)?;
         let own = self.routed.default_on(network);
