@@ -78,6 +78,29 @@ impl OutputFile {
     }
 }
 
+impl OutputFile {
+    /// Puts what there is of a file that stays incomplete beside the old file, which stays, under its name with `.partial` at the end.
+    /// Gives that name; `None` for a device or a pipe, which has everything already.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_partial(self) -> Result<Option<PathBuf>, OutputError> {
+        let Self { path, writer } = self;
+        let writer = match writer {
+            Writer::Stream(stream) => Writer::Stream(stream),
+            Writer::Beside { temporary, mut target } => {
+                target.as_mut_os_string().push(PARTIAL_SUFFIX);
+                Writer::Beside { temporary, target }
+            }
+        };
+        let partial = match &writer {
+            Writer::Stream(_) => None,
+            Writer::Beside { target, .. } => Some(target.clone()),
+        };
+        Self { path: partial.clone().unwrap_or(path), writer }.finish().map(|()| partial)
+    }
+}
+
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         match &mut self.writer {
@@ -187,6 +210,9 @@ fn remove_forgotten(path: &Path) {
 
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
+/// What the name of an incomplete file ends with.
+const PARTIAL_SUFFIX: &str = ".partial";
+
 /// How the temporary names of a file begin.
 fn temporary_prefix(path: &Path) -> String {
     format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy())
@@ -217,6 +243,24 @@ mod tests {
         assert_eq!(names(directory.path()), ["table.csv"]);
         let error = write_file(&directory.path().join("no/table.csv"), b"x").unwrap_err();
         assert!(error.to_string().contains("no/table.csv`: ") && !error.to_string().contains(".table.csv"), "{error}");
+    }
+
+    #[test]
+    fn an_incomplete_file_leaves_the_old_one_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("table.csv");
+        for old in ["", "complete"] {
+            if !old.is_empty() {
+                write_file(&path, old.as_bytes()).unwrap();
+            }
+            let mut file = OutputFile::create(&path).unwrap();
+            file.write_all(b"half of").unwrap();
+            let partial = file.finish_partial().unwrap().expect("a file");
+            assert!(partial.ends_with("table.csv.partial"), "{}", partial.display());
+            assert_eq!(std::fs::read(&partial).unwrap(), b"half of");
+            assert_eq!(std::fs::read(&path).unwrap_or_default(), old.as_bytes());
+        }
+        assert_eq!(names(directory.path()).len(), 2);
     }
 
     #[test]

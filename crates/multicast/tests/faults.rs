@@ -106,7 +106,11 @@ fn what_does_not_go_with_faults() {
     };
     assert_eq!(
         message("mesh:4x4", "dual-path", &["0-1"], FaultInformation::Global).unwrap(),
-        "`dual-path` needs all links; `spam`, `dstm-1`, `dstm-2`, `dstm-tarjan`, `dstm-tarjan-best`, `dstm-tarjan-average` \
+        "`dual-path` needs all links; `spam`, `dstm-tarjan`, `dstm-tarjan-best` and `dstm-tarjan-average` can do without some"
+    );
+    assert_eq!(
+        message("torus:4x4", "separate", &["0-1"], FaultInformation::Global).unwrap(),
+        "`separate` needs all links; `spam`, `dstm-1`, `dstm-2`, `dstm-tarjan`, `dstm-tarjan-best`, `dstm-tarjan-average` \
          and `dstm-tarjan-path` can do without some"
     );
     // Both trees cut.

@@ -349,8 +349,9 @@ fn options_that_mean_nothing_are_refused() {
     assert!(message("dstm-tarjan", both()).contains("no choice of a balanced root beside the starting node"));
     let rectangle = build("torus:4x5");
     let error = HAMILTON_TREES.build(&rectangle, &TreeOptions::default()).unwrap_err();
-    assert!(
-        error.to_string().starts_with("`dstm-tarjan-path` needs a torus of two dimensions of equal size"),
-        "{error}"
+    assert_eq!(
+        error.to_string(),
+        "`dstm-tarjan-path` needs a torus of two dimensions of equal size, at least 2, but `torus:4x5` is a torus of 4 by 5 \
+         routers"
     );
 }

@@ -136,6 +136,12 @@ impl Work {
     }
 }
 
+/// The time that is left, in words. What is left of an estimate at its end says nothing to the second.
+fn short(left: Duration) -> String {
+    const SOON: Duration = Duration::from_secs(5);
+    if left < SOON { format!("less than {}", HumanDuration(SOON)) } else { format!("about {}", HumanDuration(left)) }
+}
+
 /// Lines for a log: few.
 struct Lines {
     /// The least time between two of them, and before the first: what is done sooner says nothing.
@@ -157,7 +163,7 @@ impl Lines {
             return None;
         }
         self.last = elapsed;
-        let left = left.map_or_else(String::new, |left| format!(", about {} left", HumanDuration(left)));
+        let left = left.map_or_else(String::new, |left| format!(", {} left", short(left)));
         Some(format!("progress: {message}; {} so far{left}", HumanDuration(elapsed)))
     }
 }
@@ -244,6 +250,8 @@ mod tests {
         assert_eq!(at(29, true), None, "short runs say nothing");
         let line = "progress: 1 of 4 points; 40 seconds so far, about 2 minutes left";
         assert_eq!(at(40, false).as_deref(), Some(line));
+        let near = Lines::default().line(seconds(60), Some(Duration::from_millis(400)), false, "4 of 4 points");
+        assert_eq!(near.as_deref(), Some("progress: 4 of 4 points; 60 seconds so far, less than 5 seconds left"));
         assert_eq!(at(69, false), None);
         assert!(at(69, true).is_some(), "a part is done");
         assert_eq!(at(98, false), None);

@@ -74,7 +74,8 @@ pub struct Refinement {
     pub spent: u64,
     /// Whether all intervals are as narrow as they were to be, 2% of their upper ends.
     pub done: bool,
-    /// The widest interval that is left and has room for more values, as a share of its upper end; `None` if there is none.
+    /// The widest interval that is left, from end to end, and that more values would narrow, as a share of its upper end; `None` if there is
+    /// none.
     pub widest: Option<f64>,
     /// The widest interval between two series that change places which is left although its values are close enough, as a share of its
     /// upper end: at these it is not certain which is better, so that it takes more replications; `None` if there is none.
@@ -119,15 +120,11 @@ pub fn refine_sweep(
     let mut left = Budget(budget);
     // Intervals that no further value fits into.
     let mut closed: Vec<Gap> = Vec::new();
-    let (onsets, crossings, wide) = loop {
+    let (onsets, crossings, remaining) = loop {
         let crossings = crossings_of(&current, &points, &runs);
         let onsets = onsets(&along, &points, &runs);
-        let mut gaps: Vec<Gap> = onsets.iter().map(|onset| Gap { from: onset.from, to: onset.to }).collect();
-        let xs = values(&along, &points);
-        gaps.extend(crossings.iter().filter_map(|crossing| widest(&xs, crossing.from, crossing.to)));
-        gaps.retain(|gap| gap.width() > NARROW && !closed.contains(gap));
-        gaps.sort_by(|a, b| b.width().total_cmp(&a.width()));
-        let Some(&gap) = gaps.first() else { break (onsets, crossings, None) };
+        let remaining = Remaining::of(&onsets, &crossings, &values(&along, &points), &closed);
+        let Some(gap) = remaining.next else { break (onsets, crossings, remaining) };
         let Some(more) = current.with_value(&along, gap.middle()) else {
             closed.push(gap);
             continue;
@@ -135,17 +132,46 @@ pub fn refine_sweep(
         let added = more.points()?;
         let of_added = run_points_until(&mut left, &more, &added, more.stop(), jobs, store, observer)?;
         if of_added.iter().any(|of_point| of_point.outcome == Outcome::Incomplete) {
-            break (onsets, crossings, Some(gap.width()));
+            break (onsets, crossings, remaining);
         }
         (current, points, runs) = (more, added, of_added);
     };
-    let width = |crossing: &Crossing| Gap { from: crossing.from, to: crossing.to }.width();
-    let undecided =
-        crossings.iter().map(width).filter(|&width| wide.is_none() && width > NARROW).max_by(f64::total_cmp);
-    let done = wide.is_none() && undecided.is_none();
-    let refinement = Refinement { budget, spent: budget - left.0, done, widest: wide, undecided };
+    let Remaining { widest, undecided, .. } = remaining;
+    let done = widest.is_none() && undecided.is_none();
+    let refinement = Refinement { budget, spent: budget - left.0, done, widest, undecided };
     let findings = findings(&current, &points, runs);
     Ok(RefinedSweep { experiment: current, findings, onsets, crossings, refinement })
+}
+
+/// What there is still to be narrowed down.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Remaining {
+    /// The widest gap between neighbouring values, into which the next one goes; `None` if all are narrow or closed.
+    next: Option<Gap>,
+    /// As in a [`Refinement`].
+    widest: Option<f64>,
+    undecided: Option<f64>,
+}
+
+impl Remaining {
+    /// Of intervals between values `xs`, of which no further value fits into those that are `closed`.
+    fn of(onsets: &[Onset], crossings: &[Crossing], xs: &[f64], closed: &[Gap]) -> Self {
+        let onset_gaps = onsets.iter().map(|onset| (Gap { from: onset.from, to: onset.to }, false));
+        let crossing_gaps = crossings.iter().map(|crossing| (Gap { from: crossing.from, to: crossing.to }, true));
+        let wider = |a: &Gap, b: &Gap| a.width().total_cmp(&b.width());
+        let mut remaining = Self { next: None, widest: None, undecided: None };
+        for (interval, is_crossing) in onset_gaps.chain(crossing_gaps) {
+            let inner = widest(xs, interval.from, interval.to);
+            let inner = inner.filter(|gap| gap.width() > NARROW && !closed.contains(gap));
+            if interval.width() <= NARROW || inner.is_none() && !is_crossing {
+                continue;
+            }
+            remaining.next = remaining.next.into_iter().chain(inner).max_by(wider);
+            let of_kind = if inner.is_some() { &mut remaining.widest } else { &mut remaining.undecided };
+            *of_kind = Some(of_kind.map_or(interval.width(), |width| width.max(interval.width())));
+        }
+        remaining
+    }
 }
 
 /// The values of a swept setting, in order.
@@ -188,5 +214,21 @@ mod tests {
         assert_eq!(widest(&xs, 1.0, 5.0), Some(Gap { from: 1.0, to: 3.0 }));
         assert_eq!(widest(&xs, 3.0, 9.0), Some(Gap { from: 5.0, to: 9.0 }));
         assert_eq!(widest(&xs, 3.0, 3.5), None);
+    }
+
+    #[test]
+    fn what_is_left_is_the_widest_interval_of_all_and_not_its_widest_gap() {
+        let onset = Onset { of: String::new(), from: 0.75, to: 1.0 };
+        let crossing = |from, to| Crossing { of: String::new(), between: ["a", "b"].map(str::to_owned), from, to };
+        let xs = [0.5, 0.625, 0.75, 1.0];
+        let left = Remaining::of(std::slice::from_ref(&onset), &[crossing(0.5, 1.0)], &xs, &[]);
+        assert_eq!(left, Remaining { next: Some(Gap { from: 0.75, to: 1.0 }), widest: Some(0.5), undecided: None });
+        // Of values that are close to each other, which is better is open.
+        let dense: Vec<f64> = (500..=1000).map(|x| f64::from(x) / 1000.0).collect();
+        let left = Remaining::of(&[], &[crossing(0.5, 1.0)], &dense, &[]);
+        assert_eq!(left, Remaining { next: None, widest: None, undecided: Some(0.5) });
+        let narrow = Onset { of: String::new(), from: 0.99, to: 1.0 };
+        let left = Remaining::of(&[narrow], &[], &xs, &[]);
+        assert_eq!(left, Remaining { next: None, widest: None, undecided: None });
     }
 }

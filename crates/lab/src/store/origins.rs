@@ -3,6 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
 use rusqlite::params;
 
 use super::{MODEL_VERSION, Store, StoreError, failure};
@@ -98,9 +99,12 @@ impl Store {
                 })
             });
             for row in rows.map_err(fail)? {
-                let origin = row.map_err(fail)?;
-                if is_plausible(&origin) {
-                    Origin::merge(&mut origins, origin);
+                match row {
+                    Ok(origin) if is_plausible(&origin) => Origin::merge(&mut origins, origin),
+                    // What is no note is as good as none.
+                    Ok(_) | Err(InvalidColumnType(..) | IntegralValueOutOfRange(..) | FromSqlConversionFailure(..)) => {
+                    }
+                    Err(error) => return Err(fail(error)),
                 }
             }
         }
@@ -148,7 +152,16 @@ mod tests {
         let both = of(&store, &["a", "b"]);
         let counts: Vec<_> = both.iter().map(|origin| (origin.revision.as_str(), origin.replications)).collect();
         assert!(counts.contains(&("", 3)) && counts.contains(&("1234567", 1)) && counts.len() == 2, "{counts:?}");
-        for damage in ["nanoseconds = -1", "replications = -3", "first = 1 << 62", "last = 0", "replications = 0"] {
+        for damage in [
+            "nanoseconds = -1",
+            "replications = -3",
+            "first = 1 << 62",
+            "last = 0",
+            "replications = 0",
+            "first = 'x'",
+            "nanoseconds = 1.5",
+            "version = x'ff'",
+        ] {
             store.execute(&format!("UPDATE origins SET {damage} WHERE config_hash = 'c'"), []).unwrap();
             assert!(of(&store, &["c"]).is_empty(), "{damage}");
             store.execute("DELETE FROM origins WHERE config_hash = 'c'", []).unwrap();

@@ -170,7 +170,7 @@ impl Descriptor {
         options: &AlgorithmOptions,
     ) -> Result<Option<&'static RoutingDescriptor>, AlgorithmError> {
         if faults && !self.faults {
-            let problem = format!("needs all links; {} can do without some", with_faults());
+            let problem = format!("needs all links; {} can do without some", with_faults(network));
             return Err(self.not_taken(RequestPart::Faults, problem));
         }
         self.family.check(self.name, network)?;
@@ -239,9 +239,11 @@ impl Descriptor {
     }
 }
 
-/// The algorithms that can avoid failed links.
-fn with_faults() -> String {
-    quoted(algorithms().into_iter().filter(|algorithm| algorithm.faults).map(|algorithm| algorithm.name))
+/// The algorithms for networks of this family that can avoid failed links, or that there are none.
+fn with_faults(network: &Network) -> String {
+    let able = algorithms().into_iter().filter(|other| other.faults && other.family.check(other.name, network).is_ok());
+    let names: Vec<&str> = able.map(|other| other.name).collect();
+    if names.is_empty() { "no algorithm for this network".to_owned() } else { quoted(names) }
 }
 
 /// Names are unique in a process.

@@ -80,7 +80,8 @@ impl ReachabilityRouting {
         let order = order(network, is_up);
         let tops = order.iter().filter(|&&router| !network.outputs(router).any(|c| is_up(&c))).count();
         if tops != 1 {
-            return Err(Unsupported::new(UP_DOWN.name, "a connected network for worms to several nodes", network));
+            let needs = "a connected network for worms to several nodes";
+            return Err(Unsupported { needs: needs.to_owned(), ..Unsupported::disconnected(UP_DOWN.name, network) });
         }
         let mut strings = vec![0u64; down as usize * words];
         let mut below = vec![0u64; network.routers() * words];

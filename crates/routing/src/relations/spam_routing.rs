@@ -218,11 +218,9 @@ fn breadth_first(
     }
     match (routers.clone().find(|router| !met[router.index()]), SpanningTree::new(network, start, &links)) {
         (None, Ok(tree)) => Ok(tree),
-        (apart, _) => {
-            let apart =
-                apart.map_or_else(String::new, |apart| format!("no route leads from router {start} to router {apart}"));
-            fail(SPAM_ROUTING.needs, &apart)
-        }
+        (Some(apart), _) => Err(Unsupported::disconnected(SPAM_ROUTING.name, network)
+            .with_hint(&format!("no route leads from router {start} to router {apart}"))),
+        (None, Err(_)) => fail(SPAM_ROUTING.needs, ""),
     }
 }
 
@@ -289,7 +287,7 @@ mod tests {
         let apart = Network::from_links("two", 4, &[(0, 1), (2, 3)]);
         assert_eq!(
             SpamRouting::new(&apart, Root::SmallestId).err().unwrap().to_string(),
-            "`spam` needs a connected network, but `two` is an irregular network; no route leads from router 0 to router 2"
+            "`spam` needs a connected network, but `two` is not; no route leads from router 0 to router 2"
         );
     }
 

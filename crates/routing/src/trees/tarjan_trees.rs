@@ -146,7 +146,14 @@ fn square<'n>(name: &str, network: &'n Network) -> Result<&'n Grid, Unsupported>
     let square = network.shape().grid().filter(|grid| {
         network.shape().wraps() && matches!(grid.extents(), &[columns, rows] if columns == rows && columns >= 2)
     });
-    square.ok_or_else(|| Unsupported::new(name, HAMILTON_TREES.needs, network))
+    square.ok_or_else(|| {
+        let error = Unsupported::new(name, HAMILTON_TREES.needs, network);
+        match network.shape().grid().filter(|_| network.shape().wraps()).map(Grid::extents) {
+            Some([columns, rows]) => Unsupported { is: format!("a torus of {columns} by {rows} routers"), ..error },
+            Some(extents) => Unsupported { is: format!("a {}-D torus", extents.len()), ..error },
+            None => error,
+        }
+    })
 }
 
 /// The trees with their roots.

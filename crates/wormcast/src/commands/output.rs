@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::lab::{Experiment, Point, file_place, write_file};
+use crate::lab::{Experiment, OutputError, OutputFile, Point, file_place, write_file};
 use crate::network::TopologySpec;
 use crate::network::input::is_standard_input;
 
@@ -20,6 +20,35 @@ pub(super) fn write_to(path: impl AsRef<Path>, contents: &[u8], out: &mut dyn Wr
         return Ok(out.write_all(contents)?);
     }
     write_file(path.as_ref(), contents).map_err(Failure::failed)
+}
+
+/// Puts a file of a run in its place. What there is of one whose run was interrupted takes another name, which is said on standard error: a
+/// complete file of an earlier run stays.
+pub(super) fn finish_file(file: OutputFile, path: &Path, interrupted: bool) -> Result<(), Failure> {
+    if !interrupted {
+        return file.finish().map_err(Failure::failed);
+    }
+    if let Some(partial) = file.finish_partial().map_err(Failure::failed)? {
+        let (path, partial) = (path.display(), partial.display());
+        Failure::warn(&format!("`{path}` is not written: the run was interrupted, and what it has is in `{partial}`"));
+    }
+    Ok(())
+}
+
+/// Writes a file of a run, as [`finish_file`] ends it, or to standard output, which is `out`.
+pub(super) fn write_of_run(
+    path: &Path,
+    contents: &[u8],
+    interrupted: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if !interrupted || is_output(path) {
+        return write_to(path, contents, out);
+    }
+    let mut file = OutputFile::create(path).map_err(Failure::failed)?;
+    let written = file.write_all(contents);
+    written.map_err(|reason| Failure::failed(OutputError { path: path.to_owned(), reason }))?;
+    finish_file(file, path, interrupted)
 }
 
 /// Where the summary goes: to standard output, or, if data go there, to standard error.

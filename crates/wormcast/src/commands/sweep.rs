@@ -159,16 +159,23 @@ fn told(refined: &RefinedSweep, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "{crossing}")?;
     }
     let Refinement { budget, spent, widest, undecided, .. } = refined.refinement;
-    let left = match (widest, undecided) {
-        (Some(widest), _) => format!("an interval of {:.0}% is left: a larger budget would narrow it", 100.0 * widest),
-        (None, Some(undecided)) => format!(
-            "an interval of {:.0}% is left in which no more values, but more replications would decide (`compare --until-decided`)",
-            100.0 * undecided
-        ),
-        (None, None) => "every interval is known to 2%".to_owned(),
-    };
-    writeln!(out, "Added {spent} of {budget} replications: {left}")?;
+    writeln!(out, "Added {spent} of {budget} replications: {}", left(widest, undecided))?;
     Ok(out.flush()?)
+}
+
+/// What a refinement has left: the widest interval that more values would narrow, and the widest in which they would not.
+fn left(widest: Option<f64>, undecided: Option<f64>) -> String {
+    const REPLICATIONS: &str =
+        "is left in which no more values, but more replications would decide (`compare --until-decided`)";
+    let narrowed = widest.map(|width| {
+        format!("an interval of {:.0}% is left, the widest that a larger budget would narrow", 100.0 * width)
+    });
+    let decided = undecided.map(|width| format!("an interval of {:.0}% {REPLICATIONS}", 100.0 * width));
+    match (narrowed, decided) {
+        (Some(narrowed), Some(decided)) => format!("{narrowed}; {decided}"),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => "every interval is known to 2%".to_owned(),
+    }
 }
 
 pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -365,4 +372,19 @@ const UNMEASURED: &str = "Not measured: messages still in flight when a finite r
 /// A number without decimals that say nothing.
 fn short(number: f64) -> String {
     crate::lab::number_text(number, 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_kinds_of_intervals_that_are_left_are_named() {
+        let narrowed = "an interval of 13% is left, the widest that a larger budget would narrow";
+        let decided = "is left in which no more values, but more replications would decide (`compare --until-decided`)";
+        assert_eq!(left(Some(0.13), None), narrowed);
+        assert_eq!(left(Some(0.13), Some(0.2)), format!("{narrowed}; an interval of 20% {decided}"));
+        assert_eq!(left(None, Some(0.2)), format!("an interval of 20% {decided}"));
+        assert_eq!(left(None, None), "every interval is known to 2%");
+    }
 }

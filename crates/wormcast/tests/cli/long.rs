@@ -120,16 +120,30 @@ fn an_interrupted_search_for_trees_keeps_the_best() {
 fn an_interrupted_run_keeps_its_results() {
     let folder = Folder::with(&[]);
     let set = ["--set", "algorithm=dual-path", "--set", "run.messages=100000000", "--set", "run.warmup=0"];
-    let deliveries = folder.path().join("d.csv");
-    let files = ["--format", "json", "--deliveries", deliveries.to_str().expect("UTF-8")];
+    let names = ["deliveries", "channels", "timeline", "waits", "heat-map"];
+    let paths = names.map(|name| (format!("--{name}"), folder.path().join(name).display().to_string()));
+    for name in names {
+        std::fs::write(folder.path().join(name), "complete").expect("it can be written");
+    }
+    let files = [["--format", "json"]].into_iter().chain(paths.iter().map(|(option, path)| [&option[..], &path[..]]));
+    let files = files.flatten().collect::<Vec<_>>();
     let (outcome, took) = interrupted("-INT", &[&["simulate"], &set[..], &files].concat());
     assert_eq!(outcome.code, 130, "{outcome:?}");
     assert!(took < SOON, "{took:?}");
     let found: Value = serde_json::from_str(&outcome.stdout).expect("valid JSON");
     let delivered = found["messages"]["delivered"].as_u64().expect("a number");
     assert!(delivered > 100 && delivered < 100_000_000, "{found}");
-    assert!(folder.read("d.csv").lines().count() as u64 > delivered);
-    assert!(outcome.stderr.starts_with("interrupted while simulating: "), "{outcome:?}");
+    for name in names {
+        assert_eq!(folder.read(name), "complete", "an older file stays");
+        let said = format!("{name}` is not written: the run was interrupted, and what it has is in `");
+        assert!(
+            outcome.stderr.contains(&said) && outcome.stderr.contains(&format!("{name}.partial`\n")),
+            "{outcome:?}"
+        );
+        assert!(folder.bytes(&format!("{name}.partial")).len() > 10, "{name}");
+    }
+    assert!(folder.read("deliveries.partial").lines().count() as u64 > delivered);
+    assert!(outcome.stderr.contains("\ninterrupted while simulating: "), "{outcome:?}");
 }
 
 /// A run that only plans says so.

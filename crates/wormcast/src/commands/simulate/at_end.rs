@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::super::output::write_to;
+use super::super::output::write_of_run;
 use super::Arguments;
 use crate::analysis::most_loaded;
 use crate::failure::Failure;
@@ -29,12 +29,15 @@ impl Observer for LinkShares {
 pub(super) struct AtEnd {
     pub(super) shares: LinkShares,
     pub(super) waits: Option<WaitLog>,
+    /// Whether the run was interrupted.
+    pub(super) interrupted: bool,
 }
 
 impl AtEnd {
     /// Watches what was asked for.
     pub(super) fn new(arguments: &Arguments) -> Self {
-        Self { shares: LinkShares::default(), waits: arguments.waits.as_ref().map(|_| WaitLog::default()) }
+        let waits = arguments.waits.as_ref().map(|_| WaitLog::default());
+        Self { shares: LinkShares::default(), waits, interrupted: false }
     }
 }
 
@@ -102,7 +105,7 @@ impl AtEnd {
             };
             let title = format!("{title}: percent of the measured cycles in which a flit crossed each channel");
             let picture = HeatMapSvg { network, loads: &percent, title: &title, digits: 1 }.to_string();
-            write_to(path, picture.as_bytes(), out)?;
+            write_of_run(path, picture.as_bytes(), self.interrupted, out)?;
         }
         if let (Some(path), Some(log)) = (&arguments.waits, &self.waits) {
             let space = ChannelSpace::new(network, scenario.engine_config().ports);
@@ -112,7 +115,7 @@ impl AtEnd {
                 Form::Svg => write!(contents, "{}", WaitsSvg { log, network, space })?,
                 Form::Dot => write!(contents, "{}", WaitsDot { log, network, space })?,
             }
-            write_to(path, &contents, out)?;
+            write_of_run(path, &contents, self.interrupted, out)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::super::output::{Files, is_output};
+use super::super::output::{Files, finish_file, is_output};
 use super::Arguments;
 use super::at_end::AtEnd;
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ pub(super) fn observed(
         ),
     );
     step(SIMULATING, "busy cycles", 0, 0);
-    let AtEnd { shares, waits } = end;
+    let AtEnd { shares, waits, interrupted } = end;
     let mut interruption = Interruption::default();
     let mut always = (shares, &mut interruption);
     let result = match (&observer, waits) {
@@ -54,6 +54,8 @@ pub(super) fn observed(
     if result.is_err() {
         return Ok(result);
     }
+    *interrupted = interruption.stopped.get();
+    let finished = |path: &Path, written| finished(path, written, *interrupted);
     let (drawn, (log, (uses, sampled))) = observer;
     if let (Some(path), Some(drawn)) = (timeline, drawn) {
         finished(path, drawn.finish())?;
@@ -188,10 +190,10 @@ impl Write for Output<'_> {
     }
 }
 
-/// Puts a file that has been written in its place.
-fn finished(path: &Path, written: io::Result<Output<'_>>) -> Result<(), Failure> {
+/// Ends a file that has been written.
+fn finished(path: &Path, written: io::Result<Output<'_>>, interrupted: bool) -> Result<(), Failure> {
     match written {
-        Ok(Output::File(file)) => file.finish().map_err(Failure::failed),
+        Ok(Output::File(file)) => finish_file(file, path, interrupted),
         Ok(Output::Standard(_)) => Ok(()),
         Err(reason) if is_output(path) => Err(Failure::Output(reason)),
         Err(reason) => Err(Failure::failed(OutputError { path: path.to_owned(), reason })),
