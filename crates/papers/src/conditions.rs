@@ -8,7 +8,7 @@ use wormcast_lab::{ClaimVerdict, Experiment, Part, Range, RunError, Store, Verdi
 
 use crate::evidence::Evidence;
 use crate::reproduction::{Exhibit, Inner, ReproducedClaim, ReproductionObserver};
-use crate::verdict::{Known, Search, conclude};
+use crate::verdict::{Known, Role, Search, conclude};
 
 /// How far a reproduction looks for conditions under which a claim holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,19 +139,21 @@ pub(crate) struct Conditions<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) observer: &'a mut dyn ReproductionObserver,
     /// What sweeps under conditions have found, and the replications of each.
-    pub(crate) found: HashMap<(usize, Vec<Setting>, bool), (Vec<ClaimVerdict>, u64)>,
+    pub(crate) found: Swept,
 }
+
+/// What sweeps under conditions have found, and the replications of each, by exhibit, settings and whether it was in full.
+pub(crate) type Swept = HashMap<(usize, Vec<Setting>, bool), (Vec<ClaimVerdict>, u64)>;
 
 impl Conditions<'_> {
     /// Gives a claim its condition, what was searched for it, and its verdict.
     pub(crate) fn settle(&mut self, claim: &mut ReproducedClaim) -> Result<(), RunError> {
         let base: Vec<Outcome> = claim.evidence.iter().map(Outcome::of).collect();
-        let settled = claim.evidence.iter().zip(&base).all(|(evidence, outcome)| {
-            outcome.verdict == Verdict::Reproduced
-                || evidence.is_correction()
-                || evidence.is_control()
-                || evidence.erratum().is_some()
-        });
+        let settled = claim
+            .evidence
+            .iter()
+            .zip(&base)
+            .all(|(evidence, outcome)| outcome.verdict == Verdict::Reproduced || evidence.role() != Role::Claimed);
         let about: Vec<usize> = (0..self.exhibits.len())
             .filter(|&index| claim.evidence.iter().any(|one| one.source() == self.exhibits[index].name))
             .collect();
@@ -165,9 +167,7 @@ impl Conditions<'_> {
             .map(|(index, (evidence, outcome))| Known {
                 verdict: outcome.verdict,
                 in_part: outcome.holds.is_some(),
-                erratum: evidence.erratum().is_some(),
-                correction: evidence.is_correction(),
-                control: evidence.is_control(),
+                role: evidence.role(),
                 under_some: claim
                     .searched
                     .iter()
@@ -361,8 +361,7 @@ const MOST_CONFIRMED: usize = 3;
 
 /// The outcomes of a claim's own sentences that no erratum explains.
 fn own<'o>(claim: &ReproducedClaim, outcomes: &'o [Outcome]) -> impl Iterator<Item = &'o Outcome> {
-    let of_claim = |one: &Evidence| !one.is_correction() && !one.is_control() && one.erratum().is_none();
-    let counts = claim.evidence.iter().map(of_claim);
+    let counts = claim.evidence.iter().map(|evidence| evidence.role() == Role::Claimed);
     outcomes.iter().zip(counts.collect::<Vec<_>>()).filter_map(|(outcome, counts)| counts.then_some(outcome))
 }
 

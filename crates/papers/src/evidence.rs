@@ -1,5 +1,6 @@
 //! The evidence for a verdict: tests on sweeps, and checks.
 
+use crate::verdict::Role;
 use serde::Serialize;
 use wormcast_lab::report::Sentence;
 use wormcast_lab::{Part, Range, Verdict, Wording};
@@ -77,19 +78,17 @@ impl Evidence {
         }
     }
 
-    /// Whether it is what would be right in the place of an error in print.
-    pub fn is_correction(&self) -> bool {
-        match self {
-            Self::Sweep { part, .. } => part.correction,
-            Self::Check(checked) => checked.correction,
-        }
-    }
-
-    /// Whether it is a sentence of the experiment's own that has to hold for the claim to be judged at all.
-    pub fn is_control(&self) -> bool {
-        match self {
-            Self::Sweep { part, .. } => part.control,
-            Self::Check(_) => false,
+    /// What it is to the claim.
+    pub fn role(&self) -> Role {
+        let (erratum, correction, control) = match self {
+            Self::Sweep { part, .. } => (part.erratum.is_some(), part.correction, part.control),
+            Self::Check(checked) => (checked.erratum.is_some(), checked.correction, false),
+        };
+        match (correction, control, erratum) {
+            (true, ..) => Role::Correction,
+            (_, true, _) => Role::Control,
+            (.., true) => Role::Erratum,
+            _ => Role::Claimed,
         }
     }
 

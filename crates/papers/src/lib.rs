@@ -58,4 +58,4 @@ pub use mutants::Mutated;
 pub use page::reproduction_page;
 pub use reproduction::{Exhibit, ReproducedClaim, Reproduction, ReproductionObserver, Selection, SelectionError};
 pub use sensitivity::Varied;
-pub use verdict::PaperVerdict;
+pub use verdict::{PaperVerdict, Role};

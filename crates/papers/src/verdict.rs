@@ -69,6 +69,19 @@ impl From<PaperVerdict> for Badge {
     }
 }
 
+/// What a sentence is to a claim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The paper says it.
+    Claimed,
+    /// The paper says it, and it is known to be an error in print.
+    Erratum,
+    /// It is what would be right in the place of an error in print.
+    Correction,
+    /// It is ours, and has to hold for the claim to be judged at all.
+    Control,
+}
+
 /// What is known of a sentence of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
@@ -76,12 +89,8 @@ pub(crate) struct Known {
     pub(crate) verdict: Verdict,
     /// Whether it holds in a part of the range that it leaves open.
     pub(crate) in_part: bool,
-    /// Whether it is known to be wrong in print.
-    pub(crate) erratum: bool,
-    /// Whether it is what would be right instead.
-    pub(crate) correction: bool,
-    /// Whether it has to hold for the claim to be judged at all.
-    pub(crate) control: bool,
+    /// What it is to the claim.
+    pub(crate) role: Role,
     /// Whether some condition that was tried makes it hold.
     pub(crate) under_some: bool,
 }
@@ -99,12 +108,15 @@ pub(crate) enum Search {
 
 /// The verdict on a claim of these sentences.
 pub(crate) fn conclude(sentences: &[Known], search: Search) -> PaperVerdict {
-    let corrected = sentences.iter().filter(|known| known.correction).all(|known| known.verdict == Verdict::Reproduced);
-    let own = || sentences.iter().filter(|known| !known.correction && !known.control);
-    let wrong_in_print = |known: &Known| known.erratum && corrected && known.verdict == Verdict::NotReproduced;
+    let all_hold = |role: Role| {
+        sentences.iter().filter(|known| known.role == role).all(|known| known.verdict == Verdict::Reproduced)
+    };
+    let corrected = all_hold(Role::Correction);
+    let own = || sentences.iter().filter(|known| matches!(known.role, Role::Claimed | Role::Erratum));
+    let wrong_in_print =
+        |known: &Known| known.role == Role::Erratum && corrected && known.verdict == Verdict::NotReproduced;
     let mut unsettled = own().filter(|known| known.verdict != Verdict::Reproduced && !wrong_in_print(known)).peekable();
-    let controlled = sentences.iter().filter(|known| known.control).all(|known| known.verdict == Verdict::Reproduced);
-    if own().next().is_none() || !controlled {
+    if own().next().is_none() || !all_hold(Role::Control) {
         return PaperVerdict::Inconclusive;
     }
     if unsettled.peek().is_none() {
@@ -117,10 +129,9 @@ pub(crate) fn conclude(sentences: &[Known], search: Search) -> PaperVerdict {
     let fails = unsettled.any(|known| known.verdict == Verdict::NotReproduced);
     let some_hold = own().any(|known| known.verdict == Verdict::Reproduced || known.in_part || known.under_some);
     match (fails, some_hold, search) {
-        (false, ..) => PaperVerdict::Inconclusive,
         (true, true, _) => PaperVerdict::Partly,
-        (true, false, Search::Not) => PaperVerdict::Inconclusive,
-        (true, false, _) => PaperVerdict::Contradicted,
+        (true, false, Search::Without | Search::Found) => PaperVerdict::Contradicted,
+        (false, ..) | (true, false, Search::Not) => PaperVerdict::Inconclusive,
     }
 }
 
@@ -129,16 +140,16 @@ mod tests {
     use super::*;
 
     fn known(verdict: Verdict) -> Known {
-        Known { verdict, in_part: false, erratum: false, correction: false, control: false, under_some: false }
+        Known { verdict, in_part: false, role: Role::Claimed, under_some: false }
     }
 
     #[test]
     fn sentences_conditions_and_errata_make_a_verdict() {
         use Verdict::{Inconclusive, NotReproduced, Reproduced};
         let [holds, open, fails] = [Reproduced, Inconclusive, NotReproduced].map(known);
-        let wrong = Known { erratum: true, ..fails };
-        let right = Known { correction: true, ..holds };
-        let not_right = Known { correction: true, ..fails };
+        let wrong = Known { role: Role::Erratum, ..fails };
+        let right = Known { role: Role::Correction, ..holds };
+        let not_right = Known { role: Role::Correction, ..fails };
         let somewhere = Known { under_some: true, ..fails };
         let in_part = Known { in_part: true, ..fails };
         for (sentences, search, verdict) in [
@@ -160,8 +171,8 @@ mod tests {
             // What is right instead does not make up for what fails, nor fails the claim.
             (&[fails, right], Search::Without, PaperVerdict::Contradicted),
             // Without its control, nothing is said.
-            (&[holds, Known { control: true, ..holds }], Search::Not, PaperVerdict::Reproduced),
-            (&[holds, Known { control: true, ..open }], Search::Not, PaperVerdict::Inconclusive),
+            (&[holds, Known { role: Role::Control, ..holds }], Search::Not, PaperVerdict::Reproduced),
+            (&[holds, Known { role: Role::Control, ..open }], Search::Not, PaperVerdict::Inconclusive),
             (&[], Search::Not, PaperVerdict::Inconclusive),
         ] {
             assert_eq!(conclude(sentences, search), verdict, "{sentences:?} {search:?}");

@@ -60,7 +60,7 @@ pub(crate) struct Check {
     pub(crate) wording: Wording,
     /// If it fails because of an error in print: what is wrong, and what would be right.
     erratum: Option<String>,
-    check: NamedRun,
+    run: NamedRun,
 }
 
 /// A check by its name alone.
@@ -116,18 +116,18 @@ impl TryFrom<Named> for Check {
     type Error = String;
 
     fn try_from(Named { name, text, quote, section, ours, erratum }: Named) -> Result<Self, String> {
-        let check = NamedRun::try_from(name)?;
+        let run = NamedRun::try_from(name)?;
         let wording = Wording { quote, section, ours };
         if let Some((key, expected)) = wording.problem() {
-            return Err(format!("{}: `{key}`: {expected}", check.name));
+            return Err(format!("{}: `{key}`: {expected}", run.name));
         }
-        Ok(Self { name: check.name.clone(), text, wording, erratum, check })
+        Ok(Self { name: run.name.clone(), text, wording, erratum, run })
     }
 }
 
 impl Check {
     pub(crate) fn run(&'static self, quick: bool) -> Checked {
-        let (verdict, because) = self.check.run(quick);
+        let (verdict, because) = self.run.run(quick);
         let (erratum, wording) = (self.erratum.as_deref(), self.wording.clone());
         Checked { check: &self.name, text: &self.text, wording, verdict, because, erratum, correction: false }
     }
