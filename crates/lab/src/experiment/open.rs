@@ -131,7 +131,7 @@ mod tests {
     fn bad_open_settings_are_pointed_at() {
         let refused = |text: &str| parse(text).unwrap_err().to_string();
         for (text, said) in [
-            ("[open]\na = 1\n", "7:2: open settings are a list of tables"),
+            ("[open]\na = 1\n", "7:1: open settings are a list of tables"),
             ("[[open]]\nsetting = 'timing.startup'\nvalues = []\nwhy = 'x'\n", "9:10: expected at least one value"),
             ("[[open]]\nsetting = 'timing.startup'\nvalues = [1]\nwhy = ' '\n", "10:7: this is empty"),
             ("[[open]]\nsetting = 'plot.y'\nvalues = ['a']\nwhy = 'x'\n", "8:11: expected a setting of the network"),

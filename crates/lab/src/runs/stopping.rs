@@ -13,10 +13,6 @@ use crate::statistics::{Estimate, lower_bound};
 /// Replications that are enough to give a point up, if each of them is saturated by itself.
 const HOPELESS: u32 = 10;
 
-/// The share of the applied load by which what is received may fall short of it in the long run. A point whose windows cannot grow is
-/// saturated beyond it; before, it takes [`BACKLOG`], as short windows fall behind by chance.
-pub(crate) const SHORTFALL: f64 = 0.005;
-
 /// How a point ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -119,15 +115,7 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Stop
         if !settled && windows.may_grow(stop) {
             return StoppingDecision::Longer;
         }
-        let done = |outcome| {
-            let outcome = match outcome {
-                settled_as if settled => settled_as,
-                // Latencies that grow with the window, and messages that pile up.
-                _ if falls_short(seen, SHORTFALL) => Outcome::Saturated,
-                _ => Outcome::Unsettled,
-            };
-            StoppingDecision::Done(outcome, checkpoint)
-        };
+        let done = |outcome| StoppingDecision::Done(if settled { outcome } else { Outcome::Unsettled }, checkpoint);
         let relative = latency(seen, stop.confidence).and_then(|estimate| estimate.relative_half_width());
         if relative.is_some_and(|relative| relative <= stop.relative_half_width) {
             return done(Outcome::Precise);
@@ -153,12 +141,7 @@ fn saturated(runs: &[Replication], steady: bool) -> bool {
     if runs.iter().filter(|run| run.is_saturated()).count() * 2 > runs.len() {
         return true;
     }
-    steady && falls_short(runs, BACKLOG)
-}
-
-/// Whether what is received falls short of the applied load by more than this share of it, with a confidence of 95%.
-fn falls_short(runs: &[Replication], share: f64) -> bool {
-    lower_bound(&backlogs(runs)).is_some_and(|bound| bound > share)
+    steady && lower_bound(&backlogs(runs)).is_some_and(|bound| bound > BACKLOG)
 }
 
 /// The share of the deliveries asked for in the window of each run by which those made in it fall behind.
@@ -232,24 +215,6 @@ mod tests {
         }
         assert_eq!(judged(&stop(10, 50), &runs), StoppingDecision::Done(Outcome::Saturated, 10));
         assert!(matches!(judge(&stop(10, 50), Windows::first(false), &runs), StoppingDecision::Need(_)));
-    }
-
-    #[test]
-    fn a_small_backlog_that_lasts_is_saturation_only_if_latencies_grow_with_the_window() {
-        let behind = |mut runs: Vec<Replication>| {
-            for (i, run) in runs.iter_mut().enumerate() {
-                let window = &mut run.in_time().window;
-                // 1.6% behind, give or take 0.1%.
-                (window.offered, window.delivered) = (10_000, 9_840 + 5 * (i as u64 % 5) - 10);
-            }
-            runs
-        };
-        let growing = behind(drifting(10));
-        assert_eq!(judged(&stop(10, 10), &growing), StoppingDecision::Done(Outcome::Saturated, 10));
-        // As long as windows may grow, chance may be behind it.
-        assert_eq!(judged(&stop(10, 20), &growing), StoppingDecision::Longer);
-        let level = behind((0..10).map(|i| run(100.0 + f64::from(i % 3))).collect());
-        assert_eq!(judged(&stop(10, 10), &level), StoppingDecision::Done(Outcome::Precise, 10));
     }
 
     #[test]

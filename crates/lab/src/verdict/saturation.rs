@@ -3,8 +3,25 @@
 use super::measurements::Measurements;
 use super::{Bracket, Comparison, Finding};
 use crate::experiment::claim::{Outlasts, Saturates, Scope, Test};
-use crate::runs::stopping::{Outcome, SHORTFALL, backlogs, is_steady};
+use crate::runs::replication::Replication;
+use crate::runs::stopping::{Outcome, backlogs, is_steady};
 use crate::statistics::Estimate;
+use wormcast_simulation::BACKLOG;
+
+/// The share of the applied load by which what is received may fall short of it in the long run.
+const SHORTFALL: f64 = 0.005;
+
+/// How many latencies a window takes to tell messages that pile up from queues that are still filling: those make it fall short once, by a
+/// part of a latency.
+const LONG: f64 = 50.0;
+
+/// Whether the windows of these runs are long against the latencies in them.
+fn are_long(runs: &[Replication]) -> bool {
+    runs.iter().filter_map(Replication::simulated).all(|run| {
+        let cycles = run.window.to.saturating_sub(run.window.from) as f64;
+        run.latency.last.mean.is_some_and(|latency| cycles >= LONG * latency)
+    })
+}
 
 /// Whether a point is stable or saturated, by its replications.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,12 +72,15 @@ impl Measurements<'_> {
                 _ => State::Open,
             };
         }
-        let is_saturated = entry.runs.outcome == Outcome::Saturated;
+        let outcome = entry.runs.outcome;
         let interval = Estimate::of(&backlogs(runs), confidence).and_then(|e| Some((e.mean, e.half_width?)));
         match interval {
-            // What the sweep calls saturated is never stable here, and what it calls stable is never saturated.
-            Some((mean, half)) if mean + half <= SHORTFALL && !is_saturated => State::Stable,
-            Some((mean, half)) if mean - half > SHORTFALL && is_saturated => State::Saturated,
+            // What the sweep calls saturated is never stable here, and what has settled is never saturated.
+            Some((mean, half)) if mean + half <= SHORTFALL && outcome != Outcome::Saturated => State::Stable,
+            Some((mean, half)) if mean - half > BACKLOG => State::Saturated,
+            Some((mean, half)) if mean - half > SHORTFALL && outcome == Outcome::Unsettled && are_long(runs) => {
+                State::Saturated
+            }
             _ => State::Open,
         }
     }
@@ -156,5 +176,27 @@ fn both(first: Option<Finding>, second: Option<Finding>) -> Finding {
         Finding::Open
     } else {
         Finding::Holds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::run;
+
+    /// A window that lasts nine latencies says nothing of half a percent: a queue that is filling takes as much.
+    #[test]
+    fn windows_are_long_against_latencies_or_not() {
+        let lasting = |cycles: u64| {
+            let mut run = run(100.0);
+            let window = &mut run.in_time().window;
+            window.to = window.from + cycles;
+            run
+        };
+        assert!(are_long(&[lasting(5_000), lasting(9_000)]));
+        assert!(!are_long(&[lasting(5_000), lasting(900)]));
+        let mut without = lasting(5_000);
+        without.in_time().latency.last.mean = None;
+        assert!(!are_long(&[without]));
     }
 }
