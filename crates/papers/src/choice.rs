@@ -131,7 +131,7 @@ mod tests {
         ] {
             assert_eq!(ids(&choice(names).unwrap()), meant);
         }
-        assert_eq!(choice(&["paper-2"]).unwrap().claims().len(), 5);
+        assert_eq!(choice(&["paper-2"]).unwrap().claims().len(), 6);
         let all = choice(&[]).unwrap();
         assert!(all.is_everything() && all.claims().len() == claims().len());
         let message = choice(&["mesh-lod"]).unwrap_err().to_string();
