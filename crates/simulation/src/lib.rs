@@ -16,7 +16,7 @@
 //! let burst = Arrivals { process: Process::Burst, sources: Some(1), rate: None, load: None, successes: None, interval: None };
 //! let traffic = Traffic { arrivals: Some(burst), ..Traffic::default() };
 //! let timing = Timing { startup: 100, ..Timing::default() };
-//! let run = Run { mode: Some(Mode::Drained), ..Run::default() };
+//! let run = Run { mode: Some(Mode::Drain), ..Run::default() };
 //! let switching = Switching::from(Wormhole::default());
 //! let scenario = Scenario::new(algorithm.into(), &switching, &timing, &traffic, &run)?;
 //! let result = simulate(&scenario, EngineChoice::Auto, 1)?;
