@@ -69,7 +69,9 @@ pub use plot::{Plot, PlotError, plot, plot_comparison};
 pub use runs::kind::{Kind, RunMode, RunTable};
 pub use runs::refine::{Onset, RefinedSweep, Refinement, refine_sweep};
 pub use runs::replication::Replication;
-pub use runs::run::{Findings, RunError, Variation, origins, run_point, run_sweep, stored_sweep, stored_variations};
+pub use runs::run::{
+    Findings, RunError, Substitution, Variation, origins, run_point, run_sweep, stored_sweep, stored_variations,
+};
 pub use runs::safety::{SweepSafety, UnsafePoint, is_analysed, sweep_safety};
 pub use runs::scenarios::{Job, JobError, SendsNothing};
 pub use runs::seed::replication_seed;

@@ -148,6 +148,7 @@ mod tests {
                 "{id}"
             );
             assert!(!claim.exhibits().is_empty() && !claim.sources().is_empty(), "{id}");
+            assert!(!claim.mutants.is_empty(), "{id}: nothing shows that its tests can fail");
         }
         let titles: BTreeSet<&str> = papers().iter().map(|paper| paper.title.as_str()).collect();
         assert!(titles.len() == papers().len() && !titles.contains(""));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
-use wormcast_lab::{ClaimVerdict, Experiment, Findings, Part, RunError, Store, Verdict, run_sweep};
+use wormcast_lab::{ClaimVerdict, Experiment, Findings, Part, RunError, Store, Substitution, Verdict, run_sweep};
 
 use crate::checks::NamedRun;
 use crate::conditions::Setting;
@@ -22,7 +22,7 @@ pub(crate) struct Mutant {
 #[derive(Clone, Debug)]
 enum MutantKind {
     /// The results of one value of a swept setting stand in for those of another.
-    Swap { experiment: String, setting: String, of: String, by: String },
+    Swap { experiment: String, substitution: Substitution },
     /// An experiment with wrong settings, as TOML, in its quick version.
     Settings { experiment: String, set: BTreeMap<String, String> },
     /// A check of something that is not what is claimed.
@@ -38,6 +38,8 @@ struct Written {
     setting: Option<String>,
     of: Option<String>,
     by: Option<String>,
+    #[serde(default)]
+    only: BTreeMap<String, String>,
     set: Option<BTreeMap<String, String>>,
     check: Option<String>,
 }
@@ -46,10 +48,14 @@ impl TryFrom<Written> for Mutant {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Self, String> {
-        let Written { text, experiment, setting, of, by, set, check } = written;
+        let Written { text, experiment, setting, of, by, only, set, check } = written;
         let kind = match (experiment, of, by, set, check) {
             (Some(experiment), Some(of), Some(by), None, None) => {
-                MutantKind::Swap { experiment, setting: setting.unwrap_or_else(|| "algorithm".to_owned()), of, by }
+                let setting = setting.unwrap_or_else(|| "algorithm".to_owned());
+                MutantKind::Swap { experiment, substitution: Substitution { setting, of, by, only } }
+            }
+            _ if !only.is_empty() || setting.is_some() => {
+                return Err(format!("`{text}`: expected `of` and `by` beside `setting` and `only`"));
             }
             (Some(experiment), None, None, Some(set), None) => MutantKind::Settings { experiment, set },
             (None, None, None, None, Some(check)) => MutantKind::Check { check: NamedRun::try_from(check)? },
@@ -80,10 +86,29 @@ impl Mutant {
 pub struct Mutated {
     /// What was wrong.
     pub text: String,
-    /// Whether a sentence that holds did not hold then.
-    pub rejected: bool,
-    /// The sentence and why it did not hold; empty if all did.
+    /// Whether the tests reject it: a sentence that holds does not hold then, or one that is open certainly fails. Nothing if no sentence that
+    /// it changes holds as things are, so that there is nothing to reject.
+    pub rejected: Option<bool>,
+    /// The sentence and why it did not hold; empty if none was rejected.
     pub because: String,
+}
+
+/// Whether the sentences of a claim reject wrong results, and the first that does with its reason.
+fn rejection(right: &[Part], wrong: &[Part]) -> (Option<bool>, String) {
+    let holds = |part: &Part| part.verdict == Verdict::Reproduced || part.holds.is_some();
+    let fails = |part: &Part| part.verdict == Verdict::NotReproduced && part.holds.is_none();
+    let pairs = || right.iter().zip(wrong);
+    let rejects = pairs().find(|(right, wrong)| (holds(right) && !holds(wrong)) || (!fails(right) && fails(wrong)));
+    match rejects {
+        Some((_, wrong)) => {
+            let why = wrong.because.lines().next().unwrap_or_default();
+            (Some(true), format!("{}: {} ({why})", wrong.text, wrong.verdict))
+        }
+        None if pairs().any(|(right, wrong)| holds(right) && right != wrong) => (Some(false), String::new()),
+        // Settings that change no figure of a sentence that holds have been accepted, too.
+        None if right == wrong && right.iter().any(holds) => (Some(false), String::new()),
+        None => (None, String::new()),
+    }
 }
 
 /// Judges claims on results that are wrong on purpose, as far as their experiments were run.
@@ -102,7 +127,7 @@ impl Mutants<'_> {
             let text = mutant.text.clone();
             if let MutantKind::Check { check } = &mutant.kind {
                 let (verdict, because) = check.run(self.quick);
-                claim.mutants.push(Mutated { text, rejected: verdict == Verdict::NotReproduced, because });
+                claim.mutants.push(Mutated { text, rejected: Some(verdict == Verdict::NotReproduced), because });
                 continue;
             }
             let Some(exhibit) = self.exhibits.iter().find(|exhibit| Some(exhibit.name) == mutant.experiment()) else {
@@ -113,13 +138,8 @@ impl Mutants<'_> {
                 let own = verdicts.into_iter().filter(|verdict| verdict.claim == claim.claim.id);
                 own.flat_map(|verdict| verdict.evidence).collect::<Vec<Part>>()
             });
-            let holds = |part: &Part| part.verdict == Verdict::Reproduced || part.holds.is_some();
-            let fails = right.iter().zip(&wrong).find(|(right, wrong)| holds(right) && !holds(wrong));
-            let because = fails.map_or_else(String::new, |(_, wrong)| {
-                let why = wrong.because.lines().next().unwrap_or_default();
-                format!("{}: {} ({why})", wrong.text, wrong.verdict)
-            });
-            claim.mutants.push(Mutated { text, rejected: fails.is_some(), because });
+            let (rejected, because) = rejection(&right, &wrong);
+            claim.mutants.push(Mutated { text, rejected, because });
         }
         Ok(())
     }
@@ -146,7 +166,7 @@ impl Mutants<'_> {
             .as_ref()
             .map_or((&exhibit.experiment, &exhibit.findings), |(experiment, findings)| (experiment, findings));
         let wrong = match &mutant.kind {
-            MutantKind::Swap { setting, of, by, .. } => findings.judged_with(experiment, setting, of, by)?,
+            MutantKind::Swap { substitution, .. } => findings.judged_with(experiment, substitution)?,
             MutantKind::Settings { set, .. } => {
                 let set: Vec<(String, String)> = own.into_iter().chain(set.clone()).collect();
                 let experiment = exhibit.experiment.quick()?.under(&set)?;

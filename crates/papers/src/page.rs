@@ -217,7 +217,11 @@ fn mutated(claim: &ReproducedClaim) -> Vec<Block> {
     }
     let line = |mutated: &Mutated| {
         let Mutated { text, rejected, because } = mutated;
-        let rejected = if *rejected { "rejected" } else { "NOT rejected" };
+        let rejected = match rejected {
+            Some(true) => "rejected",
+            Some(false) => "NOT rejected",
+            None => "nothing to reject, as no sentence that it changes holds",
+        };
         if because.is_empty() { format!("{text}: {rejected}.") } else { format!("{text}: {rejected}. {because}") }
     };
     let text = "These tests can fail. On results that are wrong on purpose they say:";

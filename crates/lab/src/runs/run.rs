@@ -1,6 +1,6 @@
 //! Runs experiments with the real engines.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
 use thiserror::Error;
@@ -36,30 +36,42 @@ pub struct Findings {
     pub seed: Option<u64>,
 }
 
+/// The runs of one value of a swept setting in the place of those of another, as if these had been found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Substitution {
+    /// The swept setting's dotted path.
+    pub setting: String,
+    /// The value whose runs are replaced.
+    pub of: String,
+    /// The value whose runs stand in for them.
+    pub by: String,
+    /// Replaced at points with these values of other swept settings only.
+    pub only: BTreeMap<String, String>,
+}
+
 impl Findings {
-    /// What the sweep would say of the experiment's claims if the runs of one value of a swept setting were those of another: `by` stands in for
-    /// `of`. Shows whether the claims' tests tell the two apart.
+    /// What the sweep would say of the experiment's claims if the runs of one value of a swept setting were those of another. Shows whether
+    /// the claims' tests tell the two apart.
     ///
     /// # Errors
     /// If the experiment is invalid.
     pub fn judged_with(
         &self,
         experiment: &Experiment,
-        setting: &str,
-        of: &str,
-        by: &str,
+        Substitution { setting, of, by, only }: &Substitution,
     ) -> Result<Vec<ClaimVerdict>, Diagnostic> {
         let points = experiment.points()?;
         let others = |point: &Point| -> Vec<String> {
-            point.coordinates.iter().filter(|other| other.key != setting).map(|other| format!("{other:?}")).collect()
+            point.coordinates.iter().filter(|other| other.key != *setting).map(|other| format!("{other:?}")).collect()
         };
-        let has = |point: &Point, value: &str| point.coordinate(setting).is_some_and(|at| at.text() == value);
+        let has =
+            |point: &Point, setting: &str, value: &str| point.coordinate(setting).is_some_and(|at| at.text() == value);
         let runs = points.iter().zip(&self.runs).map(|(point, own)| {
-            if !has(point, of) {
+            if !has(point, setting, of) || !only.iter().all(|(setting, value)| has(point, setting, value)) {
                 return own.clone();
             }
             let mut all = points.iter().zip(&self.runs);
-            all.find(|(other, _)| has(other, by) && others(other) == others(point))
+            all.find(|(other, _)| has(other, setting, by) && others(other) == others(point))
                 .map_or(own, |(_, runs)| runs)
                 .clone()
         });

@@ -91,8 +91,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         }
     }
     out.flush()?;
-    let accepted =
-        reproduction.claims.iter().flat_map(|claim| &claim.mutants).filter(|mutated| !mutated.rejected).count();
+    let accepted = reproduction
+        .claims
+        .iter()
+        .flat_map(|claim| &claim.mutants)
+        .filter(|mutated| mutated.rejected == Some(false))
+        .count();
     if arguments.strict && accepted > 0 {
         let message = format!("tests do not reject {accepted} of the results that are wrong on purpose");
         return Err(Failure::Failed(message));
@@ -205,7 +209,7 @@ fn write_claims(claims: &[ReproducedClaim], out: &mut dyn Write) -> Result<(), F
         if !claim.left_out.is_empty() {
             writeln!(out, "  not looked at: {}", claim.left_out.join(", "))?;
         }
-        for mutated in claim.mutants.iter().filter(|mutated| !mutated.rejected) {
+        for mutated in claim.mutants.iter().filter(|mutated| mutated.rejected == Some(false)) {
             writeln!(out, "  its tests do not reject: {}", mutated.text)?;
         }
         for evidence in &claim.evidence {
