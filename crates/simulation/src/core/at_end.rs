@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use wormcast_network::{ChannelId, NodeId};
 
 use super::arbiter::{NONE, Pool, Request};
-use super::worm::{Guide, Route, WormState};
+use super::worm::{Flits, Guide, Route, WormState};
 use super::{Core, Search};
 use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
@@ -21,7 +21,7 @@ struct Owners {
     triggers: HashMap<u32, u32>,
 }
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// All worms, by id, after a search for dead ones and after all earlier releases have been reported.
     pub(crate) fn worms_at_end(&self, search: &Search) -> Vec<WormAtEnd> {
         let owners = self.owners();
@@ -141,10 +141,10 @@ impl<O: Observer> Core<'_, O> {
         }
     }
 
-    fn destinations(&self, worm: &WormState) -> Vec<NodeId> {
+    fn destinations(&self, worm: &WormState<F>) -> Vec<NodeId> {
         match &worm.route {
-            Route::Path(route) => route.stops().to_vec(),
-            Route::Tree(route) => match &route.guide {
+            Route::Path(route, _) => route.stops().to_vec(),
+            Route::Tree(route, _) => match &route.guide {
                 Guide::Known => route.deliveries.iter().map(|delivery| delivery.node).collect(),
                 Guide::Trunk(tree) => {
                     let below = tree.branches.iter().flat_map(|branch| &branch.delivers);
@@ -157,10 +157,10 @@ impl<O: Observer> Core<'_, O> {
 }
 
 /// The channels that a worm holds, with their virtual channels, from its tail on.
-pub(super) fn held(worm: &WormState) -> Vec<(ChannelId, u32)> {
+pub(super) fn held<F: Flits>(worm: &WormState<F>) -> Vec<(ChannelId, u32)> {
     let mut held = Vec::new();
     match &worm.route {
-        Route::Path(route) => {
+        Route::Path(route, _) => {
             for (vertex, hop) in route.hops() {
                 if hop.entered_by.raw() != NONE {
                     held.push((hop.entered_by, hop.virtual_channel));
@@ -168,7 +168,7 @@ pub(super) fn held(worm: &WormState) -> Vec<(ChannelId, u32)> {
                 held.extend(route.consumption(vertex).map(|channel| (channel, 0)));
             }
         }
-        Route::Tree(route) => {
+        Route::Tree(route, _) => {
             for vertex in route.vertices.iter().skip(1) {
                 if vertex.reserved {
                     held.push((vertex.entered_by, vertex.virtual_channel));

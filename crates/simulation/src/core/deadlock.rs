@@ -7,6 +7,7 @@ use wormcast_network::ChannelId;
 use super::Core;
 use super::arbiter::{NONE, Pool, Request};
 use super::at_end::held;
+use super::worm::Flits;
 use crate::observers::observer::Observer;
 use crate::run::result::{DeadWorm, Deadlock};
 
@@ -40,7 +41,7 @@ impl Search {
     }
 }
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// Finds dead worms: says which are, in `search`.
     ///
     /// Only worms with nothing but requests ahead of them can be dead, and only those that are `stuck`: that will give nothing

@@ -6,18 +6,18 @@ use super::Core;
 use super::arbiter::NONE;
 use super::channels::{Channels, Reports};
 use super::event::{Event, Kind};
-use super::worm::{PathRoute, Route, UNKNOWN};
+use super::worm::{Flits, PathRoute, Route, UNKNOWN};
 use crate::config::switching::BranchReplication;
 use crate::contention_free::{WormTiming, lockstep_tree_delivery, path_delivery};
 use crate::observers::observer::{Cycle, Delivery, LatencyParts, Observer};
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// The last flit of a path worm leaves a vertex in cycle `at`, now or later: gives back what the worm holds for it. Returns
     /// whether that is a delivery.
     #[inline]
     pub(crate) fn departs(&mut self, slot: u32, vertex: u32, at: Cycle) -> bool {
         let worm = &mut self.worms[slot as usize];
-        let Route::Path(route) = &mut worm.route else { return false };
+        let Route::Path(route, _) = &mut worm.route else { return false };
         let hop = route.hop_mut(vertex);
         debug_assert_eq!(hop.departs, UNKNOWN);
         hop.departs = at;
@@ -27,7 +27,7 @@ impl<O: Observer> Core<'_, O> {
     /// The last flit of a tree worm leaves a vertex on all branches in cycle `at`, now or later: gives back the channel that leads
     /// there.
     pub(crate) fn tree_departs(&mut self, slot: u32, vertex: u32, at: Cycle) {
-        let Route::Tree(route) = &mut self.worms[slot as usize].route else { return };
+        let Route::Tree(route, _) = &mut self.worms[slot as usize].route else { return };
         let here = &mut route.vertices[vertex as usize];
         here.departs = at;
         let (channel, virtual_channel, flits) = (here.entered_by, here.virtual_channel, here.total);
@@ -41,7 +41,7 @@ impl<O: Observer> Core<'_, O> {
 
     /// The last flit of a tree worm crosses the consumption channel of a delivery in cycle `at`, now or later: gives it back.
     pub(crate) fn tree_consumes(&mut self, slot: u32, delivery: u32, at: Cycle) {
-        let Route::Tree(route) = &mut self.worms[slot as usize].route else { return };
+        let Route::Tree(route, _) = &mut self.worms[slot as usize].route else { return };
         let delivery = &mut route.deliveries[delivery as usize];
         delivery.departs = at;
         self.channels.free(slot, delivery.channel, 0, at + 1);
@@ -52,14 +52,14 @@ impl<O: Observer> Core<'_, O> {
     pub(crate) fn report_departures(&mut self, slot: u32, before: Cycle) {
         let worm = &mut self.worms[slot as usize];
         let header = self.config.header.stripped_of_path(worm.header);
-        if let Route::Path(route) = &mut worm.route {
+        if let Route::Path(route, _) = &mut worm.route {
             route.report_departures(worm.id, worm.flits, header, before, &mut self.reports);
         }
     }
 
     /// Reports what a tree worm has given back in cycles before `before`: O(vertices).
     pub(crate) fn report_tree_departures(&mut self, slot: u32, before: Cycle) {
-        let Route::Tree(route) = &self.worms[slot as usize].route else { return };
+        let Route::Tree(route, _) = &self.worms[slot as usize].route else { return };
         let (vertices, deliveries) = (route.vertices.len() as u32, route.deliveries.len() as u32);
         (0..vertices).for_each(|vertex| self.report_tree_departure(slot, vertex, before));
         (0..deliveries).for_each(|delivery| self.report_consumption(slot, delivery, before));
@@ -68,7 +68,7 @@ impl<O: Observer> Core<'_, O> {
     /// Reports the channel to a vertex, if it was given back in a cycle before `before`.
     pub(crate) fn report_tree_departure(&mut self, slot: u32, vertex: u32, before: Cycle) {
         let worm = &mut self.worms[slot as usize];
-        let Route::Tree(route) = &mut worm.route else { return };
+        let Route::Tree(route, _) = &mut worm.route else { return };
         let at = &mut route.vertices[vertex as usize];
         if at.departs < before && std::mem::replace(&mut at.reserved, false) {
             let (id, channel, departs, crossed) = (worm.id, at.entered_by, at.departs, at.total);
@@ -79,7 +79,7 @@ impl<O: Observer> Core<'_, O> {
     /// Reports the consumption channel of a delivery, if it was given back in a cycle before `before`.
     pub(crate) fn report_consumption(&mut self, slot: u32, delivery: u32, before: Cycle) {
         let worm = &mut self.worms[slot as usize];
-        let Route::Tree(route) = &mut worm.route else { return };
+        let Route::Tree(route, _) = &mut worm.route else { return };
         let delivery = &mut route.deliveries[delivery as usize];
         if delivery.departs < before && delivery.channel.raw() != NONE {
             let channel = std::mem::replace(&mut delivery.channel, ChannelId::new(NONE));
@@ -91,7 +91,7 @@ impl<O: Observer> Core<'_, O> {
     /// The last data flit of a path worm crosses the consumption channels at a vertex: reports the deliveries.
     pub(crate) fn deliver(&mut self, slot: u32, vertex: u32) {
         for which in 0.. {
-            let Route::Path(route) = &self.worms[slot as usize].route else { return };
+            let Route::Path(route, _) = &self.worms[slot as usize].route else { return };
             let Some(channel) = route.consumption(vertex).nth(which) else { return };
             if let ChannelKind::Consumption(node, _) = self.channels.space.kind(channel) {
                 self.deliver_to(slot, vertex, node);
@@ -101,7 +101,7 @@ impl<O: Observer> Core<'_, O> {
 
     /// The last data flit of a tree worm crosses the consumption channel of a delivery: reports that.
     pub(crate) fn deliver_tree(&mut self, slot: u32, delivery: u32) {
-        let Route::Tree(route) = &self.worms[slot as usize].route else { return };
+        let Route::Tree(route, _) = &self.worms[slot as usize].route else { return };
         let delivery = &route.deliveries[delivery as usize];
         self.deliver_to(slot, delivery.vertex, delivery.node);
     }
@@ -155,8 +155,8 @@ impl<O: Observer> Core<'_, O> {
             flits: worm.flits,
         };
         match &worm.route {
-            Route::Path(route) => path_delivery(timing, &route.strips, route.last(), vertex - 1),
-            Route::Tree(route) => {
+            Route::Path(route, _) => path_delivery(timing, &route.strips, route.last(), vertex - 1),
+            Route::Tree(route, _) => {
                 // Where buffers take whole worms, branches do not hold each other up, in lockstep or not.
                 let like_one =
                     self.config.replication == BranchReplication::Lockstep || self.config.branching().packet_buffers;

@@ -33,14 +33,14 @@ pub(crate) use deadlock::Search;
 pub(crate) use event::{Event, Kind};
 use headers::{Headers, Routed};
 use startups::NodeState;
-use worm::{HopPool, PathRoute, Route, WormState};
+use worm::{Flits, HopPool, Route, WormState};
 
 /// Cycles between searches for deadlocks among worms while others still move.
 const DEADLOCK_INTERVAL: Cycle = 1 << 13;
 
 /// The shared part of an engine. Memory: 12 bytes a channel, 40 a node, and for each worm about 300 bytes and 40 a channel that
 /// it holds.
-pub(crate) struct Core<'a, O> {
+pub(crate) struct Core<'a, O, F: Flits> {
     pub(crate) network: &'a Network,
     pub(crate) routing: &'a dyn RoutingRelation,
     /// Parallel channels, where headers choose among those that are free.
@@ -51,7 +51,7 @@ pub(crate) struct Core<'a, O> {
     pub(crate) config: EngineConfig,
     pub(crate) now: Cycle,
     next_worm: u64,
-    pub(crate) worms: Vec<WormState>,
+    pub(crate) worms: Vec<WormState<F>>,
     free_worms: Vec<u32>,
     hops: HopPool,
     nodes: Vec<NodeState>,
@@ -78,7 +78,7 @@ pub(crate) struct Core<'a, O> {
     pools: Vec<Pool>,
 }
 
-impl<'a, O: Observer> Core<'a, O> {
+impl<'a, O: Observer, F: Flits> Core<'a, O, F> {
     /// An empty network in cycle 0.
     pub(crate) fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
         let network = &**routing.network();
@@ -156,11 +156,9 @@ impl<'a, O: Observer> Core<'a, O> {
         due
     }
 
-    /// Makes room for so many more worms (see [`Engine::has_room`](crate::Engine::has_room)) in its list, and in another that has
-    /// an item for each slot.
-    pub(crate) fn has_room<T>(&mut self, worms: usize, beside: &mut Vec<T>) -> bool {
-        let more = worms.saturating_sub(self.free_worms.len());
-        has_room(&mut self.worms, more) && has_room(beside, (self.worms.len() + more).saturating_sub(beside.len()))
+    /// Makes room for so many more worms (see [`Engine::has_room`](crate::Engine::has_room)).
+    pub(crate) fn has_room(&mut self, worms: usize) -> bool {
+        has_room(&mut self.worms, worms.saturating_sub(self.free_worms.len()))
     }
 
     /// Takes in the worms of a message (see [`Engine::submit`](crate::Engine::submit)); leaves their slots in
@@ -189,18 +187,19 @@ impl<'a, O: Observer> Core<'a, O> {
             worm.flits = worm.header + length;
             match planned.itinerary {
                 Itinerary::Path(path) => {
-                    if !matches!(worm.route, Route::Path(_)) {
-                        worm.route = Route::Path(PathRoute::default());
+                    if let Route::Tree(..) = worm.route {
+                        worm.route = Route::default();
                     }
-                    if let Route::Path(route) = &mut worm.route {
+                    if let Route::Path(route, flits) = &mut worm.route {
                         route.reset(path.stops, path.exit, self.network);
+                        F::reset(flits);
                     }
                 }
                 Itinerary::Encoded(_) => unreachable!("`simulate` refuses them: they need buffered switches"),
                 Itinerary::Tree(tree) => {
-                    let source = self.network.entry_of(planned.from);
-                    let route = tree_route::route(self.network, source, tree, worm, length, self.config.header);
-                    worm.route = Route::Tree(route);
+                    let route = tree_route::route(tree, worm.flits, length, self.config.header);
+                    let flits = F::of_tree(&route, worm.header, worm.flits, &self.config);
+                    worm.route = Route::Tree(route, flits);
                 }
             }
             let id = worm.id;
@@ -312,8 +311,8 @@ impl<'a, O: Observer> Core<'a, O> {
         debug_assert!(worm.requests == 0 && worm.timers == 0);
         worm.live = false;
         match &mut worm.route {
-            Route::Path(route) => route.retire(&mut self.hops),
-            Route::Tree(_) => worm.route = Route::Path(PathRoute::default()),
+            Route::Path(route, _) => route.retire(&mut self.hops),
+            Route::Tree(..) => worm.route = Route::default(),
         }
         self.free_worms.push(slot);
     }
@@ -323,8 +322,8 @@ impl<'a, O: Observer> Core<'a, O> {
         let worm = &self.worms[slot as usize];
         let entered_by = match &worm.route {
             _ if vertex <= 1 => return self.network.entry_of(worm.from),
-            Route::Path(route) => route.hop(vertex).entered_by,
-            Route::Tree(route) => route.vertices[vertex as usize].entered_by,
+            Route::Path(route, _) => route.hop(vertex).entered_by,
+            Route::Tree(route, _) => route.vertices[vertex as usize].entered_by,
         };
         self.network.to(entered_by)
     }

@@ -6,9 +6,9 @@ use wormcast_routing::{NoRoute, VcRange, VirtualChannels};
 use super::Core;
 use super::arbiter::{Grant, Key, NONE, Pool, Wanted};
 use super::channels::Channels;
-use super::worm::{Guide, Route};
+use super::worm::{Flits, Guide, Route};
 use crate::config::switching::{BranchReplication, Reservation};
-use crate::observers::observer::{Cycle, Observer};
+use crate::observers::observer::Observer;
 
 /// Determines which virtual channels of its candidates a header may take, on links that have `count`; drops candidates of which it may take none.
 fn divide(
@@ -27,19 +27,19 @@ fn divide(
     });
 }
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Observer, F: Flits> Core<'_, O, F> {
     /// A header asks for what it needs at the vertex where it is.
     #[inline]
     pub(super) fn request(&mut self, slot: u32, vertex: u32) {
         match &self.worms[slot as usize].route {
-            Route::Path(_) => self.request_path(slot, vertex),
-            Route::Tree(_) => self.request_tree(slot, vertex),
+            Route::Path(..) => self.request_path(slot, vertex),
+            Route::Tree(..) => self.request_tree(slot, vertex),
         }
     }
 
     fn request_path(&mut self, slot: u32, vertex: u32) {
         let worm = &mut self.worms[slot as usize];
-        let Route::Path(route) = &mut worm.route else { return };
+        let Route::Path(route, _) = &mut worm.route else { return };
         let at = route.at;
         let delivers = route.heads_for == at;
         let stops = if delivers { route.next_stops(self.network).len() } else { 0 };
@@ -108,7 +108,7 @@ impl<O: Observer> Core<'_, O> {
             return;
         }
         let worm = &self.worms[slot as usize];
-        let Route::Tree(route) = &worm.route else { return };
+        let Route::Tree(route, _) = &worm.route else { return };
         let (id, class, now) = (worm.id, worm.class, self.now);
         let key = |part| Key { cycle: now, worm: id, part };
         let (mut candidates, mut children) = (std::mem::take(&mut self.candidates), std::mem::take(&mut self.children));
@@ -148,7 +148,7 @@ impl<O: Observer> Core<'_, O> {
         let router = self.router_at(slot, vertex);
         let worm = &mut self.worms[slot as usize];
         let (id, flits) = (worm.id, worm.flits);
-        let Route::Tree(route) = &mut worm.route else { return true };
+        let Route::Tree(route, _) = &mut worm.route else { return true };
         let at = &route.vertices[vertex as usize];
         let arrived = (vertex > 1).then_some(at.entered_by);
         let (first, target, down) = match &mut route.guide {
@@ -241,7 +241,7 @@ impl<O: Observer> Core<'_, O> {
             }
         } else {
             match &mut worm.route {
-                Route::Path(route) => {
+                Route::Path(route, _) => {
                     if let Some((first, further)) = grant.pooled.split_first() {
                         route.hop_mut(grant.vertex).consumption = first.raw();
                         route.further.extend(further.iter().map(|&channel| (grant.vertex, channel)));
@@ -252,7 +252,7 @@ impl<O: Observer> Core<'_, O> {
                         None => route.complete = true,
                     }
                 }
-                Route::Tree(route) => {
+                Route::Tree(route, _) => {
                     worm.waited += self.now - grant.requested;
                     let (first, end) = route.vertices[v].deliveries;
                     for &channel in &grant.pooled {
@@ -279,17 +279,5 @@ impl<O: Observer> Core<'_, O> {
             }
         }
         self.granted.push((grant.worm, grant.vertex));
-    }
-
-    /// A header flit of a path worm enters the router at its last vertex in this cycle: returns when it is stripped, if it is an
-    /// address flit that names the router. The next flit is the header there.
-    #[inline]
-    pub(crate) fn strip_time(&mut self, slot: u32) -> Option<Cycle> {
-        match &mut self.worms[slot as usize].route {
-            Route::Path(route) if self.config.header.strips_paths() => {
-                route.strips().then(|| self.now + 1 + Cycle::from(self.config.strip_delay))
-            }
-            _ => None,
-        }
     }
 }

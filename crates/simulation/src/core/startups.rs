@@ -4,7 +4,7 @@ use wormcast_network::{ChannelId, NodeId};
 
 use super::arbiter::{Key, NONE, Pool, Wanted};
 use super::event::{Event, Kind};
-use super::worm::WormState;
+use super::worm::{Flits, WormState};
 use super::{Core, Route};
 use crate::config::StartupMode;
 use crate::observers::observer::{Cycle, Observer};
@@ -23,7 +23,7 @@ impl NodeState {
     pub(super) const IDLE: Self = Self { free_at: 0, first: NONE, last: NONE };
 }
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Observer, F: Flits> Core<'_, O, F> {
     pub(super) fn enqueue_startup(&mut self, slot: u32) {
         let node = &mut self.nodes[self.worms[slot as usize].from.index()];
         match node.last {
@@ -104,12 +104,12 @@ impl<O: Observer> Core<'_, O> {
     pub(super) fn first_hop(&mut self, slot: u32, injection: ChannelId) {
         let worm = &mut self.worms[slot as usize];
         match &mut worm.route {
-            Route::Path(route) => {
+            Route::Path(route, _) => {
                 let router = self.network.entry_of(worm.from);
                 route.push(ChannelId::new(NONE), 0, router, &mut self.hops);
                 route.push(injection, 0, router, &mut self.hops);
             }
-            Route::Tree(route) => {
+            Route::Tree(route, _) => {
                 route.vertices[0].granted = true;
                 route.vertices[1].reserved = true;
                 route.vertices[1].entered_by = injection;

@@ -5,24 +5,16 @@ use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 use wormcast_routing::TreeDescent;
 
 use super::arbiter::NONE;
-use super::worm::{Address, Guide, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN, WormState};
+use super::worm::{Address, Guide, TreeDelivery, TreeRoute, TreeVertex, UNKNOWN};
 use crate::config::switching::Header;
 
-/// The route of a tree worm that starts at `source`, before anything of it is granted: all of it, or, if a relation leads it to
+/// The route of a tree worm with so many `flits`, `length` of them data, before anything of it is granted: all of it, or, if a relation leads it to
 /// where its branches begin or routers decode its header, as far as its source's router.
-pub(crate) fn route(
-    network: &Network,
-    source: RouterId,
-    tree: Tree,
-    worm: &WormState,
-    length: u32,
-    header: Header,
-) -> TreeRoute {
-    debug_assert_eq!(source, network.entry_of(worm.from));
+pub(crate) fn route(tree: Tree, flits: u32, length: u32, header: Header) -> TreeRoute {
     let nowhere = ChannelId::new(NONE);
     let mut route = TreeRoute { vertices: Vec::new(), deliveries: Vec::new(), guide: Guide::Known };
-    route.vertices.push(TreeVertex::new(NONE, nowhere, worm.flits));
-    route.push(0, nowhere, worm.flits);
+    route.vertices.push(TreeVertex::new(NONE, nowhere, flits));
+    route.push(0, nowhere, flits);
     let exit = tree.trunk.and_then(|trunk| trunk.exit);
     if header.strips_trees() && !tree.header.is_empty() {
         route.guide = Guide::Header { exit, flits: tree.header };

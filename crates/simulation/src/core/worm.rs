@@ -7,6 +7,7 @@ use wormcast_multicast::{HeaderFlit, Tree};
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::arbiter::NONE;
+use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, LatencyParts};
 
 /// A departure whose cycle is not known yet.
@@ -16,7 +17,7 @@ pub(crate) const UNKNOWN: Cycle = Cycle::MAX;
 ///
 /// What every hop looks at comes first, in two cache lines: in that order, and not in the compiler's.
 #[repr(C, align(64))]
-pub(crate) struct WormState {
+pub(crate) struct WormState<F: Flits> {
     pub(crate) id: u64,
     /// Header and data flits that its sender injects.
     pub(crate) flits: u32,
@@ -31,7 +32,7 @@ pub(crate) struct WormState {
     pub(crate) class: Option<u8>,
     /// Whether the slot is in use.
     pub(crate) live: bool,
-    pub(crate) route: Route,
+    pub(crate) route: Route<F>,
     pub(crate) message: u64,
     /// Worms that its deliveries trigger, as a list through `sibling`.
     pub(crate) first_child: u32,
@@ -48,7 +49,7 @@ pub(crate) struct WormState {
     pub(crate) carried: LatencyParts,
 }
 
-impl Default for WormState {
+impl<F: Flits> Default for WormState<F> {
     fn default() -> Self {
         Self {
             id: 0,
@@ -68,15 +69,35 @@ impl Default for WormState {
             timers: 0,
             requests: 0,
             live: false,
-            route: Route::Path(PathRoute::default()),
+            route: Route::default(),
         }
     }
 }
 
-/// Where it has got to.
-pub(crate) enum Route {
-    Path(PathRoute),
-    Tree(TreeRoute),
+/// Where it has got to, and what is known of its flits there.
+pub(crate) enum Route<F: Flits> {
+    Path(PathRoute, F::OfPath),
+    Tree(TreeRoute, F::OfTree),
+}
+
+impl<F: Flits> Default for Route<F> {
+    fn default() -> Self {
+        Self::Path(PathRoute::default(), F::OfPath::default())
+    }
+}
+
+/// What an engine knows of the flits of worms.
+pub trait Flits {
+    /// Of a worm that follows a path.
+    type OfPath: Default;
+    /// Of a worm that branches.
+    type OfTree;
+
+    /// Forgets the path worm that was there before, but keeps its memory.
+    fn reset(flits: &mut Self::OfPath);
+
+    /// Of a tree worm that has not begun, with so many header flits and flits in all.
+    fn of_tree(route: &TreeRoute, header: u32, flits: u32, config: &EngineConfig) -> Self::OfTree;
 }
 
 /// The route of a path worm, as far as it holds anything there: its memory depends on the worm's extent in the network, not on the whole route.
@@ -371,7 +392,7 @@ pub(crate) struct TreeDelivery {
 }
 
 /// The route of a tree worm: its vertices, parents first, and its deliveries in the order of their vertices.
-pub(crate) struct TreeRoute {
+pub struct TreeRoute {
     pub(crate) vertices: Vec<TreeVertex>,
     pub(crate) deliveries: Vec<TreeDelivery>,
     pub(crate) guide: Guide,

@@ -7,6 +7,7 @@ use wormcast_multicast::Plan;
 use wormcast_network::ChannelId;
 use wormcast_routing::RoutingRelation;
 
+use crate::core::worm::Flits;
 use crate::core::{Core, Search};
 use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Observer};
@@ -14,21 +15,15 @@ use crate::run::result::Deadlock;
 use crate::run::run_end::{Held, WormAtEnd};
 
 /// An engine for wormhole switching: [`FlitEngine`](crate::FlitEngine) or [`WormEngine`](crate::WormEngine).
-pub struct WormholeEngine<'a, O, M> {
-    pub(crate) core: Core<'a, O>,
+pub struct WormholeEngine<'a, O, M: Flits> {
+    pub(crate) core: Core<'a, O, M>,
     pub(crate) movement: M,
 }
 
 /// How the flits of worms follow their headers, and what is known of them.
-pub trait Movement<O: Observer>: Sized {
+pub trait Movement<O: Observer>: Flits + Sized {
     /// The engine's name in results.
     const NAME: &'static str;
-
-    /// As [`Engine::has_room`].
-    fn has_room(engine: &mut WormholeEngine<'_, O, Self>, worms: usize) -> bool;
-
-    /// Takes in the worms that the core took in last.
-    fn take_in(engine: &mut WormholeEngine<'_, O, Self>);
 
     /// The first cycle, from now on, in which anything happens.
     fn next_event(engine: &WormholeEngine<'_, O, Self>) -> Option<Cycle>;
@@ -62,7 +57,7 @@ impl<'a, O: Observer, M: Movement<O>> WormholeEngine<'a, O, M> {
     }
 
     /// Finds the worms that wait for each other forever.
-    fn searched<T>(&mut self, found: impl FnOnce(&mut Core<'a, O>, &mut Search) -> T) -> T {
+    fn searched<T>(&mut self, found: impl FnOnce(&mut Core<'a, O, M>, &mut Search) -> T) -> T {
         M::catch_up(self);
         let mut search = std::mem::take(&mut self.core.search);
         self.core.find_dead(&mut search, |slot| M::is_stuck(self, slot));
@@ -122,12 +117,11 @@ impl<O: Observer, M: Movement<O>> Engine for WormholeEngine<'_, O, M> {
     }
 
     fn has_room(&mut self, worms: usize) -> bool {
-        M::has_room(self, worms)
+        self.core.has_room(worms)
     }
 
     fn submit(&mut self, at: Cycle, message: u64, length: u32, plan: Plan) {
         self.core.submit(at, message, length, plan);
-        M::take_in(self);
     }
 
     fn run_until(&mut self, end: Cycle) -> StopReason {

@@ -11,7 +11,7 @@ mod trees;
 use wormcast_network::ChannelId;
 use wormcast_routing::RoutingRelation;
 
-use crate::core::worm::Route;
+use crate::core::worm::{Flits, Route, TreeRoute};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
 use crate::wormhole::{Movement, WormholeEngine};
@@ -24,8 +24,6 @@ pub type FlitEngine<'a, O> = WormholeEngine<'a, O, FlitMovement>;
 
 /// Flits that move one by one.
 pub struct FlitMovement {
-    /// Where the flits of each worm are, by slot.
-    flits: Vec<Flits>,
     /// Slots of worms that may move.
     active: Vec<u32>,
     is_active: Vec<bool>,
@@ -33,17 +31,23 @@ pub struct FlitMovement {
     tree_events: Vec<TreeEvent>,
 }
 
-/// Where a worm's flits are.
-enum Flits {
-    Path(PathFlits),
-    Tree(TreeFlits),
+impl Flits for FlitMovement {
+    type OfPath = PathFlits;
+    type OfTree = TreeFlits;
+
+    fn reset(flits: &mut PathFlits) {
+        flits.reset();
+    }
+
+    fn of_tree(route: &TreeRoute, header: u32, flits: u32, _: &EngineConfig) -> TreeFlits {
+        TreeFlits::new(route, header, flits - header)
+    }
 }
 
 impl<'a, O: Observer> FlitEngine<'a, O> {
     /// An empty network in cycle 0.
     pub fn new(routing: &'a dyn RoutingRelation, config: EngineConfig, observer: O) -> Self {
         let movement = FlitMovement {
-            flits: Vec::new(),
             active: Vec::new(),
             is_active: Vec::new(),
             shared_links: SharedLinks::new(if config.virtual_channels > 1 { routing.network().channels() } else { 0 }),
@@ -54,8 +58,12 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
 
     /// A worm that may move from this cycle's movement phase on.
     fn activate(&mut self, slot: u32) {
-        if !std::mem::replace(&mut self.movement.is_active[slot as usize], true) {
-            self.movement.active.push(slot);
+        let FlitMovement { active, is_active, .. } = &mut self.movement;
+        if is_active.len() <= slot as usize {
+            is_active.resize(self.core.worms.len(), false);
+        }
+        if !std::mem::replace(&mut is_active[slot as usize], true) {
+            active.push(slot);
         }
     }
 
@@ -64,9 +72,9 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
         // Nothing that happens in this phase wakes a worm before the next cycle: the list does not grow meanwhile.
         let mut active = std::mem::take(&mut self.movement.active);
         active.retain(|&slot| {
-            let goes_on = match self.movement.flits[slot as usize] {
-                Flits::Path(_) => self.move_path(slot),
-                Flits::Tree(_) => self.move_tree(slot),
+            let goes_on = match self.core.worms[slot as usize].route {
+                Route::Path(..) => self.move_path(slot),
+                Route::Tree(..) => self.move_tree(slot),
             };
             self.movement.is_active[slot as usize] = goes_on;
             goes_on
@@ -77,29 +85,6 @@ impl<'a, O: Observer> FlitEngine<'a, O> {
 
 impl<O: Observer> Movement<O> for FlitMovement {
     const NAME: &'static str = "flit";
-
-    fn has_room(engine: &mut FlitEngine<'_, O>, worms: usize) -> bool {
-        engine.core.has_room(worms, &mut engine.movement.flits)
-    }
-
-    fn take_in(engine: &mut FlitEngine<'_, O>) {
-        let FlitEngine { core, movement } = engine;
-        for &slot in &core.submitted {
-            let slot = slot as usize;
-            if movement.flits.len() <= slot {
-                movement.flits.resize_with(slot + 1, || Flits::Path(PathFlits::default()));
-                movement.is_active.resize(slot + 1, false);
-            }
-            match (&mut movement.flits[slot], &core.worms[slot].route) {
-                (Flits::Path(flits), Route::Path(_)) => flits.reset(),
-                (flits, Route::Path(_)) => *flits = Flits::Path(PathFlits::new()),
-                (flits, Route::Tree(route)) => {
-                    let worm = &core.worms[slot];
-                    *flits = Flits::Tree(TreeFlits::new(route, worm.header, worm.flits - worm.header));
-                }
-            }
-        }
-    }
 
     fn next_event(engine: &FlitEngine<'_, O>) -> Option<Cycle> {
         if engine.movement.active.is_empty() { engine.core.next_event() } else { Some(engine.core.now) }
@@ -112,11 +97,9 @@ impl<O: Observer> Movement<O> for FlitMovement {
     fn follow(engine: &mut FlitEngine<'_, O>) {
         for position in 0..engine.core.granted.len() {
             let (slot, vertex) = engine.core.granted[position];
-            let worm = &engine.core.worms[slot as usize];
-            match (&mut engine.movement.flits[slot as usize], &worm.route) {
-                (Flits::Path(flits), Route::Path(route)) => flits.granted(route),
-                (Flits::Tree(flits), Route::Tree(route)) => flits.granted(route, vertex),
-                _ => {}
+            match &mut engine.core.worms[slot as usize].route {
+                Route::Path(route, flits) => flits.granted(route),
+                Route::Tree(route, flits) => flits.granted(route, vertex),
             }
             engine.activate(slot);
         }
@@ -132,21 +115,20 @@ impl<O: Observer> Movement<O> for FlitMovement {
 
     fn is_stuck(engine: &FlitEngine<'_, O>, slot: u32) -> bool {
         let worm = &engine.core.worms[slot as usize];
-        match (&engine.movement.flits[slot as usize], &worm.route) {
-            (Flits::Path(flits), Route::Path(route)) => flits.holds_on(route, worm.flits, engine.core.config.buffer),
-            _ => !engine.movement.is_active[slot as usize],
+        match &worm.route {
+            Route::Path(route, flits) => flits.holds_on(route, worm.flits, engine.core.config.buffer),
+            Route::Tree(..) => engine.movement.is_active.get(slot as usize) != Some(&true),
         }
     }
 
     fn each_held(engine: &FlitEngine<'_, O>, slot: u32, visit: &mut dyn FnMut(ChannelId, u32, u32)) {
         let (worm, config) = (&engine.core.worms[slot as usize], engine.core.config);
-        match (&engine.movement.flits[slot as usize], &worm.route) {
-            (Flits::Path(flits), Route::Path(route)) => {
+        match &worm.route {
+            Route::Path(route, flits) => {
                 let addresses = config.header.stripped_of_path(worm.header);
                 flits.each_held(route, addresses, visit);
             }
-            (Flits::Tree(flits), Route::Tree(route)) => flits.each_held(route, config.replication, visit),
-            _ => {}
+            Route::Tree(route, flits) => flits.each_held(route, config.replication, visit),
         }
     }
 }

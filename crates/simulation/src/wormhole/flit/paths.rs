@@ -2,7 +2,7 @@
 
 use wormcast_network::ChannelId;
 
-use super::{FlitEngine, Flits};
+use super::FlitEngine;
 use crate::core::arbiter::NONE;
 use crate::core::worm::{PathRoute, Route};
 use crate::observers::observer::{Cycle, Observer};
@@ -12,7 +12,7 @@ use crate::observers::observer::{Cycle, Observer};
 /// Flits are numbered from 1 as they are injected. `left[v]` is the greatest number that has left vertex `v`; where an address
 /// flit is stripped, that counts as leaving. So vertex `v + 1` holds `left[v] - left[v + 1]` flits, stripping or not.
 #[derive(Default)]
-pub(super) struct PathFlits {
+pub struct PathFlits {
     pub(super) left: Vec<u32>,
     /// Whether the header has arrived at the last vertex: the address flit, and once that is stripped the one behind it.
     pub(super) arrived: bool,
@@ -31,12 +31,6 @@ pub(super) struct Step {
 }
 
 impl PathFlits {
-    pub(super) fn new() -> Self {
-        let mut this = Self::default();
-        this.reset();
-        this
-    }
-
     /// Starts over, keeping memory.
     pub(super) fn reset(&mut self) {
         self.left.clear();
@@ -147,11 +141,9 @@ impl<O: Observer> FlitEngine<'_, O> {
     /// Returns whether the worm has moved and is not done.
     pub(super) fn move_path(&mut self, slot: u32) -> bool {
         let (now, config) = (self.core.now, self.core.config);
-        let worm = &self.core.worms[slot as usize];
+        let worm = &mut self.core.worms[slot as usize];
         let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
-        let (Flits::Path(flits), Route::Path(route)) = (&mut self.movement.flits[slot as usize], &worm.route) else {
-            return false;
-        };
+        let Route::Path(route, flits) = &mut worm.route else { return false };
         let step = if O::FLITS {
             let observer = &mut self.core.reports.observer;
             flits.step(route, worm.flits, config.buffer, now, |vertex, flit| {
@@ -168,21 +160,17 @@ impl<O: Observer> FlitEngine<'_, O> {
 
     /// Does what follows from a path worm's step; returns whether it goes on.
     pub(super) fn settle_path(&mut self, slot: u32, step: Step) -> bool {
-        let (Flits::Path(flits), Route::Path(route)) =
-            (&mut self.movement.flits[slot as usize], &self.core.worms[slot as usize].route)
-        else {
-            return false;
-        };
+        let Route::Path(route, flits) = &mut self.core.worms[slot as usize].route else { return false };
         let (tail, last) = (route.tail, route.last());
         if step.header_arrived {
             flits.arrived = true;
-            let address = if flits.strip_at == Cycle::MAX { self.core.strip_time(slot) } else { None };
-            match address {
-                Some(strip_at) => {
-                    flits.strip_at = strip_at;
-                    self.core.remind(strip_at, slot);
-                }
-                None => self.core.route_header(slot, last),
+            let strips = flits.strip_at == Cycle::MAX && self.core.config.header.strips_paths() && route.strips();
+            if strips {
+                let strip_at = self.core.now + 1 + Cycle::from(self.core.config.strip_delay);
+                flits.strip_at = strip_at;
+                self.core.remind(strip_at, slot);
+            } else {
+                self.core.route_header(slot, last);
             }
         }
         // At most one vertex a cycle: the next one holds the flit.
@@ -196,7 +184,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         if self.core.departs(slot, vertex, now) {
             self.core.deliver(slot, vertex);
         }
-        let Route::Path(route) = &self.core.worms[slot as usize].route else { return false };
+        let Route::Path(route, _) = &self.core.worms[slot as usize].route else { return false };
         let done = route.complete && vertex == route.last();
         self.core.report_departures(slot, now + 1);
         if done {

@@ -11,8 +11,8 @@
 
 use wormcast_network::ChannelId;
 
+use super::FlitEngine;
 use super::paths::{Step, report_crossing};
-use super::{FlitEngine, Flits};
 use crate::core::worm::Route;
 use crate::observers::observer::Observer;
 use crate::selection::Selector;
@@ -103,7 +103,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         loop {
             self.offer_flits(&mut shared, &active);
             let moved = shared.serve(|slot, vertex| {
-                if let Flits::Path(flits) = &mut self.movement.flits[slot as usize] {
+                if let Route::Path(_, flits) = &mut self.core.worms[slot as usize].route {
                     flits.left[vertex] += 1;
                 }
             });
@@ -129,12 +129,10 @@ impl<O: Observer> FlitEngine<'_, O> {
         shared.before.resize_with(active.len().max(shared.before.len()), Vec::new);
         for (before, &slot) in shared.before.iter_mut().zip(active) {
             before.clear();
-            let Route::Path(route) = &self.core.worms[slot as usize].route else { continue };
-            if let Flits::Path(flits) = &mut self.movement.flits[slot as usize] {
-                before.extend_from_slice(&flits.left);
-                if !route.complete && flits.strip_at == self.core.now {
-                    flits.strip();
-                }
+            let Route::Path(route, flits) = &mut self.core.worms[slot as usize].route else { continue };
+            before.extend_from_slice(&flits.left);
+            if !route.complete && flits.strip_at == self.core.now {
+                flits.strip();
             }
         }
     }
@@ -144,9 +142,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         let (buffer, virtual_channels) = (self.core.config.buffer, self.core.config.virtual_channels);
         for (position, &slot) in active.iter().enumerate() {
             let worm = &self.core.worms[slot as usize];
-            let (Flits::Path(flits), Route::Path(route)) = (&self.movement.flits[slot as usize], &worm.route) else {
-                continue;
-            };
+            let Route::Path(route, flits) = &worm.route else { continue };
             let last = route.last() as usize;
             for vertex in route.tail as usize..=last {
                 let before = &shared.before[position];
@@ -174,9 +170,7 @@ impl<O: Observer> FlitEngine<'_, O> {
         let (now, config) = (self.core.now, self.core.config);
         let worm = &self.core.worms[slot as usize];
         let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
-        let (Flits::Path(flits), Route::Path(route)) = (&self.movement.flits[slot as usize], &worm.route) else {
-            return false;
-        };
+        let Route::Path(route, flits) = &worm.route else { return false };
         if O::FLITS {
             let last = route.last() as usize;
             for vertex in (route.tail as usize..=last).filter(|&v| flits.left[v] > before[v]) {
@@ -201,9 +195,7 @@ impl<O: Observer> FlitEngine<'_, O> {
     /// Whether a flit of a path worm could cross if its link served it.
     fn has_ready_flit(&self, slot: u32) -> bool {
         let worm = &self.core.worms[slot as usize];
-        let (Flits::Path(flits), Route::Path(route)) = (&self.movement.flits[slot as usize], &worm.route) else {
-            return false;
-        };
+        let Route::Path(route, flits) = &worm.route else { return false };
         (route.tail as usize..route.last() as usize).any(|vertex| {
             let supply = if vertex == 0 { worm.flits } else { flits.left[vertex - 1] };
             supply > flits.left[vertex] && flits.left[vertex] - flits.left[vertex + 1] < self.core.config.buffer

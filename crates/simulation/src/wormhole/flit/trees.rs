@@ -4,7 +4,7 @@
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{NoRoute, TreeDescent};
 
-use super::{FlitEngine, Flits};
+use super::FlitEngine;
 use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
 use crate::core::worm::{Address, Guide, Route, TreeRoute};
@@ -22,7 +22,7 @@ pub(super) enum TreeEvent {
 }
 
 /// Where the flits of a tree worm are.
-pub(super) struct TreeFlits {
+pub struct TreeFlits {
     vertices: Vec<VertexFlits>,
     /// Flits that each delivery's consumption channel has taken (independent branches).
     consumed: Vec<u32>,
@@ -291,11 +291,9 @@ impl<O: Observer> FlitEngine<'_, O> {
     pub(super) fn move_tree(&mut self, slot: u32) -> bool {
         let (now, buffer, replication) = (self.core.now, self.core.config.buffer, self.core.config.replication);
         let mut events = std::mem::take(&mut self.movement.tree_events);
-        let worm = &self.core.worms[slot as usize];
+        let worm = &mut self.core.worms[slot as usize];
         let id = worm.id;
-        let (Flits::Tree(flits), Route::Tree(route)) = (&mut self.movement.flits[slot as usize], &worm.route) else {
-            return false;
-        };
+        let Route::Tree(route, flits) = &mut worm.route else { return false };
         let observer = &mut self.core.reports.observer;
         let decoder = Decoder { network: self.core.network, descent: self.core.descent };
         let moved = flits.step(route, buffer, replication, &decoder, &mut events, |channel, flit| {
@@ -313,7 +311,6 @@ impl<O: Observer> FlitEngine<'_, O> {
         if flits.decoded {
             // What the core has to know of a header that only its flits tell.
             for &event in &events {
-                let Route::Tree(route) = &mut self.core.worms[slot as usize].route else { break };
                 match event {
                     TreeEvent::HeaderArrived(v) => {
                         route.vertices[v as usize].front =

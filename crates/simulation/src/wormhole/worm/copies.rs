@@ -8,7 +8,7 @@ use crate::core::worm::{TreeDelivery, TreeRoute, UNKNOWN};
 use crate::observers::observer::Cycle;
 
 /// When a tree worm's channels were granted, and what follows from it.
-pub(super) struct CopyTimes {
+pub struct CopyTimes {
     vertices: Vec<VertexTimes>,
     flits: u32,
     /// The last departure that is known.

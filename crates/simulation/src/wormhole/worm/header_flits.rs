@@ -15,7 +15,7 @@ use crate::core::worm::{TreeRoute, UNKNOWN};
 use crate::observers::observer::Cycle;
 
 /// What is known of the flits of a tree worm with a header flit for each router that it names.
-pub(super) struct HeaderFlitTimes {
+pub struct HeaderFlitTimes {
     vertices: Vec<HeaderFlitVertex>,
     /// The data.
     pub(super) data: TreeTimes,

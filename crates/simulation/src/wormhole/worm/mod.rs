@@ -16,7 +16,7 @@ use wormcast_routing::{NoRoute, RoutingRelation};
 
 use crate::config::switching::BranchReplication;
 use crate::core::arbiter::NONE;
-use crate::core::worm::Route;
+use crate::core::worm::{Flits, Route, TreeDelivery, TreeRoute};
 use crate::core::{Event, Kind};
 use crate::engine::EngineConfig;
 use crate::observers::observer::{Cycle, Observer};
@@ -33,8 +33,6 @@ pub type WormEngine<'a, O> = WormholeEngine<'a, O, WormMovement>;
 /// Flits that follow their headers by closed forms.
 #[derive(Default)]
 pub struct WormMovement {
-    /// What is known of each worm's flits, by slot.
-    times: Vec<Times>,
     /// Departures found by the step at hand: (vertex, cycle).
     found: Vec<(u32, Cycle)>,
     /// What a tree was granted in the step at hand.
@@ -43,23 +41,60 @@ pub struct WormMovement {
     windows: Vec<VecDeque<u32>>,
 }
 
-/// What is known of a worm's flits.
-enum Times {
-    Path(PathTimes),
-    Tree(TreeTimes),
+/// What is known of the flits of a worm that branches.
+pub enum BranchTimes {
+    /// In lockstep, behind one common header.
+    Lockstep(TreeTimes),
+    /// In lockstep, with header flits that routers strip.
     HeaderFlits(HeaderFlitTimes),
+    /// Branches copy flits independently.
     Copies(CopyTimes),
 }
 
-impl Times {
+impl BranchTimes {
     /// The last departure that is known. Until a header gets on, there is no later one.
     fn last_departure(&self) -> Cycle {
         match self {
-            Self::Path(times) => times.last_departure(),
-            Self::Tree(times) => times.last_departure(),
+            Self::Lockstep(times) => times.last_departure(),
             Self::HeaderFlits(times) => times.data.last_departure(),
             Self::Copies(times) => times.last_departure(),
         }
+    }
+
+    /// The last flit has crossed the consumption channel of a delivery; returns whether it was the worm's last.
+    fn delivered(&mut self) -> bool {
+        match self {
+            Self::Lockstep(times) => times.delivered(),
+            Self::HeaderFlits(times) => times.data.delivered(),
+            Self::Copies(times) => times.delivered(),
+        }
+    }
+}
+
+impl Flits for WormMovement {
+    type OfPath = PathTimes;
+    type OfTree = BranchTimes;
+
+    fn reset(times: &mut PathTimes) {
+        *times = PathTimes::default();
+    }
+
+    fn of_tree(route: &TreeRoute, header: u32, flits: u32, config: &EngineConfig) -> BranchTimes {
+        match config.replication {
+            BranchReplication::Lockstep if config.header.strips_trees() => {
+                BranchTimes::HeaderFlits(HeaderFlitTimes::new(route, header, flits - header, config.buffer))
+            }
+            BranchReplication::Lockstep => BranchTimes::Lockstep(TreeTimes::new(route, flits, config.buffer)),
+            BranchReplication::Independent => BranchTimes::Copies(CopyTimes::new(route, flits)),
+        }
+    }
+}
+
+/// The last departure of a worm that is known. Until a header gets on, there is no later one.
+fn last_departure(route: &Route<WormMovement>) -> Cycle {
+    match route {
+        Route::Path(_, times) => times.last_departure(),
+        Route::Tree(_, times) => times.last_departure(),
     }
 }
 
@@ -91,8 +126,8 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         let now = core.now;
         let worm = &mut core.worms[slot as usize];
         let (id, flits, config) = (worm.id, worm.flits, &core.config);
-        match (&mut self.movement.times[slot as usize], &mut worm.route) {
-            (Times::Path(times), Route::Path(route)) => {
+        match &mut worm.route {
+            Route::Path(route, times) => {
                 if vertex == 0 {
                     times.start(self.movement.windows.pop().unwrap_or_default());
                 }
@@ -118,28 +153,29 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                     }
                 }
             }
-            (Times::Tree(times), Route::Tree(route)) => {
+            Route::Tree(route, BranchTimes::Lockstep(times)) => {
                 times.grow(route);
                 times.header_leaves(route, vertex as usize, now, &mut self.movement.found);
                 let mut child = route.vertices[vertex as usize].first_child;
                 while child != NONE {
                     core.route_header(slot, child);
-                    let Route::Tree(route) = &core.worms[slot as usize].route else { break };
+                    let Route::Tree(route, _) = &core.worms[slot as usize].route else { break };
                     child = route.vertices[child as usize].sibling;
                 }
                 self.tree_departures(slot);
             }
-            (Times::HeaderFlits(times), Route::Tree(route)) => {
+            Route::Tree(route, BranchTimes::HeaderFlits(times)) => {
                 times.granted(route, vertex as usize, now, core.network, core.descent, &mut self.movement.found);
                 if let Some((from, to)) = times.lost {
                     core.no_route = Some(NoRoute::new(core.routing, from, to));
                 }
-                for (vertex, at) in times.arrivals.drain(..) {
+                let mut arrivals = std::mem::take(&mut times.arrivals);
+                for (vertex, at) in arrivals.drain(..) {
                     core.route_header_from(at, slot, vertex);
                 }
                 self.tree_departures(slot);
             }
-            (Times::Copies(times), Route::Tree(route)) => {
+            Route::Tree(route, BranchTimes::Copies(times)) => {
                 times.granted(route, vertex, now, &mut self.movement.copies);
                 for &child in &self.movement.copies.children {
                     core.route_header(slot, child);
@@ -153,7 +189,6 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                     core.tree_departs(slot, vertex, self.movement.copies.last);
                 }
             }
-            _ => {}
         }
     }
 
@@ -163,7 +198,7 @@ impl<'a, O: Observer> WormEngine<'a, O> {
         for (vertex, at) in self.movement.found.drain(..) {
             core.tree_departs(slot, vertex, at);
             let worm = &core.worms[slot as usize];
-            let (id, Route::Tree(route)) = (worm.id, &worm.route) else { break };
+            let (id, Route::Tree(route, _)) = (worm.id, &worm.route) else { break };
             let (first, end) = route.vertices[vertex as usize].deliveries;
             for delivery in first..end {
                 core.tree_consumes(slot, delivery, at);
@@ -177,11 +212,11 @@ impl<'a, O: Observer> WormEngine<'a, O> {
     fn delivers(&mut self, slot: u32, which: u32) {
         let core = &mut self.core;
         match core.worms[slot as usize].route {
-            Route::Path(_) => core.deliver(slot, which),
-            Route::Tree(_) => core.deliver_tree(slot, which),
+            Route::Path(..) => core.deliver(slot, which),
+            Route::Tree(..) => core.deliver_tree(slot, which),
         }
-        let done = match (&mut self.movement.times[slot as usize], &core.worms[slot as usize].route) {
-            (Times::Path(times), Route::Path(route)) => {
+        let done = match &mut core.worms[slot as usize].route {
+            Route::Path(route, times) => {
                 let done = route.complete && which == route.last();
                 if done {
                     self.movement.windows.push(times.retire());
@@ -189,13 +224,8 @@ impl<'a, O: Observer> WormEngine<'a, O> {
                 core.report_departures(slot, core.now + 1);
                 done
             }
-            (times, _) => {
-                let done = match times {
-                    Times::Tree(times) => times.delivered(),
-                    Times::HeaderFlits(times) => times.data.delivered(),
-                    Times::Copies(times) => times.delivered(),
-                    Times::Path(_) => false,
-                };
+            Route::Tree(_, times) => {
+                let done = times.delivered();
                 if done {
                     core.report_tree_departures(slot, core.now + 1);
                 }
@@ -211,38 +241,14 @@ impl<'a, O: Observer> WormEngine<'a, O> {
 impl<O: Observer> Movement<O> for WormMovement {
     const NAME: &'static str = "worm";
 
-    fn has_room(engine: &mut WormEngine<'_, O>, worms: usize) -> bool {
-        engine.core.has_room(worms, &mut engine.movement.times)
-    }
-
-    fn take_in(engine: &mut WormEngine<'_, O>) {
-        let WormEngine { core, movement: WormMovement { times, .. } } = engine;
-        let (buffer, tree_header) = (core.config.buffer, core.config.header.strips_trees());
-        for &slot in &core.submitted {
-            let slot = slot as usize;
-            if times.len() <= slot {
-                times.resize_with(slot + 1, || Times::Path(PathTimes::default()));
-            }
-            let (flits, header) = (core.worms[slot].flits, core.worms[slot].header);
-            times[slot] = match (&core.worms[slot].route, core.config.replication) {
-                (Route::Path(_), _) => Times::Path(PathTimes::default()),
-                (Route::Tree(route), BranchReplication::Lockstep) if tree_header => {
-                    Times::HeaderFlits(HeaderFlitTimes::new(route, header, flits - header, buffer))
-                }
-                (Route::Tree(route), BranchReplication::Lockstep) => Times::Tree(TreeTimes::new(route, flits, buffer)),
-                (Route::Tree(route), BranchReplication::Independent) => Times::Copies(CopyTimes::new(route, flits)),
-            };
-        }
-    }
-
     fn next_event(engine: &WormEngine<'_, O>) -> Option<Cycle> {
         engine.core.next_event()
     }
 
     fn quiet_from(engine: &WormEngine<'_, O>) -> Cycle {
-        let WormEngine { core, movement } = engine;
-        let live = core.worms.iter().zip(&movement.times).filter(|(worm, _)| worm.live);
-        live.map(|(_, times)| times.last_departure()).max().map_or(core.now, |last| core.now.max(last + 1))
+        let core = &engine.core;
+        let live = core.worms.iter().filter(|worm| worm.live);
+        live.map(|worm| last_departure(&worm.route)).max().map_or(core.now, |last| core.now.max(last + 1))
     }
 
     fn follow(engine: &mut WormEngine<'_, O>) {
@@ -257,7 +263,7 @@ impl<O: Observer> Movement<O> for WormMovement {
     }
 
     fn is_stuck(engine: &WormEngine<'_, O>, slot: u32) -> bool {
-        engine.movement.times[slot as usize].last_departure() < engine.core.now
+        last_departure(&engine.core.worms[slot as usize].route) < engine.core.now
     }
 
     fn catch_up(engine: &mut WormEngine<'_, O>) {
@@ -273,9 +279,9 @@ impl<O: Observer> Movement<O> for WormMovement {
 
     fn each_held(engine: &WormEngine<'_, O>, slot: u32, visit: &mut dyn FnMut(ChannelId, u32, u32)) {
         let (now, config) = (engine.core.now, engine.core.config);
-        let (worm, times) = (&engine.core.worms[slot as usize], &engine.movement.times[slot as usize]);
-        match (times, &worm.route) {
-            (Times::Path(times), Route::Path(route)) => {
+        let worm = &engine.core.worms[slot as usize];
+        match &worm.route {
+            Route::Path(route, times) => {
                 let pace = Pace { flits: worm.flits, buffer: config.buffer };
                 let addresses = config.header.stripped_of_path(worm.header).unwrap_or(0);
                 for (vertex, hop) in route.hops() {
@@ -288,34 +294,36 @@ impl<O: Observer> Movement<O> for WormMovement {
                     }
                 }
             }
-            (Times::Tree(_) | Times::HeaderFlits(_), Route::Tree(route)) => {
-                if !route.vertices.iter().skip(1).any(|at| at.reserved) {
-                    return;
-                }
-                // Header flits that routers strip or send on to each other are not consumed.
-                let (entered, data) = match times {
-                    Times::HeaderFlits(times) => times.crossed(route, now),
-                    Times::Tree(times) => times.crossed(route, now, |_, _| 0),
-                    _ => return,
-                };
-                for (v, at) in route.vertices.iter().enumerate().skip(1) {
-                    if at.reserved {
-                        visit(at.entered_by, at.virtual_channel, entered[v]);
-                    }
-                    let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
-                    held.for_each(|delivery| visit(delivery.channel, 0, data[v]));
-                }
+            Route::Tree(route, _) if !route.vertices.iter().skip(1).any(|at| at.reserved) => {}
+            // Header flits that routers strip or send on to each other are not consumed.
+            Route::Tree(route, BranchTimes::HeaderFlits(times)) => {
+                let (entered, data) = times.crossed(route, now);
+                each_branch_held(route, |v| entered[v], |delivery| data[delivery.vertex as usize], visit);
             }
-            (Times::Copies(times), Route::Tree(route)) => {
-                for (v, at) in route.vertices.iter().enumerate().skip(1) {
-                    if at.reserved {
-                        visit(at.entered_by, at.virtual_channel, times.entered(v, now));
-                    }
-                    let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
-                    held.for_each(|delivery| visit(delivery.channel, 0, times.consumed(delivery, now)));
-                }
+            Route::Tree(route, BranchTimes::Lockstep(times)) => {
+                let (entered, data) = times.crossed(route, now, |_, _| 0);
+                each_branch_held(route, |v| entered[v], |delivery| data[delivery.vertex as usize], visit);
             }
-            _ => {}
+            Route::Tree(route, BranchTimes::Copies(times)) => {
+                each_branch_held(route, |v| times.entered(v, now), |delivery| times.consumed(delivery, now), visit);
+            }
         }
+    }
+}
+
+/// Calls `visit` with each channel that a tree worm holds, its virtual channel and the flits that have crossed it: those that have entered the
+/// vertex that it leads to, or that a delivery has consumed.
+fn each_branch_held(
+    route: &TreeRoute,
+    entered: impl Fn(usize) -> u32,
+    consumed: impl Fn(&TreeDelivery) -> u32,
+    visit: &mut dyn FnMut(ChannelId, u32, u32),
+) {
+    for (v, at) in route.vertices.iter().enumerate().skip(1) {
+        if at.reserved {
+            visit(at.entered_by, at.virtual_channel, entered(v));
+        }
+        let held = route.deliveries_of(at).iter().filter(|delivery| delivery.channel.raw() != NONE);
+        held.for_each(|delivery| visit(delivery.channel, 0, consumed(delivery)));
     }
 }

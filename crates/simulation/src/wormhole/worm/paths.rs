@@ -13,7 +13,7 @@ use crate::observers::observer::Cycle;
 
 /// What follows from when a path worm's header has left its vertices.
 #[derive(Default)]
-pub(super) struct PathTimes {
+pub struct PathTimes {
     /// The first vertex whose departure is not known.
     settled: u32,
     /// Vertices before this one have been put into the window.

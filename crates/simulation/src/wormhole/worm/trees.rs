@@ -10,7 +10,7 @@ use crate::core::worm::TreeRoute;
 use crate::observers::observer::Cycle;
 
 /// When a tree worm's header has left its vertices, and what follows from it.
-pub(super) struct TreeTimes {
+pub struct TreeTimes {
     vertices: Vec<VertexTimes>,
     /// The depth to which a vertex is held back by those below it: the greatest k with kB <= F - 1.
     reach: u32,
