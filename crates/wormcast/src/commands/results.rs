@@ -29,7 +29,7 @@ pub(crate) struct Places {
     /// The folder for tables and plots; made if it is not there.
     #[arg(long, value_name = "DIR", default_value = OUT)]
     out: PathBuf,
-    /// The name of the files, without ending; by default that of the experiment file, with the settings that `--set` changes.
+    /// What the names of the files begin with; by default the name of the experiment file, with the settings that `--set` changes.
     #[arg(long, value_name = "NAME", value_parser = file_name)]
     name: Option<String>,
 }
