@@ -143,7 +143,7 @@ pub(crate) fn failure(error: RunError) -> Failure {
 }
 
 /// Runs work that fills a store, and shows its progress; `again` is the command that goes on if it is interrupted.
-pub(crate) fn watched<T, E>(
+pub(crate) fn with_progress<T, E>(
     store: &mut Store,
     again: &'static str,
     work: impl FnOnce(&mut Store, &mut Progress) -> Result<T, E>,
