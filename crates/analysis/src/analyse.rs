@@ -13,8 +13,8 @@ use wormcast_simulation::Scenario;
 use crate::error::AnalysisError;
 use crate::multicasts::{Adding, Multicasts};
 use crate::reachability::{Question, by_tables, reach, unicasts};
-use crate::replication::{Replicating, Settings, replicated};
 use crate::report::{Load, Report, WormsAnalysed};
+use crate::settings::{Replicating, Settings, replicated};
 use crate::tables::TablesFound;
 
 /// How many pairs are named for each dependency of a cycle.

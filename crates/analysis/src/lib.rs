@@ -41,14 +41,14 @@ mod analyse;
 mod error;
 mod multicasts;
 mod reachability;
-mod replication;
 mod report;
+mod settings;
 mod tables;
 
 pub use analyse::{Unicasts, deadlock_of_scenario, of_algorithm, of_multicasts, of_routing, of_tables};
 pub use error::AnalysisError;
 pub use multicasts::Adding;
 pub use reachability::{Reached, RunSettings, Sent};
-pub use replication::{Replicating, Settings};
 pub use report::{ClosedBy, CycleResource, Load, LoadedChannel, Report, WormsAnalysed, most_loaded};
+pub use settings::{Replicating, Settings};
 pub use tables::{LoopText, TablesFound, UndeliveredText, router_text};

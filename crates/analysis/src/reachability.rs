@@ -11,7 +11,7 @@ use wormcast_simulation::{
 };
 
 use crate::error::AnalysisError;
-use crate::replication::Settings;
+use crate::settings::Settings;
 
 /// Whether a deadlock can be reached.
 #[derive(Clone, Debug, Serialize)]

@@ -11,7 +11,7 @@ use wormcast_routing::{
 
 use crate::multicasts::Multicasts;
 use crate::reachability::Reached;
-use crate::replication::Replicating;
+use crate::settings::Replicating;
 use crate::tables::TablesFound;
 
 /// The result of an analysis. Fields about turns are `None` for routings that are not over permitted turns, and fields about tables where there are none.

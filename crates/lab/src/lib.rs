@@ -1,7 +1,7 @@
 //! Run experiments: sweep over settings, replicate until the results are precise, store, compare and plot them.
 //!
 //! An [`Experiment`] is a file with one configuration, or a sweep over several. [`run_sweep`] simulates each of its points until the
-//! confidence interval is narrow enough or the replications that the file allows are used up, and keeps every replication in a [`Store`]:
+//! confidence interval is narrow enough, the point is certainly saturated or deadlocked, or the replications that the file allows are used up, and keeps every replication in a [`Store`]:
 //!
 //! ```no_run
 //! use std::num::NonZeroUsize;
@@ -26,7 +26,7 @@
 //! # Guarantees
 //!
 //! - A replication depends on its point's description, the seed and its number alone: the results are the same with any number of threads.
-//! - Every replication is stored as soon as it is done, so a sweep can be interrupted at any time and goes on where it stopped.
+//! - Every replication that counts is stored as soon as it is done, so a sweep can be interrupted at any time and goes on where it stopped.
 //! - A point's [hash](PointSpec::config_hash) names its results in the store. It covers the settings of the point and the contents of the files that it names, but not titles, plots, claims and the stop rule.
 //! - Errors in an experiment file are [`Diagnostic`]s with file, line and column. Nearly all are reported before anything runs; what only a run can meet, such as a worm that the switching cannot carry, [`Experiment::explain`] traces to its setting.
 //! - Files are replaced as a whole or not at all.

@@ -1,4 +1,4 @@
-//! Reproduce what five papers on multicast in wormhole networks claim.
+//! Reproduce what papers on multicast in wormhole networks claim.
 //!
 //! The catalogue lists the [claims] and what tests each of them: experiments, which the program carries, and checks for what no sweep can
 //! test, such as theorems. Choose claims, run what the store does not have yet, and get a verdict on each claim with the evidence for it, as
@@ -27,9 +27,10 @@
 //!
 //! # Guarantees
 //!
-//! - A claim is *reproduced* if every sentence of it holds, and *inconclusive* where results are missing or too imprecise.
+//! - A claim is *reproduced* if every sentence of it holds, and *inconclusive* where results are missing or too imprecise; [`PaperVerdict`]
+//!   has all six verdicts.
 //! - Results that the store has are not simulated again.
-//! - Where a sentence fails, other values of the settings that the paper leaves open are tried, and the verdict says under which all
+//! - Where a sentence fails, other values of the settings that the paper leaves open are tried as far as [`Explain`] asks, and the verdict says under which all
 //!   sentences hold, or how many were tried in vain ([`Searched`]).
 //!
 //! # Where to look next

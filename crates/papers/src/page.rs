@@ -46,7 +46,7 @@ pub fn reproduction_page(reproduction: &Reproduction, folder: &Path, program: Pr
             sections.push(numbers(exhibit, ids, *quick, folder));
         }
     }
-    let title = "What five papers on multicast in wormhole networks claim, tested".to_owned();
+    let title = "What papers on multicast in wormhole networks claim, tested".to_owned();
     Ok(Page::new(title, sections, program, origins, Some(*quick)))
 }
 

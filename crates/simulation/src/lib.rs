@@ -7,14 +7,13 @@
 //! use wormcast_multicast::{Options, algorithm_by_name};
 //! use wormcast_network::TopologySpec;
 //! use wormcast_simulation::{
-//!     Arrivals, EngineChoice, Mode, Process, Run, Scenario, Switching, Timing, Traffic, Wormhole, simulate,
+//!     Arrivals, EngineChoice, Mode, Run, Scenario, Switching, Timing, Traffic, Wormhole, simulate,
 //! };
 //!
 //! // One unicast of 32 flits in an 8x8 mesh.
 //! let mesh = "mesh:8x8".parse::<TopologySpec>()?.build()?;
 //! let algorithm = algorithm_by_name("separate", &mesh, &Options::default())?;
-//! let burst = Arrivals { process: Process::Burst, sources: Some(1), rate: None, load: None, successes: None, interval: None };
-//! let traffic = Traffic { arrivals: Some(burst), ..Traffic::default() };
+//! let traffic = Traffic { arrivals: Some(Arrivals::burst(1)), ..Traffic::default() };
 //! let timing = Timing { startup: 100, ..Timing::default() };
 //! let run = Run { mode: Some(Mode::Drain), ..Run::default() };
 //! let switching = Switching::from(Wormhole::default());
@@ -35,19 +34,19 @@
 //! use wormcast_simulation::{Cycle, Delivery, Engine, EngineConfig, FlitEngine, Observer, Timing, Wormhole};
 //!
 //! #[derive(Default)]
-//! struct Arrivals(Vec<(u32, Cycle)>);
+//! struct Deliveries(Vec<(u32, Cycle)>);
 //!
-//! impl Observer for Arrivals {
+//! impl Observer for Deliveries {
 //!     fn delivered(&mut self, delivery: &Delivery) {
 //!         self.0.push((delivery.node.raw(), delivery.delivered));
 //!     }
 //! }
 //!
-//! // One worm of 10 flits from (0,0) by (2,0) to (2,1).
+//! // One worm of 10 flits from (0,0) via (2,0) to (2,1).
 //! let mesh = "mesh:4x4".parse::<TopologySpec>()?.build()?;
 //! let config = EngineConfig::new(&Wormhole::default(), &Timing { startup: 100, ..Timing::default() }, &mesh);
 //! let e_cube = ECube::new(&mesh)?;
-//! let mut engine = FlitEngine::new(&e_cube, config, Arrivals::default());
+//! let mut engine = FlitEngine::new(&e_cube, config, Deliveries::default());
 //! let stops = vec![NodeId::new(2), NodeId::new(6)];
 //! engine.submit(0, 0, 10, Plan { worms: vec![Worm::path(NodeId::new(0), stops)] });
 //! engine.run_until(Cycle::MAX);

@@ -39,7 +39,7 @@
 //! | simulate, and observe what happens | [`simulation`] |
 //! | analyse routings, tables and algorithms before any run | [`analysis`] |
 //! | sweep, store, compare and plot | [`lab`] |
-//! | reproduce the five papers | [`papers`] |
+//! | reproduce the papers | [`papers`] |
 //!
 //! The guide is in `docs/guide`, the rules of the simulation are in `docs/model.md`.
 

@@ -27,7 +27,7 @@ use crate::runs::sweep::{Budget, PointRuns, SweepObserver};
 use crate::statistics::Estimate;
 use crate::statistics::quantity::Quantity;
 use crate::store::Store;
-use crate::verdict::{Entry, Measurements, position};
+use crate::verdict::{Entry, FEW_EQUAL, Measurements, position};
 
 /// How series compare.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -124,6 +124,20 @@ pub struct Standing {
     pub difference: Option<Estimate>,
     /// Whether it is certainly better or worse than the reference; `None` if that is open.
     pub relation: Option<Relation>,
+}
+
+impl Standing {
+    /// Why its difference decides nothing, if it is for want of runs and not because the interval is too wide.
+    pub fn open_because(&self) -> Option<&'static str> {
+        let difference = self.difference.filter(|of| of.count > 1 && self.relation.is_none())?;
+        if difference.interval().is_none() {
+            Some("no interval: it takes more runs")
+        } else if difference.half_width == Some(0.0) && difference.mean != 0.0 {
+            Some(FEW_EQUAL)
+        } else {
+            None
+        }
+    }
 }
 
 /// Whether a series has a value at a point.

@@ -66,6 +66,7 @@ fn what_has_no_interval_is_not_certainly_worse() {
         let difference = standing.difference.unwrap();
         assert!((difference.mean - more).abs() < 2.0 && difference.half_width.is_none(), "{difference:?}");
         assert_eq!(standing.relation, None);
+        assert_eq!(standing.open_because(), Some("no interval: it takes more runs"));
     }
 }
 
@@ -78,7 +79,10 @@ fn who_cannot_be_told_from_the_best_is_a_contender() {
     // Nobody is certain of one replication, nor of ten that happen to be equal.
     for few in [&[1.0][..], &[1.0; 10]] {
         let more: Vec<f64> = few.iter().map(|value| value + 1.0).collect();
-        assert_eq!(point(vec![values(few), values(&more)], None, false).best, None);
+        let ranked = point(vec![values(few), values(&more)], None, false);
+        assert_eq!(ranked.best, None);
+        let why = (few.len() > 1).then_some("equal differences are certain from 30 pairs on");
+        assert_eq!(ranked.standings[1].open_because(), why);
     }
 }
 

@@ -269,8 +269,8 @@ fn topology<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<
     Ok(Some(format!("{family}:{}", parameters.into_iter().flatten().collect::<Vec<_>>().join(","))))
 }
 
-/// How precise each point has to be: replications go on until the confidence interval of the mean latency to the last
-/// destination is narrow enough.
+/// How precise each point has to be: replications go on until the confidence interval of what decides is narrow
+/// enough: the mean latency to the last destination, of plans the steps, of trees the combined diameter.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stop {

@@ -55,7 +55,10 @@ pub(crate) fn chart(compared: &Compared) -> Result<Chart, PlotError> {
     if curves.iter().all(|curve| curve.marks.is_empty()) {
         return Err(PlotError::Empty { x: figure.x.clone() });
     }
-    let from = comparison.reference.as_ref().map_or_else(|| "the best mean".to_owned(), Clone::clone);
+    let from = comparison
+        .reference
+        .as_ref()
+        .map_or_else(|| format!("the best {}", comparison.quantity.statistic()), Clone::clone);
     let across = match numbers {
         Some(_) => Across::Set { log: figure.log_x },
         None => Across::Names(places.iter().map(|&place| place.to_owned()).collect()),
@@ -82,7 +85,7 @@ pub(crate) fn chart(compared: &Compared) -> Result<Chart, PlotError> {
         chart.notes.push("open markers: not certainly different".to_owned());
     }
     if comparison.points.iter().any(ComparedPoint::depends_on_windows) {
-        chart.notes.push("some means depend on the window".to_owned());
+        chart.notes.push(format!("some {}s depend on the window", comparison.quantity.statistic()));
     }
     chart.notes.push("band: who is certainly the best; on grey: who may be, if anyone".to_owned());
     match places[..] {
@@ -104,7 +107,7 @@ fn height(point: &ComparedPoint, standing: &Standing) -> Option<(Height, bool)> 
         State::Deadlocked => Some((Height::Deadlocked, false)),
         State::NoResult => None,
         State::Measured | State::Unsettled if point.reference.as_ref() == Some(&standing.series) => {
-            Some((Height::Value(0.0, None), false))
+            Some((Height::Value(0.0, None), point.contenders.len() > 1))
         }
         State::Measured | State::Unsettled => {
             let difference = standing.difference?;

@@ -1,5 +1,7 @@
 //! Experiments on a page: plots with what is claimed of them, then who is best where, numbers, command and file.
 
+use std::path::Path;
+
 use super::{Block, Cell, Change, Page, Section, Shown, Table, ranking, results, sensitivity};
 use crate::experiment::Experiment;
 use crate::plot::{PlotError, plot};
@@ -65,7 +67,7 @@ pub fn experiments_page(experiments: &[Reported], origins: &[Origin], program: P
             })
         });
         blocks.extend(sensitivity(&changes.collect::<Vec<_>>()));
-        blocks.extend(behind(name, experiment, findings, command));
+        blocks.extend(behind(experiment, findings, command));
         // A page about one experiment has its title already.
         let title = if experiments.len() == 1 { "Results".to_owned() } else { heading(name, experiment) };
         sections.push(Section { title, anchor: name.clone(), level: 1, blocks });
@@ -85,7 +87,7 @@ pub fn numbers_section(
     let mut blocks: Vec<Block> = incomplete(findings).into_iter().collect();
     blocks.extend(plots);
     blocks.extend(ranking::blocks(experiment, findings));
-    blocks.extend(behind(name, experiment, findings, command));
+    blocks.extend(behind(experiment, findings, command));
     Section { title: heading(name, experiment), anchor: name.to_owned(), level: 2, blocks }
 }
 
@@ -136,8 +138,11 @@ impl Block {
                 Cell::Text(finding.to_owned()),
             ]
         });
-        let of = if part.comparisons.len() == 1 { "comparison" } else { "comparisons" };
-        let summary = format!("{} {of}, each with {:.3}% confidence", part.comparisons.len(), 100.0 * part.confidence);
+        let confidence = 100.0 * part.confidence;
+        let summary = match part.comparisons.len() {
+            1 => format!("1 comparison, with {confidence:.3}% confidence"),
+            count => format!("{count} comparisons, each with {confidence:.3}% confidence"),
+        };
         let head = ["series", "against", "at", "difference", "finding"].map(str::to_owned).into();
         let table = Self::Table(Table::of_numbers(head, rows.collect()));
         vec![verdict, Self::Details { summary, block: Box::new(table), shown: Shown::Never }]
@@ -174,7 +179,7 @@ pub fn figures(name: &str, experiment: &Experiment, findings: &Findings) -> Resu
 }
 
 /// What is behind the plots: the numbers, the command, the file.
-fn behind(name: &str, experiment: &Experiment, findings: &Findings, command: &str) -> Vec<Block> {
+fn behind(experiment: &Experiment, findings: &Findings, command: &str) -> Vec<Block> {
     let numbers = experiment.shown().into_iter().map(|quantity| Block::Details {
         summary: {
             let any = |is: fn(&PointSummary) -> bool| quantity.is_latency() && findings.summaries.iter().any(is);
@@ -194,12 +199,18 @@ fn behind(name: &str, experiment: &Experiment, findings: &Findings, command: &st
     let mut blocks: Vec<Block> = numbers.collect();
     let seed = findings.seed.map_or_else(String::new, |seed| format!("; seed {seed}"));
     blocks.push(Block::Details {
-        summary: format!("The experiment: {name}.toml{seed}"),
+        summary: format!("The experiment: {}{seed}", file(experiment)),
         block: Box::new(Block::Code(experiment.text().to_owned())),
         shown: Shown::Never,
     });
     blocks.push(Block::Command(command.to_owned()));
     blocks
+}
+
+/// The name of the experiment's file, without folders of the machine.
+fn file(experiment: &Experiment) -> String {
+    let path = Path::new(experiment.path());
+    path.file_name().map_or_else(|| experiment.path().to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn heading(name: &str, experiment: &Experiment) -> String {

@@ -13,12 +13,13 @@ pub(super) fn blocks(experiment: &Experiment, findings: &Findings) -> Vec<Block>
         let what = experiment.shown_as(comparison.quantity);
         if number == 0 {
             let confidence = 100.0 * comparison.confidence;
+            let statistic = comparison.quantity.statistic();
             blocks.push(Block::Text(format!(
-                "Which is best, by {what}: differences are from the best mean, over runs with the same random numbers, with \
+                "Which is best, by {what}: differences are from the best {statistic}, over runs with the same random numbers, with \
                  {confidence:.3}% confidence each."
             )));
             if comparison.points.iter().any(ComparedPoint::depends_on_windows) {
-                blocks.push(Block::Text(format!("{UNSETTLED}: this mean still depends on the length of the runs; what is certain holds for runs of this length.")));
+                blocks.push(Block::Text(format!("{UNSETTLED}: this {statistic} still depends on the length of the runs; what is certain holds for runs of this length.")));
             }
             let changes: Vec<String> = comparison.crossings.iter().map(ToString::to_string).collect();
             if !changes.is_empty() {
@@ -58,7 +59,13 @@ fn best(point: &ComparedPoint) -> String {
     match (&point.best, &point.contenders[..]) {
         (Some(best), _) => format!("{best}{}", value(best)),
         (None, []) => format!("none: {}", point.all_fail().unwrap_or("no series has a value")),
-        (None, several) => format!("open: {}", several.join(" or ")),
+        (None, several) => {
+            // Differences are from the reference: it comes first, with its value.
+            let reference = point.reference.as_ref().filter(|reference| several.contains(reference));
+            let first = reference.map(|reference| format!("{reference}{}", value(reference)));
+            let others = several.iter().filter(|name| Some(*name) != reference).cloned();
+            format!("open: {}", first.into_iter().chain(others).collect::<Vec<_>>().join(", or "))
+        }
     }
 }
 
@@ -67,7 +74,12 @@ fn others(point: &ComparedPoint) -> String {
     let mut parts = Vec::new();
     for standing @ Standing { series, difference, .. } in &point.standings {
         if let Some(difference) = difference {
-            let open = if point.contenders.contains(series) { " (open)" } else { "" };
+            let why = standing.open_because();
+            let open = match why {
+                Some(why) => format!(" (open: {why})"),
+                None if point.contenders.contains(series) => " (open)".to_owned(),
+                None => String::new(),
+            };
             parts.push(format!("{series} {}{}{open}", signed(difference), mark(standing)));
         }
     }

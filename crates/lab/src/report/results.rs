@@ -15,7 +15,11 @@ use crate::verdict::position;
 pub(super) fn caption(experiment: &Experiment, figure: &Figure) -> String {
     let confidence = 100.0 * experiment.stop().confidence;
     let title = experiment.title().trim_end_matches('.');
-    let title = if title.is_empty() { String::new() } else { format!("{title}: ") };
+    let title = match title {
+        "" => String::new(),
+        title if title.ends_with(['?', '!']) => format!("{title} "),
+        title => format!("{title}: "),
+    };
     format!("{title}{}. Bars are intervals with {confidence:.0}% confidence.", figure.y_label())
 }
 

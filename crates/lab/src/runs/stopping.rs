@@ -116,7 +116,7 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Stop
             return StoppingDecision::Longer;
         }
         let done = |outcome| StoppingDecision::Done(if settled { outcome } else { Outcome::Unsettled }, checkpoint);
-        let relative = latency(seen, stop.confidence).and_then(|estimate| estimate.relative_half_width());
+        let relative = estimate(seen, stop.confidence).and_then(|estimate| estimate.relative_half_width());
         if relative.is_some_and(|relative| relative <= stop.relative_half_width) {
             return done(Outcome::Precise);
         }
@@ -154,7 +154,7 @@ pub(crate) fn backlogs(runs: &[Replication]) -> Vec<f64> {
 }
 
 /// What has to become precise, over replications.
-pub(crate) fn latency(runs: &[Replication], confidence: f64) -> Option<Estimate> {
+pub(crate) fn estimate(runs: &[Replication], confidence: f64) -> Option<Estimate> {
     let means: Vec<f64> = runs.iter().filter_map(|run| run.kind().decisive().of(run)).collect();
     Estimate::of(&means, confidence)
 }

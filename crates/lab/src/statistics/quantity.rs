@@ -140,8 +140,29 @@ impl Quantity {
             Self::OfferedLoad | Self::LinkUtilisation | Self::BufferOccupancy | Self::TreesSide | Self::TreesUnused => {
                 None
             }
-            _ => Some(false),
+            Self::LatencyLast
+            | Self::LatencyMean
+            | Self::LatencyP50
+            | Self::LatencyP95
+            | Self::LatencyP99
+            | Self::LatencyUnicast
+            | Self::LatencyMulticast
+            | Self::PlanSteps
+            | Self::PlanStartups
+            | Self::PlanMeanStartups
+            | Self::PlanChannels
+            | Self::PlanContention
+            | Self::PlanProhibited
+            | Self::TreesDiameter
+            | Self::TreesLeastDiameter
+            | Self::TreesLargestDiameter
+            | Self::TreesAverageDistance => Some(false),
         }
+    }
+
+    /// What its value is over several runs, in a word: a `mean`, or a `percentile`.
+    pub fn statistic(self) -> &'static str {
+        if self.percentile().is_some() { "percentile" } else { "mean" }
     }
 
     /// All names.

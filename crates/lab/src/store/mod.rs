@@ -37,8 +37,8 @@ const APPLICATION_ID: i32 = 0x7763_7374;
 /// The smallest page, and so the smallest database, in bytes.
 const SMALLEST: u64 = 512;
 
-/// A database of results, by description and replication. Several processes may use one at the same time, and one that is killed
-/// loses no replication that was finished.
+/// A database of results, by description and replication. Several processes of one machine may use one at the same time (two that run the
+/// same sweep both compute it), and one that is killed loses no replication that was finished.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -262,7 +262,7 @@ impl Store {
         if damaged.is_empty() { Ok(results) } else { Err(StoreProblem::Damaged(damaged).of(&self.path)) }
     }
 
-    /// Stores the result of a replication; it is safe from the end of the process on.
+    /// Stores the result of a replication: from then on the end of the process does not lose it.
     ///
     /// # Errors
     /// If the store is full, read-only or locked.

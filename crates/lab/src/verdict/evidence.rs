@@ -6,6 +6,9 @@ use crate::statistics::Estimate;
 /// Replications from which on differences that are all equal count as certain.
 const SETTLED: usize = 30;
 
+/// What that means for differences that are all equal.
+pub(crate) const FEW_EQUAL: &str = "equal differences are certain from 30 pairs on";
+
 /// A comparison before its finding is known.
 pub(super) struct Pending {
     pub(super) series: String,

@@ -19,7 +19,7 @@ pub struct AlgorithmOptions {
     /// Whether SPAM and its routing take links beside the tree. Default: they do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cross_links: Option<bool>,
-    /// What is best of the trees of 500 orders (`dstm-tarjan-best`). Default: the combined diameter.
+    /// By which criterion the best of the trees of 500 link orders is chosen (`dstm-tarjan-best`). Default: the combined diameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair: Option<BestPair>,
     /// When random trees are drawn: once for all replications of an experiment, or anew in each. Default: once.
@@ -109,9 +109,6 @@ pub enum AlgorithmOption {
 }
 
 impl AlgorithmOption {
-    const ALL: [Self; 7] =
-        [Self::Detour, Self::CrossLinks, Self::Pair, Self::Draw, Self::First, Self::Second, Self::Method];
-
     /// The setting of an experiment file.
     pub fn key(self) -> &'static str {
         match self {
@@ -148,15 +145,18 @@ impl AlgorithmOptions {
 
     /// What is chosen.
     pub fn given(&self) -> impl Iterator<Item = AlgorithmOption> {
-        AlgorithmOption::ALL.into_iter().filter(|option| match option {
-            AlgorithmOption::Detour => self.detour.is_some(),
-            AlgorithmOption::CrossLinks => self.cross_links.is_some(),
-            AlgorithmOption::Pair => self.pair.is_some(),
-            AlgorithmOption::Draw => self.draw.is_some(),
-            AlgorithmOption::First => self.first.is_some(),
-            AlgorithmOption::Second => self.second.is_some(),
-            AlgorithmOption::Method => self.method.is_some(),
-        })
+        // By pattern, so that no field is forgotten: what is not listed here would be accepted by every algorithm.
+        let Self { detour, cross_links, pair, draw, first, second, method } = self;
+        let options = [
+            (AlgorithmOption::Detour, detour.is_some()),
+            (AlgorithmOption::CrossLinks, cross_links.is_some()),
+            (AlgorithmOption::Pair, pair.is_some()),
+            (AlgorithmOption::Draw, draw.is_some()),
+            (AlgorithmOption::First, first.is_some()),
+            (AlgorithmOption::Second, second.is_some()),
+            (AlgorithmOption::Method, method.is_some()),
+        ];
+        options.into_iter().filter_map(|(option, given)| given.then_some(option))
     }
 
     /// Whether links beside the tree are left out.

@@ -138,7 +138,7 @@ impl ForwardingTables {
     /// Where `router` sends messages for the destination at this position; O(log routers).
     pub fn output(&self, router: RouterId, destination: usize) -> Option<Output> {
         let entries = &self.entries[self.first[destination]..self.first[destination + 1]];
-        entries.binary_search_by_key(&router.raw(), |entry| entry.router).ok().map(|file| entries[file].output)
+        entries.binary_search_by_key(&router.raw(), |entry| entry.router).ok().map(|entry| entries[entry].output)
     }
 
     /// The positions of the destinations that are this node; none if no router has an entry for it.
@@ -164,8 +164,9 @@ impl RoutingRelation for ForwardingTables {
             return;
         }
         let nodes = network.nodes_of(target).map(Target::Node);
-        let file = std::iter::once(Target::Router(target)).chain(nodes).find_map(|t| self.addresses_of(t).next());
-        if let Some(Output::Channel(channel)) = file.and_then(|file| self.output(at, file)) {
+        let destination =
+            std::iter::once(Target::Router(target)).chain(nodes).find_map(|t| self.addresses_of(t).next());
+        if let Some(Output::Channel(channel)) = destination.and_then(|to| self.output(at, to)) {
             out.push(channel);
         }
     }

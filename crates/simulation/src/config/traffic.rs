@@ -65,6 +65,14 @@ pub struct Arrivals {
     pub interval: Option<u64>,
 }
 
+impl Arrivals {
+    /// One burst in cycle 0, of messages from so many nodes.
+    pub fn burst(sources: u32) -> Self {
+        let process = Process::Burst;
+        Self { process, rate: None, load: None, successes: None, sources: Some(sources), interval: None }
+    }
+}
+
 /// How the gaps between a node's messages are distributed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use super::output::Files;
-use super::results::{AGAIN, failure, make_folder, threads, unusable, watched};
+use super::results::{AGAIN, failure, make_folder, threads, unusable, with_progress};
 use super::{Format, warn_of_idle_option, write_json};
 use crate::failure::Failure;
 use crate::lab::report::Page;
@@ -18,7 +18,7 @@ use crate::papers::{Choice, Explain, ReproducedClaim, Searched, Selection, Selec
 use crate::program;
 use crate::usage::positive;
 
-/// Reproduce what five papers report: every claim with its verdict, the figures behind it, and a page that shows them.
+/// Reproduce what papers report: every claim with its verdict, the figures behind it, and a page that shows them.
 ///
 /// Experiments and plots go to the output folder, with `report.html` and `report.md`; of some claims only, with `report-NAME.html` and
 /// `report-NAME.md`. What is in its store is not run again, so that a reproduction that is interrupted goes on where it was.
@@ -78,7 +78,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         None => Explain::Singles,
     };
     let reproduction =
-        watched(&mut store, AGAIN, |store, progress| selection.run(explain, jobs, store, progress)).map_err(failure)?;
+        with_progress(&mut store, AGAIN, |store, progress| selection.run(explain, jobs, store, progress))
+            .map_err(failure)?;
 
     let page = reproduction_page(&reproduction, &arguments.out, program::THIS).map_err(Failure::failed)?;
     pages.write(&page, &arguments.out)?;

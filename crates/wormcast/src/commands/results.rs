@@ -29,7 +29,7 @@ pub(crate) struct Places {
     /// The folder for tables and plots; made if it is not there.
     #[arg(long, value_name = "DIR", default_value = OUT)]
     out: PathBuf,
-    /// The name of the files, without ending; by default that of the experiment file, with the settings that `--set` changes.
+    /// What the names of the files begin with; by default the name of the experiment file, with the settings that `--set` changes.
     #[arg(long, value_name = "NAME", value_parser = file_name)]
     name: Option<String>,
 }
@@ -143,7 +143,7 @@ pub(crate) fn failure(error: RunError) -> Failure {
 }
 
 /// Runs work that fills a store, and shows its progress; `again` is the command that goes on if it is interrupted.
-pub(crate) fn watched<T, E>(
+pub(crate) fn with_progress<T, E>(
     store: &mut Store,
     again: &'static str,
     work: impl FnOnce(&mut Store, &mut Progress) -> Result<T, E>,

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::experiment::{ExperimentArguments, warn_of_idle};
 use super::output::Files;
-use super::results::{AGAIN, Places, failure, threads, unusable, watched};
+use super::results::{AGAIN, Places, failure, threads, unusable, with_progress};
 use super::safety::warn_of_unsafe_points;
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
@@ -130,15 +130,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let again = if arguments.fresh { "the same command without `--fresh`" } else { AGAIN };
-    let findings =
-        watched(&mut store, again, |store, progress| run_sweep(&experiment, jobs, store, arguments.fresh, progress))
-            .map_err(failure)?;
+    let findings = with_progress(&mut store, again, |store, progress| {
+        run_sweep(&experiment, jobs, store, arguments.fresh, progress)
+    })
+    .map_err(failure)?;
     let Some(budget) = arguments.refine else {
         return publish(&experiment, &findings, (&arguments.experiment, places), &arguments.rows, out);
     };
-    let refined =
-        watched(&mut store, again, |store, progress| refine_sweep(&experiment, budget.get(), jobs, store, progress))
-            .map_err(failure)?;
+    let refined = with_progress(&mut store, again, |store, progress| {
+        refine_sweep(&experiment, budget.get(), jobs, store, progress)
+    })
+    .map_err(failure)?;
     // Beside what `plot` draws, which knows of no values but the file's.
     let shown = refined.experiment.clone().called(&refined_name(&experiment));
     publish(&shown, &refined.findings, (&arguments.experiment, places), &arguments.rows, out)?;

@@ -60,7 +60,7 @@ fn two_series_are_compared_point_by_point() {
     assert!(text.starts_with("dual-path against column-path: latency.last, µs; "), "{text}");
     assert!(text.contains("; traffic.arrivals.rate in messages per node per µs\n"), "{text}");
     assert!(text.contains("  both are saturated\n"), "{text}");
-    assert!(text.contains("; all are saturated at 1\n"), "{text}");
+    assert!(text.contains("; all are saturated at 1 point\n"), "{text}");
     let files = ["svg", "png"].map(|ending| format!("results/small-dual-path-column-path-comparison.{ending}"));
     assert!(text.ends_with(&format!("\nWrote {}.\n", files.join(", "))), "{text}");
     let plot = folder.read(&files[0]);
@@ -155,6 +155,12 @@ fn one_load_is_a_plot_too_and_other_settings_make_series() {
     // Along the axis, and in no legend.
     assert_eq!(plot.matches("\nminimal-negative-first\n").count(), 1, "{plot}");
     assert!(plot.contains("\nDifference from the best mean (µs)\n"), "{plot}");
+    // A percentile is no mean, and of few runs it has no interval.
+    let arguments = ["small.toml", "--set", "traffic.arrivals.rate=0.01", "--y", "latency.p99"];
+    let said = folder.run(&[&["compare"], &arguments[..]].concat()).success();
+    assert!(said.contains("; differences from the best percentile with "), "{said}");
+    let plot = folder.read("results/small-traffic.arrivals.rate-0.01-latency-p99-comparison.svg");
+    assert!(plot.contains("\nDifference from the best percentile (µs)\n"), "{plot}");
     let swept = ["--set", "algorithm=dual-path", "--set", "sweep.engine=[\"flit\", \"worm\"]"];
     let engines = json(&folder, &[&["small.toml", "--set", "traffic.arrivals.rate=0.01"], &swept[..]].concat());
     assert_eq!((engines["key"].as_str(), engines["points"][0]["best"].is_null()), (Some("engine"), true));

@@ -454,6 +454,8 @@ fn percentiles_have_intervals_of_their_own_and_none_with_few_runs() {
     let page = ["report", "small.toml", "--set", stop, "--set", "plot.y=latency.p99", "--name", "page"];
     folder.run(&[&page[..], &light].concat()).success();
     let page = folder.read("results/page-report.md");
+    let html = folder.read("results/page-report.html");
+    assert!(html.contains("The experiment: small.toml"), "the file keeps its name");
     assert!(page.contains("latency.p99, µs: the numbers (?: no interval, it takes more runs)"), "{page}");
     assert!(page.lines().any(|line| line.starts_with('|') && line.ends_with(" ? |")), "{page}");
     assert!(!said.contains("no interval at 0"));

@@ -14,7 +14,7 @@ use self::progress::{PointProgress, Tally};
 use crate::experiment::file::Stop;
 use crate::experiment::point::Point;
 use crate::runs::replication::Replication;
-use crate::runs::stopping::{Outcome, latency};
+use crate::runs::stopping::{Outcome, estimate};
 use crate::statistics::Estimate;
 use crate::store::{DamagedRow, Store, StoreError, StoreProblem};
 
@@ -64,7 +64,8 @@ const MAX_THREADS: usize = 1024;
 
 /// Follows the progress of a sweep.
 pub trait SweepObserver {
-    /// Called once before the first replication starts, and after each that ends, on the thread that called the sweep.
+    /// Called once before the first replication starts, and after each that is done, on the thread that called the sweep. It cannot
+    /// stop the sweep.
     fn update(&mut self, status: &Status<'_>);
 
     /// Called before that for each row of the store that was damaged: it has been set aside, and is simulated again where it is needed.
@@ -102,8 +103,9 @@ pub struct PointStatus<'a> {
     pub point: &'a Point,
     /// Replications that are there without a gap.
     pub replications: u32,
-    /// The mean latency to the last destination over these, in cycles.
-    pub latency: Option<Estimate>,
+    /// The mean over these of what has to become precise: the latency to the last destination in cycles, of plans the steps, of trees the
+    /// combined diameter.
+    pub estimate: Option<Estimate>,
     /// How it ended, if it did.
     pub outcome: Option<Outcome>,
 }
@@ -335,7 +337,7 @@ impl<'s> Sweep<'s> {
         let status = PointStatus {
             point: &self.points[index],
             replications: point.prefix.len() as u32,
-            latency: latency(&point.prefix, stop.confidence),
+            estimate: estimate(&point.prefix, stop.confidence),
             outcome: point.outcome,
         };
         observer.update(&tally.status(Some(status)));

@@ -284,7 +284,7 @@ pub enum Reservation {
     Separate,
 }
 
-/// Which of several channels that are free a header takes (rule 19).
+/// Which of several channels that are free a header takes (rule 19; in buffered switches a packet on its way up, rule 4 there).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Selection")]
 #[serde(rename_all = "kebab-case")]
@@ -294,8 +294,9 @@ pub enum SelectionPolicy {
     First,
     /// Any, each with the same probability.
     Random,
-    /// The one behind the one that was taken last of the same candidates.
+    /// The next after the one taken last from the same candidates, in the order of channels, cyclically.
     RoundRobin,
-    /// The one for which the fewest requests wait; of several the one that the fewest flits have crossed.
+    /// The one for which the fewest requests wait (in buffered switches nothing waits for a free channel); of several the one that the fewest
+    /// flits have crossed.
     LeastLoaded,
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::experiment::{SettingArguments, warn_of_idle};
 use super::output::Files;
-use super::results::{AGAIN, Places, failure, threads, unusable, watched};
+use super::results::{AGAIN, Places, failure, threads, unusable, with_progress};
 use super::{Format, write_json};
 use crate::failure::Failure;
 use crate::lab::{PlotError, Quantity, SeriesComparison, compare_series, file_part, plot_comparison, write_file};
@@ -119,7 +119,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     places.make()?;
     let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
-    let compared = watched(&mut store, AGAIN, |store, progress| {
+    let compared = with_progress(&mut store, AGAIN, |store, progress| {
         compare_series(
             &experiment,
             names,

@@ -19,7 +19,8 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
             let count = series.len();
             writeln!(
                 out,
-                "{count} values of {key}, each against each: {name}; differences from the best mean with {confidence}"
+                "{count} values of {key}, each against each: {name}; differences from the best {} with {confidence}",
+                quantity.statistic()
             )?;
         }
     }
@@ -47,7 +48,8 @@ pub(super) fn print(comparison: &SeriesComparison, names: &[String], out: &mut d
     if points.iter().any(ComparedPoint::depends_on_windows) {
         writeln!(
             out,
-            "* this mean still depends on the length of the runs; what is certain holds for runs of this length"
+            "* this {} still depends on the length of the runs; what is certain holds for runs of this length",
+            quantity.statistic()
         )?;
     }
     summary(comparison, out)?;
@@ -106,7 +108,8 @@ fn line(point: &ComparedPoint, standing: &Standing, width: usize) -> String {
     let mark = if *state == State::Unsettled { " *" } else { "" };
     let value = value.map_or_else(String::new, |value| format!("{}{mark}", value.text()));
     let difference = difference.map_or_else(String::new, |difference| signed(&difference, ""));
-    format!("{series:<width$}  {word:<11}  {value:<16}  {difference}").trim_end().to_owned()
+    let why = standing.open_because().map_or_else(String::new, |why| format!(" ({why})"));
+    format!("{series:<width$}  {word:<11}  {value:<16}  {difference}{why}").trim_end().to_owned()
 }
 
 /// A difference with its sign, unit and number of pairs.
@@ -125,10 +128,11 @@ fn two(point: &ComparedPoint, first: &str, unit: &str) -> String {
     if let Some(difference) = [a, b].into_iter().find_map(|standing| standing.difference.filter(equal)) {
         return format!("equal in all {} pairs", difference.count);
     }
-    for Standing { series, difference, .. } in [a, b] {
+    for standing @ Standing { series, difference, .. } in [a, b] {
         if let Some(difference) = difference {
             let mean = if series == first { difference.mean } else { -difference.mean };
-            return signed(&Estimate { mean, ..*difference }, unit);
+            let why = standing.open_because().map_or_else(String::new, |why| format!(" ({why})"));
+            return format!("{}{why}", signed(&Estimate { mean, ..*difference }, unit));
         }
     }
     match (a.state, b.state) {
@@ -169,7 +173,11 @@ fn summary(comparison: &SeriesComparison, out: &mut dyn Write) -> std::io::Resul
     if open > 0 {
         rest.push(format!("{open} open"));
     }
-    rest.extend(fails.iter().map(|(why, count)| format!("{why} at {count}")));
+    rest.extend(fails.iter().map(|(why, count)| {
+        // All series, at so many points.
+        let of = if *count == 1 { "point" } else { "points" };
+        format!("{why} at {count} {of}")
+    }));
     let rest = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
     let of = if points.len() == 1 { "point" } else { "points" };
     let count = points.len();
