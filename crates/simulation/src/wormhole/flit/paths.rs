@@ -57,29 +57,34 @@ impl PathFlits {
         now: Cycle,
         mut cross: impl FnMut(usize, u32),
     ) -> Step {
-        let last = self.left.len() - 1;
         let mut moved = false;
-        if route.complete {
-            if self.left[last - 1] > self.left[last] {
-                self.left[last] += 1;
-                moved = true;
-                cross(last, self.left[last]);
-            }
-        } else if self.strip_at == now {
+        if !route.complete && self.strip_at == now {
             self.strip();
             moved = true;
         }
-        let mut ahead = self.left[last];
-        let mut here = self.left[last - 1];
-        for vertex in (route.tail as usize..last).rev() {
-            let supply = if vertex == 0 { flits } else { self.left[vertex - 1] };
+        let left = self.left.as_mut_slice();
+        let last = left.len() - 1;
+        if route.complete && left[last - 1] > left[last] {
+            left[last] += 1;
+            moved = true;
+            cross(last, left[last]);
+        }
+        let (mut ahead, mut here) = (left[last], left[last - 1]);
+        let mut follow = |left: &mut [u32], vertex: usize, supply: u32| {
             if supply > here && here - ahead < buffer {
                 here += 1;
-                self.left[vertex] = here;
+                left[vertex] = here;
                 moved = true;
                 cross(vertex, here);
             }
             (ahead, here) = (here, supply);
+        };
+        let tail = route.tail as usize;
+        for vertex in (tail.max(1)..last).rev() {
+            follow(left, vertex, left[vertex - 1]);
+        }
+        if tail == 0 {
+            follow(left, 0, flits);
         }
         Step { moved, header_arrived: self.header_arrived(), tail_left: self.left[route.tail as usize] == flits }
     }
