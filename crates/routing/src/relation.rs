@@ -75,6 +75,11 @@ impl Unsupported {
         self.hint = format!("; {hint}");
         self
     }
+
+    /// Whether it has a suggestion.
+    pub fn has_hint(&self) -> bool {
+        !self.hint.is_empty()
+    }
 }
 
 /// Replaces `out` by those of the channels from which there are the fewest hops still to go, in their order; `None`: no route.

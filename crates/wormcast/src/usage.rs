@@ -123,7 +123,9 @@ fn in_range(value: &str, message: &str) -> String {
         }
         Some((least, most)) => format!("expected a whole number from {least} to {most}"),
         None => match message {
-            "number too large to fit in target type" => plain(&IntErrorKind::PosOverflow).to_owned(),
+            "number too large to fit in target type" => {
+                format!("{}: the largest is {}", plain(&IntErrorKind::PosOverflow), u64::MAX)
+            }
             "invalid digit found in string" => plain(&IntErrorKind::InvalidDigit).to_owned(),
             other => other.to_owned(),
         },
@@ -189,7 +191,7 @@ mod tests {
         let large = "99999999999999999999";
         assert_eq!(
             said(&format!("{start} --seed {large}")),
-            format!("invalid value '{large}' {seed}this number is too large")
+            format!("invalid value '{large}' {seed}this number is too large: the largest is 18446744073709551615")
         );
         for value in ["0", "-1", "x", ""] {
             let said = said(&format!("wormcast sweep --jobs={value}"));

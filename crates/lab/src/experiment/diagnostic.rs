@@ -200,6 +200,8 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
     if let Some(at) = text.find(" as i128").or_else(|| text.find(" as u128")) {
         text.replace_range(at..at + " as i128".len(), " is too large");
         text = text.replace("invalid type: ", "");
+        text =
+            text.replace("expected a whole number, not negative", "expected a whole number up to 18446744073709551615");
     }
     if (text.contains("expected struct ") || text.contains("expected a map"))
         && let Some(at) = text.find("expected ")
@@ -222,6 +224,9 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
     // What was given is the first quoted name, the valid ones follow.
     let (problem, mut names) = (format!("{problem}`"), text.split('`').skip(1).step_by(2));
     let given = names.next().unwrap_or_default();
+    if given.is_empty() {
+        return (format!("nothing is set here: expected one of {}", short_list(names)), None);
+    }
     match did_you_mean(given, names.clone()) {
         None => (format!("{problem}, expected one of {}", short_list(names)), None),
         help => (problem, help),
@@ -258,7 +263,10 @@ mod tests {
         let (message, _) = plain_words("invalid type: string \"x\", expected u32");
         assert_eq!(message, "invalid type: string \"x\", expected a whole number from 0 to 4294967295");
         let (message, _) = plain_words("invalid type: integer `99999999999999999999` as i128, expected u64");
-        assert_eq!(message, "number `99999999999999999999` is too large, expected a whole number, not negative");
+        assert_eq!(
+            message,
+            "number `99999999999999999999` is too large, expected a whole number up to 18446744073709551615"
+        );
         assert_eq!(plain_words("invalid type: map, expected a sequence").0, "invalid type: a table, expected a list");
         let (message, _) = plain_words("invalid value: integer `-3`, expected u32");
         assert_eq!(message, "invalid value: number `-3`, expected a whole number, not negative");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_network::Network;
-use wormcast_network::text::quoted;
+use wormcast_network::text::{quoted, short_list};
 use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, Unsupported};
 
 use crate::algorithm::{Algorithm, AlgorithmError};
@@ -173,7 +173,7 @@ impl Descriptor {
             let problem = format!("needs all links; {} can do without some", with_faults(network));
             return Err(self.not_taken(RequestPart::Faults, problem));
         }
-        self.family.check(self.name, network)?;
+        self.family.check(self.name, network).map_err(|error| self.with_others(error, network))?;
         let own = self.routed.default_on(network);
         let fixed = |given: &RoutingDescriptor| {
             let (own, given) = (own.map_or("its own", |own| own.name), given.name);
@@ -197,6 +197,20 @@ impl Descriptor {
             Some(option) => Err(AlgorithmError::Option { algorithm: self.name, option }),
             None => Ok(used),
         }
+    }
+
+    /// Names algorithms of the same kind for the network, if there are any that are not for all networks.
+    fn with_others(&self, error: Unsupported, network: &Network) -> Unsupported {
+        let alike = |other: &&'static Descriptor| {
+            other.sends == self.sends
+                && !matches!(other.family, Family::Any | Family::Connected)
+                && other.family.check(other.name, network).is_ok()
+        };
+        let names: Vec<&str> = algorithms().into_iter().filter(alike).map(|other| other.name).collect();
+        if error.has_hint() || names.is_empty() {
+            return error;
+        }
+        error.with_hint(&format!("for this one there is {}", short_list(names)))
     }
 
     fn not_taken(&self, part: RequestPart, problem: String) -> AlgorithmError {

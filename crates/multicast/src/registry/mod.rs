@@ -280,7 +280,10 @@ mod tests {
             message("pure-negative-first", "hypercube:3", None),
             "`pure-negative-first` needs a mesh, but `hypercube:3` is a hypercube; the mesh `mesh:2x2x2` has the same links"
         );
-        assert_eq!(message("u-cube", "mesh:4x4", None), "`u-cube` needs a hypercube, but `mesh:4x4` is a 2-D mesh");
+        assert_eq!(
+            message("u-cube", "mesh:4x4", None),
+            "`u-cube` needs a hypercube, but `mesh:4x4` is a 2-D mesh; for this one there is `u-mesh`"
+        );
         assert_eq!(
             message("w-sort", "mesh:2x2x2", None),
             "`w-sort` needs a hypercube, but `mesh:2x2x2` is a 3-D mesh; `hypercube:3` has the same links"

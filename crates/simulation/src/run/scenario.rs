@@ -32,6 +32,9 @@ const MAX_FLIT_BYTES: u32 = 1 << 16;
 /// The longest cycle, in nanoseconds: a second.
 const MAX_CYCLE_NS: f64 = 1e9;
 
+/// The shortest: a femtosecond.
+const MIN_CYCLE_NS: f64 = 1e-6;
+
 /// The longest delay, in cycles.
 const MAX_DELAY: u32 = 1 << 28;
 
@@ -191,9 +194,9 @@ impl Scenario {
         within("timing.routing_delay", timing.routing_delay, 0, MAX_DELAY)?;
         within("timing.strip_delay", timing.strip_delay.unwrap_or(0), 0, MAX_DELAY)?;
         within("timing.receive_overhead", timing.receive_overhead, 0, MAX_DELAY)?;
-        if !(timing.cycle_ns > 0.0 && timing.cycle_ns <= MAX_CYCLE_NS) {
+        if !(MIN_CYCLE_NS..=MAX_CYCLE_NS).contains(&timing.cycle_ns) {
             let problem =
-                format!("{:?} is out of range: expected more than 0 and at most {MAX_CYCLE_NS} ns", timing.cycle_ns);
+                format!("{:?} is out of range: expected {MIN_CYCLE_NS} to {MAX_CYCLE_NS} ns", timing.cycle_ns);
             return Err(ConfigError { key: "timing.cycle_ns".to_owned(), problem });
         }
         if wormhole.header.strips_paths() && !network.has_one_node_each() {

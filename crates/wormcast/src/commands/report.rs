@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output::Files;
-use super::results::{Places, failure};
+use super::results::{Places, failure, unless_invalid};
 use crate::failure::Failure;
 use crate::lab::report::{Reported, experiments_page, shell_line, shown_path};
 use crate::lab::{Experiment, Override, origins, stored_sweep, stored_variations, write_file};
@@ -32,12 +32,18 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
     let overrides = arguments.set.iter().map(|assignment| Override::set(assignment));
     let overrides = overrides.collect::<Result<Vec<Override>, _>>().map_err(Failure::diagnostic)?;
     for replaced in Override::check(&overrides, arguments.quick).map_err(Failure::diagnostic)? {
         Failure::warn(&replaced);
     }
+    let path = arguments.places.store();
+    let store = arguments.places.existing_store().map_err(|missing| {
+        arguments.files.iter().fold(missing, |missing, file| match Experiment::read(file, &overrides) {
+            Ok(experiment) => unless_invalid(&experiment, missing),
+            Err(error) => Failure::diagnostic(error),
+        })
+    })?;
     let mut experiments: Vec<Reported> = Vec::new();
     for file in &arguments.files {
         let mut experiment = Experiment::read(file, &overrides).map_err(Failure::diagnostic)?;

@@ -34,6 +34,12 @@ pub(crate) struct Places {
     name: Option<String>,
 }
 
+/// What is wrong with an experiment of which there is no store, if anything: that matters more.
+pub(crate) fn unless_invalid(experiment: &Experiment, missing: Failure) -> Failure {
+    let made = experiment.points().and_then(|points| experiment.jobs(&points).map(drop));
+    made.err().map_or(missing, Failure::diagnostic)
+}
+
 /// A name for files in the output folder.
 fn file_name(name: &str) -> Result<String, String> {
     if !is_file_name(name) {

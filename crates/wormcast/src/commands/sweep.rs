@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::experiment::{ExperimentArguments, warn_of_idle};
 use super::output::Files;
-use super::results::{AGAIN, Places, failure, threads, unusable, with_progress};
+use super::results::{AGAIN, Places, failure, threads, unless_invalid, unusable, with_progress};
 use super::safety::warn_of_unsafe_points;
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
@@ -183,7 +183,8 @@ fn left(widest: Option<f64>, undecided: Option<f64>) -> String {
 pub(crate) fn run_plot(arguments: &PlotArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let experiment = arguments.places.named(arguments.experiment.read(&[])?);
     experiment.check_measured().map_err(Failure::diagnostic)?;
-    let (path, store) = (arguments.places.store(), arguments.places.existing_store()?);
+    let store = arguments.places.existing_store().map_err(|missing| unless_invalid(&experiment, missing))?;
+    let path = arguments.places.store();
     let findings = stored_sweep(&experiment, &store).map_err(failure)?;
     experiment.check_missing(&findings).map_err(Failure::diagnostic)?;
     if findings.summaries.iter().all(|summary| summary.replications == 0) {
