@@ -84,5 +84,5 @@ pub use plan::{Branch, Itinerary, Path, Plan, PlanError, Tree, Trunk, Worm};
 pub use registry::algorithm_cache::AlgorithmCache;
 pub use registry::descriptor::{Descriptor, FaultRequest, MakeAlgorithm, Options, Refused, Request, RequestPart};
 pub use registry::family::{Family, Routed, Sends};
-pub use registry::options::{AlgorithmOption, AlgorithmOptions, BestPair, Draw};
+pub use registry::options::{AlgorithmOption, AlgorithmOptions, BestPair, Draw, Greedy, Resolution};
 pub use registry::{ALGORITHMS, RegistrationError, algorithm_by_name, algorithms, is_own, register};

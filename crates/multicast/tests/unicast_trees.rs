@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use wormcast_multicast::{Algorithm, Multicast, Options, PlanSummary, PortModel, WormSummary, algorithm_by_name};
+use wormcast_multicast::{
+    Algorithm, AlgorithmOptions, Multicast, Options, PlanSummary, PortModel, Resolution, WormSummary, algorithm_by_name,
+};
 use wormcast_network::{ChannelId, Network, NodeId};
 
 use support::build;
@@ -177,6 +179,43 @@ proptest! {
         let destinations: Vec<NodeId> = destinations.into_iter().map(node).collect();
         let multicast = Multicast::new(NodeId::new(source.index(cube.nodes()) as u32), &destinations);
         steps(&cube, &algorithms(&cube), &multicast);
+    }
+
+    /// With the lowest dimension resolved first, plans are those with the highest first, with the bits of all addresses reversed: worm for
+    /// worm, in the same steps on the same number of channels, and without contention.
+    #[test]
+    fn the_order_of_resolution_only_renames_nodes(
+        dimensions in 1u32..=10,
+        source: prop::sample::Index,
+        destinations in prop::collection::vec(any::<u32>(), 0..200),
+    ) {
+        let cube = build(&format!("hypercube:{dimensions}"));
+        let reversed = |node: NodeId| NodeId::new(node.raw().reverse_bits() >> (32 - dimensions));
+        let source = NodeId::new(source.index(cube.nodes()) as u32);
+        let nodes: Vec<NodeId> = destinations.into_iter().map(|raw| NodeId::new(raw % cube.nodes() as u32)).collect();
+        let mirrored: Vec<NodeId> = nodes.iter().copied().map(reversed).collect();
+        for name in IN_HYPERCUBES {
+            let [descending, ascending] = [Resolution::Descending, Resolution::Ascending].map(|resolution| {
+                let own = AlgorithmOptions { resolution: Some(resolution), ..AlgorithmOptions::default() };
+                algorithm_by_name(name, &cube, &Options { own, ..Options::default() }).unwrap()
+            });
+            let multicast = Multicast::new(source, &nodes);
+            let default = algorithm_by_name(name, &cube, &Options::default()).unwrap();
+            prop_assert_eq!(default.plan(&multicast), descending.plan(&multicast));
+            for ports in PORTS {
+                let one = summary(&cube, descending.as_ref(), &multicast, ports);
+                let other = summary(&cube, ascending.as_ref(), &Multicast::new(reversed(source), &mirrored), ports);
+                let of = |worm: &WormSummary, name: &dyn Fn(NodeId) -> NodeId| {
+                    let visits: Vec<NodeId> = worm.visits.iter().map(|&node| name(node)).collect();
+                    let channels: Vec<_> = worm.channels.iter().map(|&channel| name(NodeId::new(cube.to(channel).raw()))).collect();
+                    (worm.id, name(worm.from), worm.after, worm.step, visits, channels)
+                };
+                prop_assert_eq!(one.worms.len(), other.worms.len());
+                for (one, other) in one.worms.iter().zip(&other.worms) {
+                    prop_assert_eq!(of(one, &reversed), of(other, &|node| node));
+                }
+            }
+        }
     }
 
     #[test]

@@ -73,6 +73,7 @@ impl PaperClaim {
                 "Figure" | "Figures" => kind = "figure",
                 "Table" => kind = "table",
                 "Theorem" | "Theorems" => kind = "theorem",
+                "Lemma" | "Lemmas" => kind = "lemma",
                 "Section" | "Sections" => kind = "section",
                 "Appendix" => kind = "appendix",
                 "Abstract" => names.push(format!("paper-{}-abstract", self.paper)),
@@ -194,6 +195,7 @@ mod tests {
             of("turns-theory"),
             "paper-3-theorem-1 paper-3-theorem-2 paper-3-theorem-3 paper-3-theorem-4 paper-3-theorem-5"
         );
+        assert!(of("cube-theory").starts_with("paper-2-lemma-1 paper-2-lemma-2 paper-2-theorem-1 "));
         assert_eq!(of("turns-trees"), "paper-3-figure-5 paper-3-table-1");
         assert_eq!(of("switch-factor"), "paper-4-section-1 paper-4-section-7.8");
     }

@@ -126,12 +126,13 @@ mod tests {
             (&["mesh-load", "mesh-example"][..], &["mesh-example", "mesh-load"][..]),
             (&["paper-1-table-1"], &["mesh-startups"]),
             (&["paper-1-figure-9"], &["mesh-load"]),
-            (&["paper-1-section-3.2", "paper-3-theorem-4"], &["mesh-example", "turns-theory"]),
+            (&["paper-1-section-3.2", "paper-3-theorem-4"], &["mesh-example", "mesh-greedy", "turns-theory"]),
             (&["paper-5-appendix-a", "paper-5-abstract"], &["torus-header", "torus-factor"]),
         ] {
             assert_eq!(ids(&choice(names).unwrap()), meant);
         }
-        assert_eq!(choice(&["paper-2"]).unwrap().claims().len(), 6);
+        let of_paper_2 = claims().iter().filter(|claim| claim.paper == 2).count();
+        assert_eq!(choice(&["paper-2"]).unwrap().claims().len(), of_paper_2);
         let all = choice(&[]).unwrap();
         assert!(all.is_everything() && all.claims().len() == claims().len());
         let message = choice(&["mesh-lod"]).unwrap_err().to_string();

@@ -44,6 +44,7 @@ const FILES: &[Shipped] = shipped! {
     "paper-1-figure-9a.toml"
     "paper-1-figure-9b.toml"
     "paper-1-figure-9c.toml"
+    "paper-1-section-5.toml"
     "paper-1-table-1.toml"
     "paper-2-examples.toml"
     "paper-2-figure-10.toml"

@@ -62,6 +62,7 @@ const GOOD: &[&str] = &[
     "run = { warmup = 'auto', messages = 100 }",
     "run.warmup = 1000",
     "run.warmup = { messages = 10000 }",
+    "options = { greedy = 'rows', resolution = 'ascending' }",
     "options = { detour = 4, cross_links = false, pair = 'balance', draw = 'replication', first = 3, second = '+4,+4' }",
     "options.method = '(-x,+y)(+y,-x)'\nsweep.options.second = ['half', 'quarter', 5]",
     "algorithm = 'spam'\n[with.spam]\nswitching.header = 'bit-string'\noptions.cross_links = false\nrouting = 'spam'\nroot = 3\ntiming.startup = 5",

@@ -16,6 +16,12 @@ pub struct AlgorithmOptions {
     /// The largest detour of a worm to a destination, in hops (`bounded-negative-first`). Default: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detour: Option<u32>,
+    /// How lists are made where paper 1 leaves the choice (`pure-negative-first`, `minimal-negative-first`; 2-D meshes). Default: by columns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greedy: Option<Greedy>,
+    /// The order in which e-cube resolves the dimensions of a hypercube (`u-cube`, `maxport`, `combine`, `w-sort`). Default: descending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Resolution>,
     /// Whether SPAM and its routing take links beside the tree. Default: they do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cross_links: Option<bool>,
@@ -36,6 +42,27 @@ pub struct AlgorithmOptions {
     /// The directions in which the trees of `dstm` grow, as `(+x,-y)(-y,+x)`; in mode `trees` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
+}
+
+/// How a containment-ordered list takes destinations (paper 1, Figures 2 and 3).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Greedy {
+    /// Column by column: column-greedy.
+    #[default]
+    Columns,
+    /// Row by row: row-greedy.
+    Rows,
+}
+
+/// The order in which dimensions are resolved.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resolution {
+    /// The highest dimension first, as in the examples of paper 2.
+    Descending,
+    /// The lowest dimension first, as in the nCUBE-2.
+    Ascending,
 }
 
 /// Which of several sets of trees is the best.
@@ -94,6 +121,10 @@ fn node<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
 pub enum AlgorithmOption {
     /// [`AlgorithmOptions::detour`].
     Detour,
+    /// [`AlgorithmOptions::greedy`].
+    Greedy,
+    /// [`AlgorithmOptions::resolution`].
+    Resolution,
     /// [`AlgorithmOptions::cross_links`].
     CrossLinks,
     /// [`AlgorithmOptions::pair`].
@@ -113,6 +144,8 @@ impl AlgorithmOption {
     pub fn key(self) -> &'static str {
         match self {
             Self::Detour => "options.detour",
+            Self::Greedy => "options.greedy",
+            Self::Resolution => "options.resolution",
             Self::CrossLinks => "options.cross_links",
             Self::Pair => "options.pair",
             Self::Draw => "options.draw",
@@ -146,9 +179,11 @@ impl AlgorithmOptions {
     /// What is chosen.
     pub fn given(&self) -> impl Iterator<Item = AlgorithmOption> {
         // By pattern, so that no field is forgotten: what is not listed here would be accepted by every algorithm.
-        let Self { detour, cross_links, pair, draw, first, second, method } = self;
+        let Self { detour, greedy, resolution, cross_links, pair, draw, first, second, method } = self;
         let options = [
             (AlgorithmOption::Detour, detour.is_some()),
+            (AlgorithmOption::Greedy, greedy.is_some()),
+            (AlgorithmOption::Resolution, resolution.is_some()),
             (AlgorithmOption::CrossLinks, cross_links.is_some()),
             (AlgorithmOption::Pair, pair.is_some()),
             (AlgorithmOption::Draw, draw.is_some()),

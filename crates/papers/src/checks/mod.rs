@@ -1,6 +1,7 @@
 //! Claims that no sweep can test: examples and theorems.
 
 mod headers;
+mod hypercube;
 mod negative_first;
 mod turns;
 mod weighted_sort;
@@ -37,6 +38,16 @@ const RUNS: &[(&str, Run)] = &[
     ("fewest-lists", negative_first::theorem_1),
     ("fewest-minimal-lists", negative_first::theorem_2),
     ("fewest-minimal-lists-optimal", negative_first::theorem_2_joined),
+    ("fewest-lists-by-rows", negative_first::theorem_1_by_rows),
+    ("fewest-lists-of-quadrants-by-columns", negative_first::quadrants_by_columns),
+    ("fewest-lists-of-quadrants-by-rows", negative_first::quadrants_by_rows),
+    ("cube-lemma-1", hypercube::lemma_1),
+    ("cube-lemma-2", hypercube::lemma_2),
+    ("cube-theorem-1", hypercube::theorem_1),
+    ("cube-theorem-2", hypercube::theorem_2),
+    ("cube-theorem-3", hypercube::theorem_3),
+    ("cube-theorem-4", hypercube::theorem_4),
+    ("cube-resolution", hypercube::resolution),
     ("weighted-sort", weighted_sort::theorem_5),
     ("turn-prohibition", turns::theorems),
     ("header-delivers", headers::deliver),
@@ -44,6 +55,14 @@ const RUNS: &[(&str, Run)] = &[
     // What is wrong on purpose.
     ("lists-of-the-example-by-the-minimal-algorithm", negative_first::example_of_minimal),
     ("fewest-lists-by-the-minimal-algorithm", negative_first::theorem_1_of_minimal),
+    ("fewest-lists-of-quadrants-one-by-one", negative_first::quadrants_one_by_one),
+    ("cube-lemma-1-in-random-order", hypercube::lemma_1_in_random_order),
+    ("cube-lemma-2-of-low-bits", hypercube::lemma_2_of_low_bits),
+    ("cube-theorem-1-in-random-order", hypercube::theorem_1_in_random_order),
+    ("cube-theorem-2-in-random-order", hypercube::theorem_2_in_random_order),
+    ("cube-theorem-3-in-one-step", hypercube::theorem_3_in_one_step),
+    ("cube-theorem-4-of-low-bits", hypercube::theorem_4_of_low_bits),
+    ("cube-resolution-of-routes-alone", hypercube::resolution_of_routes_alone),
     ("weighted-sort-by-reversed-bits", weighted_sort::theorem_5_of_reversed_bits),
     ("turn-prohibition-by-up-down", turns::theorems_of_up_down),
     ("header-cost-anew-for-each", headers::cost_anew_for_each),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rand::RngExt;
 use wormcast_multicast::{
-    Algorithm, Descriptor, MINIMAL_NEGATIVE_FIRST, MINIMAL_NEGATIVE_FIRST_OPTIMAL, Multicast, Options,
-    PURE_NEGATIVE_FIRST, Worm,
+    Algorithm, AlgorithmOptions, Descriptor, Greedy, MINIMAL_NEGATIVE_FIRST, MINIMAL_NEGATIVE_FIRST_OPTIMAL, Multicast,
+    Options, PURE_NEGATIVE_FIRST, SEPARATE, Worm,
 };
 use wormcast_network::{Direction, Network, NodeId, RouterId, parse_node, parse_node_list};
 
@@ -33,7 +33,7 @@ fn lists_of(algorithm: &Descriptor) -> CheckOutcome {
     let mesh = network("mesh:8x8");
     let nodes = |text: &str| parse_node_list(&mesh, text).unwrap_or_default();
     let Ok(source) = parse_node(&mesh, SOURCE) else { unreachable!("{SOURCE} is a node of the mesh") };
-    let plan = made(algorithm, &mesh).plan(&Multicast::new(source, &nodes(DESTINATIONS)));
+    let plan = made(algorithm, None, &mesh).plan(&Multicast::new(source, &nodes(DESTINATIONS)));
     let lists: Vec<Vec<NodeId>> = plan.worms.iter().map(Worm::visits).collect();
     let holds = lists == LISTS.map(nodes);
     let lengths: Vec<String> = lists.iter().map(|list| list.len().to_string()).collect();
@@ -41,46 +41,97 @@ fn lists_of(algorithm: &Descriptor) -> CheckOutcome {
 }
 
 pub(super) fn theorem_1(quick: bool) -> CheckOutcome {
-    fewest(quick, &PURE_NEGATIVE_FIRST, false)
+    fewest(quick, &Trial::of(&PURE_NEGATIVE_FIRST, false))
 }
 
 pub(super) fn theorem_2(quick: bool) -> CheckOutcome {
-    fewest(quick, &MINIMAL_NEGATIVE_FIRST, true)
+    fewest(quick, &Trial::of(&MINIMAL_NEGATIVE_FIRST, true))
 }
 
 pub(super) fn theorem_2_joined(quick: bool) -> CheckOutcome {
-    fewest(quick, &MINIMAL_NEGATIVE_FIRST_OPTIMAL, true)
+    fewest(quick, &Trial::of(&MINIMAL_NEGATIVE_FIRST_OPTIMAL, true))
 }
 
 /// The minimal algorithm in the place of the pure one.
 pub(super) fn theorem_1_of_minimal(quick: bool) -> CheckOutcome {
-    fewest(quick, &MINIMAL_NEGATIVE_FIRST, false)
+    fewest(quick, &Trial::of(&MINIMAL_NEGATIVE_FIRST, false))
+}
+
+/// Step 5 of Figure 4 with row-greedy lists.
+pub(super) fn theorem_1_by_rows(quick: bool) -> CheckOutcome {
+    fewest(quick, &Trial { greedy: Some(Greedy::Rows), ..Trial::of(&PURE_NEGATIVE_FIRST, false) })
+}
+
+/// The southwest and the northeast with column-greedy lists.
+pub(super) fn quadrants_by_columns(quick: bool) -> CheckOutcome {
+    fewest(
+        quick,
+        &Trial { greedy: Some(Greedy::Columns), in_quadrants: true, ..Trial::of(&MINIMAL_NEGATIVE_FIRST, true) },
+    )
+}
+
+/// The southwest and the northeast with row-greedy lists.
+pub(super) fn quadrants_by_rows(quick: bool) -> CheckOutcome {
+    fewest(quick, &Trial { greedy: Some(Greedy::Rows), in_quadrants: true, ..Trial::of(&MINIMAL_NEGATIVE_FIRST, true) })
+}
+
+/// A list for each destination.
+pub(super) fn quadrants_one_by_one(quick: bool) -> CheckOutcome {
+    fewest(quick, &Trial { in_quadrants: true, ..Trial::of(&SEPARATE, true) })
 }
 
 /// An algorithm for meshes on one.
-fn made(algorithm: &Descriptor, mesh: &Arc<Network>) -> Box<dyn Algorithm> {
-    match algorithm.make(mesh, &Options::default()) {
+fn made(algorithm: &Descriptor, greedy: Option<Greedy>, mesh: &Arc<Network>) -> Box<dyn Algorithm> {
+    let own = AlgorithmOptions { greedy, ..AlgorithmOptions::default() };
+    match algorithm.make(mesh, &Options { own, ..Options::default() }) {
         Ok(made) => made,
         Err(error) => unreachable!("{error}"),
     }
 }
 
+/// What is compared with an exhaustive search.
+struct Trial<'a> {
+    algorithm: &'a Descriptor,
+    /// How its lists are made; if that is said, on 2-D meshes only.
+    greedy: Option<Greedy>,
+    /// Whether each destination has to be met on a shortest path from the source.
+    shortest: bool,
+    /// Whether all destinations lie southwest or northeast of the source, and those in 2-D meshes.
+    in_quadrants: bool,
+}
+
+impl<'a> Trial<'a> {
+    fn of(algorithm: &'a Descriptor, shortest: bool) -> Self {
+        Self { algorithm, greedy: None, shortest, in_quadrants: false }
+    }
+
+    /// Whether a destination is one of those that are tried.
+    fn takes(&self, mesh: &Network, source: NodeId, node: NodeId) -> bool {
+        let axes = mesh.shape().mesh().map(wormcast_network::Grid::axes).unwrap_or_default();
+        let mut order = axes.iter().map(|axis| axis.coordinate(node.index()).cmp(&axis.coordinate(source.index())));
+        let (below, above) = (order.clone().all(std::cmp::Ordering::is_le), order.all(std::cmp::Ordering::is_ge));
+        node != source && (!self.in_quadrants || below || above)
+    }
+}
+
 /// Compares the worms that an algorithm sends with the fewest that there can be, found by exhaustive search.
-fn fewest(quick: bool, algorithm: &Descriptor, shortest: bool) -> CheckOutcome {
-    let meshes = SPECS.map(network);
-    let algorithms = meshes.each_ref().map(|mesh| made(algorithm, mesh));
+fn fewest(quick: bool, trial: &Trial) -> CheckOutcome {
+    let plane = trial.greedy.is_some() || trial.in_quadrants;
+    let specs: Vec<&str> = SPECS.into_iter().filter(|spec| !plane || spec.matches('x').count() == 1).collect();
+    let meshes: Vec<Arc<Network>> = specs.iter().map(|spec| network(spec)).collect();
+    let algorithms: Vec<_> = meshes.iter().map(|mesh| made(trial.algorithm, trial.greedy, mesh)).collect();
     let mut random = generator(1);
     let cases = if quick { 500 } else { 5_000 };
     let (mut exact, mut more, mut example) = (0, 0, None);
     for case in 0..cases {
-        let (mesh, algorithm) = (&meshes[case % SPECS.len()], &algorithms[case % SPECS.len()]);
+        let (mesh, algorithm) = (&meshes[case % specs.len()], &algorithms[case % specs.len()]);
         let nodes = mesh.nodes() as u32;
         let source = NodeId::new(random.random_range(0..nodes));
         let drawn: BTreeSet<NodeId> = (0..7).map(|_| NodeId::new(random.random_range(0..nodes))).collect();
-        let destinations: Vec<NodeId> = drawn.into_iter().filter(|&node| node != source).collect();
+        let destinations: Vec<NodeId> = drawn.into_iter().filter(|&node| trial.takes(mesh, source, node)).collect();
         let worms = algorithm.plan(&Multicast::new(source, &destinations)).worms.len();
-        let least =
-            Search { network: mesh, source: mesh.router_of(source), destinations: &destinations, shortest }.fewest();
+        let (at, shortest) = (mesh.router_of(source), trial.shortest);
+        let least = Search { network: mesh, source: at, destinations: &destinations, shortest }.fewest();
         if worms == least {
             exact += 1;
         } else {
@@ -91,7 +142,7 @@ fn fewest(quick: bool, algorithm: &Descriptor, shortest: bool) -> CheckOutcome {
                 format!(
                     "{worms} instead of {least} from {from} to {} in {}",
                     names.join("; "),
-                    SPECS[case % SPECS.len()]
+                    specs[case % specs.len()]
                 )
             });
         }

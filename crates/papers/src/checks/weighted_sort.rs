@@ -46,7 +46,7 @@ fn chains_of(quick: bool, sort: impl Fn(&mut [u32])) -> CheckOutcome {
 }
 
 /// Whether the members of every subcube of the highest dimensions stand together (Definition 5 of paper 2).
-fn is_cube_ordered(chain: &[u32], dimensions: u32) -> bool {
+pub(super) fn is_cube_ordered(chain: &[u32], dimensions: u32) -> bool {
     (0..dimensions).all(|low| {
         let mut gone = BTreeSet::new();
         chain.chunk_by(|a, b| a >> low == b >> low).all(|group| gone.insert(group[0] >> low))

@@ -19,7 +19,7 @@ pub const E_CUBE: RoutingDescriptor = RoutingDescriptor::new(
 /// E-cube routing: one dimension after the other, always along a shortest path.
 ///
 /// Meshes and tori resolve dimension 0 (x) first, hypercubes their highest dimension first, as every example of paper 2
-/// does. In a torus the shorter way round is taken, the positive one if both are equal; without virtual
+/// does, or their lowest ([`ascending`](Self::ascending)). In a torus the shorter way round is taken, the positive one if both are equal; without virtual
 /// channels this is *not* free of deadlock, which the dependency analysis shows.
 ///
 /// Source: Sullivan and Bashkow 1977; Dally and Seitz 1987. O(dimensions) a hop.
@@ -39,6 +39,8 @@ pub const E_CUBE: RoutingDescriptor = RoutingDescriptor::new(
 pub struct ECube {
     network: Arc<Network>,
     grid: Grid,
+    /// Whether a hypercube resolves its lowest dimension first.
+    ascending: bool,
 }
 
 impl ECube {
@@ -48,7 +50,7 @@ impl ECube {
     /// If the network is of another kind.
     pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
         if let Some(grid) = network.shape().grid() {
-            return Ok(Self { network: Arc::clone(network), grid: grid.clone() });
+            return Ok(Self { network: Arc::clone(network), grid: grid.clone(), ascending: false });
         }
         let problem = E_CUBE.unsupported(network);
         Err(match network.shape() {
@@ -56,6 +58,17 @@ impl ECube {
             Shape::Butterfly(_) | Shape::Omega(_) => problem.with_hint("`destination-tag` is for such networks"),
             _ => problem.with_hint("`up-down` and `turn-prohibition` are for any network with channels both ways"),
         })
+    }
+
+    /// In a hypercube, with the lowest dimension first, as the nCUBE-2 has it. Meshes and tori keep their order.
+    #[must_use]
+    pub fn ascending(self) -> Self {
+        Self { ascending: true, ..self }
+    }
+
+    /// Whether a hypercube resolves its lowest dimension first.
+    pub fn is_ascending(&self) -> bool {
+        self.ascending
     }
 
     /// The grid of the network.
@@ -78,10 +91,12 @@ impl RoutingRelation for ECube {
         out.clear();
         match network.shape() {
             Shape::Hypercube(_) => {
-                let Some(highest) = (at.raw() ^ target.raw()).checked_ilog2() else { return };
+                let differing = at.raw() ^ target.raw();
+                let Some(highest) = differing.checked_ilog2() else { return };
+                let next = if self.ascending { differing.trailing_zeros() } else { highest };
                 // An address bit has one neighbour: below if the bit is set, above if it is not.
-                let direction = if at.raw() >> highest & 1 == 1 { Direction::Negative } else { Direction::Positive };
-                out.extend(network.channel_along(at, highest as usize, direction));
+                let direction = if at.raw() >> next & 1 == 1 { Direction::Negative } else { Direction::Positive };
+                out.extend(network.channel_along(at, next as usize, direction));
             }
             Shape::Mesh(grid) => {
                 // Channels are numbered by dimension, the negative direction first; borders lack some. Counting them on the way to

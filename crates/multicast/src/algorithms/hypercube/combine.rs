@@ -6,20 +6,22 @@ use wormcast_network::Network;
 use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::algorithms::hypercube::cube_chain::{center, chain_multicast, highdim, relative_chain};
+use crate::algorithms::hypercube::cube_chain::{center, chain_multicast, e_cube, highdim, relative_chain};
 use crate::plan::Plan;
-use crate::registry::descriptor::Descriptor;
+use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
+use crate::registry::options::AlgorithmOption;
 
 /// [`Combine`].
 pub const COMBINE: Descriptor = Descriptor::built_in(
     "combine",
     "Maxport, unless one node would have to serve most destinations; then U-cube",
     Sends::Unicasts,
-    |network, _| Ok(Box::new(Combine::new(network)?)),
+    |network, options| Ok(Box::new(Combine::new(network, options)?)),
 )
 .on(Family::Hypercube)
-.routed_by(&E_CUBE);
+.routed_by(&E_CUBE)
+.offering(&[AlgorithmOption::Resolution]);
 
 /// Combine: Maxport, unless that would leave the receiver with more than half of the chain; then U-cube.
 ///
@@ -51,12 +53,12 @@ pub struct Combine {
 }
 
 impl Combine {
-    /// On a hypercube.
+    /// On a hypercube, with its dimensions resolved as the options say.
     ///
     /// # Errors
     /// If the network is of another kind.
-    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
-        Ok(Self { routing: COMBINE.relation(network, ECube::new)? })
+    pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, Unsupported> {
+        Ok(Self { routing: COMBINE.relation(network, |network| e_cube(network, options))? })
     }
 }
 
@@ -71,7 +73,7 @@ impl Algorithm for Combine {
 
     fn plan(&self, multicast: &Multicast) -> Plan {
         let next = |chain: &[u32], left, right| highdim(chain, left, right).max(center(left, right));
-        chain_multicast(multicast, &relative_chain(multicast), next)
+        chain_multicast(multicast, &self.routing, &relative_chain(multicast, &self.routing), next)
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -1,18 +1,38 @@
 //! Chains of hypercube addresses relative to the source, and multicasts along them.
 
-use wormcast_network::NodeId;
+use std::sync::Arc;
+
+use wormcast_network::{Network, NodeId};
+use wormcast_routing::{ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::Multicast;
 use crate::algorithms::unicast_tree::{Share, unicast_tree};
 use crate::plan::Plan;
+use crate::registry::descriptor::Options;
+use crate::registry::options::Resolution;
+
+/// E-cube routing that resolves dimensions as the options say.
+pub(crate) fn e_cube(network: &Arc<Network>, options: &Options) -> Result<ECube, Unsupported> {
+    let routing = ECube::new(network)?;
+    Ok(if options.own.resolution == Some(Resolution::Ascending) { routing.ascending() } else { routing })
+}
+
+/// The bits of an address in the order in which they are resolved, the first one highest; of such a one, the address.
+fn in_order_of_resolution(routing: &ECube, address: u32) -> u32 {
+    if !routing.is_ascending() {
+        return address;
+    }
+    let dimensions = routing.network().routers().ilog2();
+    address.reverse_bits().checked_shr(u32::BITS - dimensions).unwrap_or(0)
+}
 
 /// The source-relative dimension-ordered chain (paper 2, section 4.1): the addresses of source and destinations, exclusive-or
-/// the source's, in increasing order. The source comes first, as 0.
-pub(crate) fn relative_chain(multicast: &Multicast) -> Vec<u32> {
+/// the source's, with their bits in the order in which they are resolved, in increasing order. The source comes first, as 0.
+pub(crate) fn relative_chain(multicast: &Multicast, routing: &ECube) -> Vec<u32> {
     let source = multicast.source().raw();
     let mut chain = Vec::with_capacity(multicast.destinations().len() + 1);
     chain.push(0);
-    chain.extend(multicast.destinations().iter().map(|node| node.raw() ^ source));
+    chain.extend(multicast.destinations().iter().map(|node| in_order_of_resolution(routing, node.raw() ^ source)));
     chain.sort_unstable();
     chain
 }
@@ -21,10 +41,13 @@ pub(crate) fn relative_chain(multicast: &Multicast) -> Vec<u32> {
 /// `next(chain, left, right)`, which serves from there to `right`, and goes on with what is before it.
 pub(crate) fn chain_multicast(
     multicast: &Multicast,
+    routing: &ECube,
     chain: &[u32],
     next: impl Fn(&[u32], usize, usize) -> usize,
 ) -> Plan {
-    let nodes: Vec<NodeId> = chain.iter().map(|relative| NodeId::new(relative ^ multicast.source().raw())).collect();
+    let source = multicast.source().raw();
+    let node = |&relative: &u32| NodeId::new(in_order_of_resolution(routing, relative) ^ source);
+    let nodes: Vec<NodeId> = chain.iter().map(node).collect();
     let hand_over = |share: Share| {
         let receiver = next(chain, share.left, share.right);
         Share { left: receiver, holder: receiver, right: share.right }
@@ -50,7 +73,7 @@ pub(crate) fn highdim(chain: &[u32], left: usize, right: usize) -> usize {
 mod tests {
     use super::*;
     use wormcast_network::{ChannelId, TopologySpec};
-    use wormcast_routing::{ECube, append_route};
+    use wormcast_routing::append_route;
 
     /// What the arguments against contention rest on.
     #[test]
@@ -79,9 +102,27 @@ mod tests {
     fn the_chain_is_relative_to_the_source() {
         // Paper 2, Figure 5; the printed chain leaves 1110 out.
         let destinations = [0b0001, 0b0011, 0b0101, 0b0111, 0b1000, 0b1010, 0b1011, 0b1111].map(NodeId::new);
-        let chain = relative_chain(&Multicast::new(NodeId::new(0b0100), &destinations));
+        let cube = "hypercube:4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let multicast = Multicast::new(NodeId::new(0b0100), &destinations);
+        let chain = relative_chain(&multicast, &ECube::new(&cube).unwrap());
         assert_eq!(chain, [0b0000, 0b0001, 0b0011, 0b0101, 0b0111, 0b1011, 0b1100, 0b1110, 0b1111]);
         assert_eq!((center(0, 8), highdim(&chain, 0, 8)), (4, 5));
         assert_eq!((center(0, 3), highdim(&chain, 0, 4)), (2, 3));
+    }
+
+    /// Paper 2, section 4.1: "if addresses are resolved from lowest to highest, then a dimension-ordered chain is: 10100, 10010, 00110".
+    #[test]
+    fn dimension_order_goes_by_the_order_of_resolution() {
+        let cube = "hypercube:5".parse::<TopologySpec>().unwrap().build().unwrap();
+        let multicast = Multicast::new(NodeId::new(0), &[0b10100, 0b00110, 0b10010].map(NodeId::new));
+        let descending = ECube::new(&cube).unwrap();
+        for (routing, expected) in [
+            (descending.clone(), [0, 0b00110, 0b10010, 0b10100]),
+            (descending.ascending(), [0, 0b10100, 0b10010, 0b00110]),
+        ] {
+            let chain = relative_chain(&multicast, &routing);
+            let nodes: Vec<u32> = chain.iter().map(|&place| in_order_of_resolution(&routing, place)).collect();
+            assert_eq!(nodes, expected);
+        }
     }
 }

@@ -6,20 +6,22 @@ use wormcast_network::Network;
 use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::algorithms::hypercube::cube_chain::{chain_multicast, highdim, relative_chain};
+use crate::algorithms::hypercube::cube_chain::{chain_multicast, e_cube, highdim, relative_chain};
 use crate::plan::Plan;
-use crate::registry::descriptor::Descriptor;
+use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
+use crate::registry::options::AlgorithmOption;
 
 /// [`Maxport`].
 pub const MAXPORT: Descriptor = Descriptor::built_in(
     "maxport",
     "nodes forward by halves of subcubes, along each dimension at most once",
     Sends::Unicasts,
-    |network, _| Ok(Box::new(Maxport::new(network)?)),
+    |network, options| Ok(Box::new(Maxport::new(network, options)?)),
 )
 .on(Family::Hypercube)
-.routed_by(&E_CUBE);
+.routed_by(&E_CUBE)
+.offering(&[AlgorithmOption::Resolution]);
 
 /// Maxport: the holder of a chain sends to the first node of the other half of its subcube, which serves that half, and goes on
 /// with its own half.
@@ -52,12 +54,12 @@ pub struct Maxport {
 }
 
 impl Maxport {
-    /// On a hypercube.
+    /// On a hypercube, with its dimensions resolved as the options say.
     ///
     /// # Errors
     /// If the network is of another kind.
-    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
-        Ok(Self { routing: MAXPORT.relation(network, ECube::new)? })
+    pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, Unsupported> {
+        Ok(Self { routing: MAXPORT.relation(network, |network| e_cube(network, options))? })
     }
 }
 
@@ -71,7 +73,7 @@ impl Algorithm for Maxport {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        chain_multicast(multicast, &relative_chain(multicast), highdim)
+        chain_multicast(multicast, &self.routing, &relative_chain(multicast, &self.routing), highdim)
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

@@ -6,20 +6,22 @@ use wormcast_network::Network;
 use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::algorithms::hypercube::cube_chain::{center, chain_multicast, relative_chain};
+use crate::algorithms::hypercube::cube_chain::{center, chain_multicast, e_cube, relative_chain};
 use crate::plan::Plan;
-use crate::registry::descriptor::Descriptor;
+use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
+use crate::registry::options::AlgorithmOption;
 
 /// [`UCube`].
 pub const U_CUBE: Descriptor = Descriptor::built_in(
     "u-cube",
     "nodes forward by halves of a chain; the fewest steps on one port",
     Sends::Unicasts,
-    |network, _| Ok(Box::new(UCube::new(network)?)),
+    |network, options| Ok(Box::new(UCube::new(network, options)?)),
 )
 .on(Family::Hypercube)
-.routed_by(&E_CUBE);
+.routed_by(&E_CUBE)
+.offering(&[AlgorithmOption::Resolution]);
 
 /// U-cube: the holder of a chain sends to its middle node, which serves the upper half, and goes on with the lower half.
 ///
@@ -52,12 +54,12 @@ pub struct UCube {
 }
 
 impl UCube {
-    /// On a hypercube.
+    /// On a hypercube, with its dimensions resolved as the options say.
     ///
     /// # Errors
     /// If the network is of another kind.
-    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
-        Ok(Self { routing: U_CUBE.relation(network, ECube::new)? })
+    pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, Unsupported> {
+        Ok(Self { routing: U_CUBE.relation(network, |network| e_cube(network, options))? })
     }
 }
 
@@ -71,7 +73,9 @@ impl Algorithm for UCube {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        chain_multicast(multicast, &relative_chain(multicast), |_, left, right| center(left, right))
+        chain_multicast(multicast, &self.routing, &relative_chain(multicast, &self.routing), |_, left, right| {
+            center(left, right)
+        })
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

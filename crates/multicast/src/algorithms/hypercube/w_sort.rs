@@ -6,21 +6,23 @@ use wormcast_network::Network;
 use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::algorithms::hypercube::cube_chain::{chain_multicast, highdim, relative_chain};
+use crate::algorithms::hypercube::cube_chain::{chain_multicast, e_cube, highdim, relative_chain};
 use crate::algorithms::hypercube::weighted_sort::weighted_sort;
 use crate::plan::Plan;
-use crate::registry::descriptor::Descriptor;
+use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
+use crate::registry::options::AlgorithmOption;
 
 /// [`WSort`].
 pub const W_SORT: Descriptor = Descriptor::built_in(
     "w-sort",
     "Maxport along a chain in which the more crowded half of a subcube comes first",
     Sends::Unicasts,
-    |network, _| Ok(Box::new(WSort::new(network)?)),
+    |network, options| Ok(Box::new(WSort::new(network, options)?)),
 )
 .on(Family::Hypercube)
-.routed_by(&E_CUBE);
+.routed_by(&E_CUBE)
+.offering(&[AlgorithmOption::Resolution]);
 
 /// W-sort: Maxport along a weighted chain, in which the half of a subcube with more destinations comes first.
 ///
@@ -50,12 +52,12 @@ pub struct WSort {
 }
 
 impl WSort {
-    /// On a hypercube.
+    /// On a hypercube, with its dimensions resolved as the options say.
     ///
     /// # Errors
     /// If the network is of another kind.
-    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
-        Ok(Self { routing: W_SORT.relation(network, ECube::new)? })
+    pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, Unsupported> {
+        Ok(Self { routing: W_SORT.relation(network, |network| e_cube(network, options))? })
     }
 }
 
@@ -69,9 +71,9 @@ impl Algorithm for WSort {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let mut chain = relative_chain(multicast);
+        let mut chain = relative_chain(multicast, &self.routing);
         weighted_sort(&mut chain);
-        chain_multicast(multicast, &chain, highdim)
+        chain_multicast(multicast, &self.routing, &chain, highdim)
     }
 
     fn dependencies(&self) -> Dependencies<'_> {

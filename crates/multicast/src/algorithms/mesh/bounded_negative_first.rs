@@ -11,7 +11,7 @@ use crate::algorithms::mesh::{minimal_negative_first_optimal, pure_negative_firs
 use crate::plan::{Plan, Worm};
 use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
-use crate::registry::options::AlgorithmOption;
+use crate::registry::options::{AlgorithmOption, Greedy};
 
 /// [`BoundedNegativeFirst`].
 pub const BOUNDED_NEGATIVE_FIRST: Descriptor = Descriptor::built_in(
@@ -74,12 +74,12 @@ impl BoundedNegativeFirst {
 
     fn lists(&self, multicast: &Multicast) -> Vec<Vec<NodeId>> {
         let grid = self.routing.grid();
-        let Some(bound) = self.detour else { return pure_negative_first::lists(grid, multicast) };
+        let Some(bound) = self.detour else { return pure_negative_first::lists(grid, multicast, Greedy::Columns) };
         let minimal = minimal_negative_first_optimal::lists(grid, multicast);
         if bound == 0 {
             return minimal;
         }
-        let pure = pure_negative_first::lists(grid, multicast);
+        let pure = pure_negative_first::lists(grid, multicast, Greedy::Columns);
         let worms = Bounded { grid, source: grid.coordinates(multicast.source().index()), bound };
         let cut: Vec<Vec<NodeId>> = pure.iter().flat_map(|list| worms.cut(list)).collect();
         if cut.len() == pure.len() {

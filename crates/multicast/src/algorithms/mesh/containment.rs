@@ -2,6 +2,25 @@
 
 use wormcast_network::{Grid, NodeId};
 
+use crate::algorithm::AlgorithmError;
+use crate::registry::descriptor::{Descriptor, Options, RequestPart};
+use crate::registry::options::{AlgorithmOption, Greedy};
+
+/// The greedy lists that the options of an algorithm ask for, on its grid.
+///
+/// # Errors
+/// If there is a choice and the grid has other than two dimensions, where chain covers take the place of greedy lists.
+pub(crate) fn chosen(algorithm: &Descriptor, grid: &Grid, options: &Options) -> Result<Greedy, AlgorithmError> {
+    match options.own.greedy {
+        Some(_) if grid.dimensions() != 2 => Err(AlgorithmError::NotTaken {
+            algorithm: algorithm.name,
+            part: RequestPart::Option(AlgorithmOption::Greedy),
+            problem: "makes greedy lists in 2-D meshes only; leave `greedy` out".to_owned(),
+        }),
+        given => Ok(given.unwrap_or_default()),
+    }
+}
+
 /// A destination and its coordinates in a 2-D mesh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Site {
@@ -49,6 +68,14 @@ pub(crate) fn row_greedy(sites: &mut Vec<Site>) -> Vec<Site> {
     }
     sites.retain(|site| !list.contains(site));
     list
+}
+
+/// Column-greedy or row-greedy.
+pub(crate) fn greedy(sites: &mut Vec<Site>, by: Greedy) -> Vec<Site> {
+    match by {
+        Greedy::Columns => column_greedy(sites),
+        Greedy::Rows => row_greedy(sites),
+    }
 }
 
 /// The nodes of a list, in its order.

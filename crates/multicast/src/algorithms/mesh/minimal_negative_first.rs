@@ -4,30 +4,33 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wormcast_network::{Grid, Network, NodeId};
-use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation, Unsupported};
+use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
 
-use crate::algorithm::{Algorithm, Multicast};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::mesh::chains::ChainCover;
-use crate::algorithms::mesh::containment::{Site, column_greedy, nodes, reversed, sites};
+use crate::algorithms::mesh::containment::{Site, chosen, greedy, nodes, reversed, sites};
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Plan, Worm};
-use crate::registry::descriptor::Descriptor;
+use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
+use crate::registry::options::{AlgorithmOption, Greedy};
 
 /// [`MinimalNegativeFirst`].
 pub const MINIMAL_NEGATIVE_FIRST: Descriptor = Descriptor::built_in(
     "minimal-negative-first",
     "negative-first path worms on shortest paths, few of them",
     Sends::Paths,
-    |network, _| Ok(Box::new(MinimalNegativeFirst::new(network)?)),
+    |network, options| Ok(Box::new(MinimalNegativeFirst::new(network, options)?)),
 )
 .on(Family::Mesh)
-.routed_by(&NEGATIVE_FIRST);
+.routed_by(&NEGATIVE_FIRST)
+.offering(&[AlgorithmOption::Greedy]);
 
 /// Minimal negative-first multicast as printed: negative-first worms that reach every destination on a shortest path.
 ///
 /// Source: paper 1, section 3.3, Figure 7. One worm for each column with destinations to the northwest, one for each row
-/// with destinations to the southeast, and greedy containment-ordered lists for the southwest (reversed) and the northeast.
+/// with destinations to the southeast, and greedy containment-ordered lists for the southwest (reversed) and the northeast,
+/// by columns or by rows ([`greedy`](crate::AlgorithmOptions::greedy)).
 /// Theorem 2 claims that this makes the fewest such worms, which is false: from (1,0) in a 2x2 mesh to (0,0) and (0,1) it
 /// sends two, where (0,0) then (0,1) needs one. [`MinimalNegativeFirstOptimal`](crate::MinimalNegativeFirstOptimal) mends
 /// that.
@@ -54,15 +57,19 @@ pub const MINIMAL_NEGATIVE_FIRST: Descriptor = Descriptor::built_in(
 /// ```
 pub struct MinimalNegativeFirst {
     routing: NegativeFirst,
+    /// How the lists of the southwest and the northeast are made in two dimensions.
+    greedy: Greedy,
 }
 
 impl MinimalNegativeFirst {
-    /// On a mesh.
+    /// On a mesh, with the greedy lists that the options say.
     ///
     /// # Errors
-    /// If the network is of another kind.
-    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
-        Ok(Self { routing: MINIMAL_NEGATIVE_FIRST.relation(network, NegativeFirst::new)? })
+    /// If the network is of another kind, or has other than two dimensions and the options choose lists.
+    pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
+        let routing = MINIMAL_NEGATIVE_FIRST.relation(network, NegativeFirst::new)?;
+        let greedy = chosen(&MINIMAL_NEGATIVE_FIRST, routing.grid(), options)?;
+        Ok(Self { routing, greedy })
     }
 }
 
@@ -78,7 +85,7 @@ impl Algorithm for MinimalNegativeFirst {
     fn plan(&self, multicast: &Multicast) -> Plan {
         let grid = self.routing.grid();
         let lists = if grid.dimensions() == 2 {
-            Quadrants::new(grid, multicast).into_lists()
+            Quadrants::new(grid, multicast).into_lists(self.greedy)
         } else {
             grouped_lists(grid, multicast)
         };
@@ -120,14 +127,14 @@ impl Quadrants {
     }
 
     /// Steps 3 to 6 of Figure 7.
-    pub(crate) fn into_lists(mut self) -> Vec<Vec<NodeId>> {
+    pub(crate) fn into_lists(mut self, by: Greedy) -> Vec<Vec<NodeId>> {
         let mut lists: Vec<Vec<NodeId>> =
             self.northwest.iter().chain(&self.southeast).map(|list| nodes(list)).collect();
         while !self.southwest.is_empty() {
-            lists.push(reversed(&column_greedy(&mut self.southwest)));
+            lists.push(reversed(&greedy(&mut self.southwest, by)));
         }
         while !self.northeast.is_empty() {
-            lists.push(nodes(&column_greedy(&mut self.northeast)));
+            lists.push(nodes(&greedy(&mut self.northeast, by)));
         }
         lists
     }

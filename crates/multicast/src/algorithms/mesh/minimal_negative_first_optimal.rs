@@ -12,6 +12,7 @@ use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Plan, Worm};
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
+use crate::registry::options::Greedy;
 
 /// [`MinimalNegativeFirstOptimal`].
 pub const MINIMAL_NEGATIVE_FIRST_OPTIMAL: Descriptor = Descriptor::built_in(
@@ -103,7 +104,7 @@ fn riding_lists(grid: &Grid, multicast: &Multicast) -> Vec<Vec<NodeId>> {
         let riders = quadrants.southwest.extract_if(.., |site| site.x == source.x && site.y >= row);
         southernmost.splice(..0, riders.collect::<Vec<_>>().into_iter().rev());
     }
-    quadrants.into_lists()
+    quadrants.into_lists(Greedy::Columns)
 }
 
 /// A minimum chain cover of "lies on a shortest negative-first path to".

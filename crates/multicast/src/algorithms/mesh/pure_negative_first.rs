@@ -3,29 +3,36 @@
 use std::sync::Arc;
 
 use wormcast_network::{Grid, Network, NodeId};
-use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation, Unsupported};
+use wormcast_routing::{Dependencies, NEGATIVE_FIRST, NegativeFirst, RoutingRelation};
 
-use crate::algorithm::{Algorithm, Multicast};
+use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
 use crate::algorithms::mesh::chains::ChainCover;
-use crate::algorithms::mesh::containment::{Site, column_greedy, nodes, row_greedy, sites};
+use crate::algorithms::mesh::containment::{Site, chosen, column_greedy, greedy, nodes, row_greedy, sites};
 use crate::algorithms::mesh::negative_first_rule::NegativeFirstRule;
 use crate::plan::{Plan, Worm};
-use crate::registry::descriptor::Descriptor;
+use crate::registry::descriptor::{Descriptor, Options};
 use crate::registry::family::{Family, Sends};
+use crate::registry::options::{AlgorithmOption, Greedy};
 
 /// [`PureNegativeFirst`].
-pub const PURE_NEGATIVE_FIRST: Descriptor =
-    Descriptor::built_in("pure-negative-first", "the fewest negative-first path worms", Sends::Paths, |network, _| {
-        Ok(Box::new(PureNegativeFirst::new(network)?))
-    })
-    .on(Family::Mesh)
-    .routed_by(&NEGATIVE_FIRST);
+pub const PURE_NEGATIVE_FIRST: Descriptor = Descriptor::built_in(
+    "pure-negative-first",
+    "the fewest negative-first path worms",
+    Sends::Paths,
+    |network, options| Ok(Box::new(PureNegativeFirst::new(network, options)?)),
+)
+.on(Family::Mesh)
+.routed_by(&NEGATIVE_FIRST)
+.offering(&[AlgorithmOption::Greedy]);
 
 /// Pure negative-first multicast: the fewest worms that negative-first paths allow, however long.
 ///
 /// Source: paper 1, section 3.2, Figure 4. A worm's list is a containment-ordered list of nodes southwest of the source,
 /// reversed, then any containment-ordered list: first down, then up. Lists are made greedily, first for the northwest, then
 /// the southeast, the northeast and the southwest; the southwest's ride in front of others, or in front of each other.
+///
+/// The lists of the northeast are made by columns or, which the paper permits as well, by rows
+/// ([`greedy`](crate::AlgorithmOptions::greedy)).
 ///
 /// In two dimensions this is the printed algorithm; it is optimal (Theorem 1). In any other number of dimensions chain
 /// covers by matching take the place of the greedy lists: nodes outside the source's lower orthant are joined into as few
@@ -49,15 +56,19 @@ pub const PURE_NEGATIVE_FIRST: Descriptor =
 /// ```
 pub struct PureNegativeFirst {
     routing: NegativeFirst,
+    /// How the lists of the northeast are made in two dimensions.
+    greedy: Greedy,
 }
 
 impl PureNegativeFirst {
-    /// On a mesh.
+    /// On a mesh, with the greedy lists that the options say.
     ///
     /// # Errors
-    /// If the network is of another kind.
-    pub fn new(network: &Arc<Network>) -> Result<Self, Unsupported> {
-        Ok(Self { routing: PURE_NEGATIVE_FIRST.relation(network, NegativeFirst::new)? })
+    /// If the network is of another kind, or has other than two dimensions and the options choose lists.
+    pub fn new(network: &Arc<Network>, options: &Options) -> Result<Self, AlgorithmError> {
+        let routing = PURE_NEGATIVE_FIRST.relation(network, NegativeFirst::new)?;
+        let greedy = chosen(&PURE_NEGATIVE_FIRST, routing.grid(), options)?;
+        Ok(Self { routing, greedy })
     }
 }
 
@@ -71,7 +82,7 @@ impl Algorithm for PureNegativeFirst {
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
-        let lists = lists(self.routing.grid(), multicast);
+        let lists = lists(self.routing.grid(), multicast, self.greedy);
         Plan { worms: lists.into_iter().map(|stops| Worm::path(multicast.source(), stops)).collect() }
     }
 
@@ -80,10 +91,10 @@ impl Algorithm for PureNegativeFirst {
     }
 }
 
-/// The destinations of each worm, in order.
-pub(crate) fn lists(grid: &Grid, multicast: &Multicast) -> Vec<Vec<NodeId>> {
+/// The destinations of each worm, in order; in two dimensions with greedy lists of the northeast.
+pub(crate) fn lists(grid: &Grid, multicast: &Multicast, northeast: Greedy) -> Vec<Vec<NodeId>> {
     let (positive, either) =
-        if grid.dimensions() == 2 { greedy_lists(grid, multicast) } else { matched_lists(grid, multicast) };
+        if grid.dimensions() == 2 { greedy_lists(grid, multicast, northeast) } else { matched_lists(grid, multicast) };
     combine(positive, either)
 }
 
@@ -91,7 +102,7 @@ pub(crate) fn lists(grid: &Grid, multicast: &Multicast) -> Vec<Vec<NodeId>> {
 type Lists = (Vec<Vec<NodeId>>, Vec<Vec<NodeId>>);
 
 /// Steps 2 to 6 of Figure 4.
-fn greedy_lists(grid: &Grid, multicast: &Multicast) -> Lists {
+fn greedy_lists(grid: &Grid, multicast: &Multicast, by: Greedy) -> Lists {
     let source = sites(grid, &[multicast.source()])[0];
     let mut rest = sites(grid, multicast.destinations());
     let northwest = |site: &Site| site.x < source.x && site.y > source.y;
@@ -105,7 +116,7 @@ fn greedy_lists(grid: &Grid, multicast: &Multicast) -> Lists {
         positive.push(nodes(&row_greedy(&mut rest)));
     }
     while rest.iter().any(northeast) {
-        positive.push(nodes(&column_greedy(&mut rest)));
+        positive.push(nodes(&greedy(&mut rest, by)));
     }
     while !rest.is_empty() {
         either.push(nodes(&column_greedy(&mut rest)));
@@ -158,7 +169,7 @@ mod tests {
         let destinations = "1,4;1,5;2,7;5,4;6,5;6,7;7,4;0,2;2,0;2,2;2,3;3,1;3,2;4,2;5,0;5,1;5,2;7,2";
         let multicast =
             Multicast::new(parse_node(&mesh, "4,3").unwrap(), &parse_node_list(&mesh, destinations).unwrap());
-        let plan = PureNegativeFirst::new(&mesh).unwrap().plan(&multicast);
+        let plan = PureNegativeFirst::new(&mesh, &Options::default()).unwrap().plan(&multicast);
         let lists: Vec<_> = plan.worms.iter().map(crate::plan::Worm::visits).collect();
         let list = |text| parse_node_list(&mesh, text).unwrap();
         assert_eq!(
