@@ -85,6 +85,9 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
         ErrorKind::ValueValidation => {
             let source = usage.source()?;
             let expected = match source.downcast_ref::<ParseIntError>() {
+                Some(problem) if *problem.kind() == IntErrorKind::PosOverflow && value.parse::<u64>().is_err() => {
+                    format!("{}: the largest is {}", plain(problem.kind()), u64::MAX)
+                }
                 Some(problem) => plain(problem.kind()).to_owned(),
                 None => in_range(value, &source.to_string()),
             };
@@ -123,9 +126,7 @@ fn in_range(value: &str, message: &str) -> String {
         }
         Some((least, most)) => format!("expected a whole number from {least} to {most}"),
         None => match message {
-            "number too large to fit in target type" => {
-                format!("{}: the largest is {}", plain(&IntErrorKind::PosOverflow), u64::MAX)
-            }
+            "number too large to fit in target type" => plain(&IntErrorKind::PosOverflow).to_owned(),
             "invalid digit found in string" => plain(&IntErrorKind::InvalidDigit).to_owned(),
             other => other.to_owned(),
         },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use wormcast_network::Network;
-use wormcast_network::text::{quoted, short_list};
+use wormcast_network::text::quoted;
 use wormcast_routing::{Root, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, Unsupported};
 
 use crate::algorithm::{Algorithm, AlgorithmError};
@@ -210,7 +210,7 @@ impl Descriptor {
         if error.has_hint() || names.is_empty() {
             return error;
         }
-        error.with_hint(&format!("for this one there is {}", short_list(names)))
+        error.with_hint(&format!("for this one there is {}", quoted(names)))
     }
 
     fn not_taken(&self, part: RequestPart, problem: String) -> AlgorithmError {

@@ -55,8 +55,10 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
     if let Some(problem) = no_object(text) {
         return Err(file.error(1, problem));
     }
-    let document: Document<'_> =
-        serde_json::from_str(text).map_err(|error| file.error(error.line().max(1), without_place(&error)))?;
+    let document: Document<'_> = serde_json::from_str(text).map_err(|error| {
+        let problem = wrong_kind(text).unwrap_or_else(|| without_place(&error));
+        file.error(error.line().max(1), problem)
+    })?;
     let edges = match (document.edges, document.links) {
         (Some(edges), None) | (None, Some(edges)) => edges,
         (Some(_), Some(_)) => return Err(file.error(1, "there are both `edges` and `links`")),
@@ -90,6 +92,26 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Arc<Network>, TopologyErro
         vertices.join(Edge { ends, ports, directed: document.directed, line }).map_err(error)?;
     }
     vertices.build(file, text.lines().count().max(1))
+}
+
+/// The key of the document whose value is of another kind than it has to be.
+fn wrong_kind(text: &str) -> Option<String> {
+    let document: serde_json::Map<String, Value> = serde_json::from_str(text).ok()?;
+    let kind = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    let wrong = |(key, expected): (&str, &str)| {
+        let value = document.get(key).filter(|value| kind(value) != expected)?;
+        Some(format!("`{key}` is {}: expected {expected}", kind(value)))
+    };
+    [("directed", "true or false"), ("nodes", "a list"), ("edges", "a list"), ("links", "a list")]
+        .into_iter()
+        .find_map(wrong)
 }
 
 /// An id as text: numbers, strings and lists of them are all different.
@@ -216,6 +238,17 @@ mod tests {
             message("{\"nodes\": []}")
                 .starts_with("x:1: there are neither `edges` nor `links`; expected node-link JSON")
         );
+        let kinds = [
+            ("{\"nodes\": {\"a\": 1}, \"links\": []}", "x:1: `nodes` is an object: expected a list"),
+            (
+                "{\"directed\": \"yes\", \"nodes\": [], \"links\": []}",
+                "x:1: `directed` is a text: expected true or false",
+            ),
+            ("{\"nodes\": [],\n\"edges\": 3}", "x:2: `edges` is a number: expected a list"),
+        ];
+        for (text, expected) in kinds {
+            assert!(message(text).starts_with(expected), "{}", message(text));
+        }
         let edges = |edges: &str| {
             message(&format!("{{\"nodes\": [\n{{\"id\": 0}},\n{{\"id\": 1}}],\n\"edges\": [\n{edges}]}}"))
         };

@@ -70,7 +70,7 @@ fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, St
 pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
     let file = TablesContext { path, expected: EXPECTED };
     let fabric = as_fabric(network)?;
-    let mut dump = Dump::new(network.name(), &fabric);
+    let mut dump = Dump::new(network.name(), &fabric, !Arc::ptr_eq(&fabric, network));
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         dump.read_line(line, content.trim()).map_err(|problem| file.error(line, problem))?;
     }
@@ -100,6 +100,8 @@ struct Dump<'n> {
     /// The name of the network.
     name: &'n str,
     fabric: &'n Network,
+    /// Whether the network has no identifiers and names, and the fabric those that [`as_fabric`] makes.
+    made_up: bool,
     identities: Identities,
     /// The switch whose table this is.
     section: Option<RouterId>,
@@ -113,10 +115,11 @@ struct Dump<'n> {
 }
 
 impl<'n> Dump<'n> {
-    fn new(name: &'n str, fabric: &'n Network) -> Self {
+    fn new(name: &'n str, fabric: &'n Network, made_up: bool) -> Self {
         Self {
             name,
             fabric,
+            made_up,
             identities: Identities::new(fabric),
             section: None,
             sections: HashMap::new(),
@@ -152,6 +155,14 @@ impl<'n> Dump<'n> {
         let name = self.name;
         let unknown = || format!("`{name}` has no switch with the identifier {guid:#018x}{}", quoted_name(content));
         let router = self.identities.router(guid)?.ok_or_else(unknown)?;
+        if let (true, Some(own), Some(given)) = (self.made_up, self.fabric.router_name(router), name_in(content))
+            && ![own, ""].contains(&given)
+        {
+            let given = given.chars().take(64).collect::<String>();
+            return Err(format!(
+                "`{name}` has no identifiers of its own, and the switch with the number {guid:#x} is called `{own}` in it, not `{given}`: the tables are of another network"
+            ));
+        }
         if let Some(first) = self.sections.insert(router, line) {
             return Err(format!("switch {guid:#018x} has a table already, in line {first}"));
         }
@@ -284,8 +295,11 @@ fn hexadecimal_after(text: &str, mark: &str) -> Option<u64> {
 
 /// The name that a line ends with, as ` (…)`.
 fn quoted_name(line: &str) -> String {
-    let name = line.split_once('\'').and_then(|(_, rest)| rest.rsplit_once('\''));
-    name.map_or_else(String::new, |(name, _)| format!(" ({})", name.chars().take(64).collect::<String>()))
+    name_in(line).map_or_else(String::new, |name| format!(" ({})", name.chars().take(64).collect::<String>()))
+}
+
+fn name_in(line: &str) -> Option<&str> {
+    Some(line.split_once('\'')?.1.rsplit_once('\'')?.0)
 }
 
 /// Tables as `OpenSM` dumps them, so that `opensm -R file -U` loads them unchanged.

@@ -1,6 +1,7 @@
 //! Common parts of subcommands that run or read sweeps: where results are kept, and their failures.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -106,8 +107,14 @@ impl Places {
 
 /// Makes a folder for results, unless it is there.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(folder)
-        .map_err(|error| Failure::failed(format!("cannot make the folder `{}`: {error}", folder.display())))
+    fs::create_dir_all(folder).map_err(|error| {
+        let reason = match error.kind() {
+            ErrorKind::AlreadyExists => "there is a file of this name".to_owned(),
+            ErrorKind::NotADirectory => "what it is to be in is a file".to_owned(),
+            _ => error.to_string(),
+        };
+        Failure::failed(format!("cannot make the folder `{}`: {reason}", folder.display()))
+    })
 }
 
 /// As many threads as are asked for, or as there are cores.

@@ -62,8 +62,8 @@ fn options_that_mean_nothing_are_refused() {
     plan("detour=few", "--option detour=few: ");
     plan("detours=4", "did you mean `detour`?");
     plan("cross_links=false", "`bounded-negative-first` has no option `cross_links`: it is one of `spam`");
-    plan("greedy=rows", "it is one of `pure-negative-first`, `minimal-negative-first`");
-    plan("resolution=ascending", "it is one of `u-cube`, `maxport`, `combine`, `w-sort`");
+    plan("greedy=rows", "it is one of `pure-negative-first` and `minimal-negative-first`");
+    plan("resolution=ascending", "it is one of `u-cube`, `maxport`, `combine` and `w-sort`");
     let cuboid = ["plan", "--topology", "mesh:3x3x3", "--algorithm", "pure-negative-first", "--source", "0"];
     let greedy = ["--destinations", "1;2", "--option", "greedy=rows"];
     refused(&[&cuboid[..], &greedy].concat(), "makes greedy lists in 2-D meshes only");

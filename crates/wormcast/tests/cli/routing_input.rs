@@ -95,6 +95,11 @@ fn a_dump_that_was_cut_is_noticed() {
     let half = with(&lines);
     assert_eq!(half.code, 0);
     assert_eq!(half.stderr, "warning: `x.lfts` has no entries of rack4, rack5, rack6: is it truncated?\n");
+    // A mesh has no identifiers of its own, and those that are made up for it are small numbers, too.
+    folder.write("x.lfts", whole.as_bytes());
+    let other = folder.run(&["routing", "--topology", "mesh:4x4", "--tables", "x.lfts"]).bad_input();
+    let message = "error: x.lfts:1: `mesh:4x4` has no identifiers of its own, and the switch with the number ";
+    assert!(other.starts_with(message) && other.contains("not `rack1`: the tables are of another network"), "{other}");
     let port = with(&whole.replacen("0x0001 003", "0x0001 009", 1)).bad_input();
     assert!(port.starts_with("error: x.lfts:2: `rack1` has no port 9: it has 8;"), "{port}");
 }

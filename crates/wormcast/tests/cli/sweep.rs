@@ -148,8 +148,8 @@ fn what_a_sweep_cannot_use_is_said_before_it_runs() {
 
     folder.write("file", b"not a folder");
     for (option, path, said) in [
-        ("--out", "file", "error: cannot make the folder `file`: "),
-        ("--out", "file/below", "error: cannot make the folder `file/below`: "),
+        ("--out", "file", "error: cannot make the folder `file`: there is a file of this name\n"),
+        ("--out", "file/below", "error: cannot make the folder `file/below`: what it is to be in is a file\n"),
         ("--store", "no/s.db", "error: cannot open the result store `no/s.db`: "),
     ] {
         let outcome = folder.run(&["sweep", "small.toml", option, path]);
