@@ -2,6 +2,7 @@
 
 mod headers;
 mod negative_first;
+mod torus_trees;
 mod turns;
 mod weighted_sort;
 
@@ -39,13 +40,29 @@ const RUNS: &[(&str, Run)] = &[
     ("fewest-minimal-lists-optimal", negative_first::theorem_2_joined),
     ("weighted-sort", weighted_sort::theorem_5),
     ("turn-prohibition", turns::theorems),
+    ("turns-in-the-worst-case", turns::worst_case),
+    ("permitted-path-lengths", turns::path_lengths),
     ("header-delivers", headers::deliver),
     ("header-cost", headers::cost),
+    ("start-in-the-middle-of-the-row", torus_trees::midpoint_of_row),
+    ("start-in-the-middle-of-the-diagonal", torus_trees::midpoint_of_diagonal),
+    ("start-row-against-diagonal", torus_trees::row_against_diagonal),
+    ("start-shortest", torus_trees::dstm_2_is_shortest),
+    ("start-shortest-of-the-row", torus_trees::dstm_2_is_shortest_of_row),
+    ("failed-link-average", torus_trees::failed_link_average),
+    ("failed-link-diameter", torus_trees::failed_link_diameter),
+    ("trees-by-dimension", torus_trees::dimensions),
+    ("trees-of-hypercubes", torus_trees::hypercubes),
     // What is wrong on purpose.
     ("lists-of-the-example-by-the-minimal-algorithm", negative_first::example_of_minimal),
     ("fewest-lists-by-the-minimal-algorithm", negative_first::theorem_1_of_minimal),
     ("weighted-sort-by-reversed-bits", weighted_sort::theorem_5_of_reversed_bits),
     ("turn-prohibition-by-up-down", turns::theorems_of_up_down),
+    ("turns-in-the-worst-case-by-turn-prohibition", turns::worst_case_of_turn_prohibition),
+    ("permitted-path-lengths-of-up-down", turns::path_lengths_of_up_down),
+    ("start-in-the-middle-of-the-row-by-dstm-1", torus_trees::midpoint_of_row_by_dstm_1),
+    ("failed-link-average-of-halves", torus_trees::failed_link_average_of_halves),
+    ("trees-by-dimension-of-meshes", torus_trees::dimensions_of_meshes),
     ("header-cost-anew-for-each", headers::cost_anew_for_each),
 ];
 
