@@ -273,7 +273,8 @@ mod tests {
         assert!(message("dualpath", "mesh:4x4", None).ends_with("did you mean `dual-path`?"));
         assert_eq!(
             message("column-path", "mesh:4x4x4", None),
-            "`column-path` needs a 2-D mesh, but `mesh:4x4x4` is a 3-D mesh"
+            "`column-path` needs a 2-D mesh, but `mesh:4x4x4` is a 3-D mesh; for this one there is `pure-negative-first`, `minimal-negative-first`, \
+             `minimal-negative-first-optimal`, `bounded-negative-first` and `dual-path`"
         );
         assert_eq!(message("dual-path", "torus:4x4", None), "`dual-path` needs a mesh, but `torus:4x4` is a torus");
         assert_eq!(
@@ -299,7 +300,7 @@ mod tests {
         );
         assert_eq!(
             message("u-min", "mesh:4x4", None),
-            "`u-min` needs a bidirectional multistage network, such as `bmin:4x3`, but `mesh:4x4` is a 2-D mesh"
+            "`u-min` needs a bidirectional multistage network, such as `bmin:4x3`, but `mesh:4x4` is a 2-D mesh; for this one there is `u-mesh`"
         );
         assert_eq!(
             message("multiport", "ring:4", None),

@@ -1,9 +1,9 @@
-//! Theorems 1 to 5 of paper 3.
+//! Paper 3: Theorems 1 to 5, the worst case of up*/down*, and how long permitted paths are.
 
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NetworkBuilder, RouterId};
-use wormcast_routing::{Root, TurnSet, turn_prohibition, up_down};
+use wormcast_routing::{Adaptivity, Root, TurnRouting, TurnSet, turn_prohibition, up_down};
 
 use super::{CheckOutcome, network};
 
@@ -15,10 +15,110 @@ pub(super) fn theorems(quick: bool) -> CheckOutcome {
 /// Up*/down* in the place of turn prohibition, with the tree's root as its root: at most a third is prohibited in most graphs by any means,
 /// but not where a hub has many links down.
 pub(super) fn theorems_of_up_down(quick: bool) -> CheckOutcome {
-    hold_of(quick, |graph| match up_down(graph, Root::SmallestId) {
-        Ok(turns) => turns,
-        Err(error) => unreachable!("{error}"),
-    })
+    hold_of(quick, up_down_turns)
+}
+
+/// The turns of up*/down* with the smallest id as its root.
+fn up_down_turns(graph: &Network) -> TurnSet {
+    up_down(graph, Root::SmallestId).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// Up*/down* prohibits nearly all turns of trees whose leaves join a hub: in print the family is missing, and this is one.
+pub(super) fn worst_case(quick: bool) -> CheckOutcome {
+    worst_case_of(quick, up_down_turns)
+}
+
+/// Turn prohibition in the place of up*/down*.
+pub(super) fn worst_case_of_turn_prohibition(quick: bool) -> CheckOutcome {
+    worst_case_of(quick, turn_prohibition)
+}
+
+fn worst_case_of(quick: bool, prohibit: impl Fn(&Network) -> TurnSet) -> CheckOutcome {
+    let depths = 2..=if quick { 8 } else { 10 };
+    let mut deepest = 0.0;
+    for depth in depths.clone() {
+        let graph = tree_with_hub(depth);
+        let turns = prohibit(&graph);
+        // With L leaves: all turns at the hub, of the L + 3 (L - 2) + 1 others none.
+        let leaves = 1u64 << depth;
+        let (at_hub, others) = (leaves * (leaves - 1) / 2, 4 * leaves - 5);
+        if (turns.prohibited_turns(), turns.turn_count()) != (at_hub, at_hub + others) {
+            let because = format!(
+                "{}: {} of {} turns are prohibited, not {at_hub} of {}",
+                graph.name(),
+                turns.prohibited_turns(),
+                turns.turn_count(),
+                at_hub + others
+            );
+            return CheckOutcome::of(false, because);
+        }
+        deepest = turns.fraction();
+    }
+    let because = format!(
+        "binary trees of depth {} to {} whose L leaves join a hub: just the L (L - 1)/2 turns at the hub are prohibited and 4 L - 5 are not, so the share goes to 1; {:.1}% at the greatest depth, where turn prohibition has {:.1}%",
+        depths.start(),
+        depths.end(),
+        100.0 * deepest,
+        100.0 * turn_prohibition(&tree_with_hub(*depths.end())).fraction()
+    );
+    CheckOutcome::of(deepest > 0.95, because)
+}
+
+/// Fewer prohibited turns go with shorter paths: turn prohibition against up*/down*, graph by graph and on average.
+pub(super) fn path_lengths(quick: bool) -> CheckOutcome {
+    path_lengths_of(quick, turn_prohibition)
+}
+
+/// Up*/down* in the place of turn prohibition.
+pub(super) fn path_lengths_of_up_down(quick: bool) -> CheckOutcome {
+    path_lengths_of(quick, up_down_turns)
+}
+
+fn path_lengths_of(quick: bool, prohibit: impl Fn(&Network) -> TurnSet) -> CheckOutcome {
+    let graphs = if quick { 10 } else { 100 };
+    let (mut shorter, mut sums, mut counts) = (0, [0.0; 3], [0u64; 2]);
+    for seed in 0..graphs {
+        let graph = network(&format!("random:nodes=256,degree=4,seed={seed}"));
+        let sets = [prohibit(&graph), up_down_turns(&graph)];
+        counts.iter_mut().zip(&sets).for_each(|(count, turns)| *count += turns.prohibited_turns());
+        let [fewer, more] = sets.map(|turns| {
+            let routing = TurnRouting::new("permitted paths", &graph, turns, Adaptivity::First);
+            routing.survey().0.average_distance.unwrap_or(f64::INFINITY)
+        });
+        shorter += usize::from(fewer < more);
+        sums.iter_mut().zip([shortest(&graph), fewer, more]).for_each(|(sum, length)| *sum += length);
+    }
+    let [graph, fewer, more] = sums.map(|sum| sum / graphs as f64);
+    let because = format!(
+        "{graphs} random graphs of 256 nodes and degree 4: {graph:.2} hops on average without prohibited turns, {fewer:.2} with {} of them a graph, {more:.2} with the {} of up*/down*; shorter in {shorter} of the graphs",
+        counts[0] / graphs,
+        counts[1] / graphs
+    );
+    CheckOutcome::of(counts[0] < counts[1] && fewer < more, because)
+}
+
+/// The average distance of a network if every turn is permitted.
+fn shortest(network: &Network) -> f64 {
+    let routers = network.routers();
+    let mut total = 0;
+    for source in 0..routers {
+        let mut hops = vec![usize::MAX; routers];
+        hops[source] = 0;
+        let mut reached = vec![source];
+        let mut next = 0;
+        while let Some(&router) = reached.get(next) {
+            next += 1;
+            for channel in network.outputs(RouterId::new(router as u32)) {
+                let neighbour = network.to(channel).index();
+                if hops[neighbour] == usize::MAX {
+                    hops[neighbour] = hops[router] + 1;
+                    total += hops[neighbour];
+                    reached.push(neighbour);
+                }
+            }
+        }
+    }
+    total as f64 / (routers * (routers - 1)) as f64
 }
 
 fn hold_of(quick: bool, prohibit: impl Fn(&Network) -> TurnSet) -> CheckOutcome {

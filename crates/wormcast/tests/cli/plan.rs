@@ -169,7 +169,11 @@ fn algorithms_say_which_network_they_need() {
         "error: `combine` needs a hypercube, but `mesh:4x4` is a 2-D mesh; for this one there is `u-mesh`\n"
     );
     assert_eq!(message("torus:4x4", "u-mesh"), "error: `u-mesh` needs a mesh, but `torus:4x4` is a torus\n");
-    assert_eq!(message("mesh:4x4x4", "schl"), "error: `schl` needs a 2-D mesh, but `mesh:4x4x4` is a 3-D mesh\n");
+    assert_eq!(
+        message("mesh:4x4x4", "schl"),
+        "error: `schl` needs a 2-D mesh, but `mesh:4x4x4` is a 3-D mesh; for this one there is `pure-negative-first`, `minimal-negative-first`, \
+         `minimal-negative-first-optimal`, `bounded-negative-first` and `dual-path`\n"
+    );
 }
 
 #[test]
