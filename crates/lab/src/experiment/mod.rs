@@ -580,12 +580,11 @@ impl Experiment {
             return Err(problem.expecting(given, names.iter().copied().filter(had)));
         }
         // JSON has no numbers without an end: what is not one is null.
-        let endless = |axis: &&Axis| axis.values.iter().any(|value| value.json.is_null());
-        if let Some(axis) = self.axes.iter().find(endless) {
-            let place = Document::place(tree, &format!("sweep.{}", axis.key));
+        let mut values = self.axes.iter().flat_map(|axis| axis.values.iter().map(move |value| (axis, value)));
+        if let Some((axis, endless)) = values.find(|(_, value)| value.json.is_null()) {
             let message =
                 format!("`{}` has a value that is not a finite number: expected numbers such as 0.05", axis.key);
-            return Err(self.document.error(place, message));
+            return Err(self.document.error(endless.span(), message));
         }
         let text =
             |axis: &&Axis| Some(&axis.key) == self.plot.x.as_ref() && !axis.values.iter().all(|v| v.json.is_number());

@@ -316,9 +316,10 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
         several => format!("{several} replications"),
     };
     if let Some(plan) = summary.plan() {
+        let steps = plan.steps.text();
+        let of = if steps == "1" { "step" } else { "steps" };
         return format!(
-            "{} steps, {} channels; startups {} a node, {} for the busiest ({replications})",
-            plan.steps.text(),
+            "{steps} {of}, {} channels; startups {} a node, {} for the busiest ({replications})",
             short(plan.channels.mean),
             short(plan.mean_startups.mean),
             short(plan.startups.mean)

@@ -360,6 +360,10 @@ fn what_readers_stumbled_over() {
     assert!(message.contains("needs a connected network, but `apart.edges` is not; no route leads from"), "{message}");
     let message = refused(&["sweep", "two.toml", "--set", "sweep.traffic.arrivals.rate=[nan, 0.05]"]);
     assert!(message.contains("`traffic.arrivals.rate` has a value that is not a finite number"), "{message}");
+    let text = "topology = \"mesh:4x4\"\ntraffic.arrivals = { process = \"poisson\", rate = 0.01 }\n[sweep]\n\"traffic.arrivals.rate\" = [0.01, nan]\n";
+    folder.write("nan.toml", text.as_bytes());
+    let message = refused(&["sweep", "nan.toml"]);
+    assert!(message.contains("nan.toml:4:34"), "{message}");
     for command in ["sweep", "plot", "report"] {
         let message = refused(&[command, "two.toml", "--store", "."]);
         assert!(message.contains("cannot open the result store"), "{message}");

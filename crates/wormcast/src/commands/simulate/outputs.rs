@@ -138,6 +138,9 @@ pub(super) fn check_outputs(
 pub(super) fn window(text: &str) -> Result<Range<Cycle>, String> {
     let expected = "expected two cycles, as in `1000:2000`, `1000:` or `:2000`";
     let (from, to) = text.split_once(':').ok_or(expected)?;
+    if [from, to].iter().all(|cycle| cycle.trim().is_empty()) {
+        return Err(expected.to_owned());
+    }
     let cycle = |text: &str, none| match text.trim() {
         "" => Ok(none),
         text => text.parse::<Cycle>().map_err(|_| format!("`{text}` is no cycle; {expected}")),
