@@ -102,6 +102,12 @@ fn problem(path: &Path, error: rusqlite::Error) -> StoreProblem {
     if let InvalidColumnType(..) | IntegralValueOutOfRange(..) | FromSqlConversionFailure(..) = error {
         return StoreProblem::Corrupt("a table has a value that wormcast never writes".to_owned());
     }
+    if let Some(table) = reason.strip_prefix("no such table: ") {
+        return StoreProblem::Corrupt(format!(
+            "the table `{}` is missing",
+            table.split_whitespace().next().unwrap_or(table)
+        ));
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => StoreProblem::Foreign("it is not a database".to_owned()),
         Some(ErrorCode::DatabaseCorrupt) => StoreProblem::Corrupt(reason),

@@ -233,6 +233,15 @@ fn no_changed_byte_of_the_file_changes_a_result() {
 }
 
 #[test]
+fn a_table_that_is_missing_is_named() {
+    let mut store = Store::in_memory().unwrap();
+    store.insert("a", 0, &run(1.0)).unwrap();
+    store.connection.execute_batch("DROP TABLE results").unwrap();
+    let error = store.load("a").unwrap_err().to_string();
+    assert!(error.contains("the table `results` is missing"), "{error}");
+}
+
+#[test]
 fn damaged_rows_are_set_aside_and_those_of_others_are_left() {
     let mut store = Store::in_memory().unwrap();
     let spec = serde_json::json!({});

@@ -52,7 +52,11 @@ pub(super) fn router_number(word: &str) -> Result<u32, String> {
     match word.parse::<u32>() {
         Ok(id) if (id as usize) < MAX_ROUTERS => Ok(id),
         Ok(_) => Err(format!("router {word} is beyond the limit of {MAX_ROUTERS} routers")),
-        Err(_) => Err(format!("`{word}` is not a router number")),
+        // Not a control character as it is: a terminal might obey it.
+        Err(_) => {
+            let shown = word.replace(char::is_control, "\u{fffd}");
+            Err(format!("`{shown}` is not a router number"))
+        }
     }
 }
 
@@ -103,6 +107,7 @@ mod tests {
     #[test]
     fn names_the_line_that_is_wrong() {
         let message = |text: &str| parse_edge_list("bad", text).unwrap_err().to_string();
+        assert!(message("0 1\n1 \u{1b}x\n").starts_with("bad:2: `\u{fffd}x` is not a router number"));
         assert!(message("0 1\n1 x\n").starts_with("bad:2: `x` is not a router number; expected two router numbers"));
         assert!(message("0 1 2").starts_with("bad:1: found 3 words"));
         assert!(message("0 1\n3 3").starts_with("bad:2: router 3 is joined to itself"));

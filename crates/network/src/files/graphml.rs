@@ -11,7 +11,7 @@ use super::vertices::{self, Attributes, Edge, Vertices};
 use super::{FileContext, line_ends};
 use crate::error::TopologyError;
 use crate::network::{Coordinates, Network};
-use crate::text::expected_name;
+use crate::text::{expected_name, shortened};
 
 const EXPECTED: &str = "GraphML with one graph of `node` and `edge` elements";
 /// How deep elements may be nested.
@@ -269,7 +269,13 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, String>
         Ok(None) => Ok(None),
         Ok(Some(attribute)) => match attribute.unescape_value() {
             Ok(value) => Ok(Some(value.into_owned())),
-            Err(error) => Err(broken(&error)),
+            Err(_) => {
+                let value = String::from_utf8_lossy(&attribute.value);
+                Err(format!(
+                    "the XML is broken: `{name}` is `{}`, with an entity that XML does not know",
+                    shortened(&value, 64)
+                ))
+            }
         },
     }
 }
@@ -278,6 +284,13 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, String>
 mod tests {
     use super::*;
     use crate::ids::{NodeId, RouterId};
+
+    #[test]
+    fn an_entity_that_is_unknown_is_shown() {
+        let text = "<graphml><graph edgedefault=\"undirected\"><node id=\"&nbsp;a\"/></graph></graphml>";
+        let message = parse("x", text).unwrap_err().to_string();
+        assert!(message.contains("`id` is `&nbsp;a`, with an entity that XML does not know"), "{message}");
+    }
 
     fn graph(content: &str) -> String {
         format!(

@@ -442,7 +442,7 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                 return fail(
                     "switching.consumption_ports",
                     worms,
-                    "are bound to consumption channels that the nodes do not have: set more `consumption_ports`",
+                    "are bound to consumption channels that the nodes do not have: raise `consumption_ports`",
                 );
             }
             if let Some((worms, problem)) = config.header.objection(&worm.itinerary) {

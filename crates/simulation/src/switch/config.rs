@@ -134,7 +134,7 @@ impl SwitchConfig {
             Organization::Input { replication: BranchTiming::Synchronous, .. } => {}
             Organization::Input { .. } if longest > self.input_fifo => {
                 let problem = format!(
-                    "{} flits do not hold the longest packet, of {longest} flits with its header, and worms could deadlock: set more `input_fifo`, or shorter messages",
+                    "{} flits do not hold the longest packet, of {longest} flits with its header, and worms could deadlock: raise `input_fifo`, or send shorter messages",
                     self.input_fifo
                 );
                 return error("input_fifo", problem);

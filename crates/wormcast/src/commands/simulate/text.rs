@@ -72,7 +72,7 @@ fn write_course(out: &mut dyn Write, title: &str, result: &RunResult) -> io::Res
     } else if result.saturated {
         write_figure(out, "saturated", "yes: messages pile up, and the latencies are lower bounds")?;
     } else if result.trend == Some(true) {
-        write_figure(out, "window", "too short: the mean latency depends on it; set more `run.messages`")?;
+        write_figure(out, "window", "too short: the mean latency depends on it; raise `run.messages`")?;
     }
     Ok(())
 }
