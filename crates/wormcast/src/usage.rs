@@ -58,6 +58,9 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
         let all: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         return Some(format!("there is no command '{unknown}': expected one of {}", all.join(", ")));
     }
+    if usage.kind() == ErrorKind::UnknownArgument && usage.get(ContextKind::SuggestedArg).is_none() {
+        return of_another_command(text(ContextKind::InvalidArg)?);
+    }
     let (argument, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
     match usage.kind() {
         ErrorKind::InvalidValue => {
@@ -89,12 +92,26 @@ pub(crate) fn explained(usage: &clap::Error) -> Option<String> {
                     format!("{}: the largest is {}", plain(problem.kind()), u64::MAX)
                 }
                 Some(problem) => plain(problem.kind()).to_owned(),
-                None => in_range(value, &source.to_string()),
+                None => source.to_string(),
             };
             Some(format!("invalid value '{value}' for '{argument}': {expected}"))
         }
         _ => None,
     }
+}
+
+/// Of which commands an option is that this one does not have; `None` if of none.
+fn of_another_command(unknown: &str) -> Option<String> {
+    let option = unknown.strip_prefix("--")?;
+    let command = commands::command();
+    let has_it = |of: &&clap::Command| of.get_arguments().any(|argument| argument.get_long() == Some(option));
+    let those: Vec<String> =
+        command.get_subcommands().filter(has_it).map(|of| format!("`{}`", of.get_name())).collect();
+    let those = match those.split_last()? {
+        (last, []) => last.clone(),
+        (last, others) => format!("{} and {last}", others.join(", ")),
+    };
+    Some(format!("unexpected argument '{unknown}': it is an option of {those}"))
 }
 
 /// What was expected instead of something that is not a whole number.
@@ -115,22 +132,20 @@ pub(crate) fn positive<T: FromStr<Err = ParseIntError>>(value: &str) -> Result<T
     })
 }
 
-/// A message about a range, `0 is not in 1..=32`, in plain words.
-fn in_range(value: &str, message: &str) -> String {
-    let range = message.split_once(" is not in ").and_then(|(_, range)| range.split_once(".."));
-    let range = range.map(|(least, most)| (least, most.trim_start_matches('=')));
-    let too_large = |most: &str| value.parse::<u128>().ok() > most.parse().ok();
-    match range {
-        Some((least, most @ ("4294967295" | "18446744073709551615"))) if !too_large(most) => {
-            format!("expected a whole number, at least {least}")
-        }
-        Some((least, most)) => format!("expected a whole number from {least} to {most}"),
-        None => match message {
-            "number too large to fit in target type" => plain(&IntErrorKind::PosOverflow).to_owned(),
-            "invalid digit found in string" => plain(&IntErrorKind::InvalidDigit).to_owned(),
-            other => other.to_owned(),
-        },
-    }
+/// The value of an option from 1 to `MOST`: what is expected is the same whatever is wrong with it.
+pub(crate) fn at_most<N: TryFrom<u64>, const MOST: u64>(value: &str) -> Result<N, String> {
+    let is_too_large = match value.parse::<u64>() {
+        Ok(number) if (1..=MOST).contains(&number) => return number.try_into().map_err(|_| String::new()),
+        Ok(number) => number > MOST,
+        Err(problem) => *problem.kind() == IntErrorKind::PosOverflow,
+    };
+    // Nobody asks how large a number may be that is limited by its size in memory alone.
+    let is_limited = MOST < u32::MAX as u64 || is_too_large;
+    Err(if is_limited {
+        format!("expected a whole number from 1 to {MOST}")
+    } else {
+        plain(&IntErrorKind::Zero).to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -172,16 +187,19 @@ mod tests {
         );
         let unknown = said(&format!("{start} --algorithm 7"));
         assert!(unknown.contains("': expected one of separate, ") && unknown.ends_with(" more"), "{unknown}");
-        let ports = "for '--consumption-ports <K>': expected a whole number";
-        for value in ["0", "-1", "33"] {
-            let expected = format!("invalid value '{value}' {ports} from 1 to 32");
+        for value in ["0", "-1", "33", "x", "99999999999999999999"] {
+            let expected =
+                format!("invalid value '{value}' for '--consumption-ports <K>': expected a whole number from 1 to 32");
             assert_eq!(said(&format!("{start} --routing e-cube --consumption-ports {value}")), expected);
         }
-        let word = said(&format!("{start} --routing e-cube --consumption-ports x"));
-        assert_eq!(word, format!("invalid value 'x' {ports}, not negative"));
         assert!(
             said("wormcast frobnicate").starts_with("there is no command 'frobnicate': expected one of topology, ")
         );
+        assert_eq!(
+            said("wormcast sweep --reachable 3"),
+            "unexpected argument '--reachable': it is an option of `routing`"
+        );
+        assert!(said("wormcast sweep --format json").starts_with("unexpected argument '--format': it is an option of "));
         let markdown = "invalid value 'x.html' for '--markdown <FILE.md>': expected a file that ends in `.md`";
         assert_eq!(said("wormcast reproduce --markdown x.html"), markdown);
         let seed = "for '--seed <SEED>': ";

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use super::layered::Layers;
-use super::levels::Levels;
+use super::levels::{Levels, MOST_HOSTS};
 use super::stress::Graph;
 use super::{labels, map, stress};
 use crate::ids::{ChannelId, NodeId, RouterId};
@@ -23,6 +23,8 @@ const LINK: f64 = 6.0;
 const APART: f64 = 3.4;
 /// The most routers of an irregular network that are laid out by their distances: the time grows with their number, to seconds.
 const MOST: usize = 100_000;
+/// The length of a circle for each node that lies on it.
+const HOST: f64 = 30.0;
 /// The space around a drawing, for captions and for the links that wrap around.
 pub(super) const MARGIN: f64 = 50.0;
 /// The space between planes of a grid of more than two dimensions.
@@ -57,7 +59,7 @@ pub(crate) struct Caption {
 /// at the bottom, or left and right if links are unidirectional.
 ///
 /// Routers of other networks lie where their file says they are; those of fabrics in levels, hosts at the bottom; rings and complete
-/// networks on a circle, clockwise from the top; and all others so that distances in the picture match the hop distances in the
+/// networks on a circle, clockwise from the top, and outside of it the nodes of few that are not one at each router; and all others so that distances in the picture match the hop distances in the
 /// network as well as possible. All distances count for up to 1,000 routers, the distances to 50 pivots for up to 100,000; this takes a few
 /// seconds at most; larger networks lie on a circle, too. The same network always has
 /// the same layout, on any machine.
@@ -78,6 +80,8 @@ enum Places {
     Free(Vec<Position>),
     Circle {
         radius: f64,
+        /// Nodes outside the circle, beside their routers; empty where each router has one, and where there are too many.
+        nodes: Vec<Position>,
     },
 }
 
@@ -110,8 +114,25 @@ impl<'n> Layout<'n> {
         let routers = network.routers();
         let circle = || {
             let radius = (routers as f64 * 34.0 / TAU).max(1.5 * UNITS[0]);
-            let side = 2.0 * (radius + MARGIN);
-            Self { network, places: Places::Circle { radius }, width: side, height: side }
+            let apart = network.router_ids().any(|router| network.nodes_of(router).len() != 1);
+            if !apart || network.nodes() > MOST_HOSTS {
+                let side = 2.0 * (radius + MARGIN);
+                return Self { network, places: Places::Circle { radius, nodes: Vec::new() }, width: side, height: side };
+            }
+            let at_one = network.router_ids().map(|router| network.nodes_of(router).len()).max().unwrap_or(0);
+            let outside = (radius + UNITS[0]).max((routers * at_one) as f64 * HOST / TAU);
+            let side = 2.0 * (outside + MARGIN);
+            let mut nodes = vec![Position { x: side / 2.0, y: side / 2.0 }; network.nodes()];
+            for router in network.router_ids() {
+                let of_it = network.nodes_of(router);
+                let middle = (of_it.len() as f64 - 1.0) / 2.0;
+                for (place, node) in of_it.enumerate() {
+                    let aside = place as f64 - middle;
+                    let turn = router.index() as f64 * TAU / routers as f64 + aside * HOST / outside;
+                    nodes[node.index()] = around(side / 2.0, turn, outside);
+                }
+            }
+            Self { network, places: Places::Circle { radius, nodes }, width: side, height: side }
         };
         if routers > MOST {
             return circle();
@@ -169,7 +190,7 @@ impl<'n> Layout<'n> {
         match &self.places {
             Places::Layers(layers) => layers.router(router),
             Places::Levels(Levels { routers, .. }) | Places::Free(routers) => routers[router.index()],
-            Places::Circle { radius } => self.on_circle(router, *radius),
+            Places::Circle { radius, .. } => self.on_circle(router, *radius),
             Places::Grid(pitches) => {
                 let along = |first: usize| -> f64 {
                     let Some(grid) = self.network.shape().grid() else { return 0.0 };
@@ -185,7 +206,7 @@ impl<'n> Layout<'n> {
     pub fn node_position(&self, node: NodeId) -> Option<Position> {
         match &self.places {
             Places::Layers(layers) => Some(layers.node(node)),
-            Places::Levels(levels) => levels.nodes.get(node.index()).copied(),
+            Places::Levels(Levels { nodes, .. }) | Places::Circle { nodes, .. } => nodes.get(node.index()).copied(),
             _ => None,
         }
     }
@@ -199,8 +220,7 @@ impl<'n> Layout<'n> {
     }
 
     fn on_circle(&self, router: RouterId, radius: f64) -> Position {
-        let angle = f64::from(router.raw()) / self.network.routers() as f64 * TAU;
-        Position { x: self.width / 2.0 + radius * angle.sin(), y: self.height / 2.0 - radius * angle.cos() }
+        around(self.width / 2.0, f64::from(router.raw()) / self.network.routers() as f64 * TAU, radius)
     }
 
     /// The lines along which a channel is drawn, in its direction. Both channels of a link lie on the same lines; a link that
@@ -286,7 +306,7 @@ impl<'n> Layout<'n> {
                     let centre = self.position(router);
                     Position { x: centre.x + 14.0, y: centre.y - 14.0 }
                 }
-                Places::Circle { radius } => self.on_circle(router, radius + 20.0),
+                Places::Circle { radius, .. } => self.on_circle(router, radius + 20.0),
                 _ => self.position(router),
             };
             return match &self.places {
@@ -329,6 +349,11 @@ fn is_round(graph: &Graph) -> bool {
     degrees(n - 1) || degrees(2) && (0..n).all(follows)
 }
 
+/// A position on the circle of this radius around (`middle`, `middle`), an angle clockwise from its top.
+fn around(middle: f64, angle: f64, radius: f64) -> Position {
+    Position { x: middle + radius * angle.sin(), y: middle - radius * angle.cos() }
+}
+
 fn unit(network: &Network) -> f64 {
     UNITS[usize::from(network.routers() > MANY)]
 }
@@ -362,6 +387,7 @@ fn bent(a: Position, b: Position, bend: f64, forwards: bool) -> Vec<Position> {
 mod tests {
     use super::*;
     use crate::TopologySpec;
+    use crate::builder::{NetworkBuilder, NodeDetails};
 
     #[test]
     fn the_origin_is_at_the_bottom_left() {
@@ -388,6 +414,29 @@ mod tests {
     }
 
     /// In a ring, on a circle, neighbours are nearest; in a complete network all are on the circle.
+    #[test]
+    fn hosts_of_a_ring_lie_outside_of_it_and_apart() {
+        for count in [2, 7] {
+            let mut builder = NetworkBuilder::new("a ring of five switches");
+            builder.at_least(5).unwrap();
+            for switch in 0..5 {
+                builder.link(RouterId::new(switch), RouterId::new((switch + 1) % 5)).unwrap();
+                (0..count).for_each(|_| drop(builder.node(RouterId::new(switch), NodeDetails::default()).unwrap()));
+            }
+            let network = builder.build().unwrap();
+            let layout = Layout::new(&network);
+            let centre = layout.width() / 2.0;
+            let places: Vec<Position> = network.node_ids().map(|node| layout.node_position(node).unwrap()).collect();
+            let routers = network.router_ids().map(|router| layout.position(router));
+            let from_centre = |at: Position| (at.x - centre).hypot(at.y - centre);
+            let outermost = routers.map(from_centre).fold(0.0, f64::max);
+            for (place, &at) in places.iter().enumerate() {
+                assert!(from_centre(at) > outermost + DISC + 10.0 && from_centre(at) < centre - 10.0);
+                assert!(places[..place].iter().all(|&other| (at.x - other.x).hypot(at.y - other.y) > 25.0));
+            }
+        }
+    }
+
     #[test]
     fn a_network_without_regularity_is_no_circle() {
         let from_centre = |spec: &str| {

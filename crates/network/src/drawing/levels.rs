@@ -11,7 +11,7 @@ const PITCH: f64 = 120.0;
 const HOST: f64 = 26.0;
 const CABLE: f64 = 48.0;
 /// The most hosts that are drawn one by one.
-const MOST_HOSTS: usize = 128;
+pub(super) const MOST_HOSTS: usize = 128;
 /// The room of a switch, where there are few of them and where there are many.
 const SLOTS: [f64; 2] = [64.0, 36.0];
 const MANY: usize = 60;

@@ -15,6 +15,7 @@ use crate::routing::{
     BALANCES, BEST_BY, Balance, BestBy, CombinedDistance, EdgeDisjointTrees, Partition, SecondStart, SpanningTree,
     TorusMethod, TreeChoice, TreeDescriptor, TreeOptions, combined_distance, working_links,
 };
+use crate::usage::at_most;
 use crate::work;
 
 /// Build edge-disjoint spanning trees, for multicast over several trees.
@@ -41,12 +42,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(BALANCES))]
     balance: Option<String>,
     #[arg(
-        long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..),
+        long, value_name = "K", value_parser = at_most::<u32, { u32::MAX as u64 }>,
         help = for_those("How many trees", TreeChoice::Trees, ". Default: as many as there are")
     )]
     trees: Option<u32>,
     #[arg(
-        long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+        long, value_name = "N", value_parser = at_most::<u32, { u32::MAX as u64 }>,
         help = for_those(
             "Of how many random orders of the links the best is taken", TreeChoice::BestOf,
             ""

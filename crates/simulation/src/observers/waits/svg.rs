@@ -1,5 +1,6 @@
 //! Worms that wait for each other, where they are in the network.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -27,11 +28,11 @@ const LINE: f64 = 15.0;
 const CHARACTER: f64 = 5.9;
 const TITLE_CHARACTER: f64 = 7.0;
 /// The most characters of a line of the legend.
-const WIDEST: usize = 96;
+const WIDEST: usize = 110;
 
 /// The worms that were in the network when a run ended and waited, or were waited for, as an SVG picture of the network.
 ///
-/// Dead worms come first, a cycle of them before the others, and of worms that are not dead those that have waited longest. The first
+/// Dead worms come first, a cycle of them before the others, then those that most worms wait for: behind them congestion begins. The first
 /// 24 have a colour or a dash pattern of their own, and a line in the legend: what a worm holds is drawn as a line along the
 /// channels, with a tag at its head, what it waits for as a thin arrow that begins where it waits. A disc is a router of which a worm
 /// holds a consumption channel, a ring one at which it waits for one, or for a buffer. Links that other worms hold are darker than those that are free.
@@ -48,11 +49,13 @@ impl fmt::Display for WaitsSvg<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cycle = self.log.cycle();
         let mut worms = in_the_picture(self.log);
+        let waiting = waiting_for(self.log);
         let rank = |worm: &WormAtEnd| {
             let place = cycle.iter().position(|&id| id == worm.worm).unwrap_or(cycle.len());
             (
                 !worm.deadlocked,
                 place,
+                Reverse(waiting.get(&worm.worm).copied().unwrap_or_default()),
                 worm.holds.is_empty(),
                 worm.waits.is_empty(),
                 worm.since().unwrap_or(u64::MAX),
@@ -61,7 +64,7 @@ impl fmt::Display for WaitsSvg<'_> {
         };
         worms.sort_by_key(|worm| rank(worm));
         let layout = Layout::new(self.network);
-        Picture { of: self, names: Names { network: self.network, space: self.space }, layout, worms, cycle }.write(f)
+        Picture { of: self, names: Names { network: self.network, space: self.space }, layout, worms, waiting, cycle }.write(f)
     }
 }
 
@@ -71,6 +74,8 @@ struct Picture<'a> {
     layout: Layout<'a>,
     /// All that are shown, those first that have a style.
     worms: Vec<&'a WormAtEnd>,
+    /// How many wait for a worm, by its number.
+    waiting: HashMap<u64, usize>,
     cycle: Vec<u64>,
 }
 
@@ -324,6 +329,9 @@ impl Picture<'_> {
         let to: Vec<String> = worm.destinations.iter().take(2).map(|&node| network.node_label(node)).collect();
         let more = if worm.destinations.len() > to.len() { " and more" } else { "" };
         let mut text = format!("worm {} from {from} to {}{more}", worm.worm, to.join("; "));
+        if let Some(behind) = self.waiting.get(&worm.worm) {
+            text = format!("{text}, {behind} wait for it");
+        }
         if let Some(wait) = worm.waits.iter().find(|wait| is_in_the_way(wait)).or(worm.waits.first()) {
             let at = wait.at.map_or_else(String::new, |at| format!(" at {}", network.router_label(at)));
             let since = wait.since.map_or_else(String::new, |since| format!(" since {since}"));
@@ -357,6 +365,18 @@ impl Picture<'_> {
         }
         writeln!(out, "</g>")
     }
+}
+
+/// How many worms wait for each that others wait for.
+fn waiting_for(log: &WaitLog) -> HashMap<u64, usize> {
+    let mut waiting = HashMap::new();
+    for worm in log.worms() {
+        let in_the_way = worm.waits.iter().flat_map(|wait| &wait.options).flat_map(|option| &option.worms);
+        for &id in in_the_way.filter(|&&id| id != worm.worm).collect::<HashSet<_>>() {
+            *waiting.entry(id).or_default() += 1;
+        }
+    }
+    waiting
 }
 
 /// Whether others have what a worm waits for: if not, it waits for something else besides.

@@ -20,6 +20,7 @@ use crate::network::input::input_name;
 use crate::network::{HeatMapSvg, MAX_NODE_PORTS, Network};
 use crate::routing::{Branching, ChannelNumbering, ForwardingTables, RoutingDescriptor, RoutingOptions, read_tables};
 use crate::simulation::{Buffer, Reservation};
+use crate::usage::at_most;
 use crate::work;
 use export::{Exported, Form, export_routing};
 use idle::{Worms, buffer, check_options, check_unicasts, reservation};
@@ -74,11 +75,11 @@ pub(crate) struct Arguments {
     heat_map: Option<PathBuf>,
     /// Consumption channels at every node: worms that deliver on their way hold one. Default: what the algorithm is defined with,
     /// or 4.
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_NODE_PORTS)))]
+    #[arg(long, value_name = "K", value_parser = at_most::<u32, { MAX_NODE_PORTS as u64 }>)]
     consumption_ports: Option<u32>,
     /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
     /// Default: 1.
-    #[arg(long, value_name = "V", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "V", value_parser = at_most::<u32, 64>)]
     virtual_channels: Option<u32>,
     /// Buffers, for trees: `message` (any worm as a whole), or a number of flits that is less. By default what the algorithm is meant
     /// for; for `--multicasts`, a flit.
@@ -95,7 +96,7 @@ pub(crate) struct Arguments {
     /// and at most a few hundred bytes of memory each; on small networks that is mostly enough.
     #[arg(
         long, value_name = "STEPS", num_args = 0..=1, default_missing_value = "1000000",
-        value_parser = clap::value_parser!(u64).range(1..)
+        value_parser = at_most::<u64, { u64::MAX }>
     )]
     reachable: Option<u64>,
     /// Write messages that deadlock, as a trace that `simulate` reads (with a routing or algorithm: tables are not simulated); `-`: to standard output.
