@@ -330,7 +330,7 @@ impl Picture<'_> {
         let more = if worm.destinations.len() > to.len() { " and more" } else { "" };
         let mut text = format!("worm {} from {from} to {}{more}", worm.worm, to.join("; "));
         if let Some(behind) = self.waiting.get(&worm.worm) {
-            text = format!("{text}, {behind} wait for it");
+            text = format!("{text}, {behind} {} for it", if *behind == 1 { "waits" } else { "wait" });
         }
         if let Some(wait) = worm.waits.iter().find(|wait| is_in_the_way(wait)).or(worm.waits.first()) {
             let at = wait.at.map_or_else(String::new, |at| format!(" at {}", network.router_label(at)));
