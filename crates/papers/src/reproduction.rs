@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -244,8 +245,9 @@ pub(crate) struct Inner<'a> {
 }
 
 impl SweepObserver for Inner<'_> {
-    fn update(&mut self, status: &Status<'_>) {
+    fn update(&mut self, status: &Status<'_>) -> ControlFlow<()> {
         self.observer.update(self.done, self.parts, self.name, Some(status));
+        ControlFlow::Continue(())
     }
 
     fn damaged(&mut self, row: &DamagedRow) {

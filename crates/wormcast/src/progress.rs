@@ -1,6 +1,7 @@
 //! Shows progress: a bar if standard error is a terminal, otherwise a line now and then.
 
 use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
@@ -198,7 +199,7 @@ impl SweepObserver for Progress {
         self.warn_of(row);
     }
 
-    fn update(&mut self, status: &Status<'_>) {
+    fn update(&mut self, status: &Status<'_>) -> ControlFlow<()> {
         let stored = status.replications.saturating_sub(status.computed);
         let work =
             Work { done: status.computed as f64, all: status.replications_expected.saturating_sub(stored) as f64 };
@@ -209,6 +210,7 @@ impl SweepObserver for Progress {
             message = format!("{points_done} of {points} points  {}", point.point.label());
         }
         self.show(work, false, message);
+        ControlFlow::Continue(())
     }
 }
 

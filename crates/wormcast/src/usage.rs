@@ -199,7 +199,9 @@ mod tests {
             said("wormcast sweep --reachable 3"),
             "unexpected argument '--reachable': it is an option of `routing`"
         );
-        assert!(said("wormcast sweep --format json").starts_with("unexpected argument '--format': it is an option of "));
+        assert!(
+            said("wormcast sweep --format json").starts_with("unexpected argument '--format': it is an option of ")
+        );
         let markdown = "invalid value 'x.html' for '--markdown <FILE.md>': expected a file that ends in `.md`";
         assert_eq!(said("wormcast reproduce --markdown x.html"), markdown);
         let seed = "for '--seed <SEED>': ";

@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -36,8 +37,9 @@ fn log(store: &Path) -> PathBuf {
 fn victim() {
     struct Note<'a>(&'a File);
     impl SweepObserver for Note<'_> {
-        fn update(&mut self, status: &Status<'_>) {
+        fn update(&mut self, status: &Status<'_>) -> ControlFlow<()> {
             self.0.write_all(format!("stored {}\n", status.computed).as_bytes()).unwrap();
+            ControlFlow::Continue(())
         }
     }
     let Some(path) = std::env::var_os(STORE) else { return };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -200,10 +201,41 @@ fn the_first_failure_is_reported_and_what_was_there_is_kept() {
 struct Log(Vec<(usize, u64, u64, u64)>);
 
 impl SweepObserver for Log {
-    fn update(&mut self, status: &Status<'_>) {
+    fn update(&mut self, status: &Status<'_>) -> ControlFlow<()> {
         assert!(status.replications <= status.replications_expected);
         assert_eq!(self.0.is_empty(), status.point.is_none());
         self.0.push((status.points_done, status.replications, status.replications_expected, status.computed));
+        ControlFlow::Continue(())
+    }
+}
+
+/// Stops a sweep when so many points are done.
+struct Until(usize);
+
+impl SweepObserver for Until {
+    fn update(&mut self, status: &Status<'_>) -> ControlFlow<()> {
+        if status.points_done < self.0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+#[test]
+fn an_observer_stops_a_sweep_and_the_next_one_goes_on() {
+    let experiment = synthetic::experiment();
+    let points = experiment.points().unwrap();
+    let whole = |store: &mut Store, observer: &mut dyn SweepObserver, threads| {
+        let mut budget = Budget::default();
+        sweep(&mut budget, &points, experiment.stop(), jobs(threads), store, observer, synthetic::run).unwrap()
+    };
+    let reference = table(&experiment, &points, &whole(&mut Store::in_memory().unwrap(), &mut (), 1));
+    for threads in [1, 3] {
+        let mut store = Store::in_memory().unwrap();
+        assert!(whole(&mut store, &mut Until(0), threads).iter().all(|runs| runs.runs.is_empty()), "none was begun");
+        let runs = whole(&mut store, &mut Until(3), threads);
+        let done = runs.iter().filter(|runs| runs.outcome != Outcome::Incomplete).count();
+        assert!((3..points.len()).contains(&done), "{done} points");
+        let mut log = Log::default();
+        assert_eq!(table(&experiment, &points, &whole(&mut store, &mut log, threads)), reference);
+        assert_eq!(log.0[0].0, done, "what was computed is there");
     }
 }
 

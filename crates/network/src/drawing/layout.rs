@@ -117,7 +117,12 @@ impl<'n> Layout<'n> {
             let apart = network.router_ids().any(|router| network.nodes_of(router).len() != 1);
             if !apart || network.nodes() > MOST_HOSTS {
                 let side = 2.0 * (radius + MARGIN);
-                return Self { network, places: Places::Circle { radius, nodes: Vec::new() }, width: side, height: side };
+                return Self {
+                    network,
+                    places: Places::Circle { radius, nodes: Vec::new() },
+                    width: side,
+                    height: side,
+                };
             }
             let at_one = network.router_ids().map(|router| network.nodes_of(router).len()).max().unwrap_or(0);
             let outside = (radius + UNITS[0]).max((routers * at_one) as f64 * HOST / TAU);

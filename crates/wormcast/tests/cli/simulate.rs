@@ -284,7 +284,10 @@ fn waits_are_written_as_data_and_as_pictures() {
     assert!(!outcome.stderr.contains("--waits FILE"), "{outcome:?}");
     let svg = folder.read("waits.svg");
     assert!(svg.starts_with("<svg ") && svg.contains("3 worms wait forever; 2 of them in a cycle come first"), "{svg}");
-    assert!(svg.contains("worm 0 from 0,0 to 0,1; 0,2, 2 wait for it: waits at 0,2 since 19 for consumption 0,2 (worm 1)"), "{svg}");
+    assert!(
+        svg.contains("worm 0 from 0,0 to 0,1; 0,2, 2 wait for it: waits at 0,2 since 19 for consumption 0,2 (worm 1)"),
+        "{svg}"
+    );
     run("worm", "waits.dot");
     let dot = folder.read("waits.dot");
     assert!(dot.contains("w0 -> w1 [label=\"consumption 0,2, since 19\", color=red, penwidth=2];"), "{dot}");

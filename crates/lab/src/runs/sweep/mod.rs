@@ -3,6 +3,7 @@
 mod progress;
 
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -64,9 +65,11 @@ const MAX_THREADS: usize = 1024;
 
 /// Follows the progress of a sweep.
 pub trait SweepObserver {
-    /// Called once before the first replication starts, and after each that is done, on the thread that called the sweep. It cannot
-    /// stop the sweep.
-    fn update(&mut self, status: &Status<'_>);
+    /// Called once before the first replication starts, and after each that is done, on the thread that called the sweep.
+    ///
+    /// [`Break`](ControlFlow::Break) ends the sweep as if its [`Budget`] were spent: replications that run already are finished and stored,
+    /// and points that lack some are [`Outcome::Incomplete`]. A later sweep goes on from there.
+    fn update(&mut self, status: &Status<'_>) -> ControlFlow<()>;
 
     /// Called before that for each row of the store that was damaged: it has been set aside, and is simulated again where it is needed.
     fn damaged(&mut self, _row: &DamagedRow) {}
@@ -74,7 +77,9 @@ pub trait SweepObserver {
 
 /// Ignores everything.
 impl SweepObserver for () {
-    fn update(&mut self, _: &Status<'_>) {}
+    fn update(&mut self, _: &Status<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 /// The progress of a sweep.
@@ -191,6 +196,7 @@ where
     F: Fn(&Point, u32) -> Result<Replication, E> + Sync,
 {
     let mut sweep = Sweep::begin(points, stop, store, observer)?;
+    let mut goes_on = sweep.report(None);
     // More threads than replications are idle, and the system cannot start any number of them.
     let replications = points.len().saturating_mul(stop.most() as usize);
     let threads = jobs.get().min(replications).min(MAX_THREADS);
@@ -208,6 +214,9 @@ where
         let mut failed: Option<(Task, Failure<E>)> = None;
         let mut running = 0;
         loop {
+            if goes_on.is_break() {
+                *budget = Budget(0);
+            }
             while running < threads && failed.is_none() {
                 let Some(next) = sweep.take(budget) else { break };
                 if task_sender.send(next).is_err() {
@@ -221,7 +230,10 @@ where
             let Ok((task, took, finished)) = result_receiver.recv() else { return Ok(failed) };
             running -= 1;
             match finished {
-                Ok(result) => sweep.finished(task, took, result)?,
+                Ok(result) => {
+                    sweep.finished(task, took, result)?;
+                    goes_on = sweep.report(Some(task.0));
+                }
                 Err(failure) if failed.as_ref().is_none_or(|(earlier, _)| task < *earlier) => {
                     failed = Some((task, failure));
                 }
@@ -296,7 +308,6 @@ impl<'s> Sweep<'s> {
             .collect::<Result<Vec<_>, StoreError>>()?;
         store.describe(progress.iter().map(|progress| (progress.hash.as_str(), &progress.point.spec)))?;
         let tally = Tally::new(&progress);
-        observer.update(&tally.status(None));
         Ok(Self { points, stop, store, observer, hashes, progress, tally, first_open: 0 })
     }
 
@@ -334,14 +345,21 @@ impl<'s> Sweep<'s> {
             }
             tally.add(point);
         }
-        let status = PointStatus {
-            point: &self.points[index],
-            replications: point.prefix.len() as u32,
-            estimate: estimate(&point.prefix, stop.confidence),
-            outcome: point.outcome,
-        };
-        observer.update(&tally.status(Some(status)));
         Ok(())
+    }
+
+    /// Tells the observer how far the sweep is, and of the point that made progress; whether it goes on.
+    fn report(&mut self, of: Option<usize>) -> ControlFlow<()> {
+        let point = of.map(|index| {
+            let point = &self.progress[index];
+            PointStatus {
+                point: &self.points[index],
+                replications: point.prefix.len() as u32,
+                estimate: estimate(&point.prefix, self.stop.confidence),
+                outcome: point.outcome,
+            }
+        });
+        self.observer.update(&self.tally.status(point))
     }
 }
 

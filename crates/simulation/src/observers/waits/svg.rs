@@ -64,7 +64,8 @@ impl fmt::Display for WaitsSvg<'_> {
         };
         worms.sort_by_key(|worm| rank(worm));
         let layout = Layout::new(self.network);
-        Picture { of: self, names: Names { network: self.network, space: self.space }, layout, worms, waiting, cycle }.write(f)
+        Picture { of: self, names: Names { network: self.network, space: self.space }, layout, worms, waiting, cycle }
+            .write(f)
     }
 }
 
