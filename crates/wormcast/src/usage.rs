@@ -140,7 +140,7 @@ pub(crate) fn at_most<N: TryFrom<u64>, const MOST: u64>(value: &str) -> Result<N
         Err(problem) => *problem.kind() == IntErrorKind::PosOverflow,
     };
     // Nobody asks how large a number may be that is limited by its size in memory alone.
-    let is_limited = MOST < u32::MAX as u64 || is_too_large;
+    let is_limited = MOST < u64::from(u32::MAX) || is_too_large;
     Err(if is_limited {
         format!("expected a whole number from 1 to {MOST}")
     } else {

@@ -426,7 +426,9 @@ mod tests {
             builder.at_least(5).unwrap();
             for switch in 0..5 {
                 builder.link(RouterId::new(switch), RouterId::new((switch + 1) % 5)).unwrap();
-                (0..count).for_each(|_| drop(builder.node(RouterId::new(switch), NodeDetails::default()).unwrap()));
+                for _ in 0..count {
+                    builder.node(RouterId::new(switch), NodeDetails::default()).unwrap();
+                }
             }
             let network = builder.build().unwrap();
             let layout = Layout::new(&network);
