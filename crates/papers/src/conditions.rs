@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
-use wormcast_lab::{ClaimVerdict, Experiment, Part, Range, RunError, Store, Verdict, run_sweep};
+use wormcast_lab::{ClaimVerdict, Experiment, Part, Range, RunError, Store, Verdict};
 
 use crate::evidence::Evidence;
-use crate::reproduction::{Exhibit, Inner, ReproducedClaim, ReproductionObserver};
+use crate::reproduction::{Exhibit, ReproducedClaim, ReproductionObserver, Step};
 use crate::verdict::{Known, Role, Search, conclude};
 
 /// How far a reproduction looks for conditions under which a claim holds.
@@ -345,10 +345,8 @@ impl Conditions<'_> {
         let base: Experiment = if certain { exhibit.experiment.clone() } else { exhibit.experiment.quick()? };
         let pairs: Vec<(String, String)> = key.1.iter().map(|one| (one.setting.clone(), one.value.clone())).collect();
         let experiment = base.under(&pairs)?;
-        let parts = self.done + 1;
-        self.observer.update(self.done, parts, &name, None);
-        let mut inner = Inner { observer: &mut *self.observer, done: self.done, parts, name: &name };
-        let findings = run_sweep(&experiment, self.jobs, self.store, false, &mut inner)?;
+        let step = Step { observer: &mut *self.observer, done: self.done, parts: None, name: &name, stopped: false };
+        let findings = step.run(&experiment, self.jobs, self.store)?;
         let replications = findings.runs.iter().map(|runs| runs.runs.len() as u64).sum();
         let found = (findings.verdicts, replications);
         self.found.insert(key, found.clone());
@@ -450,7 +448,7 @@ max_replications = 40
         let experiment = Experiment::parse("x.toml", &format!("{FILE}{claims}"), &[]).unwrap();
         let (jobs, folder) = (NonZeroUsize::MIN, tempfile::tempdir().unwrap());
         let mut store = Store::open(&folder.path().join("store.db")).unwrap();
-        let findings = run_sweep(&experiment, jobs, &mut store, false, &mut ()).unwrap();
+        let findings = wormcast_lab::run_sweep(&experiment, jobs, &mut store, false, &mut ()).unwrap();
         let parts = findings.verdicts.iter().flat_map(|verdict| verdict.evidence.clone());
         let evidence = parts.map(|part| Evidence::Sweep { experiment: "x".to_owned(), part }).collect();
         let exhibits = [Exhibit { name: "x", experiment, findings }];

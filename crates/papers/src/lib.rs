@@ -57,6 +57,8 @@ pub use conditions::{Condition, Explain, Opened, Outcome, Searched, SentenceRang
 pub use evidence::{Checked, Evidence};
 pub use mutants::Mutated;
 pub use page::reproduction_page;
-pub use reproduction::{Exhibit, ReproducedClaim, Reproduction, ReproductionObserver, Selection, SelectionError};
+pub use reproduction::{
+    Exhibit, ReproducedClaim, Reproduction, ReproductionObserver, ReproductionStatus, Selection, SelectionError,
+};
 pub use sensitivity::Varied;
 pub use verdict::{PaperVerdict, Role};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
-use wormcast_lab::{ClaimVerdict, Experiment, Findings, Part, RunError, Store, Substitution, Verdict, run_sweep};
+use wormcast_lab::{ClaimVerdict, Experiment, Findings, Part, RunError, Store, Substitution, Verdict};
 
 use crate::checks::NamedRun;
 use crate::conditions::Setting;
-use crate::reproduction::{Exhibit, Inner, ReproducedClaim, ReproductionObserver};
+use crate::reproduction::{Exhibit, ReproducedClaim, ReproductionObserver, Step};
 
 /// Something that is wrong on purpose.
 #[derive(Clone, Debug, Deserialize)]
@@ -178,9 +178,7 @@ impl Mutants<'_> {
     }
 
     fn sweep(&mut self, name: &str, experiment: &Experiment) -> Result<Findings, RunError> {
-        let parts = self.done + 1;
-        self.observer.update(self.done, parts, name, None);
-        let mut inner = Inner { observer: &mut *self.observer, done: self.done, parts, name };
-        run_sweep(experiment, self.jobs, self.store, false, &mut inner)
+        let step = Step { observer: &mut *self.observer, done: self.done, parts: None, name, stopped: false };
+        step.run(experiment, self.jobs, self.store)
     }
 }

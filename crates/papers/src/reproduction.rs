@@ -81,10 +81,25 @@ pub struct Exhibit {
     pub findings: Findings,
 }
 
+/// How far a reproduction is.
+#[derive(Clone, Copy, Debug)]
+pub struct ReproductionStatus<'a> {
+    /// The parts that are done: checks, experiments and their variations.
+    pub done: usize,
+    /// How many parts there are. `None` while claims are tested under conditions and on wrong results: how many sweeps that takes depends
+    /// on what they find.
+    pub parts: Option<usize>,
+    /// What is done now.
+    pub name: &'a str,
+    /// Its sweep; `None` when it begins.
+    pub sweep: Option<&'a Status<'a>>,
+}
+
 /// Follows the progress of a reproduction.
 pub trait ReproductionObserver {
-    /// Called when a part begins, and with each replication of a sweep: `done` of `parts` parts are done, and this one is called `name`.
-    fn update(&mut self, done: usize, parts: usize, name: &str, status: Option<&Status<'_>>);
+    /// Called when a part begins, and with each replication of a sweep. [`Break`](ControlFlow::Break) stops the reproduction, which then ends
+    /// with [`RunError::Stopped`]; what was computed is in the store, and the next one goes on from there.
+    fn update(&mut self, status: &ReproductionStatus<'_>) -> ControlFlow<()>;
 
     /// Called for each row of the store that was damaged, as [`SweepObserver::damaged`].
     fn damaged(&mut self, _row: &DamagedRow) {}
@@ -92,7 +107,9 @@ pub trait ReproductionObserver {
 
 /// Ignores everything.
 impl ReproductionObserver for () {
-    fn update(&mut self, _: usize, _: usize, _: &str, _: Option<&Status<'_>>) {}
+    fn update(&mut self, _: &ReproductionStatus<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -167,15 +184,14 @@ impl Selection {
         let parts = checks + self.experiments.len();
         let mut checked = Vec::new();
         for (done, (claim, check)) in self.checks().enumerate() {
-            observer.update(done, parts, &check.name, None);
+            Step { observer, done, parts: Some(parts), name: &check.name, stopped: false }.begins()?;
             checked.push((claim.id.as_str(), check.run(self.quick)));
         }
         let mut exhibits = Vec::new();
         for (position, (name, experiment)) in self.experiments.iter().enumerate() {
             let done = checks + position;
-            observer.update(done, parts, name, None);
-            let mut inner = Inner { observer, done, parts, name };
-            let mut findings = run_sweep(experiment, jobs, store, false, &mut inner)?;
+            let step = Step { observer, done, parts: Some(parts), name, stopped: false };
+            let mut findings = step.run(experiment, jobs, store)?;
             findings.verdicts.retain(|verdict| self.choice.claims().iter().any(|claim| claim.id == verdict.claim));
             exhibits.push(Exhibit { name, experiment: experiment.clone(), findings });
         }
@@ -198,7 +214,6 @@ impl Selection {
         for claim in &mut claims {
             conditions.settle(claim)?;
         }
-        let done = done + 1;
         let mut mutants = Mutants { exhibits: &exhibits, quick: self.quick, done, jobs, store, observer };
         for claim in &mut claims {
             mutants.judge(claim)?;
@@ -236,18 +251,45 @@ fn judged(
     }
 }
 
-/// Tells the observer of the whole about one sweep.
-pub(crate) struct Inner<'a> {
+/// A step of a reproduction: tells the observer of the whole about its sweep.
+pub(crate) struct Step<'a> {
     pub(crate) observer: &'a mut dyn ReproductionObserver,
     pub(crate) done: usize,
-    pub(crate) parts: usize,
+    pub(crate) parts: Option<usize>,
     pub(crate) name: &'a str,
+    /// Whether the observer has stopped it.
+    pub(crate) stopped: bool,
 }
 
-impl SweepObserver for Inner<'_> {
+impl Step<'_> {
+    /// Says that it begins.
+    fn begins(&mut self) -> Result<(), RunError> {
+        self.tell(None);
+        if self.stopped { Err(RunError::Stopped) } else { Ok(()) }
+    }
+
+    /// Runs its sweep.
+    pub(crate) fn run(
+        mut self,
+        experiment: &Experiment,
+        jobs: NonZeroUsize,
+        store: &mut Store,
+    ) -> Result<Findings, RunError> {
+        self.begins()?;
+        let findings = run_sweep(experiment, jobs, store, false, &mut self)?;
+        if self.stopped { Err(RunError::Stopped) } else { Ok(findings) }
+    }
+
+    fn tell(&mut self, sweep: Option<&Status<'_>>) {
+        let Self { done, parts, name, .. } = *self;
+        self.stopped |= self.observer.update(&ReproductionStatus { done, parts, name, sweep }).is_break();
+    }
+}
+
+impl SweepObserver for Step<'_> {
     fn update(&mut self, status: &Status<'_>) -> ControlFlow<()> {
-        self.observer.update(self.done, self.parts, self.name, Some(status));
-        ControlFlow::Continue(())
+        self.tell(Some(status));
+        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn damaged(&mut self, row: &DamagedRow) {

@@ -5,10 +5,10 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 
 use wormcast_lab::report::Change;
-use wormcast_lab::{ClaimVerdict, Experiment, RunError, Store, Verdict, run_sweep};
+use wormcast_lab::{ClaimVerdict, Experiment, RunError, Store, Verdict};
 
 use crate::evidence::Evidence;
-use crate::reproduction::{Exhibit, Inner, ReproducedClaim, ReproductionObserver};
+use crate::reproduction::{Exhibit, ReproducedClaim, ReproductionObserver, Step};
 
 /// What a variation of an experiment, or another reading of a check, says of a claim.
 #[derive(Clone, Debug, Serialize)]
@@ -80,10 +80,9 @@ pub(crate) fn add(
     for exhibit in failing {
         for variation in exhibit.experiment.variations() {
             let name = format!("{}, {variation}", exhibit.name);
-            observer.update(done, parts, &name, None);
             let varied = exhibit.experiment.quick()?.variation(&variation)?;
-            let mut inner = Inner { observer, done, parts, name: &name };
-            for verdict in run_sweep(&varied, jobs, store, false, &mut inner)?.verdicts {
+            let step = Step { observer, done, parts: Some(parts), name: &name, stopped: false };
+            for verdict in step.run(&varied, jobs, store)?.verdicts {
                 let claim = claims.iter_mut().find(|claim| claim.claim.id == verdict.claim);
                 if let Some(claim) = claim.filter(|claim| fails(exhibit, &claim.claim.id)) {
                     claim.sensitivity.push(Varied::of(exhibit.name, &exhibit.experiment, &variation, verdict));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::failure::Failure;
 use crate::lab::{DamagedRow, Status, SweepObserver};
 use crate::network::watch::WorkProgress;
-use crate::papers::ReproductionObserver;
+use crate::papers::{ReproductionObserver, ReproductionStatus};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 /// Shows the progress of a sweep or a reproduction.
@@ -125,6 +125,8 @@ struct Work {
 impl Work {
     /// The length of the bar.
     const UNITS: u64 = 10_000;
+    /// Nobody knows how much there is.
+    const UNKNOWN: Self = Self { done: 0.0, all: 0.0 };
 
     fn share(self) -> f64 {
         if self.all > 0.0 { (self.done / self.all).clamp(0.0, 1.0) } else { 0.0 }
@@ -219,16 +221,24 @@ impl ReproductionObserver for Progress {
         self.warn_of(row);
     }
 
-    fn update(&mut self, done: usize, parts: usize, name: &str, status: Option<&Status<'_>>) {
+    fn update(&mut self, status: &ReproductionStatus<'_>) -> ControlFlow<()> {
+        let &ReproductionStatus { done, parts, name, sweep } = status;
         let share = |s: &Status<'_>| (s.replications as f64 / s.replications_expected.max(1) as f64).min(1.0);
-        let work = self.stored.work(done, parts, status.map(|status| (share(status), status.computed > 0)));
-        let points = status.map_or_else(String::new, |s| format!(", {} of {} points", s.points_done, s.points));
-        let message = match self.lines {
-            Some(_) => format!("{done} of {parts} parts done, now {name}{points}"),
-            // A bar has little space beside it.
-            None => format!("{} of {parts}: {name}{points}", done + 1),
+        let points = sweep.map_or_else(String::new, |s| format!(", {} of {} points", s.points_done, s.points));
+        let (work, message) = match (parts, &self.lines) {
+            (None, _) => (Work::UNKNOWN, format!("all experiments done, now {name}{points}")),
+            (Some(parts), lines) => {
+                let work = self.stored.work(done, parts, sweep.map(|sweep| (share(sweep), sweep.computed > 0)));
+                let message = match lines {
+                    Some(_) => format!("{done} of {parts} parts done, now {name}{points}"),
+                    // A bar has little space beside it.
+                    None => format!("{} of {parts}: {name}{points}", done + 1),
+                };
+                (work, message)
+            }
         };
-        self.show(work, status.is_none() && done > 0, message);
+        self.show(work, sweep.is_none() && done > 0, message);
+        ControlFlow::Continue(())
     }
 }
 

@@ -145,7 +145,7 @@ impl Work<'_> {
             }
             // Differences that happen to be 0 say nothing of how many it takes.
             let needed = steps.iter().try_fold(0u64, |sum, step| sum.checked_add(step.whole));
-            let Some(step) = steps.into_iter().find(|step| step.price <= left.0) else {
+            let Some(step) = steps.into_iter().find(|step| step.price <= left.left()) else {
                 return Ok(Decided { done: false, needed });
             };
             let (next, asked) = match step.what {

@@ -232,14 +232,16 @@ pub fn compare_series(
     let (mut replications, mut left) = (HashMap::new(), Budget::default());
     let mut work = Work { settings: &settings, jobs, store, observer };
     let first = work.measured(experiment, &mut left, &replications)?;
-    let Some(mut measured) = first else { return Err(unlimited(experiment).into()) };
+    let Some(mut measured) = first else {
+        return Err(if left.is_stopped() { RunError::Stopped } else { unlimited(experiment).into() });
+    };
     check_measured(experiment, quantity, &measured.runs)?;
     let mut refined = experiment.clone();
     let mut decision = None;
     if let Some(budget) = budget {
-        left = Budget(budget);
+        left = Budget::of(budget);
         let Decided { done, needed } = work.decide(&mut refined, &mut measured, &mut left, &mut replications)?;
-        decision = Some(DecisionCost { budget, spent: budget - left.0, done, needed });
+        decision = Some(DecisionCost { budget, spent: budget - left.left(), done, needed });
     }
     let Measured { points, runs } = measured;
     let comparison = SeriesComparison { decision, ..settings.compare(&refined, &points, &runs) };

@@ -194,6 +194,7 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
         ("expected a nonzero u32", "expected a whole number from 1 to 4294967295"),
         ("integer number overflowed", "this number is too large"),
         ("expected ident", "this is no JSON"),
+        ("expected value", "this is no JSON"),
     ] {
         text = text.replace(rust, plain);
     }

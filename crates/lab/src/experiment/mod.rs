@@ -349,10 +349,7 @@ impl Experiment {
     pub fn figure(&self) -> Option<Figure> {
         let numeric = |axis: &&Axis| axis.values.iter().all(|value| value.json.is_number());
         let axis = |key: &str| self.axes.iter().find(|axis| axis.key == key);
-        let x = match &self.plot.x {
-            Some(x) => axis(x).map(|axis| &axis.key).or_else(|| Quantity::named(x).map(|_| x)),
-            None => self.axes.iter().find(numeric).map(|axis| &axis.key),
-        }?;
+        let x = &self.horizontal()?;
         let series = self.plot.series.as_deref().unwrap_or("algorithm");
         // A measured load follows the first numbers that are swept, the size of a network its topology.
         let mut others = self.axes.iter().filter(|axis| axis.key != series);
@@ -371,6 +368,15 @@ impl Experiment {
             unit: self.plot.unit,
             confidence: self.stop.confidence,
         })
+    }
+
+    /// The setting or load along the horizontal axis: by default the first numbers that are swept.
+    fn horizontal(&self) -> Option<String> {
+        let numeric = |axis: &&Axis| axis.values.iter().all(|value| value.json.is_number());
+        match &self.plot.x {
+            Some(x) => (self.axes.iter().any(|axis| axis.key == *x) || Quantity::named(x).is_some()).then(|| x.clone()),
+            None => self.axes.iter().find(numeric).map(|axis| axis.key.clone()),
+        }
     }
 
     /// Whether a horizontal axis with this setting or load is logarithmic: as the plot says, or else as it was spaced.
@@ -578,6 +584,13 @@ impl Experiment {
             // What these runs have is offered, not all that there is.
             let had = |name: &&str| Quantity::named(name).is_none_or(|quantity| self.may_measure(quantity));
             return Err(problem.expecting(given, names.iter().copied().filter(had)));
+        }
+        if let Some(given) = self.plot.series.as_deref().filter(|&given| self.horizontal().as_deref() == Some(given)) {
+            let place = Document::place(tree, "plot.series");
+            let others: Vec<&str> = swept.iter().copied().filter(|&key| key != given).collect();
+            let problem =
+                self.document.error(place, format!("`{given}` is the horizontal axis, and cannot be the series too"));
+            return Err(if others.is_empty() { problem } else { problem.expecting("", others) });
         }
         // JSON has no numbers without an end: what is not one is null.
         let mut values = self.axes.iter().flat_map(|axis| axis.values.iter().map(move |value| (axis, value)));

@@ -11,7 +11,7 @@ use crate::comparison::{Crossing, crossings_of};
 use crate::experiment::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::point::Point;
-use crate::runs::run::{Findings, RunError, findings, run_points, run_points_until};
+use crate::runs::run::{Findings, RunError, findings, run_points_until};
 use crate::runs::stopping::Outcome;
 use crate::runs::sweep::{Budget, PointRuns, SweepObserver};
 use crate::store::Store;
@@ -80,6 +80,8 @@ pub struct Refinement {
     /// The widest interval between two series that change places which is left although its values are close enough, as a share of its
     /// upper end: at these it is not certain which is better, so that it takes more replications; `None` if there is none.
     pub undecided: Option<f64>,
+    /// The value at which the budget ran out; `None` if it did not. Its replications are in the store, but it is none of the sweep's values.
+    pub unfinished: Option<f64>,
 }
 
 /// A sweep that was refined.
@@ -116,15 +118,17 @@ pub fn refine_sweep(
     };
     let mut current = experiment.clone();
     let mut points = current.points()?;
-    let mut runs = run_points(&current, &points, jobs, store, observer)?;
-    let mut left = Budget(budget);
+    let mut first = Budget::default();
+    let mut runs = run_points_until(&mut first, &current, &points, current.stop(), jobs, store, observer)?;
+    let mut left = Budget::of(budget);
     // Intervals that no further value fits into.
     let mut closed: Vec<Gap> = Vec::new();
+    let mut unfinished = None;
     let (onsets, crossings, remaining) = loop {
         let crossings = crossings_of(&current, &points, &runs);
         let onsets = onsets(&along, &points, &runs);
         let remaining = Remaining::of(&onsets, &crossings, &values(&along, &points), &closed);
-        let Some(gap) = remaining.next else { break (onsets, crossings, remaining) };
+        let Some(gap) = remaining.next.filter(|_| !first.is_stopped()) else { break (onsets, crossings, remaining) };
         let Some(more) = current.with_value(&along, gap.middle()) else {
             closed.push(gap);
             continue;
@@ -132,13 +136,14 @@ pub fn refine_sweep(
         let added = more.points()?;
         let of_added = run_points_until(&mut left, &more, &added, more.stop(), jobs, store, observer)?;
         if of_added.iter().any(|of_point| of_point.outcome == Outcome::Incomplete) {
+            unfinished = (!left.is_stopped()).then(|| gap.middle());
             break (onsets, crossings, remaining);
         }
         (current, points, runs) = (more, added, of_added);
     };
     let Remaining { widest, undecided, .. } = remaining;
-    let done = widest.is_none() && undecided.is_none();
-    let refinement = Refinement { budget, spent: budget - left.0, done, widest, undecided };
+    let done = widest.is_none() && undecided.is_none() && !first.is_stopped();
+    let refinement = Refinement { budget, spent: budget - left.left(), done, widest, undecided, unfinished };
     let findings = findings(&current, &points, runs);
     Ok(RefinedSweep { experiment: current, findings, onsets, crossings, refinement })
 }

@@ -92,6 +92,9 @@ pub enum RunError {
     /// A sweep failed.
     #[error(transparent)]
     Sweep(#[from] SweepError<JobError>),
+    /// The observer has stopped it before there was a result. What was computed is in the store.
+    #[error("stopped before there was a result")]
+    Stopped,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

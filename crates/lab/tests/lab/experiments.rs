@@ -174,6 +174,11 @@ fn bad_files_are_pointed_at() {
         ("seed = 3", "plot.series = 'switching.buffer'", "x.toml:3:15: `switching.buffer` is not swept"),
         (
             "seed = 3",
+            "plot.series = 'traffic.arrivals.rate'",
+            "x.toml:3:15: `traffic.arrivals.rate` is the horizontal axis, and cannot be the series too: expected one of ",
+        ),
+        (
+            "seed = 3",
             "plot.y = 'latency.lst'",
             "x.toml:3:10: unknown value `latency.lst`; did you mean `latency.last`?",
         ),

@@ -1,10 +1,11 @@
 //! Windows that grow, saturation by counts, and loads that are added where they decide, with real runs.
 
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 
 use wormcast_lab::{
-    ComparedPoint, Experiment, Findings, Lengthened, Onset, Outcome, Override, PointRuns, State, Stop, Store,
-    compare_series, refine_sweep, replication_seed, run_sweep, stored_sweep,
+    ComparedPoint, Experiment, Findings, Lengthened, Onset, Outcome, Override, PointRuns, State, Status, Stop, Store,
+    SweepObserver, compare_series, refine_sweep, replication_seed, run_sweep, stored_sweep,
 };
 
 /// A small mesh, which carries about half a message a node and microsecond.
@@ -110,6 +111,17 @@ fn a_load_of_twice_the_capacity_is_saturated_however_short_the_window() {
     }
 }
 
+/// Says once that it is to stop, after so many replications.
+struct After(u64);
+
+impl SweepObserver for After {
+    fn update(&mut self, _: &Status<'_>) -> ControlFlow<()> {
+        let stops = self.0 == 0;
+        self.0 = self.0.wrapping_sub(1);
+        if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
 #[test]
 fn refinement_finds_where_a_series_becomes_saturated_within_its_budget() {
     let experiment = experiment("[sweep]\ntraffic.arrivals.rate = [0.1, 0.9]");
@@ -132,6 +144,13 @@ fn refinement_finds_where_a_series_becomes_saturated_within_its_budget() {
     let mut store = Store::in_memory().unwrap();
     let short = refine_sweep(&experiment, 7, jobs(), &mut store, &mut ()).unwrap();
     assert!(!short.refinement.done && short.refinement.spent <= 7, "{:?}", short.refinement);
+    assert!(short.refinement.unfinished.is_some(), "a value takes ten");
+    // Who stops it has not spent what was left, even if the first sweep was the one that was stopped.
+    for count in [0, 20] {
+        let mut store = Store::in_memory().unwrap();
+        let stopped = refine_sweep(&experiment, 2000, jobs(), &mut store, &mut After(count)).unwrap().refinement;
+        assert!(!stopped.done && stopped.spent < 100 && stopped.unfinished.is_none(), "{stopped:?}");
+    }
     assert_eq!(short.findings.summaries.len(), 3.min(short.findings.summaries.len()));
     assert!(short.findings.summaries.iter().all(|point| point.outcome != Outcome::Incomplete));
 }

@@ -1,6 +1,7 @@
 //! Edge lists: the plainest network file.
 
 use std::fmt;
+use std::num::IntErrorKind;
 use std::sync::Arc;
 
 use super::FileContext;
@@ -47,11 +48,17 @@ pub fn parse_edge_list(path: &str, text: &str) -> Result<Arc<Network>, TopologyE
     builder.build().map_err(|error| file.error(last, error))
 }
 
+/// What is wrong with the number of a router that cannot be.
+fn too_large(word: &str) -> String {
+    format!("router {word} is beyond the limit of {MAX_ROUTERS} routers")
+}
+
 /// Reads a router's number.
 pub(super) fn router_number(word: &str) -> Result<u32, String> {
     match word.parse::<u32>() {
         Ok(id) if (id as usize) < MAX_ROUTERS => Ok(id),
-        Ok(_) => Err(format!("router {word} is beyond the limit of {MAX_ROUTERS} routers")),
+        Ok(_) => Err(too_large(word)),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err(too_large(word)),
         // Not a control character as it is: a terminal might obey it.
         Err(_) => {
             let shown = word.replace(char::is_control, "\u{fffd}");

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use clap_mangen::Man;
 
-use super::output::is_output;
-use super::results::make_folder;
+use super::results::{folder, make_folder};
 use crate::failure::Failure;
 use crate::lab::write_file;
 
@@ -16,17 +15,12 @@ use crate::lab::write_file;
 #[command(after_help = "Example:\n  wormcast man --out share/man/man1")]
 pub(crate) struct Arguments {
     /// The folder for the pages, which is made if need be: `man` looks into `man1` of every folder of its path.
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, value_parser = folder())]
     out: PathBuf,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     let folder = &arguments.out;
-    if is_output(folder) {
-        let message =
-            "`--out` is a folder for several pages, not standard output: expected one such as `share/man/man1`";
-        return Err(Failure::BadInput(message.to_owned()));
-    }
     make_folder(folder)?;
     let mut command = super::command().disable_help_subcommand(true);
     command.build();

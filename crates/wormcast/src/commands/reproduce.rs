@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use super::output::Files;
-use super::results::{AGAIN, failure, make_folder, threads, unusable, with_progress};
+use super::results::{AGAIN, failure, folder, make_folder, threads, unusable, with_progress};
 use super::{Format, warn_of_idle_option, write_json};
 use crate::failure::Failure;
 use crate::lab::report::Page;
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// The folder for everything that is made; made if it is not there.
-    #[arg(long, value_name = "DIR", default_value = "reproduction")]
+    #[arg(long, value_name = "DIR", default_value = "reproduction", value_parser = folder())]
     out: PathBuf,
     /// Write the Markdown page to this file as well, with its plots in a folder beside it that has its name without ending; made if the
     /// folders are not there.

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -28,7 +29,7 @@ pub(crate) struct Places {
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
     /// The folder for tables and plots; made if it is not there.
-    #[arg(long, value_name = "DIR", default_value = OUT)]
+    #[arg(long, value_name = "DIR", default_value = OUT, value_parser = folder())]
     out: PathBuf,
     /// What the names of the files begin with; by default the name of the experiment file, with the settings that `--set` changes.
     #[arg(long, value_name = "NAME", value_parser = file_name)]
@@ -47,6 +48,16 @@ fn file_name(name: &str) -> Result<String, String> {
         return Err("expected a name for files in the folder `--out`, such as `larger-mesh`".to_owned());
     }
     Ok(name.to_owned())
+}
+
+/// A folder for files, which `-` is not: no command writes several files to standard output.
+pub(crate) fn folder() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|folder| {
+        if folder == Path::new("-") {
+            return Err("expected a folder for several files, not standard output");
+        }
+        Ok(folder)
+    })
 }
 
 impl Places {

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
 use crate::lab::{Job, Point, PointSpec, SweepSafety, sweep_safety};
-use crate::multicast::AlgorithmOptions;
+use crate::multicast::{AlgorithmOptions, Descriptor, Sends};
 use crate::program;
 use crate::simulation::Scenario;
 
@@ -36,8 +36,12 @@ pub(super) fn warn_of_unsafe_points(points: &[Point], jobs: &[Job]) {
     }
 }
 
-/// Says that there may be a deadlock, and which command explains it.
+/// Says that there may be a deadlock, and which command explains it; nothing of worms that the switches refuse anyway.
 pub(super) fn warn_of_deadlock(spec: &PointSpec, scenario: &Scenario) {
+    let sends = Descriptor::named(&spec.algorithm).ok().and_then(|descriptor| descriptor.sends);
+    if scenario.switch_config().is_some() && matches!(sends, Some(Sends::Paths | Sends::Trees)) {
+        return;
+    }
     Failure::warn(&format!(
         "the static analysis finds that worms of `{}` can deadlock here: see `{}`",
         spec.algorithm,

@@ -160,8 +160,11 @@ fn told(refined: &RefinedSweep, out: &mut dyn Write) -> Result<(), Failure> {
     for crossing in &refined.crossings {
         writeln!(out, "{crossing}")?;
     }
-    let Refinement { budget, spent, widest, undecided, .. } = refined.refinement;
-    writeln!(out, "Added {spent} of {budget} replications: {}", left(widest, undecided))?;
+    let Refinement { budget, spent, widest, undecided, unfinished, .. } = refined.refinement;
+    let short = unfinished.map_or(String::new(), |value| {
+        format!(" (the last of them at {value}, which takes more; they are in the store, and in no table)")
+    });
+    writeln!(out, "Added {spent} of {budget} replications{short}: {}", left(widest, undecided))?;
     Ok(out.flush()?)
 }
 

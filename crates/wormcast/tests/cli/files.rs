@@ -113,7 +113,17 @@ fn devices_are_no_files_of_anybody() {
     let Outcome { code, .. } =
         wormcast(&[&routing[..], &["--links", "/dev/null", "--numbering", "/dev/null"]].concat());
     assert_eq!(code, 0);
-    assert!(wormcast(&["man", "--out", "-"]).bad_input().contains("`--out` is a folder for several pages"));
+}
+
+#[test]
+fn several_files_do_not_go_to_standard_output() {
+    let folder = Folder::with(&[("swept.toml", &format!("{OK}{SWEPT}"))]);
+    for command in [&["man"][..], &["sweep", "swept.toml"], &["compare", "swept.toml"], &["reproduce", "mesh-example"]]
+    {
+        let said = folder.run(&[command, &["--out", "-"]].concat()).bad_input();
+        assert!(said.contains("expected a folder for several files, not standard output"), "{said}");
+    }
+    assert!(!folder.path().join("-").exists());
 }
 
 #[test]

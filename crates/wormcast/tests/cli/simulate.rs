@@ -188,6 +188,11 @@ fn a_timeline_has_a_window() {
         let error = folder.run(&["simulate", "x.toml", "--timeline", "t", "--timeline-window", window]).bad_input();
         assert!(error.contains(said), "{error}");
     }
+    let late = folder.run(&["simulate", "x.toml", "--timeline", "t", "--timeline-window", "99999:"]);
+    assert!(
+        late.stderr.contains("the timeline is empty: `--timeline-window` begins in cycle 99999, and the run ends"),
+        "{late:?}"
+    );
     let alone = folder.run(&["simulate", "x.toml", "--timeline-window", "1:2"]).bad_input();
     assert!(alone.contains("--timeline <FILE>"), "{alone}");
 }

@@ -145,6 +145,8 @@ fn bad_topologies_are_explained() {
     );
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bad.txt");
+    fs::write(&path, "0 1\n1 99999999999\n").unwrap();
+    assert!(message(path.to_str().unwrap()).contains(":2: router 99999999999 is beyond the limit of "));
     fs::write(&path, "0 1\n1 two\n").unwrap();
     let path = path.to_str().unwrap();
     assert_eq!(

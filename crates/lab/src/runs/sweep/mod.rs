@@ -67,8 +67,8 @@ const MAX_THREADS: usize = 1024;
 pub trait SweepObserver {
     /// Called once before the first replication starts, and after each that is done, on the thread that called the sweep.
     ///
-    /// [`Break`](ControlFlow::Break) ends the sweep as if its [`Budget`] were spent: replications that run already are finished and stored,
-    /// and points that lack some are [`Outcome::Incomplete`]. A later sweep goes on from there.
+    /// [`Break`](ControlFlow::Break) stops the sweep, once and for all: no further replication begins, those that run are finished and
+    /// stored, and points that lack some are [`Outcome::Incomplete`]. A later sweep goes on from there.
     fn update(&mut self, status: &Status<'_>) -> ControlFlow<()>;
 
     /// Called before that for each row of the store that was damaged: it has been set aside, and is simulated again where it is needed.
@@ -163,11 +163,31 @@ enum Failure<E> {
 
 /// Replications that may still be computed, however long their windows; by default as many as are needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Budget(pub u64);
+pub struct Budget {
+    left: u64,
+    stopped: bool,
+}
 
 impl Default for Budget {
     fn default() -> Self {
-        Self(u64::MAX)
+        Self::of(u64::MAX)
+    }
+}
+
+impl Budget {
+    /// A budget of so many replications.
+    pub const fn of(replications: u64) -> Self {
+        Self { left: replications, stopped: false }
+    }
+
+    /// The replications that are left.
+    pub const fn left(self) -> u64 {
+        self.left
+    }
+
+    /// Whether an observer has stopped a sweep: nothing is computed any more, whatever is left.
+    pub const fn is_stopped(self) -> bool {
+        self.stopped
     }
 }
 
@@ -215,7 +235,7 @@ where
         let mut running = 0;
         loop {
             if goes_on.is_break() {
-                *budget = Budget(0);
+                budget.stopped = true;
             }
             while running < threads && failed.is_none() {
                 let Some(next) = sweep.take(budget) else { break };
@@ -318,9 +338,9 @@ impl<'s> Sweep<'s> {
         }
         (self.first_open..self.points.len()).find_map(|index| {
             let point = &mut self.progress[index];
-            let left = budget.0.checked_sub(1)?;
+            let left = budget.left.checked_sub(1).filter(|_| !budget.stopped)?;
             let replication = point.take()?;
-            budget.0 = left;
+            budget.left = left;
             Some(((index, point.windows.doubled, replication), point.point.clone()))
         })
     }

@@ -175,6 +175,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             run.messages.in_flight, run.messages.generated
         ));
     }
+    if let (Some(window), Some(run)) = (&arguments.timeline_window, result.simulated())
+        && window.start >= run.cycles
+    {
+        Failure::warn(&format!(
+            "the timeline is empty: `--timeline-window` begins in cycle {}, and the run ends in cycle {}",
+            window.start, run.cycles
+        ));
+    }
     let title = format!("{} on {}", point.spec.algorithm, input_name(&point.spec.topology));
     end.write(arguments, scenario, &title, out)?;
     let busiest = end.busiest(scenario.network());

@@ -70,7 +70,8 @@ fn write_course(out: &mut dyn Write, title: &str, result: &RunResult) -> io::Res
             format!("given up at `run.max_cycles`, before all messages had arrived{lower}"),
         )?;
     } else if result.saturated {
-        write_figure(out, "saturated", "yes: messages pile up, and the latencies are lower bounds")?;
+        let lower = if messages.measured > 0 { ", and the latencies are lower bounds" } else { "" };
+        write_figure(out, "saturated", format!("yes: messages pile up{lower}"))?;
     } else if result.trend == Some(true) {
         write_figure(out, "window", "too short: the mean latency depends on it; raise `run.messages`")?;
     }
