@@ -1,7 +1,7 @@
 //! When a point has enough replications: a function of its results alone, whatever order they arrive in.
 
 use serde::{Deserialize, Serialize};
-use wormcast_simulation::BACKLOG;
+use wormcast_simulation::{BACKLOG, Warmup};
 
 use crate::experiment::file::Stop;
 use crate::experiment::point::PointSpec;
@@ -61,6 +61,8 @@ pub(crate) enum StoppingDecision {
 pub(crate) struct Windows {
     /// Whether the runs have windows at all: steady ones do.
     pub(crate) steady: bool,
+    /// Whether these begin behind a cycle that was given, and not with a message of a given number.
+    pub(crate) from_cycle: bool,
     /// How often they have been doubled.
     pub(crate) doubled: u32,
     /// The correlation of batches before the last doubling.
@@ -69,8 +71,8 @@ pub(crate) struct Windows {
 
 impl Windows {
     /// Those of a point's first runs.
-    pub(crate) fn first(steady: bool) -> Self {
-        Self { steady, doubled: 0, half: None }
+    pub(crate) fn first(spec: &PointSpec) -> Self {
+        Self { steady: is_steady(spec), from_cycle: from_cycle(spec), doubled: 0, half: None }
     }
 
     /// Replications at most: as many messages in all as `stop` allows at the first length.
@@ -108,7 +110,7 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Stop
             checkpoint = stop.min_replications;
             continue;
         }
-        if saturated(seen, steady) {
+        if saturated(seen, windows) {
             return StoppingDecision::Done(Outcome::Saturated, checkpoint);
         }
         let settled = !steady || settled(seen, windows.half);
@@ -133,7 +135,7 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Stop
 /// Whether these replications say that messages pile up: most of them by themselves, or all together, if the share of the
 /// deliveries asked for within the windows that were not made in them is above 2% with a confidence of 95%. Finite runs start
 /// empty and their backlog grows by nature; they saturate by themselves only, and one that was given up is enough.
-fn saturated(runs: &[Replication], steady: bool) -> bool {
+fn saturated(runs: &[Replication], Windows { steady, from_cycle, .. }: Windows) -> bool {
     if !steady && runs.iter().any(Replication::is_saturated) {
         // Without its slowest messages, or runs, the mean would be too small.
         return true;
@@ -141,16 +143,27 @@ fn saturated(runs: &[Replication], steady: bool) -> bool {
     if runs.iter().filter(|run| run.is_saturated()).count() * 2 > runs.len() {
         return true;
     }
-    steady && lower_bound(&backlogs(runs)).is_some_and(|bound| bound > BACKLOG)
+    steady && lower_bound(&backlogs(runs, from_cycle)).is_some_and(|bound| bound > BACKLOG)
 }
 
 /// The share of the deliveries asked for in the window of each run by which those made in it fall behind.
-pub(crate) fn backlogs(runs: &[Replication]) -> Vec<f64> {
+///
+/// A window that begins with the first message after a given cycle begins behind a gap that is longer than others: the cycle is more likely
+/// to lie in a long one. So fewer messages are on their way then than when it ends, by up to one, which does not count as falling behind.
+pub(crate) fn backlogs(runs: &[Replication], from_cycle: bool) -> Vec<f64> {
     let windows = runs.iter().filter_map(Replication::simulated).map(|run| run.window);
     windows
         .filter(|window| window.offered > 0)
-        .map(|window| 1.0 - window.delivered as f64 / window.offered as f64)
+        .map(|window| {
+            let gap = if from_cycle { 1.0 / window.generated.max(1) as f64 } else { 0.0 };
+            1.0 - gap - window.delivered as f64 / window.offered as f64
+        })
         .collect()
+}
+
+/// Whether windows begin behind a cycle that was given, and not with a message of a given number.
+pub(crate) fn from_cycle(spec: &PointSpec) -> bool {
+    matches!(spec.run.warmup, Warmup::Cycles(_))
 }
 
 /// What has to become precise, over replications.
@@ -173,8 +186,11 @@ mod tests {
         Stop { min_replications: least, max_replications: Some(most), ..Stop::default() }
     }
 
+    const WINDOWS: Windows = Windows { steady: true, from_cycle: false, doubled: 0, half: None };
+    const NONE: Windows = Windows { steady: false, ..WINDOWS };
+
     fn judged(stop: &Stop, runs: &[Replication]) -> StoppingDecision {
-        judge(stop, Windows::first(true), runs)
+        judge(stop, WINDOWS, runs)
     }
 
     #[test]
@@ -214,7 +230,7 @@ mod tests {
             run.in_time().window.delivered = 9500 + 20 * i as u64;
         }
         assert_eq!(judged(&stop(10, 50), &runs), StoppingDecision::Done(Outcome::Saturated, 10));
-        assert!(matches!(judge(&stop(10, 50), Windows::first(false), &runs), StoppingDecision::Need(_)));
+        assert!(matches!(judge(&stop(10, 50), NONE, &runs), StoppingDecision::Need(_)));
     }
 
     #[test]
@@ -264,16 +280,16 @@ mod tests {
     fn windows_grow_while_the_mean_depends_on_them_and_replications_allow() {
         let runs = drifting(10);
         let judged = |most: u32, doubled: u32| {
-            let windows = Windows { steady: true, doubled, half: None };
+            let windows = Windows { doubled, ..WINDOWS };
             judge(&stop(10, most), windows, &runs)
         };
         assert_eq!(judged(20, 0), StoppingDecision::Longer);
         assert_eq!(judged(19, 0), StoppingDecision::Done(Outcome::Unsettled, 10));
         assert_eq!(judged(200, 3), StoppingDecision::Longer);
         assert_eq!(judged(200, 4), StoppingDecision::Done(Outcome::Unsettled, 10));
-        assert_eq!(Windows { steady: true, doubled: 2, half: None }.most(&stop(10, 200)), 50);
-        assert_eq!(Windows { steady: true, doubled: 40, half: None }.most(&stop(10, 200)), 10);
+        assert_eq!(Windows { doubled: 2, ..WINDOWS }.most(&stop(10, 200)), 50);
+        assert_eq!(Windows { doubled: 40, ..WINDOWS }.most(&stop(10, 200)), 10);
         // Runs without a window are what they are.
-        assert_eq!(judge(&stop(10, 200), Windows::first(false), &runs), StoppingDecision::Done(Outcome::Precise, 10));
+        assert_eq!(judge(&stop(10, 200), NONE, &runs), StoppingDecision::Done(Outcome::Precise, 10));
     }
 }

@@ -4,7 +4,7 @@ use super::measurements::Measurements;
 use super::{Bracket, Comparison, Finding};
 use crate::experiment::claim::{Outlasts, Saturates, Scope, Test};
 use crate::runs::replication::Replication;
-use crate::runs::stopping::{Outcome, backlogs, is_steady};
+use crate::runs::stopping::{Outcome, backlogs, from_cycle, is_steady};
 use crate::statistics::Estimate;
 use wormcast_simulation::BACKLOG;
 
@@ -73,7 +73,8 @@ impl Measurements<'_> {
             };
         }
         let outcome = entry.runs.outcome;
-        let interval = Estimate::of(&backlogs(runs), confidence).and_then(|e| Some((e.mean, e.half_width?)));
+        let interval = Estimate::of(&backlogs(runs, from_cycle(&entry.point.spec)), confidence)
+            .and_then(|e| Some((e.mean, e.half_width?)));
         match interval {
             // What the sweep calls saturated is never stable here, and what has settled is never saturated.
             Some((mean, half)) if mean + half <= SHORTFALL && outcome != Outcome::Saturated => State::Stable,

@@ -217,3 +217,23 @@ fn a_comparison_says_which_means_depend_on_the_window() {
     assert_eq!(state(1, "dual-path"), (State::Unsettled, true));
     assert_eq!(compared.points.iter().map(ComparedPoint::depends_on_windows).collect::<Vec<_>>(), [false, true]);
 }
+
+/// The gap before the first message behind a cycle is longer than others, so that less is on its way when the window begins than when it
+/// ends: in short windows that looks like a backlog of several percent.
+#[test]
+fn short_windows_behind_a_warm_up_in_cycles_are_not_taken_for_saturated() {
+    let saturated = |warmup: &str, load: f64| {
+        let of = |seed: u64| {
+            let text = MESH
+                .replace("run.messages = 200", "run.messages = 10")
+                .replace("min_replications = 5, max_replications = 40", "min_replications = 10, max_replications = 10");
+            let more = format!("seed = {seed}\ntraffic.arrivals.rate = {load}\nrun.warmup = {warmup}");
+            let experiment = Experiment::parse("mesh.toml", &format!("{more}\n{text}"), &[]).unwrap();
+            let findings = run_sweep(&experiment, jobs(), &mut Store::in_memory().unwrap(), false, &mut ()).unwrap();
+            findings.summaries[0].saturated()
+        };
+        (0..20).filter(|&seed| of(seed)).count()
+    };
+    assert!(saturated("20000", 0.1) <= 3 && saturated("'auto'", 0.1) <= 3);
+    assert_eq!(saturated("20000", 3.0), 20, "and those that are saturated are");
+}

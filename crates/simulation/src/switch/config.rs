@@ -105,9 +105,8 @@ impl SwitchConfig {
             Organization::Central { chunks, .. } => u64::from(chunks) * u64::from(self.chunk_flits),
             Organization::Input { .. } => 0,
         };
-        let ports = |switch| (network.outputs(switch).len() + network.nodes_of(switch).len()) as u64;
-        let fifos = |switch| ports(switch) * u64::from(self.input_fifo);
-        (0..network.routers() as u32).map(|switch| fifos(RouterId::new(switch)) + central).collect()
+        let inputs = Wiring::inputs_by_switch(network);
+        inputs.into_iter().map(|inputs| u64::from(inputs) * u64::from(self.input_fifo) + central).collect()
     }
 
     /// Checks that the buffers are large enough to be free of deadlock.

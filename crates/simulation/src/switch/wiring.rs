@@ -50,16 +50,20 @@ impl Wiring {
             first_out: vec![0],
             outputs: Vec::new(),
         };
+        // Where links are unidirectional, nodes send to another switch than they receive from.
+        let mut injection: Vec<Vec<u32>> = vec![Vec::new(); network.routers()];
+        for node in network.node_ids() {
+            injection[network.entry_of(node).index()].extend(space.injection(node).map(ChannelId::raw));
+        }
         for switch in network.router_ids() {
-            let links = network.outputs(switch).map(|channel| (network.reverse(channel).raw(), channel.raw()));
-            let only = |mut channels: Box<dyn Iterator<Item = ChannelId>>| channels.next().map_or(NIL, ChannelId::raw);
-            let nodes = network
-                .nodes_of(switch)
-                .map(|node| (only(Box::new(space.injection(node))), only(Box::new(space.consumption(node)))));
-            for (port, (input, output)) in links.chain(nodes).enumerate() {
+            let inputs = network.inputs(switch).map(ChannelId::raw).chain(injection[switch.index()].iter().copied());
+            for (port, input) in inputs.enumerate() {
                 (wiring.to[input as usize], wiring.in_port[input as usize]) = (switch.raw(), port as u8);
-                (wiring.from[output as usize], wiring.out_port[output as usize]) = (switch.raw(), port as u8);
                 wiring.inputs.push(input);
+            }
+            let consumption = network.nodes_of(switch).flat_map(|node| space.consumption(node));
+            for (port, output) in network.outputs(switch).chain(consumption).map(ChannelId::raw).enumerate() {
+                (wiring.from[output as usize], wiring.out_port[output as usize]) = (switch.raw(), port as u8);
                 wiring.outputs.push(output);
             }
             wiring.first_in.push(wiring.inputs.len() as u32);
@@ -68,10 +72,20 @@ impl Wiring {
         wiring
     }
 
-    /// The most ports of a switch of a network: links and nodes.
+    /// The most ports of a switch of a network: links and nodes, one way or the other.
     pub(super) fn most_ports(network: &Network) -> usize {
-        let ports = |switch| network.outputs(switch).len() + network.nodes_of(switch).len();
-        (0..network.routers() as u32).map(|switch| ports(RouterId::new(switch))).max().unwrap_or(0)
+        let outputs = |switch: RouterId| network.outputs(switch).len() + network.nodes_of(switch).len();
+        let most = network.router_ids().map(outputs).max().unwrap_or(0);
+        Self::inputs_by_switch(network).into_iter().max().map_or(most, |inputs| most.max(inputs as usize))
+    }
+
+    /// The inputs of each switch: links and nodes that send to it.
+    pub(super) fn inputs_by_switch(network: &Network) -> Vec<u32> {
+        let mut inputs = network.entering_nodes();
+        for (switch, inputs) in network.router_ids().zip(&mut inputs) {
+            *inputs += network.inputs(switch).count() as u32;
+        }
+        inputs
     }
 
     /// The number of outputs of a switch.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use wormcast_multicast::{Encoded, Multicast, Options, Plan, Worm, algorithm_by_name};
 use wormcast_network::Network;
-use wormcast_routing::{Adaptivity, ECube, RoutingRelation, Turnaround};
+use wormcast_routing::{Adaptivity, DestinationTag, ECube, RoutingRelation, Turnaround};
 use wormcast_simulation::{
     BranchTiming, BufferedSwitch, Cycle, Engine, HeaderChunks, Organization, ReadPath, SelectionPolicy, StopReason,
     SwitchConfig, SwitchEngine, TimingPreset,
@@ -46,7 +46,8 @@ fn message(network: &Arc<Network>, at: Cycle, longest: u32, (_, length, source, 
     let worms = match kind % 4 {
         0 => vec![unicast(source as u32, first)],
         1 => {
-            let algorithm = algorithm_by_name("u-min", network, &Options::default()).unwrap();
+            let in_software = if network.is_unidirectional() { "separate" } else { "u-min" };
+            let algorithm = algorithm_by_name(in_software, network, &Options::default()).unwrap();
             algorithm.plan(&Multicast::new(node(source as u32), &ids)).worms
         }
         _ => vec![Worm::encoded(node(source as u32), Encoded::bit_string(ids))],
@@ -60,7 +61,10 @@ proptest! {
     #[test]
     fn the_engine_is_the_naive_simulation(
         (switching, longest) in switches(),
-        spec in prop::sample::select(vec!["bmin:2x1", "bmin:4x1", "bmin:2x2", "bmin:3x2", "bmin:2x3", "bmin:4x2"]),
+        spec in prop::sample::select(vec![
+            "bmin:2x1", "bmin:4x1", "bmin:2x2", "bmin:3x2", "bmin:2x3", "bmin:4x2",
+            "omega:2x2", "omega:2x3", "omega:4x2", "butterfly:2x3", "butterfly:3x2",
+        ]),
         drafts in prop::collection::vec(
             (0u64..12, 0u32..100, 0usize..16, prop::collection::vec(prop::bool::weighted(0.35), 16), any::<u8>()),
             1..30,
@@ -87,7 +91,11 @@ proptest! {
                 message(&network, at, longest, draft)
             })
             .collect();
-        compare(&network, &Turnaround::new(&network, Adaptivity::Adaptive).unwrap(), config, &sent)?;
+        if network.is_unidirectional() {
+            compare(&network, &DestinationTag::new(&network).unwrap(), config, &sent)?;
+        } else {
+            compare(&network, &Turnaround::new(&network, Adaptivity::Adaptive).unwrap(), config, &sent)?;
+        }
     }
 
     /// Two cables between some switches, over which worms are spread although the routing names one way only.

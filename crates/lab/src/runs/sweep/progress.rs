@@ -6,7 +6,7 @@ use super::{Lengthened, PointRuns, PointStatus, Status, first_replication};
 use crate::experiment::file::Stop;
 use crate::experiment::point::Point;
 use crate::runs::replication::Replication;
-use crate::runs::stopping::{Outcome, StoppingDecision, Windows, is_steady, judge};
+use crate::runs::stopping::{Outcome, StoppingDecision, Windows, judge};
 use crate::runs::window::{correlation, window_of};
 use crate::store::{Store, StoreError};
 
@@ -43,7 +43,7 @@ impl PointProgress {
             point: point.clone(),
             there: there(store, &hash, point.doubled)?,
             hash,
-            windows: Windows::first(is_steady(&point.spec)),
+            windows: Windows::first(&point.spec),
             prefix: Vec::new(),
             target: stop.min_replications,
             next: 0,

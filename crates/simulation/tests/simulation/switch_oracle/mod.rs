@@ -155,8 +155,9 @@ impl<'a> SwitchOracle<'a> {
         let at = |switch: RouterId| network.nodes_of(switch).map(NodeId::index);
         let inputs: Vec<Vec<usize>> = routers()
             .map(|switch| {
-                let from_links = network.outputs(switch).map(|channel| network.reverse(channel).index());
-                from_links.chain(at(switch).map(|node| links + node)).collect()
+                let from_links = network.inputs(switch).map(ChannelId::index);
+                let sends_here = |node: &NodeId| network.entry_of(*node) == switch;
+                from_links.chain(network.node_ids().filter(sends_here).map(|node| links + node.index())).collect()
             })
             .collect();
         let outputs: Vec<Vec<usize>> = routers()
