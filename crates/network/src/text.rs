@@ -15,8 +15,14 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
     let short = candidates.into_iter().take(MOST).filter(|name| name.len().max(given.len()) <= LONGEST);
     // Capitals instead of small letters are no mistake of their own.
     let lower = given.to_lowercase();
+    // The first part of a name of several means the first of them, not the shortest.
+    let short: Vec<&str> = short.collect();
+    let begins = |name: &&&str| name.strip_prefix(&*lower).is_some_and(|rest| rest.starts_with('.'));
+    if let Some(name) = short.iter().find(begins) {
+        return Some(name);
+    }
     let distance = |name: &str| strsim::damerau_levenshtein(&lower, &name.to_lowercase());
-    let (distance, name) = short.map(|name| (distance(name), name)).min()?;
+    let (distance, name) = short.into_iter().map(|name| (distance(name), name)).min()?;
     let length = given.len().max(name.len());
     // Of two letters, one that is right says nothing.
     (distance == 0 || length > 2 && 3 * distance <= length + 1).then_some(name)

@@ -78,8 +78,9 @@ pub trait VirtualChannels: Send + Sync {
     /// The virtual channels that links need to have, at least.
     fn needed(&self) -> u8;
 
-    /// The virtual channels of `channel` that a header may take in the situation that the other arguments describe, as for [`candidates`](RoutingRelation::candidates); the channel
-    /// is one of those, or a first channel that a plan names. Called once for each of them and hop; it must not allocate.
+    /// The virtual channels of `channel` that a header at router `at` may take, which came by `arrived` and goes to `target`. The channel is one of the
+    /// [`candidates`](RoutingRelation::candidates) there, or the first channel that a plan names. Which virtual channel of `arrived` the header holds, and which
+    /// worm it belongs to, makes no difference. Called once for each candidate and hop; it must not allocate.
     fn range(&self, at: RouterId, arrived: Option<ChannelId>, target: RouterId, channel: ChannelId) -> VcRange;
 }
 

@@ -229,6 +229,9 @@ impl Experiment {
             Test::Values(values) if !(values.tolerance >= 0.0 && values.tolerance.is_finite()) => {
                 error("values.tolerance", "expected a number that is not negative")
             }
+            Test::Values(values) if values.of.values().flatten().all(|value| value.is_nan()) => {
+                error("values.of", "expected at least one number: `nan` says that nothing is claimed there")
+            }
             Test::Gap(gap) if gap.at_least.is_none() && gap.at_most.is_none() => {
                 error("gap", "expected `at_least`, `at_most` or both")
             }

@@ -195,6 +195,7 @@ pub fn plain_words(message: &str) -> (String, Option<String>) {
         ("integer number overflowed", "this number is too large"),
         ("expected ident", "this is no JSON"),
         ("expected value", "this is no JSON"),
+        ("EOF while parsing", "the text ends within"),
     ] {
         text = text.replace(rust, plain);
     }

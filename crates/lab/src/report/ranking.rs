@@ -83,9 +83,11 @@ fn others(point: &ComparedPoint) -> String {
             parts.push(format!("{series} {}{}{open}", signed(difference), mark(standing)));
         }
     }
-    for (state, word) in
-        [(State::Saturated, "saturated"), (State::Deadlocked, "deadlocked"), (State::NoResult, "without a result")]
-    {
+    for (state, word) in [
+        (State::Saturated, "saturated"),
+        (State::Deadlocked, "deadlocked"),
+        (State::NoResult, "without a complete result"),
+    ] {
         let names: Vec<&str> = point
             .standings
             .iter()

@@ -1,4 +1,4 @@
-//! Results as tables.
+//! Tables of a page: a row for each value along the horizontal axis, a column for each series.
 
 use super::ranking::UNSETTLED;
 use super::{Cell, Table};

@@ -1,4 +1,4 @@
-//! Runs experiments with the real engines.
+//! Runs experiments: every point by its job, for `sweep` to schedule, and judges what was found. Tests of `sweep` itself run made-up results.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;

@@ -1,4 +1,4 @@
-//! Scenarios from points: networks and algorithms made once and shared.
+//! Jobs from points, which do what the point's kind says: a scenario to simulate, plans to count, trees to build. Networks and algorithms are made once and shared.
 
 use std::sync::Arc;
 
@@ -120,7 +120,10 @@ impl Job {
     /// The settings that would make no difference to what is done, as [`Experiment::idle_settings`] asks.
     pub fn idle_settings(&self) -> Vec<IdleSetting> {
         let of_scenario = self.scenario().map(Scenario::idle_settings).unwrap_or_default();
-        self.kind().idle_settings().into_iter().chain(of_scenario).collect()
+        let alike = matches!(self, Self::Trees(runs) if !runs.random);
+        let of_trees = alike
+            .then(|| IdleSetting { key: "run.messages", reason: "all sets of these trees are the same".to_owned() });
+        self.kind().idle_settings().into_iter().chain(of_scenario).chain(of_trees).collect()
     }
 
     /// Does it once, with this seed, and with so many messages if it simulates.

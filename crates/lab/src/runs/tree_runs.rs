@@ -98,6 +98,8 @@ pub struct TreeRuns {
     /// What is not left to chance, or to the construction.
     options: TreeOptions,
     sets: u32,
+    /// Whether sets differ; if not, there is one.
+    pub(crate) random: bool,
     /// Which nodes know of the link that fails, another one for each set; `None`: none fails.
     fault: Option<FaultInformation>,
 }
@@ -120,7 +122,7 @@ impl TreeRuns {
         let all = options.first.is_some() && options.second.is_some() && options.method.is_some();
         let random = construction.has(TreeChoice::Method) && !all || construction.draws || fault.is_some();
         let sets = if random { sets.max(1) } else { 1 };
-        let runs = Self { network, construction, options, sets, fault };
+        let runs = Self { network, construction, options, sets, random, fault };
         // What fails for one set fails for all.
         runs.build(0)?;
         Ok(runs)

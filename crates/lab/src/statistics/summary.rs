@@ -35,6 +35,8 @@ pub struct PointSummary {
     /// The share of the messages of finite runs that were still in flight when these ended, and were not measured. They are the slow ones.
     #[serde(default)]
     pub unmeasured: f64,
+    /// Replications that were given up at `run.max_cycles`.
+    pub given_up: usize,
     /// Nanoseconds a cycle.
     pub cycle_ns: f64,
     /// What its runs measured, by their kind.
@@ -288,6 +290,7 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
         trend: of_point.outcome == Outcome::Unsettled,
         needed: needed(runs).filter(|_| of_point.outcome == Outcome::Unsettled),
         unmeasured: if hidden || is_steady(&point.spec) { 0.0 } else { unmeasured(runs) },
+        given_up: runs.iter().filter_map(Replication::simulated).filter(|run| run.given_up).count(),
         cycle_ns: point.spec.timing.cycle_ns,
         figures: match point.spec.kind() {
             Kind::Simulated => Figures::Simulated {

@@ -105,9 +105,10 @@ fn line(group: &[Comparison], unit: &str, falls: bool) -> String {
     let least = measured().min_by(|a, b| mean(a).total_cmp(&mean(b)));
     let most = measured().max_by(|a, b| mean(a).total_cmp(&mean(b)));
     if let (Some(least), Some(most)) = (least, most) {
-        let _ = write!(line, "; difference {} {}", figure(least, unit), place(least));
-        if group.len() > 1 {
-            let _ = write!(line, " to {} {}", figure(most, unit), place(most));
+        let [least, most] = [least, most].map(|one| format!("{} {}", figure(one, unit), place(one)));
+        let _ = write!(line, "; difference {least}");
+        if most != least {
+            let _ = write!(line, " to {most}");
         }
     }
     line

@@ -1,4 +1,4 @@
-//! Graphviz.
+//! A network for Graphviz, with its routers where the layout has them.
 
 use std::fmt;
 

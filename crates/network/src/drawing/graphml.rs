@@ -1,4 +1,4 @@
-//! GraphML.
+//! A network as GraphML, which can be read back: links, nodes, names, and where routers lie.
 
 use std::fmt;
 

@@ -137,7 +137,10 @@ impl<'t> Given<'t> {
             return Err(TopologyError::TooLarge { given: self.spec.to_owned(), routers, limit: MAX_ROUTERS });
         }
         if nodes < u64::from(least) {
-            return Err(self.error(format!("{nodes} routers are too few: at least {least}")));
+            return Err(self.error(format!(
+                "{} too few: at least {least}",
+                if nodes == 1 { "1 router is".to_owned() } else { format!("{nodes} routers are") }
+            )));
         }
         Ok(nodes as u32)
     }

@@ -1,4 +1,4 @@
-//! The routing relations.
+//! The routing relations that the program has, one file each: which channels a header may take, by router, arriving channel and target.
 
 pub(crate) mod destination_tag;
 pub(crate) mod e_cube;

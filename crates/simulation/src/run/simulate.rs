@@ -22,9 +22,9 @@ use crate::traffic::MessageSource;
 use crate::wormhole::flit::FlitEngine;
 use crate::wormhole::worm::WormEngine;
 
-/// The version of the simulation model, which is part of the hash of stored results. Results of another version are ignored; raise it with every
-/// change after which the same description and seed may give another result.
-pub const MODEL_VERSION: u32 = 7;
+/// The version of the simulation model, which is part of the key of stored results, but not of a description's hash. Results of another
+/// version are ignored; raise it with every change after which the same description and seed may give another result.
+pub const MODEL_VERSION: u32 = 8;
 
 /// Messages that a run measures unless it is told otherwise: twenty a node, within limits.
 fn default_messages(scenario: &Scenario) -> u64 {
@@ -222,13 +222,14 @@ pub(crate) fn goal(scenario: &Scenario) -> Goal {
             }
         }
         Mode::Steady => {
-            let ends = scenario.traffic.number().is_some();
-            let count = scenario.run.messages.unwrap_or_else(|| if ends { ALL } else { default_messages(scenario) });
+            let all = scenario.traffic.number();
+            let default = || if all.is_some() { ALL } else { default_messages(scenario) };
+            let count = scenario.run.messages.unwrap_or_else(default);
             let first = match scenario.run.warmup {
                 Warmup::Cycles(_) => None,
                 Warmup::Messages(before) => Some(before),
-                Warmup::Auto if ends => Some(0),
-                Warmup::Auto => Some(count.div_ceil(2)),
+                // Of traffic that ends, no more than leave those that are to be measured.
+                Warmup::Auto => Some(count.div_ceil(2).min(all.map_or(ALL, |(all, _)| all.saturating_sub(count)))),
             };
             Goal::Steady { first, count }
         }

@@ -1,4 +1,4 @@
-//! Traffic: its settings, checked against the network.
+//! Traffic: its settings, checked against the network, and the messages that they make (`messages`, `pattern`, `trace`).
 
 use std::sync::Arc;
 
@@ -229,14 +229,16 @@ impl CheckedArrivals {
             return Err(error("arrivals.load", problem));
         }
         let per_cycle = rate * timing.cycle_ns / 1000.0;
+        // What was given, in its own unit: a rate in messages per microsecond, or a load in data flits per cycle.
+        let (key, given, unit, of_given) = match arrivals.load {
+            Some(load) => ("arrivals.load", load, "data flits per node per cycle", asked_for),
+            None => ("arrivals.rate", rate, "messages per node per microsecond", 1000.0 / timing.cycle_ns),
+        };
         // As it was written, without hundreds of zeros.
-        let short = rate.abs() <= 0.0 || (1e-6..1e12).contains(&rate.abs());
-        let written = if short { rate.to_string() } else { format!("{rate:e}") };
+        let short = given.abs() <= 0.0 || (1e-6..1e12).contains(&given.abs());
+        let written = if short { given.to_string() } else { format!("{given:e}") };
         if !rate.is_finite() || rate <= 0.0 {
-            return Err(error(
-                "arrivals.rate",
-                format!("{written} is not a positive number of messages per node per microsecond"),
-            ));
+            return Err(error(key, format!("{written} is not a positive number of {unit}")));
         }
         let successes = arrivals.successes.unwrap_or(1);
         if !(1..=MAX_SUCCESSES).contains(&successes) {
@@ -244,28 +246,21 @@ impl CheckedArrivals {
         }
         let most = if arrivals.process == Process::NegativeBinomial { 1.0 / f64::from(successes) } else { 1.0 };
         if arrivals.process != Process::Poisson && per_cycle > most {
-            let limit = most * 1000.0 / timing.cycle_ns;
+            let limit = most * of_given;
             let often = if arrivals.process != Process::NegativeBinomial || successes == 1 {
-                "one a cycle".to_owned()
+                "one message a cycle".to_owned()
             } else {
-                format!("one in {successes} cycles")
+                format!("one message in {successes} cycles")
             };
-            return Err(error(
-                "arrivals.rate",
-                format!("{written} is impossible: at most {limit} messages per node per microsecond, {often}"),
-            ));
+            return Err(error(key, format!("{written} is impossible: at most {limit} {unit}, {often}")));
         }
         if per_cycle * (MAX_GAP as f64) < 1.0 {
-            return Err(error(
-                "arrivals.rate",
-                format!("{written} is impossible: less than one message in {MAX_GAP} cycles from each node"),
-            ));
+            let problem = format!("{written} is impossible: less than one message in {MAX_GAP} cycles from each node");
+            return Err(error(key, problem));
         }
         if per_cycle > 1000.0 {
-            return Err(error(
-                "arrivals.rate",
-                format!("{written} is impossible: over 1000 messages a cycle from each node"),
-            ));
+            let problem = format!("{written} is impossible: over 1000 messages a cycle from each node");
+            return Err(error(key, problem));
         }
         Ok(Self::Random(arrivals.process, per_cycle, successes))
     }

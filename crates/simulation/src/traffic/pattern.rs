@@ -35,7 +35,10 @@ pub(crate) fn permuted(pattern: Pattern, network: &Network, source: NodeId) -> R
                 grid.index(&at) as u32
             }
             _ => {
-                let bits = bits().map_err(|_| "needs equal extents in all dimensions, or 2^(2k) nodes".to_owned())?;
+                let bits = bits().map_err(|_| {
+                    let network = network.name();
+                    format!("needs equal extents in all dimensions, or 2^(2k) nodes, and {network} has {nodes}")
+                })?;
                 if bits % 2 == 1 {
                     return Err(format!("needs an even number of address bits, and {} has {bits}", network.name()));
                 }

@@ -113,6 +113,26 @@ fn a_warm_up_of_messages_may_end_between_two_of_one_cycle() {
     assert_eq!(measured(Warmup::Messages(16)), measured(Warmup::Cycles(1)));
 }
 
+/// A burst of sixteen messages: as many come before those that are measured as there are, up to half as many.
+#[test]
+fn an_automatic_warm_up_of_traffic_that_ends_leaves_what_is_to_be_measured() {
+    let burst = traffic(r#""arrivals": { "process": "burst" }, "multicast": { "destinations": 3 }"#);
+    let measured = |messages: Option<u64>| {
+        let run = Run { messages, ..steady(Warmup::Auto) };
+        let scenario = scenario("mesh:4x4", "dual-path", "{}", &burst, &run).unwrap();
+        let result = simulate_observed(&scenario, EngineChoice::Auto, 3, &mut ()).unwrap();
+        (result.messages.measured, result.latency.last.mean)
+    };
+    for (messages, warmup) in [(Some(4), 2), (Some(10), 5), (Some(12), 4), (Some(16), 0), (None, 0)] {
+        let (count, mean) = measured(messages);
+        assert_eq!(count, messages.unwrap_or(16), "{messages:?}");
+        let run = Run { messages, ..steady(Warmup::Messages(warmup)) };
+        let scenario = scenario("mesh:4x4", "dual-path", "{}", &burst, &run).unwrap();
+        let counted = simulate_observed(&scenario, EngineChoice::Auto, 3, &mut ()).unwrap();
+        assert_eq!((counted.messages.measured, counted.latency.last.mean), (count, mean), "{messages:?}");
+    }
+}
+
 #[test]
 fn warm_ups_that_leave_nothing_to_measure_are_refused() {
     let random = traffic(POISSON);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
     quick: bool,
     /// For claims that are not reproduced, test two settings at a time as well that their papers leave open, until so many replications
     /// were looked at in all for a claim; without a number 5,000.
-    #[arg(long, value_name = "BUDGET", num_args = 0..=1, default_missing_value = "5000", require_equals = true)]
-    explain: Option<u64>,
+    #[arg(long, value_name = "BUDGET", num_args = 0..=1, default_missing_value = "5000", require_equals = true, value_parser = positive::<NonZeroU64>)]
+    explain: Option<NonZeroU64>,
     /// End with exit code 1 if a claim is not reproduced.
     #[arg(long)]
     strict: bool,
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let mut store = program::store(&store).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let explain = match arguments.explain {
-        Some(budget) => Explain::Pairs(budget),
+        Some(budget) => Explain::Pairs(budget.get()),
         None if arguments.quick => Explain::Known,
         None => Explain::Singles,
     };

@@ -253,7 +253,7 @@ fn publish(
     if !experiment.title().is_empty() {
         writeln!(out, "{}", experiment.title())?;
     }
-    let plotted = experiment.quantities()[0];
+    let plotted = experiment.quantities();
     if let Some(incomplete) = incomplete_points(summaries) {
         let settings = [arguments.words(), places.words(|path| path.display().to_string(), true)].concat();
         let words = [program::name(), "sweep"].into_iter().chain(settings.iter().map(String::as_str));
@@ -262,7 +262,7 @@ fn publish(
     for summary in summaries {
         let point: Vec<String> = summary.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
         let label = if point.is_empty() { String::new() } else { format!("{}: ", point.join(" ")) };
-        writeln!(out, "  {label}{}", describe(summary, plotted, experiment.unit()))?;
+        writeln!(out, "  {label}{}", describe(summary, &plotted, experiment.unit()))?;
     }
     if summaries.iter().any(|summary| summary.outcome == Outcome::Unsettled) {
         writeln!(out, "{UNSETTLED}")?;
@@ -293,14 +293,20 @@ fn publish(
 }
 
 /// A point's result in words: what is plotted, unless that comes first anyway, and then what its mode is about.
-fn describe(summary: &PointSummary, plotted: Quantity, unit: TimeUnit) -> String {
-    let shown = summary.outcome != Outcome::Deadlocked && plotted != summary.kind().decisive();
-    let Some(value) = summary.quantity(plotted).filter(|_| shown) else { return result(summary, unit) };
-    // Of single runs nobody expects one.
-    let bare = if value.count > 1 && value.interval().is_none() { " (no interval: it takes more runs)" } else { "" };
-    let value = if plotted.is_latency() { time(value, summary, unit) } else { value.text() };
-    let usual = if summary.latency().is_some() { "latency.last " } else { "" };
-    format!("{} {value}{bare}; {usual}{}", plotted.name(), result(summary, unit))
+fn describe(summary: &PointSummary, plotted: &[Quantity], unit: TimeUnit) -> String {
+    let shown =
+        |quantity: &&Quantity| summary.outcome != Outcome::Deadlocked && **quantity != summary.kind().decisive();
+    let one = |&quantity: &Quantity| {
+        let value = summary.quantity(quantity)?;
+        // Of single runs nobody expects one.
+        let alone = value.count > 1 && value.interval().is_none();
+        let bare = if alone { " (no interval: it takes more runs)" } else { "" };
+        let value = if quantity.is_latency() { time(value, summary, unit) } else { value.text() };
+        Some(format!("{} {value}{bare}; ", quantity.name()))
+    };
+    let plotted: String = plotted.iter().filter(shown).filter_map(one).collect();
+    let usual = if summary.latency().is_some() && !plotted.is_empty() { "latency.last " } else { "" };
+    format!("{plotted}{usual}{}", result(summary, unit))
 }
 
 /// A time of a point, which is in cycles, with its unit.
@@ -352,7 +358,11 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
         }
         (None, Outcome::Saturated) => {
             let accepted = summary.load().map_or(0.0, |load| load.delivered.mean);
-            format!("saturated: {accepted:.4} data flits delivered per node per cycle ({replications})")
+            let given_up = match summary.given_up {
+                0 => String::new(),
+                number => format!(", {number} of them given up at `run.max_cycles`"),
+            };
+            format!("saturated: {accepted:.4} data flits delivered per node per cycle ({replications}{given_up})")
         }
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),
         (None, _) => "no results".to_owned(),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::folder::Folder;
 use crate::{wormcast, wormcast_with_input};
 
 fn plan(algorithm: &str, source: &str, destinations: &str, more: &[&str]) -> String {
@@ -111,4 +112,34 @@ fn pictures_have_layers() {
     assert_eq!(picture.matches("<polyline").count(), 16 + 16);
     let picture = plan("bit-string", "1", "2;6;7;13", &["--format", "svg"]);
     assert!(picture.contains("source 1") && picture.contains("13: visit 4 of worm 0, step 1"));
+}
+
+/// A worm of 64 flits behind a bit string of four, to one node, in an empty network: each of three stages takes six cycles, and the last
+/// flit comes 68 cycles after.
+#[test]
+fn buffered_switches_run_on_unidirectional_networks() {
+    const ALONE: &str = "algorithm = 'bit-string'\ntiming = { preset = 'paper-4' }\ntraffic.length = 64\n\
+        traffic.arrivals = { process = 'bernoulli', rate = 0.00001 }\nrun.messages = 20\nrun.warmup = 0\n";
+    let folder = Folder::with(&[("alone.toml", ALONE)]);
+    for topology in ["omega:4x3", "butterfly:4x3"] {
+        for model in ["central-buffer", "input-buffer"] {
+            for destinations in [1, 20] {
+                let given = [
+                    format!("topology='{topology}'"),
+                    format!("switching.model='{model}'"),
+                    format!("traffic.multicast.destinations={destinations}"),
+                ];
+                let mut arguments = vec!["simulate", "alone.toml", "--format", "json"];
+                for given in &given {
+                    arguments.extend(["--set", given]);
+                }
+                let run = folder.run(&arguments).json();
+                let said = (&run["messages"]["measured"], &run["deliveries"], &run["duplicates"]);
+                assert_eq!(said, (&json!(20), &json!(20 * destinations), &json!(0)), "{topology} {model}");
+                if destinations == 1 {
+                    assert_eq!(run["latency"]["last"]["mean"], json!(3.0 * 6.0 + 68.0), "{topology} {model}");
+                }
+            }
+        }
+    }
 }

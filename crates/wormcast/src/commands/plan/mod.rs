@@ -227,7 +227,8 @@ fn write_text(out: &mut dyn Write, answer: &PlanReport) -> Result<(), Failure> {
     for header in headers(summary) {
         let EncodedHeader { encoding, bits } = header;
         let flits = count(bits.div_ceil(flit_bits) as usize, "flit");
-        writeln!(out, "{} header of {bits} bits, {flits} of {flit_bits} bits", encoding.name())?;
+        let [bits, each] = [bits, flit_bits].map(|bits| count(bits as usize, "bit"));
+        writeln!(out, "{} header of {bits}, {flits} of {each}", encoding.name())?;
     }
     let width = summary.worms.iter().map(|worm| network.node_label(worm.from).len()).max().unwrap_or(0).max(4);
     writeln!(out, "\nworm  {:<width$}  after  step  channels  visits", "from")?;

@@ -77,8 +77,8 @@ pub(crate) struct Arguments {
     /// or 4.
     #[arg(long, value_name = "K", value_parser = at_most::<u32, { MAX_NODE_PORTS as u64 }>)]
     consumption_ports: Option<u32>,
-    /// Virtual channels of every link, any of which a worm may take: with more, more worms hold consumption channels of a node.
-    /// Default: 1.
+    /// Virtual channels of every link: with more, more worms hold consumption channels of a node. Default: as many as the routing
+    /// needs, which is 1 unless it divides them.
     #[arg(long, value_name = "V", value_parser = at_most::<u32, 64>)]
     virtual_channels: Option<u32>,
     /// Buffers, for trees: `message` (any worm as a whole), or a number of flits that is less. By default what the algorithm is meant

@@ -1,4 +1,4 @@
-//! `wormcast simulate`: one run.
+//! `wormcast simulate`: one run of an experiment's single point, its summary, and the files that observers write on the way.
 
 use std::io::Write;
 use std::ops::Range;
