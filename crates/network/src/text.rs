@@ -17,7 +17,7 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
     let lower = given.to_lowercase();
     // The first part of a name of several means the first of them, not the shortest.
     let short: Vec<&str> = short.collect();
-    let begins = |name: &&&str| name.strip_prefix(&*lower).is_some_and(|rest| rest.starts_with('.'));
+    let begins = |name: &&&str| name.strip_prefix(&*lower).is_some_and(|rest| rest.starts_with(['.', '_']));
     if let Some(name) = short.iter().find(begins) {
         return Some(name);
     }

@@ -169,7 +169,7 @@ impl Selection {
 
     /// Runs whatever the store does not have: checks first, then the experiments in the papers' order, then the variations of those that do not
     /// reproduce a claim, in their quick versions; a quick reproduction has none. Last come the conditions under which claims may hold that are
-    /// not reproduced, as far as `explain` says: in quick versions, and in full where nothing fails in those.
+    /// not reproduced, as far as `explain` says: in quick versions, and in full where nothing fails in those, nor is more likely to than not.
     ///
     /// # Errors
     /// If a replication fails, or the store does. What was computed is in the store.
