@@ -74,6 +74,7 @@ const FILES: &[Shipped] = shipped! {
     "paper-4-figure-19.toml"
     "paper-4-saturation.toml"
     "paper-4-saturation-many.toml"
+    "paper-4-saturation-software.toml"
     "paper-5-figure-10.toml"
     "paper-5-figure-11.toml"
     "paper-5-figure-12.toml"

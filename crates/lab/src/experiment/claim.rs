@@ -1,6 +1,7 @@
 //! What an experiment file claims about its sweep, so that it can be tested.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,9 +93,39 @@ pub(crate) struct Order {
     /// To compare, in place of values, by which share they exceed this other quantity of the same series.
     #[serde(default)]
     pub(crate) over: Option<Quantity>,
-    /// To compare, in place of values, how much they rise from one value of the horizontal axis to another: a list of such pairs.
+    /// To compare, in place of values, how much they rise from one value of the horizontal axis to another: a list of such pairs, of numbers or
+    /// of texts such as networks.
     #[serde(default)]
-    pub(crate) rise: Vec<[f64; 2]>,
+    pub(crate) rise: Vec<[RiseEnd; 2]>,
+}
+
+/// A value of the horizontal axis from which, or to which, something rises.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum RiseEnd {
+    /// A number.
+    Number(f64),
+    /// A text, such as a network.
+    Text(String),
+}
+
+impl RiseEnd {
+    /// Whether this is it, as a number or as a text.
+    pub(crate) fn is(&self, number: Option<f64>, text: &str) -> bool {
+        match self {
+            Self::Number(own) => number == Some(*own),
+            Self::Text(own) => text == own,
+        }
+    }
+}
+
+impl fmt::Display for RiseEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
 }
 
 /// An end of the range of a claim that is open.

@@ -4,7 +4,7 @@ use wormcast_network::text::short_list;
 
 use super::Experiment;
 use crate::experiment::axis::{Axis, AxisValue};
-use crate::experiment::claim::{Claim, Scope, Test, same};
+use crate::experiment::claim::{Claim, RiseEnd, Scope, Test, same};
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::document::{Document, Tree};
 use crate::runs::kind::Kind;
@@ -87,10 +87,18 @@ impl Experiment {
             return error("from", format!("no value of `{}` lies in the range of the claim", along.key));
         }
         match test {
-            Test::Order(order) => match order.rise.iter().flatten().find(|&&x| !covered.contains(&Some(x))) {
-                Some(x) => error("order.rise", format!("{x} is no value of `{}` in the range of the claim", along.key)),
-                None => Ok(()),
-            },
+            Test::Order(order) => {
+                let covers = |x: &&RiseEnd| {
+                    let mut values = along.values.iter().map(|value| (value.json.as_f64(), &value.json));
+                    values.any(|(number, json)| claim.covers(number) && x.is(number, json.as_str().unwrap_or_default()))
+                };
+                match order.rise.iter().flatten().find(|x| !covers(x)) {
+                    Some(x) => {
+                        error("order.rise", format!("{x} is no value of `{}` in the range of the claim", along.key))
+                    }
+                    None => Ok(()),
+                }
+            }
             Test::Values(values) => match values.of.iter().find(|(_, given)| given.len() != covered.len()) {
                 Some((name, given)) => {
                     let (expected, found) = (covered.len(), given.len());

@@ -3,7 +3,7 @@
 use super::Finding;
 use super::evidence::{Evidence, Pending};
 use super::measurements::{Cell, Measurements};
-use crate::experiment::claim::{Falls, Gap, Order, Scope, Values};
+use crate::experiment::claim::{Falls, Gap, Order, RiseEnd, Scope, Values};
 use crate::statistics::number_text;
 
 impl Measurements<'_> {
@@ -28,8 +28,9 @@ impl Measurements<'_> {
                     let each: Vec<(String, Vec<(usize, f64)>)> = if order.rise.is_empty() {
                         self.places.iter().enumerate().map(|(i, place)| (place.text.clone(), vec![(i, 1.0)])).collect()
                     } else {
-                        let rise = |&[a, b]: &[f64; 2]| {
-                            let find = |x: f64| self.places.iter().position(|place| place.number == Some(x));
+                        let rise = |[a, b]: &[RiseEnd; 2]| {
+                            let find =
+                                |x: &RiseEnd| self.places.iter().position(|place| x.is(place.number, &place.text));
                             Some((format!("{a} to {b}"), vec![(find(b)?, 1.0), (find(a)?, -1.0)]))
                         };
                         order.rise.iter().filter_map(rise).collect()

@@ -79,7 +79,11 @@ impl Measurements<'_> {
             // What the sweep calls saturated is never stable here, and what has settled is never saturated.
             Some((mean, half)) if mean + half <= SHORTFALL && outcome != Outcome::Saturated => State::Stable,
             Some((mean, half)) if mean - half > BACKLOG => State::Saturated,
-            Some((mean, half)) if mean - half > SHORTFALL && outcome == Outcome::Unsettled && are_long(runs) => {
+            Some((mean, half))
+                if mean - half > SHORTFALL
+                    && matches!(outcome, Outcome::Unsettled | Outcome::Saturated)
+                    && are_long(runs) =>
+            {
                 State::Saturated
             }
             _ => State::Open,

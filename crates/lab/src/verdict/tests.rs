@@ -332,6 +332,14 @@ fn brackets_are_as_wide_as_the_noise() {
     };
     let part = with_backlogs("saturates = { series = ['a'], before = 0.8, after = 0.2 }", noisy, |_, _| 0.0);
     assert_eq!(part.comparisons[0].saturation, Some(Bracket { stable: Some(0.2), saturated: Some(0.8) }));
+    // What the sweep calls saturated is, if it is certain that more than half a percent is missing in windows that are long.
+    let called = |_: &str, _: u64, load: f64| match load {
+        x if x < 0.3 => [0, 1, 2, 3],
+        x if x < 0.7 => [10, 60, 20, 35],
+        _ => [90, 100, 90, 100],
+    };
+    let part = with_backlogs("saturates = { series = ['a'], before = 0.8, after = 0.2 }", called, |_, _| 0.0);
+    assert_eq!(part.comparisons[0].saturation, Some(Bracket { stable: Some(0.2), saturated: Some(0.4) }));
     let island = |_: &str, _: u64, load: f64| if (0.3..0.5).contains(&load) { [90, 95, 99, 100] } else { [0, 1, 2, 3] };
     let part = with_backlogs("saturates = { series = ['a'], after = 0.6 }", island, |_, _| 0.0);
     assert_eq!(part.comparisons[0].saturation, Some(Bracket { stable: Some(0.2), saturated: None }));

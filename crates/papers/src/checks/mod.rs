@@ -62,6 +62,11 @@ const RUNS: &[(&str, Run)] = &[
     ("start-shortest-of-the-row", torus_trees::dstm_2_is_shortest_of_row),
     ("failed-link-average", torus_trees::failed_link_average),
     ("failed-link-diameter", torus_trees::failed_link_diameter),
+    ("trees-balanced", torus_trees::dstm_1_is_balanced),
+    ("trees-balanced-if-nearer", torus_trees::dstm_1_is_balanced_if_nearer),
+    ("trees-less-balanced", torus_trees::dstm_2_is_less_balanced),
+    ("header-steps", torus_trees::header_steps),
+    ("header-steps-exactly", torus_trees::header_steps_exactly),
     ("trees-by-dimension", torus_trees::dimensions),
     ("trees-of-hypercubes", torus_trees::hypercubes),
     // What is wrong on purpose.
@@ -81,6 +86,8 @@ const RUNS: &[(&str, Run)] = &[
     ("permitted-path-lengths-of-up-down", turns::path_lengths_of_up_down),
     ("start-in-the-middle-of-the-row-by-dstm-1", torus_trees::midpoint_of_row_by_dstm_1),
     ("failed-link-average-of-halves", torus_trees::failed_link_average_of_halves),
+    ("trees-balanced-of-dstm-2", torus_trees::dstm_2_is_balanced),
+    ("header-steps-from-the-other-end", torus_trees::header_steps_from_the_other_end),
     ("trees-by-dimension-of-meshes", torus_trees::dimensions_of_meshes),
     ("header-cost-anew-for-each", headers::cost_anew_for_each),
 ];

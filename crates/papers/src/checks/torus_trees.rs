@@ -3,8 +3,8 @@
 use rand::seq::SliceRandom;
 use wormcast_network::{ChannelId, Network, RouterId};
 use wormcast_routing::{
-    Balance, CombinedDistance, SpanningTree, TorusMethod, TorusTrees, combined_distance, edge_disjoint_trees,
-    local_fault_distance, working_links,
+    Balance, CombinedDistance, SpanningTree, TorusMethod, TorusTrees, TreeError, combined_distance,
+    edge_disjoint_trees, local_fault_distance, working_links,
 };
 
 use super::{CheckOutcome, generator, network};
@@ -273,4 +273,128 @@ fn not_as_many(network: &Network, expected: usize) -> Option<String> {
         }
     }
     None
+}
+
+/// The larger share of the routers below the root that a branch of the root holds, of the worse of two trees: 1/2 if both are balanced.
+fn imbalance(network: &Network, trees: &[SpanningTree]) -> f64 {
+    let below_root = (network.routers() - 1) as f64;
+    let largest = |tree: &SpanningTree| {
+        let branches = tree.children(tree.root()).iter().map(|&channel| tree.subtree(network.to(channel)).len());
+        branches.max().unwrap_or(0) as f64 / below_root
+    };
+    trees.iter().map(largest).fold(0.0, f64::max)
+}
+
+/// No other second starting node, and no other method, gives trees that are better balanced than DSTM-1's after the root is adjusted.
+pub(super) fn dstm_1_is_balanced(quick: bool) -> CheckOutcome {
+    balanced(quick, |torus| TorusTrees::dstm_1(torus, RouterId::new(0)))
+}
+
+/// The same with R2 one row and one column nearer where sides are even.
+pub(super) fn dstm_1_is_balanced_if_nearer(quick: bool) -> CheckOutcome {
+    balanced(quick, |torus| {
+        let first = RouterId::new(0);
+        let start = TorusTrees::dstm_1(torus, first)?;
+        let side = (torus.routers() as f64).sqrt() as u32;
+        let half = (side - 1) / 2;
+        Ok(TorusTrees { second: RouterId::new(half * side + half), ..start })
+    })
+}
+
+/// The same of DSTM-2.
+pub(super) fn dstm_2_is_balanced(quick: bool) -> CheckOutcome {
+    balanced(quick, |torus| TorusTrees::dstm_2(torus, RouterId::new(0)))
+}
+
+fn balanced(quick: bool, chosen: impl Fn(&Network) -> Result<TorusTrees, TreeError>) -> CheckOutcome {
+    let sides: &[u32] = if quick { &[5, 8, 16] } else { &[4, 5, 7, 8, 9, 12, 15, 16, 20] };
+    let mut figures = Vec::new();
+    let mut holds = true;
+    for &side in sides {
+        let torus = network(&format!("torus:{side}x{side}"));
+        let Ok(chosen) = chosen(&torus) else { continue };
+        let own = imbalance(&torus, &trees_of(&torus, chosen));
+        let first = RouterId::new(0);
+        let all = torus.router_ids().skip(1).flat_map(|second| TorusMethod::all().map(move |method| (second, method)));
+        let others = all.map(|(second, method)| {
+            let trees = trees_of(&torus, TorusTrees { first, second, method, balance: Balance::Root });
+            (imbalance(&torus, &trees), second, method)
+        });
+        let Some((least, second, method)) = others.min_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+        holds &= own <= least;
+        let better = if own <= least {
+            String::new()
+        } else {
+            let (x, y) = (second.raw() % side, second.raw() / side);
+            format!(", and {:.1}% with R2 = R1 + ({x}, {y}) by {method}", 100.0 * least)
+        };
+        figures.push(format!("{side}x{side} {:.1}%{better}", 100.0 * own));
+    }
+    CheckOutcome::of(holds, format!("routers in the larger branch of the root: {}", figures.join("; ")))
+}
+
+/// DSTM-2 is less balanced than DSTM-1, and so is Tarjan(best) not.
+pub(super) fn dstm_2_is_less_balanced(quick: bool) -> CheckOutcome {
+    let sides: &[u32] = if quick { &[8, 16] } else { &[5, 8, 9, 12, 16, 20, 32] };
+    let mut figures = Vec::new();
+    let mut holds = true;
+    for &side in sides {
+        let torus = network(&format!("torus:{side}x{side}"));
+        let of = |start: Result<TorusTrees, TreeError>| {
+            imbalance(&torus, &trees_of(&torus, start.unwrap_or_else(|error| unreachable!("{error}"))))
+        };
+        let first = RouterId::new(0);
+        let [one, two] = [of(TorusTrees::dstm_1(&torus, first)), of(TorusTrees::dstm_2(&torus, first))];
+        holds &= one < two;
+        figures.push(format!("{side}x{side} {:.1}% and {:.1}%", 100.0 * one, 100.0 * two));
+    }
+    CheckOutcome::of(holds, format!("routers in the larger branch, DSTM-1 and DSTM-2: {}", figures.join(", ")))
+}
+
+/// The steps of Appendix A's algorithm for a broadcast on DSTM-1's trees, as Appendix C counts them, against 3N - √N.
+pub(super) fn header_steps(quick: bool) -> CheckOutcome {
+    header_steps_are(quick, |n| 3 * n * n - n)
+}
+
+/// What they add up to.
+pub(super) fn header_steps_exactly(quick: bool) -> CheckOutcome {
+    header_steps_are(quick, |n| 3 * n * n - 3 * n - 1)
+}
+
+/// Lists that are gone through from the wrong end.
+pub(super) fn header_steps_from_the_other_end(quick: bool) -> CheckOutcome {
+    compared(quick, |n| 3 * n * n - 3 * n - 1, [true, false])
+}
+
+fn header_steps_are(quick: bool, expected: impl Fn(usize) -> usize) -> CheckOutcome {
+    compared(quick, expected, [false, true])
+}
+
+/// Counts the steps on both trees, whose lists of destinations are gone through from the front or from the end.
+fn compared(quick: bool, expected: impl Fn(usize) -> usize, front: [bool; 2]) -> CheckOutcome {
+    let largest = if quick { 16 } else { 40 };
+    let mut figures = Vec::new();
+    let mut holds = true;
+    for side in 4..=largest {
+        let torus = network(&format!("torus:{side}x{side}"));
+        let Ok(start) = TorusTrees::dstm_1(&torus, RouterId::new(0)) else { continue };
+        let trees = trees_of(&torus, TorusTrees { balance: Balance::None, ..start });
+        let [first, second] = [0, 1].map(|tree| steps(&torus, &trees[tree], front[tree]));
+        let expected = expected(side as usize);
+        holds &= first == expected && second == expected;
+        figures.push(format!("{side}x{side} {first} and {second} ({expected})"));
+    }
+    CheckOutcome::of(holds, format!("steps on the two trees: {}", figures.join(", ")))
+}
+
+/// Each router takes itself off the list of destinations: one step. Where the tree splits, the destinations at the front of the list, or at
+/// its end, are moved to their branch one by one, and the rest goes to the other: one more.
+fn steps(network: &Network, tree: &SpanningTree, front: bool) -> usize {
+    let of = |router: RouterId| {
+        let sizes: Vec<usize> =
+            tree.children(router).iter().map(|&channel| tree.subtree(network.to(channel)).len()).collect();
+        let moved = if front { sizes.split_last() } else { sizes.split_first() };
+        1 + moved.map_or(0, |(_, moved)| moved.iter().map(|size| size + 1).sum::<usize>())
+    };
+    network.router_ids().map(of).sum()
 }

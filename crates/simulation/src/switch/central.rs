@@ -61,6 +61,11 @@ pub(super) struct Central {
 }
 
 impl Central {
+    /// The chunks that a packet with so many branches takes for copies of its header, beside its own chunks.
+    pub(super) fn header_copies(&self, branches: usize) -> u32 {
+        if self.separate { 0 } else { branches as u32 - 1 }
+    }
+
     pub(super) fn new(wiring: &Wiring, config: &SwitchConfig, chunks: u32, header_chunks: HeaderChunks) -> Self {
         let all = wiring.switches * chunks as usize;
         let channels = wiring.space.len();
@@ -237,8 +242,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
                 Use::Single
             }
             State::Admission => {
-                let copies = if central.separate { 0 } else { self.wants[input].len() as u32 - 1 };
-                let need = self.config.chunks(fifo.left) + copies;
+                let need = self.config.chunks(fifo.left) + central.header_copies(self.wants[input].len());
                 if !*room || central.spare[switch] < need {
                     *room = false;
                     return false;

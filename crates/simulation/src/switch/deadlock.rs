@@ -218,7 +218,10 @@ impl<O: Observer> SwitchEngine<'_, O> {
         let Memory::Central(central) = &self.memory else { return false };
         let switch = self.wiring.to[input] as usize;
         let full = match self.inputs[input].state {
-            State::Admission => central.spare[switch] < self.config.chunks(self.inputs[input].left),
+            State::Admission => {
+                let copies = central.header_copies(self.wants[input].len());
+                central.spare[switch] < self.config.chunks(self.inputs[input].left) + copies
+            }
             State::Writing if self.wants[input].len() > 1 => false,
             _ => central.spare[switch] == 0 || central.singles[switch] >= central.singles_limit[switch],
         };
