@@ -261,6 +261,8 @@ impl Document {
                 let help = "set what it sets, as in `run.messages=500`: that replaces what any version says".to_owned();
                 return Err(self.error(span, message).with_help(Some(help)));
             }
+            // A table gives all settings in it.
+            within(value.get_ref(), &path, &mut paths);
             self.put(&mut tree, &path, &span, value)?;
             paths.push(path);
         }
@@ -410,6 +412,16 @@ fn applied(mut path: Vec<String>, quick: bool) -> Option<Vec<String>> {
         return quick.then_some(path);
     }
     Some(path)
+}
+
+/// The paths of what is in a value, if it is a table.
+fn within(value: &DeValue<'_>, path: &[String], paths: &mut Vec<Vec<String>>) {
+    let DeValue::Table(table) = value else { return };
+    for (key, value) in table {
+        let inner = [path, &[key.get_ref().to_string()]].concat();
+        within(value.get_ref(), &inner, paths);
+        paths.push(inner);
+    }
 }
 
 /// The path of a setting as the file has it. A swept setting may be a key in quotes, `"traffic.length"`, or a table in a table, and

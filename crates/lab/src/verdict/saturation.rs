@@ -64,9 +64,10 @@ impl Measurements<'_> {
             return State::Open;
         }
         if !is_steady(&entry.point.spec) {
-            // These start empty, and are saturated if they were given up.
+            // These start empty, and are saturated if they were given up; one that cannot be does not say that it carries its load.
             return match runs.iter().filter(|run| run.is_saturated()).count() {
                 _ if runs.is_empty() => State::Open,
+                0 if entry.point.spec.run.max_cycles.is_none() => State::Open,
                 0 => State::Stable,
                 given_up if given_up == runs.len() => State::Saturated,
                 _ => State::Open,

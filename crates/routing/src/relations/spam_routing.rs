@@ -216,6 +216,9 @@ fn breadth_first(
             }
         }
     }
+    if network.is_unidirectional() {
+        return fail("links with channels both ways", "");
+    }
     match (routers.clone().find(|router| !met[router.index()]), SpanningTree::new(network, start, &links)) {
         (None, Ok(tree)) => Ok(tree),
         (Some(apart), _) => Err(Unsupported::disconnected(SPAM_ROUTING.name, network)

@@ -497,7 +497,9 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
             self.tell_of_the_end(deadlock.is_some());
         }
         let scenario = self.scenario;
-        let (cycles, flit_hops, engine) = (self.engine.now(), self.engine.flit_hops(), self.engine.name().to_owned());
+        let (cycles, released, engine) = (self.engine.now(), self.engine.flit_hops(), self.engine.name().to_owned());
+        // Channels that are held at the end have been crossed, too.
+        let flit_hops = released + self.crossing().1.iter().map(|&(_, flits)| u64::from(flits)).sum::<u64>();
         let (mut recorder, _) = self.engine.into_observer();
         let (latency, measured) = recorder.latency(scenario.cycle_ns);
         let window = recorder.window;

@@ -9,6 +9,17 @@ use crate::lab::{Experiment, OutputError, OutputFile, Point, file_place, write_f
 use crate::network::TopologySpec;
 use crate::network::input::is_standard_input;
 
+/// Refuses the names of pictures of other kinds than an option draws.
+pub(super) fn draws(option: &str, path: Option<&Path>, endings: &str) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+    if !["png", "pdf", "jpg", "jpeg", "gif", "html"].contains(&ending.as_str()) {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Failure::BadInput(format!("`{option}` draws no `{path}`: expected a name that ends in {endings}")))
+}
+
 /// Whether a path stands for standard output. Opening that a second time would let the two overwrite each other.
 pub(super) fn is_output(path: impl AsRef<Path>) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_ref() == Path::new(name))

@@ -70,7 +70,8 @@ pub(super) fn analysis_command(spec: &PointSpec, scenario: &Scenario) -> String 
     if config.virtual_channels > 1 {
         let _ = write!(command, " --virtual-channels {}", config.virtual_channels);
     }
-    if config.branching() != scenario.algorithm().branching() {
+    let branches = matches!(Descriptor::named(&spec.algorithm).map(|known| known.sends), Ok(None | Some(Sends::Trees)));
+    if branches && config.branching() != scenario.algorithm().branching() {
         let buffer = if config.branching().packet_buffers { "message".to_owned() } else { config.buffer.to_string() };
         let spelled = |value: Json| value.as_str().unwrap_or_default().to_owned();
         let (replication, reservation) = (json!(config.replication), json!(config.reservation));

@@ -693,3 +693,20 @@ fn roots_are_numbers_or_text() {
     let refused = folder.run(&["simulate", "x.toml", "--set", "routing=up-down", "--set", "root=[5]"]).bad_input();
     assert!(refused.contains("expected `smallest-id`, `maximum-degree`, or a router's number or name"), "{refused}");
 }
+
+/// A finite run leaves worms on their way, whose flits have crossed channels as well.
+#[test]
+fn flit_hops_are_those_of_all_channels() {
+    const BURSTS: &str = "topology = 'hypercube:4'\nalgorithm = 'w-sort'\nseed = 3\ntraffic.length = 16\n\
+        traffic.arrivals = { process = 'burst', interval = 700 }\ntraffic.multicast.destinations = 6\n\
+        run = { mode = 'finite', messages = 40 }\n";
+    let folder = Folder::with(&[("bursts.toml", BURSTS)]);
+    let run = folder.run(&["simulate", "bursts.toml", "--format", "json", "--channels", "used.csv"]);
+    let run: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert!(run["messages"]["in_flight"].as_u64().unwrap() > 0, "{run}");
+    let used = folder.read("used.csv");
+    let column = used.lines().next().unwrap().split(',').position(|name| name == "busy").unwrap();
+    let links = used.lines().filter(|line| line.starts_with("link,"));
+    let busy: u64 = links.map(|line| line.split(',').nth(column).unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(run["flit_hops"], busy);
+}

@@ -412,6 +412,17 @@ fn replications_have_rows_on_request() {
     assert!(nowhere.code != 0 && nowhere.stderr.contains("no/rows.csv"), "{nowhere:?}");
 }
 
+/// A table gives the settings in it, swept ones too.
+#[test]
+fn a_table_that_is_set_takes_what_it_gives_out_of_the_sweep() {
+    let folder = small();
+    let set = |value: &str| folder.run(&["sweep", "small.toml", "--name", "t", "--set", value]);
+    let said = set("traffic.arrivals={process='poisson',rate=0.07}").success();
+    assert!(!said.contains("traffic.arrivals.rate="), "{said}");
+    let refused = set("traffic.arrivals={process='poisson',rate=-7}").bad_input();
+    assert!(refused.contains("-7 is not a positive number"), "{refused}");
+}
+
 #[test]
 fn what_a_refinement_adds_stays_when_plots_are_drawn_again() {
     let folder = small();

@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args, ValueHint};
 use serde::Serialize;
 
 use super::choice::Choice;
-use super::output::{Files, summary, write_to};
+use super::output::{Files, draws, summary, write_to};
 use super::plan::batch::plan_all;
 use super::{Format, network, topology_help, write_json};
 use crate::analysis::{
@@ -328,6 +328,7 @@ fn write_loads(
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    draws("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
     let data_on_output = Files::default()
         .writes("--export", arguments.export.as_deref())
         .writes("--numbering", arguments.numbering.as_deref())

@@ -61,7 +61,11 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
     let of_unicasts = analysis.algorithm.is_none();
     if let Some(load) = analysis.link_load.as_ref().filter(|_| of_unicasts || analysis.turns.is_some()) {
         let Load { mean, max, most_loaded, .. } = load;
-        write_figure(out, "link load", format_args!("mean {mean:.2}, largest {max:.2} pairs a channel"))?;
+        write_figure(
+            out,
+            "link load",
+            format_args!("mean {:.2}, largest {:.2} pairs a channel", mean + 0.0, max + 0.0),
+        )?;
         if of_unicasts {
             write_most_loaded(out, most_loaded)?;
         }

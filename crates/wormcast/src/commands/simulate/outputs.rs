@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::super::output::{Files, finish_file, is_output};
+use super::super::output::{Files, draws, finish_file, is_output};
 use super::Arguments;
 use super::at_end::AtEnd;
 use crate::failure::Failure;
@@ -116,15 +116,8 @@ pub(super) fn check_outputs(
             format!("`{option}` writes what happens in time, of which `mode = \"plan\"` knows nothing: leave it out");
         return Err(Failure::BadInput(message));
     }
-    let picture = arguments.waits.as_ref().filter(|path| {
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
-        ["png", "pdf", "jpg", "jpeg", "gif", "html"].contains(&ending.as_str())
-    });
-    if let Some(path) = picture {
-        let path = path.display();
-        let message = format!("`--waits` draws no `{path}`: expected a name that ends in `.svg`, `.dot` or `.json`");
-        return Err(Failure::BadInput(message));
-    }
+    draws("--waits", arguments.waits.as_deref(), "`.svg`, `.dot` or `.json`")?;
+    draws("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
     let files = outputs.iter().fold(Files::default(), |files, (option, path)| files.writes(option, path.as_deref()));
     let read = files.reads_experiment(arguments.experiment.file(), experiment, std::slice::from_ref(point));
     let data_on_output = read.check()?;
