@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use wormcast_multicast::{AlgorithmOptions, Draw, Refused, Request};
-use wormcast_simulation::{EngineChoice, Switching, Timing, Traffic};
+use wormcast_simulation::{EngineChoice, Length, Switching, Timing, Traffic};
 
 use crate::experiment::file::FaultSettings;
 use crate::runs::kind::RunTable;
@@ -73,6 +73,13 @@ impl PointSpec {
     /// Whether each replication draws trees of its own.
     pub(crate) fn draws_trees_anew(&self) -> bool {
         self.options.draw == Some(Draw::Replication)
+    }
+
+    /// Cycles that a node needs for a message at least: a startup, the flits of the longest, and the overhead of receiving it.
+    pub(crate) fn node_cycles(&self) -> u64 {
+        let longest = |length: Length| length.flits(length.range().most, self.switching.flit_bytes());
+        let flits = self.traffic.length.map_or(0, longest);
+        u64::from(self.timing.startup) + u64::from(flits) + u64::from(self.timing.receive_overhead)
     }
 
     /// The description's SHA-256 as 64 hexadecimal digits: the point's name in stores and tables. It is that of the description as

@@ -76,6 +76,10 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
         };
         chart.notes.push(format!("open markers: {open}"));
     }
+    let short = summaries.iter().filter(|summary| !figure.y.is_latency() && summary.is_reserved(figure.y)).count();
+    if short > 0 {
+        chart.notes.push(format!("windows too short for this at {short} of {} points", summaries.len()));
+    }
     if hidden > 0 {
         let points = if hidden == 1 { "point is" } else { "points are" };
         chart.notes.push(format!("{hidden} {points} not shown: a logarithmic axis has no place for 0"));
@@ -154,7 +158,7 @@ fn mark(figure: &Figure, summary: &PointSummary) -> Option<Mark> {
         None => return None,
     };
     // A load at saturation is what gets through; a latency that the window decides is too small.
-    let reserved = if figure.y.is_latency() { summary.trend || summary.unmeasured > 0.0 } else { saturated };
+    let reserved = if figure.y.is_latency() { summary.is_reserved(figure.y) } else { saturated };
     let open = reserved && matches!(y, Height::Value(..));
     x.is_finite().then_some(Mark { x, y, open, bare: false })
 }

@@ -182,10 +182,13 @@ pub fn figures(name: &str, experiment: &Experiment, findings: &Findings) -> Resu
 fn behind(experiment: &Experiment, findings: &Findings, command: &str) -> Vec<Block> {
     let numbers = experiment.shown().into_iter().map(|quantity| Block::Details {
         summary: {
-            let any = |is: fn(&PointSummary) -> bool| quantity.is_latency() && findings.summaries.iter().any(is);
-            let trend = any(|summary| summary.trend).then_some("depends on the window");
-            let censored = any(|summary| summary.unmeasured > 0.0).then_some("leaves out messages still in flight");
-            let why: Vec<&str> = trend.into_iter().chain(censored).collect();
+            let latency = quantity.is_latency();
+            let any = |is: fn(&PointSummary) -> bool| findings.summaries.iter().any(is);
+            let trend = (latency && any(|summary| summary.trend)).then_some("depends on the window");
+            let censored =
+                (latency && any(|summary| summary.unmeasured > 0.0)).then_some("leaves out messages still in flight");
+            let short = (!latency && any(|summary| summary.short)).then_some("the window is too short for it");
+            let why: Vec<&str> = trend.into_iter().chain(censored).chain(short).collect();
             let reserved = (!why.is_empty()).then(|| format!("{}: {}", ranking::UNSETTLED, why.join(", or ")));
             let bare = without_interval(&findings.summaries, quantity);
             let bare = bare.map(|_| format!("{NO_INTERVAL}: no interval, it takes more runs"));

@@ -15,6 +15,9 @@ const CHANCE: f64 = 2.33;
 /// The confidence with which the second halves of windows differ from the first, if they do.
 const TREND: f64 = 0.99;
 
+/// The messages that a node could send one after the other in the windows of saturated runs, at least.
+const MESSAGES_LONG: f64 = 20.0;
+
 /// The batches of those runs that have any.
 fn batches_of(runs: &[Replication]) -> impl Iterator<Item = &[f64]> {
     let batches = runs.iter().filter_map(Replication::simulated).map(|run| run.latency.batches.as_slice());
@@ -70,6 +73,23 @@ pub(crate) fn needed(runs: &[Replication]) -> Option<u64> {
     let window = window_of(runs)?;
     let factor = batch_length(UNCORRELATED) / batch_length(correlation.clamp(0.001, 0.999));
     Some((window as f64 * factor.max(2.0)).ceil() as u64)
+}
+
+/// The messages a run that saturated runs would need for their loads, if their windows are shorter than [`MESSAGES_LONG`] times what a
+/// node needs for a message.
+///
+/// Beyond saturation all nodes are busy, and in step: what a window counts may be off by up to a message of each node, one part in as
+/// many as fit into it, in all replications alike.
+pub(crate) fn needed_for_loads(runs: &[Replication], node_cycles: u64) -> Option<u64> {
+    let window = window_of(runs)?;
+    let lasts: Vec<f64> = runs
+        .iter()
+        .filter_map(Replication::simulated)
+        .map(|run| run.window.to.saturating_sub(run.window.from) as f64)
+        .collect();
+    let lasts = mean(&lasts)?.max(1.0);
+    let least = MESSAGES_LONG * node_cycles as f64;
+    (lasts < least).then(|| (window as f64 * least / lasts).ceil() as u64)
 }
 
 /// The messages of a run's window.
@@ -157,6 +177,15 @@ mod tests {
         let window = window_of(&strongly).unwrap();
         let factor = needed(&strongly).unwrap() as f64 / window as f64;
         assert!((8.0..25.0).contains(&factor), "{factor}");
+    }
+
+    #[test]
+    fn loads_of_saturated_runs_take_twenty_messages_of_each_node() {
+        // The window of these runs lasts 8,900 cycles and has 1,000 messages.
+        let runs = [run(1.0), run(1.0)];
+        assert_eq!(needed_for_loads(&runs, 445), None);
+        assert_eq!(needed_for_loads(&runs, 446), Some(1003));
+        assert_eq!(needed_for_loads(&runs, 4450), Some(10_000));
     }
 
     #[test]

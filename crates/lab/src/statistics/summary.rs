@@ -10,7 +10,7 @@ use crate::runs::kind::Kind;
 use crate::runs::replication::Replication;
 use crate::runs::stopping::{Outcome, is_steady};
 use crate::runs::sweep::PointRuns;
-use crate::runs::window::{needed, window_of};
+use crate::runs::window::{needed, needed_for_loads, window_of};
 use crate::statistics::quantity::Quantity;
 use crate::statistics::{Estimate, mean};
 
@@ -30,7 +30,11 @@ pub struct PointSummary {
     pub window: u64,
     /// Whether the mean still depends on the length of the window.
     pub trend: bool,
-    /// Messages a run that it would take at least, if it does.
+    /// Whether the window of a saturated point is too short for the loads it shows: shorter than twenty times what a node needs for a
+    /// message.
+    #[serde(default)]
+    pub short: bool,
+    /// Messages a run that it would take at least, if either is so.
     pub needed: Option<u64>,
     /// The share of the messages of finite runs that were still in flight when these ended, and were not measured. They are the slow ones.
     #[serde(default)]
@@ -167,6 +171,11 @@ impl PointSummary {
         self.outcome == Outcome::Saturated
     }
 
+    /// Whether what it shows of a quantity depends on the length of the runs.
+    pub(crate) fn is_reserved(&self, quantity: Quantity) -> bool {
+        if quantity.is_latency() { self.trend || self.unmeasured > 0.0 } else { self.short }
+    }
+
     /// The value of a swept setting here.
     pub fn coordinate(&self, key: &str) -> Option<&Coordinate> {
         self.coordinates.iter().find(|coordinate| coordinate.key == key)
@@ -281,6 +290,8 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
     let runs = &of_point.runs;
     let deadlock = runs.iter().zip(0u32..).find_map(|(run, replication)| Some((replication, run.deadlock().cloned()?)));
     let hidden = matches!(of_point.outcome, Outcome::Saturated | Outcome::Deadlocked);
+    let judged = of_point.outcome == Outcome::Saturated && is_steady(&point.spec);
+    let long_enough = judged.then(|| needed_for_loads(runs, point.spec.node_cycles())).flatten();
     PointSummary {
         config_hash: point.spec.config_hash(),
         coordinates: point.coordinates.clone(),
@@ -288,7 +299,8 @@ fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSumm
         replications: runs.len() as u32,
         window: if is_steady(&point.spec) { window_of(runs).unwrap_or(0) } else { 0 },
         trend: of_point.outcome == Outcome::Unsettled,
-        needed: needed(runs).filter(|_| of_point.outcome == Outcome::Unsettled),
+        short: long_enough.is_some(),
+        needed: long_enough.or_else(|| needed(runs).filter(|_| of_point.outcome == Outcome::Unsettled)),
         unmeasured: if hidden || is_steady(&point.spec) { 0.0 } else { unmeasured(runs) },
         given_up: runs.iter().filter_map(Replication::simulated).filter(|run| run.given_up).count(),
         cycle_ns: point.spec.timing.cycle_ns,

@@ -17,7 +17,7 @@ const COLUMNS: [Column; 62] = [
     ("outcome", |s| s.outcome.name().to_owned()),
     ("replications", |s| s.replications.to_string()),
     ("window_messages", |s| if s.window > 0 { s.window.to_string() } else { String::new() }),
-    ("trend", |s| if s.window > 0 { s.trend.to_string() } else { String::new() }),
+    ("trend", |s| if s.window > 0 { (s.trend || s.short).to_string() } else { String::new() }),
     ("window_needed", |s| s.needed.map_or_else(String::new, |messages| messages.to_string())),
     ("unmeasured_share", |s| if s.unmeasured > 0.0 { number(Some(s.unmeasured)) } else { String::new() }),
     ("latency_last_cycles", |s| number(last(s).map(|last| last.mean))),

@@ -210,7 +210,7 @@ impl Length {
     }
 
     /// The data flits of a message of this length in the unit that is given, for flits of `flit_bytes` bytes.
-    pub(crate) fn flits(self, length: u32, flit_bytes: u32) -> u32 {
+    pub fn flits(self, length: u32, flit_bytes: u32) -> u32 {
         match self {
             Self::Flits(_) => length,
             Self::Bytes(_) => length.div_ceil(flit_bytes),

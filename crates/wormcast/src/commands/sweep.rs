@@ -267,6 +267,9 @@ fn publish(
     if summaries.iter().any(|summary| summary.outcome == Outcome::Unsettled) {
         writeln!(out, "{UNSETTLED}")?;
     }
+    if summaries.iter().any(|summary| summary.short) && plotted.iter().any(|quantity| !quantity.is_latency()) {
+        writeln!(out, "{TOO_SHORT}")?;
+    }
     if summaries.iter().any(|summary| summary.unmeasured > 0.0) {
         writeln!(out, "{UNMEASURED}")?;
     }
@@ -302,7 +305,9 @@ fn describe(summary: &PointSummary, plotted: &[Quantity], unit: TimeUnit) -> Str
         let alone = value.count > 1 && value.interval().is_none();
         let bare = if alone { " (no interval: it takes more runs)" } else { "" };
         let value = if quantity.is_latency() { time(value, summary, unit) } else { value.text() };
-        Some(format!("{} {value}{bare}; ", quantity.name()))
+        let short =
+            if summary.short && !quantity.is_latency() { too_short(summary) } else { String::new() };
+        Some(format!("{} {value}{bare}{short}; ", quantity.name()))
     };
     let plotted: String = plotted.iter().filter(shown).filter_map(one).collect();
     let usual = if summary.latency().is_some() && !plotted.is_empty() { "latency.last " } else { "" };
@@ -362,7 +367,12 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
                 0 => String::new(),
                 number => format!(", {number} of them given up at `run.max_cycles`"),
             };
-            format!("saturated: {accepted:.4} data flits delivered per node per cycle ({replications}{given_up})")
+            let accepted = if summary.short {
+                format!("about {}", crate::lab::number_text(accepted, 2))
+            } else {
+                format!("{accepted:.4}")
+            };
+            format!("saturated: {accepted} data flits delivered per node per cycle ({replications}{given_up})")
         }
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),
         (None, _) => "no results".to_owned(),
@@ -378,6 +388,16 @@ fn unsettled(summary: &PointSummary) -> String {
     });
     format!(", unsettled: {window}{needed} messages")
 }
+
+/// How long the window of a saturated point is, and how long it would have to be for its loads.
+fn too_short(summary: &PointSummary) -> String {
+    let needed = summary.needed.map_or_else(String::new, |needed| format!(" of {needed} or more"));
+    format!(" (too short: {}{needed} messages)", summary.window)
+}
+
+/// What windows that are too short for loads mean, once for all points.
+const TOO_SHORT: &str = "Too short: beyond saturation all nodes are busy and in step, so a window that is shorter than 20 times what a node needs for a message \
+                         counts too much or too little, in all replications alike. Set `run.messages` to the number that is named.";
 
 /// What unsettled means, once for all points.
 const UNSETTLED: &str = "Unsettled: the mean still depends on the length of the window. Longer runs settle it: set `run.messages` to the number that \
