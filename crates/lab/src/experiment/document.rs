@@ -190,8 +190,8 @@ impl Document {
         }
     }
 
-    /// Removes the file's versions from its settings and applies the chosen ones.
-    fn apply_versions(&self, tree: &mut Tree<'_>) -> Result<(), Diagnostic> {
+    /// Removes the file's versions from its settings and applies the chosen ones. The paths of what these give, and do not sweep.
+    fn apply_versions(&self, tree: &mut Tree<'_>) -> Result<Vec<Vec<String>>, Diagnostic> {
         let (quick, variations) = (tree.remove(QUICK), tree.remove(VARIATION));
         let mut chosen = Vec::new();
         if let Some(quick) = quick {
@@ -222,6 +222,7 @@ impl Document {
                 }
             }
         }
+        let mut given = Vec::new();
         for version in chosen {
             for name in [QUICK, VARIATION] {
                 if let Some(inner) = version.get(name) {
@@ -230,15 +231,24 @@ impl Document {
                     );
                 }
             }
+            for (name, value) in version.iter().filter(|(name, _)| *name.get_ref() != SWEEP) {
+                let path = [name.get_ref().to_string()];
+                within(value.get_ref(), &path, &mut given);
+                given.push(path.to_vec());
+            }
+            if let Some(sweep) = version.get(SWEEP) {
+                unless_swept(&mut given, sweep.get_ref(), &[]);
+            }
             merge(tree, version);
         }
-        Ok(())
+        Ok(given)
     }
 
-    /// The table of all settings, those of the chosen versions and the overrides applied, and the dotted paths of the overrides.
+    /// The table of all settings, those of the chosen versions and the overrides applied, and the dotted paths of what versions and overrides
+    /// give in place of what the file may sweep.
     pub(crate) fn tree(&self) -> Result<(Tree<'_>, Vec<Vec<String>>), Diagnostic> {
         let mut tree = DeTable::parse(&self.text).map_err(|error| self.serde_error(&error))?.into_inner();
-        self.apply_versions(&mut tree)?;
+        let mut laid = self.apply_versions(&mut tree)?;
         let mut paths = Vec::with_capacity(self.overrides.len());
         for (index, given) in self.overrides.iter().enumerate() {
             // Spans beyond the text stand for overrides.
@@ -261,11 +271,16 @@ impl Document {
                 let help = "set what it sets, as in `run.messages=500`: that replaces what any version says".to_owned();
                 return Err(self.error(span, message).with_help(Some(help)));
             }
+            if let [SWEEP, swept @ ..] = &path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                let swept: Vec<String> = swept.iter().flat_map(|part| key_path(part).unwrap_or_default()).collect();
+                unless_swept(&mut laid, value.get_ref(), &swept);
+            }
             // A table gives all settings in it.
             within(value.get_ref(), &path, &mut paths);
             self.put(&mut tree, &path, &span, value)?;
             paths.push(path);
         }
+        paths.extend(laid);
         Ok((tree, paths))
     }
 
@@ -424,6 +439,16 @@ fn within(value: &DeValue<'_>, path: &[String], paths: &mut Vec<Vec<String>>) {
     }
 }
 
+/// Drops the paths that a sweep, or what is at `path` of it, has values for.
+fn unless_swept(paths: &mut Vec<Vec<String>>, sweep: &DeValue<'_>, path: &[String]) {
+    paths.retain(|given| given != path);
+    let DeValue::Table(table) = sweep else { return };
+    for (name, value) in table {
+        let inner = [path, &key_path(name.get_ref()).unwrap_or_default()].concat();
+        unless_swept(paths, value.get_ref(), &inner);
+    }
+}
+
 /// The path of a setting as the file has it. A swept setting may be a key in quotes, `"traffic.length"`, or a table in a table, and
 /// means the same: what replaces it must not stand beside it.
 fn as_swept(tree: &Tree<'_>, path: Vec<String>) -> Vec<String> {
@@ -568,7 +593,7 @@ mod tests {
         assert_eq!((plain.as_str(), paths), ("a = 8\n\n[b]\nc = 2\n\n[sweep]\n\"d.e\" = [3]\n", vec!["a".to_owned()]));
         let (quick, paths) = table(&document.quick());
         assert_eq!(quick, "a = 9\n\n[b]\nc = 6\n\n[sweep]\n\"d.e\" = [7]\n");
-        assert_eq!(paths, ["b.c", "sweep.d.e", "a", "a"]);
+        assert_eq!(paths, ["b.c", "sweep.d.e", "a", "a", "a", "b.c", "b"]);
         // The last one counts, of whichever version.
         assert_eq!(Override::check(&overrides, true).unwrap(), ["--set a=8: replaced by `--set quick.a=9`"]);
         let unread = Override::check(&overrides, false).unwrap_err().to_string();
@@ -585,6 +610,27 @@ mod tests {
         for set in ["quick={}", "quick.quick.a=1", "quick.variation.b.a=1"] {
             assert!(problem(set).contains("which no other setting changes"), "{set}");
         }
+    }
+
+    #[test]
+    fn what_versions_give_and_do_not_sweep_replaces_what_the_file_sweeps() {
+        let text = "a = 1\nb.c = 2\nsweep.a = [1, 2]\nsweep.\"b.c\" = [3]\nquick.a = 4\n[variation.x]\nb.c = 5\nsweep.a = [6]\n[variation.y]\nsweep.b.c = [7]\n";
+        let paths = |quick: bool, variation: Option<&str>, set: &[&str]| {
+            let overrides: Vec<Override> = set.iter().map(|given| Override::set(given).unwrap()).collect();
+            let document = Document::new("x.toml", text, &overrides);
+            let document = if quick { document.quick() } else { document };
+            let document = variation.map_or(document.clone(), |name| document.variation(name));
+            let paths = document.tree().unwrap().1.into_iter();
+            paths.map(|path| path.join(".")).filter(|path| path != "b").collect::<Vec<_>>()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(paths(false, None, &[]), none);
+        assert_eq!(paths(true, None, &[]), ["a"]);
+        // The variation sweeps what the quick version gives, and gives what the file sweeps.
+        assert_eq!(paths(true, Some("x"), &[]), ["b.c"]);
+        assert_eq!(paths(true, Some("y"), &[]), ["a"]);
+        assert_eq!(paths(true, None, &["sweep.a=[8]"]), ["sweep.a"]);
+        assert_eq!(paths(false, Some("x"), &["sweep={\"b.c\" = [8]}"]), ["sweep.b.c", "sweep"]);
     }
 
     #[test]
