@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_multicast::{Algorithm, AlgorithmCache};
+use wormcast_multicast::{Algorithm, AlgorithmCache, Descriptor};
 use wormcast_network::{Network, TopologySpec};
 use wormcast_routing::{TreeDescriptor, TreeError};
 use wormcast_simulation::{
@@ -176,6 +176,13 @@ impl JobMaker {
                 let traffic = experiment.traffic(spec);
                 let scenario = Scenario::new(algorithm, switching, timing, &traffic, &run).map_err(refused)?;
                 spec.engine.check(&scenario).map_err(|problem| error("engine", problem.to_string()))?;
+                // What fails for every multicast is said before any is sent.
+                let sends = Descriptor::named(&spec.algorithm).ok().and_then(|descriptor| descriptor.sends);
+                let sent = sends.filter(|_| traffic.has_only_wide_multicasts());
+                if let Some(problem) = sent.and_then(|sends| scenario.refuses(sends)) {
+                    let key = problem.setting().unwrap_or("switching");
+                    return Err(error(experiment.to_blame(&point.choice, key), problem.to_string()));
+                }
                 Ok(Job::Simulate(Box::new(scenario)))
             }
             Asked::Planned { messages, ports } => {

@@ -266,8 +266,9 @@ mod tests {
         // Where nothing has a latency, it is still a table of latencies.
         let saturated = csv(&summaries[2..]);
         assert!(
-            saturated.contains("outcome,replications,window_messages,trend,latency_last_cycles,latency_last_ns,")
-                && !saturated.contains("latency_p95")
+            saturated.contains(
+                "outcome,replications,window_messages,trend,window_needed,latency_last_cycles,latency_last_ns,"
+            ) && !saturated.contains("latency_p95")
         );
         let documented = include_str!("../../../../docs/experiments.md");
         for (name, _) in COLUMNS {

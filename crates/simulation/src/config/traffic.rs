@@ -33,6 +33,13 @@ impl Traffic {
         self.trace.is_some() || self.arrivals.as_ref().is_some_and(burst)
     }
 
+    /// Whether all its multicasts have several destinations, and it has any. For a trace this is unknown before it is read.
+    pub fn has_only_wide_multicasts(&self) -> bool {
+        let wide = |destinations| !matches!(destinations, Destinations::Count(Count { least: 0..=1, .. }));
+        let some = self.multicast.as_ref().filter(|multicast| multicast.fraction > 0.0);
+        self.trace.is_none() && some.is_some_and(|multicast| wide(multicast.destinations))
+    }
+
     /// Whether a run may have both messages to one destination and messages to several. For a trace this is unknown before it is read.
     pub fn may_be_mixed(&self) -> bool {
         let Some(MulticastTraffic { destinations, fraction }) = &self.multicast else { return self.trace.is_some() };

@@ -1,6 +1,7 @@
 //! Runs: their checked settings, the loop around an engine, and their results.
 
 pub(crate) mod batches;
+pub(crate) mod carried;
 pub(crate) mod idle;
 pub(crate) mod link_use;
 pub(crate) mod plan_checker;

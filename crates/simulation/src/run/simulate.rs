@@ -7,7 +7,6 @@ use wormcast_multicast::{ContractViolation, Itinerary, Multicast, Plan, Worm};
 use wormcast_network::ChannelId;
 use wormcast_routing::NoRoute;
 
-use crate::config::switching::BranchReplication;
 use crate::config::{Mode, Warmup};
 use crate::engine::{Engine, EngineConfig, StopReason};
 use crate::observers::observer::{Cycle, Generated, Observer};
@@ -417,67 +416,8 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
 
     /// Checks that the plan is correct and that the switching can carry it.
     fn check(&mut self, plan: &Plan, multicast: &Multicast) -> Result<(), SimulationError> {
-        let config = self.scenario.engine;
-        let algorithm = self.scenario.algorithm.name();
         self.checker.check(self.scenario, multicast, plan)?;
-        let fail = |setting, worms, problem| Err(SimulationError::Switching { setting, algorithm, worms, problem });
-        for worm in &plan.worms {
-            if self.scenario.switch.is_some() {
-                let problem = match &worm.itinerary {
-                    Itinerary::Path(path) if path.stops.len() > 1 => Some((
-                        "paths through several destinations",
-                        "buffered switches cannot split: use an algorithm such as `bit-string` or `u-min`, or `model = \"wormhole\"`",
-                    )),
-                    Itinerary::Tree(_) => Some((
-                        "trees of fixed channels",
-                        "buffered switches cannot follow: use an algorithm such as `bit-string` or `u-min`, or `model = \"wormhole\"`",
-                    )),
-                    _ => None,
-                };
-                if let Some((worms, problem)) = problem {
-                    return fail("switching.model", worms, problem);
-                }
-            }
-            if worm.consumption_class.is_some_and(|class| u32::from(class) >= config.ports.consumption) {
-                let worms = if matches!(worm.itinerary, Itinerary::Path(_)) { "paths" } else { "trees" };
-                return fail(
-                    "switching.consumption_ports",
-                    worms,
-                    "are bound to consumption channels that the nodes do not have: raise `consumption_ports`",
-                );
-            }
-            if let Some((worms, problem)) = config.header.objection(&worm.itinerary) {
-                return fail("switching.header", worms, problem);
-            }
-            match &worm.itinerary {
-                Itinerary::Encoded(_) if self.scenario.switch.is_some() => {}
-                Itinerary::Encoded(_) => {
-                    return fail(
-                        "switching.model",
-                        "worms with encoded destinations",
-                        "buffered switches replicate: set `switching.model = \"central-buffer\"` or `\"input-buffer\"`",
-                    );
-                }
-                Itinerary::Tree(_) if config.virtual_channels > 1 => {
-                    return fail(
-                        "switching.virtual_channels",
-                        "trees",
-                        "the flit engine moves on one virtual channel only: set `virtual_channels = 1`",
-                    );
-                }
-                Itinerary::Tree(_)
-                    if config.header.strips_trees() && config.replication == BranchReplication::Independent =>
-                {
-                    return fail(
-                        "switching.replication",
-                        "trees",
-                        "carry a tree header in lockstep only: set `replication = \"lockstep\"`",
-                    );
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        plan.worms.iter().find_map(|worm| self.scenario.refuses_worm(worm)).map_or(Ok(()), Err)
     }
 
     /// Tells the observer how the run ends.

@@ -305,8 +305,7 @@ fn describe(summary: &PointSummary, plotted: &[Quantity], unit: TimeUnit) -> Str
         let alone = value.count > 1 && value.interval().is_none();
         let bare = if alone { " (no interval: it takes more runs)" } else { "" };
         let value = if quantity.is_latency() { time(value, summary, unit) } else { value.text() };
-        let short =
-            if summary.short && !quantity.is_latency() { too_short(summary) } else { String::new() };
+        let short = if summary.short && !quantity.is_latency() { too_short(summary) } else { String::new() };
         Some(format!("{} {value}{bare}{short}; ", quantity.name()))
     };
     let plotted: String = plotted.iter().filter(shown).filter_map(one).collect();

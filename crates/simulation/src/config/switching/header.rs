@@ -87,23 +87,6 @@ impl Header {
     pub(crate) const fn stripped_of_tree(self, header: u32) -> u32 {
         if self.strips_trees() { header } else { 0 }
     }
-
-    /// Why it cannot be that of a worm: what such worms are called, and the problem with what to do instead. `None` if it can.
-    pub(crate) fn objection(self, itinerary: &Itinerary) -> Option<(&'static str, &'static str)> {
-        match (self, itinerary) {
-            (Self::Tree, Itinerary::Path(path)) if path.stops.len() > 1 => {
-                Some(("paths", "have no tree header for several stops: use `header = \"all-destinations\"` or another"))
-            }
-            (Self::AllDestinations, Itinerary::Tree(_)) => {
-                Some(("trees", "cannot be told by a list of stops: use `header = \"tree\"` or another"))
-            }
-            (Self::Tree, Itinerary::Tree(tree)) if tree.trunk.is_some() && tree.header.is_empty() => Some((
-                "trees",
-                "have a trunk but no header that routers could decode: use `header = \"bit-string\"` or another",
-            )),
-            _ => None,
-        }
-    }
 }
 
 /// The header flits of a tree that has one for each destination and each router where it splits.
