@@ -228,8 +228,7 @@ fn what_is_no_second_start_is_refused() {
     let network = torus(4, 5);
     for text in ["20", "4,0", "+1", "1,+1,", "halff", "+a,+b", "", "+9999999999,+1"] {
         let message = SecondStart::parse(&network, text).unwrap_err().to_string();
-        let expected =
-            "is not a starting node in `torus:4x5`: expected a router, 0 to 19, `half`, `below-half`, `quarter`, or";
+        let expected = "is not a starting node in `torus:4x5`: expected a router, by its number from 0 to 19 or by its coordinates, `half`, `below-half`, `quarter`, or";
         assert!(message.contains(expected), "{message}");
     }
 }

@@ -141,6 +141,9 @@ fn collect(
                     // Blanks round a name mean nothing.
                     let is_same = |other: &AxisValue| match (other.json.as_str(), value.json.as_str()) {
                         (Some(other), Some(text)) => other.trim() == text.trim(),
+                        _ if other.json.is_number() && value.json.is_number() => {
+                            other.json.as_f64() == value.json.as_f64()
+                        }
                         _ => other.json == value.json,
                     };
                     if values[..index].iter().any(is_same) {
@@ -154,7 +157,7 @@ fn collect(
                 axes.push(axis(values, log));
             }
             // An unquoted path is a table in a table.
-            DeValue::Table(inner) if inner.values().all(|v| v.get_ref().is_table() || v.get_ref().is_array()) => {
+            DeValue::Table(inner) if !inner.is_empty() => {
                 collect(document, inner, Some(&key), axes)?;
             }
             _ => {

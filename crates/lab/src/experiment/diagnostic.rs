@@ -62,6 +62,9 @@ impl Diagnostic {
     /// short list behind the message.
     #[must_use]
     pub(crate) fn expecting<'a>(mut self, given: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Self {
+        let mut seen = std::collections::HashSet::new();
+        let names: Vec<&str> = names.into_iter().filter(|&name| seen.insert(name)).collect();
+        let names = names.iter().copied();
         match did_you_mean(given, names.clone()) {
             None if names.clone().into_iter().next().is_none() => self.message.push_str(": nothing is"),
             None => self.message = format!("{}: expected one of {}", self.message, short_list(names)),

@@ -5,7 +5,7 @@ use wormcast_simulation::IdleSetting;
 use super::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::document::{Document, Tree, key_path};
-use crate::experiment::point::Point;
+use crate::experiment::point::{Coordinate, Point};
 
 impl Experiment {
     /// The settings that the file or an argument gives although they make no difference at any of some points, each with its place and the
@@ -39,14 +39,26 @@ impl Experiment {
         let mut idle_of = Vec::with_capacity(groups.len());
         for (_, indices) in &groups {
             let tree = self.chosen(&points[indices[0]].choice)?;
-            let mut found: Vec<IdleSetting> =
-                idle(indices[0]).into_iter().filter(|setting| is_given(&tree, setting.key)).collect();
-            for &index in &indices[1..] {
-                if found.is_empty() {
-                    break;
+            let here: Vec<Vec<IdleSetting>> = indices.iter().map(|&index| idle(index)).collect();
+            let reports = |at: usize, key: &str| here[at].iter().any(|setting| setting.key == key);
+            // Where a setting is swept, it is of no use at a point if it is of none at one that differs in it alone: one of its values may
+            // be what holds without it.
+            let is_idle = |at: usize, key: &str| {
+                let others = |point: &Point| -> Vec<Coordinate> {
+                    point.coordinates.iter().filter(|coordinate| coordinate.key != key).cloned().collect()
+                };
+                let point = &points[indices[at]];
+                reports(at, key)
+                    || point.coordinate(key).is_some()
+                        && (0..indices.len())
+                            .any(|other| reports(other, key) && others(&points[indices[other]]) == others(point))
+            };
+            let mut found: Vec<IdleSetting> = Vec::new();
+            for setting in here.iter().flatten() {
+                let is_new = found.iter().all(|told| told.key != setting.key);
+                if is_new && is_given(&tree, setting.key) && (0..indices.len()).all(|at| is_idle(at, setting.key)) {
+                    found.push(setting.clone());
                 }
-                let here = idle(index);
-                found.retain(|setting| here.iter().any(|other| other.key == setting.key));
             }
             trees.push(tree);
             idle_of.push(found);

@@ -51,7 +51,9 @@ pub(super) fn to_settle(groups: &[Vec<Comparison>]) -> String {
         takes.push(format!("more than {MOST_REPLICATIONS} replications where two are as good as equal"));
     }
     if !ranges.is_empty() {
-        takes.push(format!("more loads, or more replications, {}", ranges.join(", ")));
+        ranges.retain(|range| range != SOMEWHERE);
+        let places = if ranges.is_empty() { String::new() } else { format!(", {}", ranges.join(", ")) };
+        takes.push(format!("more loads, or more replications{places}"));
     }
     if unsettled(Finding::Missing).next().is_some() {
         takes.push(
@@ -141,9 +143,12 @@ fn bracket(bracket: Option<Bracket>) -> String {
         Some((Some(stable), Some(saturated))) => format!("between {} and {}", short(stable), short(saturated)),
         Some((Some(stable), None)) => format!("after {}", short(stable)),
         Some((None, Some(saturated))) => format!("before {}", short(saturated)),
-        None | Some((None, None)) => "somewhere".to_owned(),
+        None | Some((None, None)) => SOMEWHERE.to_owned(),
     }
 }
+
+/// Where a saturation lies of which no load tells anything.
+const SOMEWHERE: &str = "somewhere";
 
 /// A difference with its interval.
 fn figure(comparison: &Comparison, unit: &str) -> String {

@@ -196,7 +196,9 @@ pub enum SecondStart {
 
 /// A text that is not a starting node of trees.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{given}` is not a starting node in `{network}`: expected a router, 0 to {last}{or}")]
+#[error(
+    "`{given}` is not a starting node in `{network}`: expected a router, by its number from 0 to {last} or by its coordinates{or}"
+)]
 pub struct InvalidStart {
     given: String,
     network: String,

@@ -49,15 +49,28 @@ struct TimingSettings {
     /// Nanoseconds a cycle, for reports and for rates a microsecond. Default that of the preset.
     cycle_ns: Option<f64>,
     /// Cycles that a node spends to prepare each worm. Default that of the preset.
+    #[serde(default, deserialize_with = "delay")]
+    #[schemars(with = "Option<u32>")]
     startup: Option<u32>,
     /// What is busy during a startup. Default serial.
     startup_mode: Option<StartupMode>,
     /// Cycles that a header spends in each router before it requests channels. Default that of the preset.
+    #[serde(default, deserialize_with = "delay")]
+    #[schemars(with = "Option<u32>")]
     routing_delay: Option<u32>,
     /// Cycles until an address flit is stripped, after the one in which it could have moved; by default the routing delay.
+    #[serde(default, deserialize_with = "delay")]
+    #[schemars(with = "Option<u32>")]
     strip_delay: Option<u32>,
     /// Cycles between a delivery and the readiness of the worms that it triggers. Default that of the preset.
+    #[serde(default, deserialize_with = "delay")]
+    #[schemars(with = "Option<u32>")]
     receive_overhead: Option<u32>,
+}
+
+/// Cycles. What is beyond the type is beyond the range, too, which is checked with the other settings.
+fn delay<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    Ok(Some(u32::try_from(u64::deserialize(deserializer)?).unwrap_or(u32::MAX)))
 }
 
 impl From<TimingSettings> for Timing {

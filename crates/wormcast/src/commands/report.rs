@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output::Files;
-use super::results::{Places, failure, unless_invalid};
+use super::results::{Places, failure, unless_deadlocked, unless_invalid};
 use crate::failure::Failure;
 use crate::lab::report::{Reported, experiments_page, shell_line, shown_path};
-use crate::lab::{Experiment, Override, origins, stored_sweep, stored_variations, write_file};
+use crate::lab::{Experiment, Outcome, Override, origins, stored_sweep, stored_variations, write_file};
 use crate::program;
 
 /// Make a page of experiments from the store: plots, tables, verdicts, files. Runs nothing.
@@ -106,5 +106,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     let written = ["html", "md"].map(|ending| folder.join(format!("{name}.{ending}")).display().to_string());
     writeln!(out, "Wrote {}.", written.join(", "))?;
-    Ok(out.flush()?)
+    out.flush()?;
+    let summaries = experiments.iter().flat_map(|reported| &reported.findings.summaries);
+    unless_deadlocked(summaries.map(|summary| summary.outcome == Outcome::Deadlocked))
 }

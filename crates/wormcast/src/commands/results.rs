@@ -143,11 +143,23 @@ pub(crate) fn unusable(error: StoreError) -> Failure {
         StoreProblem::Damaged(_) => {
             let program = program::name();
             Failure::failed(format!(
-                "{error}\nrun `{program} sweep`: it sets damaged rows aside and simulates again what is needed"
+                "{error}\nrun `{program} sweep`: it sets damaged rows aside and simulates again what is needed, if the database is sound otherwise"
             ))
         }
         _ => Failure::failed(error),
     }
+}
+
+/// Fails if points end in deadlocks, after everything that is known has been written.
+pub(crate) fn unless_deadlocked(points: impl Iterator<Item = bool> + Clone) -> Result<(), Failure> {
+    let (points, deadlocked) = (points.clone().count(), points.filter(|&deadlocked| deadlocked).count());
+    if deadlocked == 0 {
+        return Ok(());
+    }
+    let (of, end) = (if points == 1 { "point" } else { "points" }, if deadlocked == 1 { "ends" } else { "end" });
+    let message =
+        format!("{deadlocked} of {points} {of} {end} in a deadlock; `{} simulate` names its worms", program::name());
+    Err(Failure::Failed(message))
 }
 
 /// The command's failure for a sweep's error.

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::experiment::{ExperimentArguments, warn_of_idle};
 use super::output::Files;
-use super::results::{AGAIN, Places, failure, threads, unless_invalid, unusable, with_progress};
+use super::results::{AGAIN, Places, failure, threads, unless_deadlocked, unless_invalid, unusable, with_progress};
 use super::safety::warn_of_unsafe_points;
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
@@ -284,15 +284,7 @@ fn publish(
     }
     writeln!(out, "Wrote {}.", files.join(", "))?;
     out.flush()?;
-    let deadlocked = summaries.iter().filter(|summary| summary.outcome == Outcome::Deadlocked).count();
-    if deadlocked > 0 {
-        let (points, program) = (summaries.len(), program::name());
-        let (of, end) = (if points == 1 { "point" } else { "points" }, if deadlocked == 1 { "ends" } else { "end" });
-        let message =
-            format!("{deadlocked} of {points} {of} {end} in a deadlock; `{program} simulate` names its worms");
-        return Err(Failure::Failed(message));
-    }
-    Ok(())
+    unless_deadlocked(summaries.iter().map(|summary| summary.outcome == Outcome::Deadlocked))
 }
 
 /// A point's result in words: what is plotted, unless that comes first anyway, and then what its mode is about.

@@ -542,3 +542,68 @@ fn series_whose_worms_can_deadlock_are_named() {
         "{page}"
     );
 }
+
+/// Beyond saturation a window of two startups counts the same startups of all nodes, in all replications.
+#[test]
+fn loads_of_windows_that_are_too_short_are_marked_and_say_what_it_takes() {
+    let text = "topology = 'mesh:4x4'\nalgorithm = 'dual-path'\nplot.y = 'delivered_load'\n[traffic]\narrivals = { process = 'poisson', rate = 20.0 }\nlength = 8\nmulticast.destinations = 3\n[run]\nwarmup = 'auto'\n[stop]\nmax_replications = 10\n[sweep]\nrun.messages = [2000, 34000]\n";
+    let folder = Folder::with(&[("load.toml", text)]);
+    let said = folder.run(&["sweep", "load.toml", "--out", "."]).success();
+    let line = |messages: &str| said.lines().find(|line| line.contains(messages)).unwrap().to_owned();
+    let short = line("run.messages=2000:");
+    assert!(short.contains("(too short: 2000 of 3") && short.contains("saturated: about 0.01"), "{said}");
+    let long = line("run.messages=34000:");
+    assert!(!long.contains("short") && !long.contains("about"), "{said}");
+    assert!(said.contains("\nToo short: "), "{said}");
+    let rows: Vec<Vec<String>> =
+        folder.read("load.csv").lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|head| head == name).unwrap();
+    let trends = rows[1..].iter().map(|row| row[column("trend")].as_str());
+    assert_eq!(trends.collect::<Vec<_>>(), ["true", "false"]);
+}
+
+/// A version's plain value is what is run, not one of the swept ones.
+#[test]
+fn a_version_takes_what_it_gives_out_of_the_sweep() {
+    let versions = "[quick]\nalgorithm = 'u-mesh'\n[variation.fixed]\ntraffic.arrivals.rate = 0.1\n";
+    let folder = Folder::with(&[("small.toml", &format!("{SMALL}{versions}"))]);
+    let rows = |options: &[&str], name: &str| {
+        folder.run(&[&["sweep", "small.toml", "--out", "."], options].concat()).success();
+        folder.read(name).lines().count() - 1
+    };
+    assert_eq!(rows(&["--quick"], "small-quick.csv"), 3);
+    assert_eq!(rows(&["--variation", "fixed"], "small-fixed.csv"), 2);
+    let swept = ["--quick", "--set", "sweep.algorithm=['dual-path', 'u-mesh']", "--name", "both"];
+    assert_eq!(rows(&swept, "both.csv"), 6);
+}
+
+/// What the switching cannot carry is said with its place, before anything is run.
+#[test]
+fn points_that_cannot_be_run_are_found_before_any_is() {
+    let text = "topology = 'mesh:4x4'\n[traffic]\narrivals = { process = 'burst' }\nlength = 8\nmulticast.destinations = 3\n[sweep]\nalgorithm = ['dual-path', 'tree-one']\nswitching.virtual_channels = [1, 2]\n";
+    let folder = Folder::with(&[("channels.toml", text)]);
+    let refused = folder.run(&["sweep", "channels.toml"]).bad_input();
+    assert!(refused.contains("`tree-one` sends trees") && refused.contains("channels.toml:8:34"), "{refused}");
+    assert_eq!(folder.files(""), ["channels.toml"]);
+}
+
+#[test]
+fn every_command_that_shows_a_deadlock_ends_with_exit_code_1() {
+    let text = "topology = 'mesh:4x4'\n[traffic]\narrivals = { process = 'burst' }\nlength = 8\nmulticast = { destinations = 3, fraction = 1 }\n[run]\nmode = 'drain'\n[stop]\nmin_replications = 3\nmax_replications = 3\n[sweep]\nalgorithm = ['pure-negative-first', 'u-mesh']\nswitching.consumption_ports = [1, 4]\n";
+    let folder = Folder::with(&[("dead.toml", text)]);
+    for command in [&["sweep"][..], &["plot"], &["report"], &["compare"]] {
+        let said = folder.run(&[command, &["dead.toml"]].concat());
+        let told = said.stderr.contains("1 of 4 points ends in a deadlock");
+        assert!(said.code == 1 && told, "{command:?}: {said:?}");
+    }
+}
+
+#[test]
+fn swept_settings_without_effect_are_told_whatever_their_first_value() {
+    let text = "topology = 'mesh:4x4'\n[traffic]\narrivals = { process = 'burst' }\nlength = 8\nmulticast.destinations = 3\n[run]\nmode = 'drain'\n[stop]\nmin_replications = 3\nmax_replications = 3\n[sweep]\nalgorithm = ['dual-path', 'multi-path']\nswitching.selection = ['first', 'random']\n";
+    let folder = Folder::with(&[("idle.toml", text)]);
+    let warned = folder.run(&["sweep", "idle.toml"]);
+    assert!(warned.stderr.contains("`switching.selection` makes no difference here"), "{}", warned.stderr);
+    let twice = folder.run(&["sweep", "idle.toml", "--set", "sweep.traffic.length=[1, 1.0]"]).bad_input();
+    assert!(twice.contains("is listed twice"), "{twice}");
+}

@@ -236,7 +236,7 @@ fn bad_input_is_explained() {
     assert_eq!(elsewhere("torus:4x4x4"), format!("{needs} `torus:4x4x4` is a torus of 4 x 4 x 4 routers; {instead}"));
     assert_eq!(elsewhere("torus:1x5"), format!("{needs} `torus:1x5` is a torus of 1 x 5 routers; {instead}"));
     assert!(
-        with(&["--second", "16"]).contains("`16` is not a starting node in `torus:4x4`: expected a router, 0 to 15")
+        with(&["--second", "16"]).contains("`16` is not a starting node in `torus:4x4`: expected a router, by its number from 0 to 15 or by its coordinates")
     );
     let tarjan = message(&["torus:4x4", "--construction", "dstm-tarjan", "--second", "5"]);
     assert!(

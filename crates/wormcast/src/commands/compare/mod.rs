@@ -11,10 +11,12 @@ use serde::Serialize;
 
 use super::experiment::{SettingArguments, warn_of_idle};
 use super::output::Files;
-use super::results::{AGAIN, Places, failure, threads, unusable, with_progress};
+use super::results::{AGAIN, Places, failure, threads, unless_deadlocked, unusable, with_progress};
 use super::{Format, write_json};
 use crate::failure::Failure;
-use crate::lab::{PlotError, Quantity, SeriesComparison, compare_series, file_part, plot_comparison, write_file};
+use crate::lab::{
+    PlotError, Quantity, SeriesComparison, State, compare_series, file_part, plot_comparison, write_file,
+};
 use crate::network::input::is_standard_input;
 use crate::network::text::expected_name;
 use crate::program;
@@ -154,7 +156,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             }
         }
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    let standings = compared.comparison.points.iter().flat_map(|point| &point.standings);
+    unless_deadlocked(standings.map(|standing| standing.state == State::Deadlocked))
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
         Failure::warn(&left_out);
     }
     let plan = planned(algorithm.as_ref(), &multicast)?;
-    let summary = plan.summary(algorithm.routing(), arguments.ports).map_err(Failure::failed)?;
+    let summary = plan.summary(algorithm.routing(), arguments.ports).map_err(Failure::bad_input)?;
     let exact = algorithm.capabilities().minimum.map(|minimum| minimum.is_exact(&multicast));
     let unencoded = summary.worms.iter().all(|worm| worm.header.is_none());
     let reason = format!("no header of `{}` encodes destinations", descriptor.name);

@@ -200,7 +200,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             };
             write_json(&mut summary, &report)?;
         }
-        Format::Text => write_text(&mut summary, &title, &result, &busiest, scenario.cycle_ns())?,
+        Format::Text => write_text(&mut summary, &title, &result, &busiest, scenario)?,
     }
     summary.flush()?;
     drop(summary);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::super::write_figure;
 use super::at_end::BusyLink;
 use crate::lab::Replication;
-use crate::simulation::{Deadlock, Distribution, PlanResult, RunResult};
+use crate::simulation::{Deadlock, Distribution, Mode, PlanResult, RunResult, Scenario};
 
 /// What stands for figures of a run that ended before its window.
 const NOTHING: &str = "nothing was measured";
@@ -16,11 +16,12 @@ pub(super) fn write_text(
     title: &str,
     result: &Replication,
     busiest: &[BusyLink],
-    cycle_ns: f64,
+    scenario: &Scenario,
 ) -> io::Result<()> {
+    let cycle_ns = scenario.cycle_ns();
     match result {
         Replication::Simulated(run) => {
-            write_course(out, title, run)?;
+            write_course(out, title, run, scenario.mode() == Mode::Steady)?;
             write_latencies(out, run, cycle_ns)?;
             write_load(out, run, busiest)?;
             run.deadlock.as_ref().map_or(Ok(()), |deadlock| write_deadlock(out, deadlock))
@@ -41,7 +42,7 @@ fn write_plan(out: &mut dyn Write, title: &str, plan: &PlanResult) -> io::Result
 }
 
 /// How long the run was, what became of its messages, and whether its means can be trusted.
-fn write_course(out: &mut dyn Write, title: &str, result: &RunResult) -> io::Result<()> {
+fn write_course(out: &mut dyn Write, title: &str, result: &RunResult, steady: bool) -> io::Result<()> {
     let messages = result.messages;
     writeln!(out, "{title}, seed {}, {} engine", result.seed, result.engine)?;
     let warmup = match result.warmup {
@@ -74,6 +75,8 @@ fn write_course(out: &mut dyn Write, title: &str, result: &RunResult) -> io::Res
         write_figure(out, "saturated", format!("yes: messages pile up{lower}"))?;
     } else if result.trend == Some(true) {
         write_figure(out, "window", "too short: the mean latency depends on it; raise `run.messages`")?;
+    } else if steady && result.trend.is_none() && messages.measured > 0 {
+        write_figure(out, "window", "too few messages to say whether they pile up; raise `run.messages`")?;
     }
     Ok(())
 }
