@@ -66,7 +66,7 @@ impl Diagnostic {
         let names: Vec<&str> = names.into_iter().filter(|&name| seen.insert(name)).collect();
         let names = names.iter().copied();
         match did_you_mean(given, names.clone()) {
-            None if names.clone().into_iter().next().is_none() => self.message.push_str(": nothing is"),
+            None if names.clone().next().is_none() => self.message.push_str(": nothing is"),
             None => self.message = format!("{}: expected one of {}", self.message, short_list(names)),
             help => self.help = help,
         }

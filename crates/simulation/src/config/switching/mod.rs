@@ -284,7 +284,7 @@ pub enum Reservation {
     Separate,
 }
 
-/// Which of several channels that are free a header takes (rule 19; in buffered switches a packet on its way up, rule 4 there).
+/// Which of several channels that are free a header takes (rule 19; in buffered switches a packet on its way up, rule S4 of `docs/switches.md`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Selection")]
 #[serde(rename_all = "kebab-case")]

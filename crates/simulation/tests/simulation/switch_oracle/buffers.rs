@@ -1,4 +1,4 @@
-//! How chunks are written and read: rules 5 to 12.
+//! How chunks are written and read: rules S5 to S12.
 
 use std::collections::VecDeque;
 
