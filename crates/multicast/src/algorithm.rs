@@ -245,6 +245,15 @@ pub enum AlgorithmError {
         /// The network that it was to be made for.
         network: String,
     },
+    /// Multicasts are to be split although only neighbours know of failed links: a node that sends on around one may be sent the message by
+    /// another worm, too.
+    #[error(
+        "`{algorithm}` splits multicasts only where all nodes know of the failed links: leave out `split`, or let information be global"
+    )]
+    SplitAroundFaults {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
     /// With faults that only their neighbours know of, no intact tree is left to forward worms on.
     #[error(
         "with local information, `{algorithm}` needs one tree of its {trees} without a failed link; with global information it \

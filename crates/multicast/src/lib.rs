@@ -48,6 +48,7 @@ pub use algorithms::hypercube::maxport::{MAXPORT, Maxport};
 pub use algorithms::hypercube::u_cube::{U_CUBE, UCube};
 pub use algorithms::hypercube::w_sort::{W_SORT, WSort};
 pub use algorithms::hypercube::weighted_sort::{weighted_sort, weighted_sort_as_printed};
+pub use algorithms::irregular::chain_ordered::{CHAIN_ORDERED, ChainOrdered};
 pub use algorithms::irregular::covering_matrix::{CoveringMatrix, CoveringRow};
 pub use algorithms::irregular::spam::{SPAM, Spam};
 pub use algorithms::irregular::tree_infinity::{TREE_INFINITY, TreeInfinity};

@@ -17,7 +17,7 @@ fn fewest(algorithm: &str, topology: &str) -> Option<u32> {
 fn as_documented() {
     for algorithm in ALGORITHMS.iter().map(|algorithm| algorithm.name) {
         let (in_2d, in_3d) = match algorithm {
-            "separate" | "u-mesh" | "bit-string" => (1, Some(1)),
+            "separate" | "u-mesh" | "bit-string" | "chain-ordered" => (1, Some(1)),
             "u-cube" | "maxport" | "combine" | "w-sort" => {
                 assert_eq!(fewest(algorithm, "hypercube:5"), Some(1), "{algorithm}");
                 continue;

@@ -4,7 +4,9 @@ mod support;
 
 use std::sync::Arc;
 
-use wormcast_multicast::{AlgorithmError, FaultInformation, Faults, Multicast, Options, algorithm_by_name};
+use wormcast_multicast::{
+    AlgorithmError, AlgorithmOptions, FaultInformation, Faults, Multicast, Options, algorithm_by_name,
+};
 use wormcast_network::{Network, NodeId};
 
 use support::{Numbers, build};
@@ -16,7 +18,12 @@ fn plans_avoid(
     faults: &Faults,
     times: usize,
 ) -> Result<usize, AlgorithmError> {
-    let options = Options { faults: faults.clone(), ..Options::default() };
+    // Split multicasts in every other case.
+    let split = algorithm.starts_with("dstm").then_some(
+        faults.information == FaultInformation::Global && faults.links.first().is_some_and(|link| link.raw() % 2 == 0),
+    );
+    let own = AlgorithmOptions { split, ..AlgorithmOptions::default() };
+    let options = Options { faults: faults.clone(), own, ..Options::default() };
     let algorithm = algorithm_by_name(algorithm, network, &options)?;
     let mut numbers = Numbers(faults.links.iter().map(|link| u64::from(link.raw())).sum());
     let mut relayed = 0;

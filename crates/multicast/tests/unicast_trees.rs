@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use wormcast_multicast::{
     Algorithm, AlgorithmOptions, Multicast, Options, PlanSummary, PortModel, Resolution, WormSummary, algorithm_by_name,
 };
-use wormcast_network::{ChannelId, Network, NodeId};
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+use wormcast_routing::Root;
 
 use support::build;
 
@@ -36,7 +37,7 @@ fn summary(network: &Arc<Network>, algorithm: &dyn Algorithm, multicast: &Multic
     assert_eq!(plan.check(network, multicast), Ok(()));
     let summary = plan.summary(algorithm.routing(), ports).unwrap();
     assert_eq!(summary.contention(), None, "{}: {multicast:?}", algorithm.name());
-    if ports == PortModel::One || !["u-cube", "u-mesh", "schl"].contains(&algorithm.name()) {
+    if ports == PortModel::One || !["u-cube", "u-mesh", "schl", "chain-ordered"].contains(&algorithm.name()) {
         assert_eq!(waits_for_others(&summary, ports), None, "{}: {multicast:?}", algorithm.name());
     }
     summary
@@ -236,6 +237,28 @@ proptest! {
         let multicast = Multicast::new(node(source), &destinations);
         let u_mesh = algorithm_by_name("u-mesh", &mesh, &Options::default()).unwrap();
         let steps = PORTS.map(|ports| summary(&mesh, u_mesh.as_ref(), &multicast, ports).steps);
+        let best = doubling(multicast.destinations().len());
+        prop_assert_eq!(steps[0], best);
+        prop_assert!(steps[1] <= best);
+    }
+
+    /// On a tree, with any router as the root of the order.
+    #[test]
+    fn chains_along_a_tree_are_contention_free(
+        routers in 2u32..=40,
+        parents in prop::collection::vec(any::<prop::sample::Index>(), 40),
+        root: prop::sample::Index,
+        source: prop::sample::Index,
+        destinations in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
+    ) {
+        let links: Vec<(u32, u32)> = (1..routers).map(|router| (parents[router as usize - 1].index(router as usize) as u32, router)).collect();
+        let tree = Network::from_links("a tree", routers as usize, &links);
+        let node = |index: prop::sample::Index| NodeId::new(index.index(tree.nodes()) as u32);
+        let destinations: Vec<NodeId> = destinations.into_iter().map(node).collect();
+        let multicast = Multicast::new(node(source), &destinations);
+        let root = Some(Root::Router(RouterId::new(root.index(routers as usize) as u32)));
+        let chain = algorithm_by_name("chain-ordered", &tree, &Options { root, ..Options::default() }).unwrap();
+        let steps = PORTS.map(|ports| summary(&tree, chain.as_ref(), &multicast, ports).steps);
         let best = doubling(multicast.destinations().len());
         prop_assert_eq!(steps[0], best);
         prop_assert!(steps[1] <= best);

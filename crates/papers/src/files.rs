@@ -60,6 +60,7 @@ const FILES: &[Shipped] = shipped! {
     "paper-3-figure-6.toml"
     "paper-3-figure-7.toml"
     "paper-3-figure-8.toml"
+    "paper-3-section-4.toml"
     "paper-3-trees.toml"
     "paper-4-figure-14-central.toml"
     "paper-4-figure-14-hardware.toml"
@@ -88,6 +89,7 @@ const FILES: &[Shipped] = shipped! {
     "paper-5-theorem-4-1.toml"
     "paper-5-theorem-5-1.toml"
     "paper-5-theorems-5-1-5-2.toml"
+    "paper-5-section-3.toml"
 };
 
 #[cfg(test)]

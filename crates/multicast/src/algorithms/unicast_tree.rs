@@ -43,3 +43,15 @@ pub(crate) fn unicast_tree(chain: &[NodeId], source: usize, hand_over: impl Fn(S
     }
     worms
 }
+
+/// What the holder of a part of a chain gives away: the half that it is not in; in the exact middle, what follows it.
+pub(crate) fn other_half(Share { left, holder, right }: Share) -> Share {
+    let twice_the_middle = left + right;
+    if 2 * holder <= twice_the_middle {
+        let receiver = if 2 * holder == twice_the_middle { holder + 1 } else { twice_the_middle.div_ceil(2) };
+        Share { left: receiver, holder: receiver, right }
+    } else {
+        let receiver = twice_the_middle / 2;
+        Share { left, holder: receiver, right: receiver }
+    }
+}

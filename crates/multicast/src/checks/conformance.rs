@@ -32,6 +32,7 @@ fn contract(algorithm: &str) -> Contract {
     let (rule, shortest, legal): (_, _, fn(&Network, ChannelId, ChannelId) -> bool) = match algorithm {
         "separate" | "u-mesh" => (None, true, e_cube_legal),
         "u-cube" | "maxport" | "combine" | "w-sort" => (None, true, highest_first),
+        "chain-ordered" => (None, false, |_, _, _| true),
         "pure-negative-first" | "bounded-negative-first" => (negative_first(false), false, negative_first_legal),
         "minimal-negative-first" | "minimal-negative-first-optimal" => {
             (negative_first(true), true, negative_first_legal)
@@ -318,7 +319,7 @@ proptest! {
     ) {
         let cube = format!("hypercube:{dimensions}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&cube, source, &destinations, &[0], |name| {
-            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || ["spam", "dstm-tarjan", "bit-string"].contains(&name)
+            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || ["spam", "dstm-tarjan", "bit-string", "chain-ordered"].contains(&name)
         })?;
     }
 }
@@ -335,7 +336,7 @@ proptest! {
     ) {
         let torus = format!("torus:{columns}x{rows}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&torus, source, &destinations, &choices, |name| {
-            IN_TORI.contains(&name) || name.starts_with("tree-") || ["spam", "separate", "dstm-tarjan", "bit-string"].contains(&name)
+            IN_TORI.contains(&name) || name.starts_with("tree-") || ["spam", "separate", "dstm-tarjan", "bit-string", "chain-ordered"].contains(&name)
         })?;
     }
 }

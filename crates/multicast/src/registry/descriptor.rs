@@ -458,7 +458,7 @@ impl Request {
             AlgorithmError::Root(_) => RequestPart::Root,
             AlgorithmError::Fault(FaultError::TooMany { .. }) => RequestPart::RandomFaults,
             AlgorithmError::Fault(_) => RequestPart::FailedLinks,
-            AlgorithmError::NoWholeTree { .. } => RequestPart::Faults,
+            AlgorithmError::NoWholeTree { .. } | AlgorithmError::SplitAroundFaults { .. } => RequestPart::Faults,
             _ => {
                 // What would do without one of the others is not to blame itself.
                 let does = |request: Self| request.resolve(network).is_ok();

@@ -13,7 +13,7 @@ use wormcast_routing::UnknownName;
 
 use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::algorithms::hypercube::{combine, maxport, u_cube, w_sort};
-use crate::algorithms::irregular::{spam, tree_infinity, tree_one, tree_zero};
+use crate::algorithms::irregular::{chain_ordered, spam, tree_infinity, tree_one, tree_zero};
 use crate::algorithms::mesh::{
     bounded_negative_first, column_path, dual_path, minimal_negative_first, minimal_negative_first_optimal, multi_path,
     pure_negative_first, schl, u_mesh,
@@ -39,6 +39,7 @@ pub const ALGORITHMS: &[&Descriptor] = &[
     &maxport::MAXPORT,
     &combine::COMBINE,
     &w_sort::W_SORT,
+    &chain_ordered::CHAIN_ORDERED,
     &tree_zero::TREE_ZERO,
     &tree_one::TREE_ONE,
     &tree_infinity::TREE_INFINITY,

@@ -28,6 +28,9 @@ pub struct AlgorithmOptions {
     /// By which criterion the best of the trees of 500 link orders is chosen (`dstm-tarjan-best`). Default: the combined diameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair: Option<BestPair>,
+    /// Whether a multicast is split over all trees, each destination on that on which it is nearest (`dstm-…`). Default: it takes one tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<bool>,
     /// When random trees are drawn: once for all replications of an experiment, or anew in each. Default: once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draw: Option<Draw>,
@@ -129,6 +132,8 @@ pub enum AlgorithmOption {
     CrossLinks,
     /// [`AlgorithmOptions::pair`].
     Pair,
+    /// [`AlgorithmOptions::split`].
+    Split,
     /// [`AlgorithmOptions::draw`].
     Draw,
     /// [`AlgorithmOptions::first`].
@@ -148,6 +153,7 @@ impl AlgorithmOption {
             Self::Resolution => "options.resolution",
             Self::CrossLinks => "options.cross_links",
             Self::Pair => "options.pair",
+            Self::Split => "options.split",
             Self::Draw => "options.draw",
             Self::First => "options.first",
             Self::Second => "options.second",
@@ -179,13 +185,14 @@ impl AlgorithmOptions {
     /// What is chosen.
     pub fn given(&self) -> impl Iterator<Item = AlgorithmOption> {
         // By pattern, so that no field is forgotten: what is not listed here would be accepted by every algorithm.
-        let Self { detour, greedy, resolution, cross_links, pair, draw, first, second, method } = self;
+        let Self { detour, greedy, resolution, cross_links, pair, split, draw, first, second, method } = self;
         let options = [
             (AlgorithmOption::Detour, detour.is_some()),
             (AlgorithmOption::Greedy, greedy.is_some()),
             (AlgorithmOption::Resolution, resolution.is_some()),
             (AlgorithmOption::CrossLinks, cross_links.is_some()),
             (AlgorithmOption::Pair, pair.is_some()),
+            (AlgorithmOption::Split, split.is_some()),
             (AlgorithmOption::Draw, draw.is_some()),
             (AlgorithmOption::First, first.is_some()),
             (AlgorithmOption::Second, second.is_some()),

@@ -7,7 +7,7 @@ fn all_claims_are_listed_with_what_measures_them() {
     let folder = Folder::with(&[]);
     let listed = folder.run(&["reproduce", "--list", "--format", "json"]).success();
     let claims: Vec<serde_json::Value> = serde_json::from_str(&listed).unwrap();
-    assert_eq!(claims.len(), 50);
+    assert_eq!(claims.len(), 52);
     assert!(claims.iter().all(|claim| !claim["measured_by"].as_array().unwrap().is_empty()));
     assert!(folder.files("").is_empty(), "a list makes nothing");
     let text = folder.run(&["reproduce", "--list", "paper-2"]).success();

@@ -1,5 +1,6 @@
 //! Multicast trees on irregular networks.
 
+pub(crate) mod chain_ordered;
 pub(crate) mod covering_matrix;
 pub(crate) mod spam;
 pub(crate) mod tree_infinity;

@@ -132,7 +132,7 @@ impl Wanted<'_> {
 }
 
 /// Where every node reaches every other: permitted turns do not keep them apart, but the network may.
-fn require_connected(algorithm: &str, network: &Network) -> Result<(), Unsupported> {
+pub(crate) fn require_connected(algorithm: &str, network: &Network) -> Result<(), Unsupported> {
     let mut routers = network.router_ids().filter(|&r| network.nodes_of(r).len() > 0);
     let Some(start) = routers.next() else { return Ok(()) };
     let mut reached = vec![false; network.routers()];

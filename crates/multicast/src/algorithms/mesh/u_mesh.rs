@@ -6,7 +6,7 @@ use wormcast_network::{Grid, Network, NodeId};
 use wormcast_routing::{Dependencies, E_CUBE, ECube, RoutingRelation, Unsupported};
 
 use crate::algorithm::{Algorithm, Multicast};
-use crate::algorithms::unicast_tree::{Share, unicast_tree};
+use crate::algorithms::unicast_tree::{other_half, unicast_tree};
 use crate::plan::{Plan, Worm};
 use crate::registry::descriptor::Descriptor;
 use crate::registry::family::{Family, Sends};
@@ -74,19 +74,7 @@ pub(crate) fn mesh_multicast(grid: &Grid, source: NodeId, others: &[NodeId]) -> 
     placed.sort_unstable();
     let chain: Vec<NodeId> = placed.into_iter().map(|(_, node)| node).collect();
     let position = chain.iter().position(|&node| node == source).unwrap_or(0);
-    unicast_tree(&chain, position, hand_over)
-}
-
-/// What the holder of a part of a chain gives away: the half that it is not in; in the exact middle, what follows it.
-fn hand_over(Share { left, holder, right }: Share) -> Share {
-    let twice_the_middle = left + right;
-    if 2 * holder <= twice_the_middle {
-        let receiver = if 2 * holder == twice_the_middle { holder + 1 } else { twice_the_middle.div_ceil(2) };
-        Share { left: receiver, holder: receiver, right }
-    } else {
-        let receiver = twice_the_middle / 2;
-        Share { left, holder: receiver, right: receiver }
-    }
+    unicast_tree(&chain, position, other_half)
 }
 
 impl Algorithm for UMesh {

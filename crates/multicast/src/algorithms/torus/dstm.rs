@@ -34,6 +34,9 @@ pub(crate) const fn over_trees(name: &'static str, summary: &'static str, make: 
 ///
 /// O(D log D + N) a multicast to D of N nodes, O(depth) a unicast. One startup.
 ///
+/// *Split* ([`AlgorithmOptions::split`](crate::AlgorithmOptions::split), the alternative of section 3.2.1): a multicast is split into a worm
+/// for each tree without failed links, with the destinations that are nearest to the source on it. A startup a tree that is used.
+///
 /// *Failed links* (section 7). With global information unicasts take the shortest intact route, and multicasts a tree
 /// without failed links; if there is none, the trees are rebuilt. With local information worms are sent as if nothing had
 /// failed. One that comes to a failed link is absorbed at the router before it, as far as it would have gone over the link, and
@@ -47,6 +50,8 @@ pub struct Dstm {
     whole: Vec<usize>,
     /// The failed links that only their neighbours know of.
     hidden: Faults,
+    /// Whether multicasts are split over all trees.
+    split: bool,
 }
 
 impl Dstm {
@@ -71,6 +76,10 @@ impl Dstm {
         let no_node = |link: ChannelId| {
             [network.from(link), network.to(link)].into_iter().find(|&router| network.nodes_of(router).len() == 0)
         };
+        let split = options.own.split == Some(true);
+        if split && faults.information == FaultInformation::Local && !faults.links.is_empty() {
+            return Err(AlgorithmError::SplitAroundFaults { algorithm: name });
+        }
         let unable = faults.links.iter().find_map(|&link| no_node(link));
         if let (FaultInformation::Local, Some(router)) = (faults.information, unable) {
             let error = Unsupported::new(name, "a node at both ends of every failed link, to send worms on", network);
@@ -81,7 +90,7 @@ impl Dstm {
             FaultInformation::Global => (routing.without(&faults.links), Faults::default()),
             FaultInformation::Local => (routing, faults.clone()),
         };
-        Ok(Self { name, routing, seed: options.seed, whole, hidden })
+        Ok(Self { name, routing, seed: options.seed, whole, hidden, split })
     }
 
     /// On the trees of a construction, which is asked again for trees without the failed links if no tree is without one.
@@ -133,6 +142,20 @@ impl Dstm {
             several => tree_worm(network, &self.trees()[tree], from, several, exit),
         };
         Worm { consumption_class: Some(tree as u8), ..worm }
+    }
+
+    /// The worms of a multicast that is split: each destination is reached on the tree on which it is nearest, the first of several.
+    fn split_plan(&self, multicast: &Multicast) -> Plan {
+        let (network, from) = (self.network(), multicast.source());
+        let source = network.router_of(from);
+        let nearest = |node: NodeId| {
+            let distance = |&tree: &usize| self.trees()[tree].distance(source, network.router_of(node));
+            self.whole.iter().copied().min_by_key(distance).unwrap_or(0)
+        };
+        let mut shares: Vec<Vec<NodeId>> = vec![Vec::new(); self.trees().len()];
+        multicast.destinations().iter().for_each(|&node| shares[nearest(node)].push(node));
+        let used = shares.iter().enumerate().filter(|(_, share)| !share.is_empty());
+        Plan { worms: used.map(|(tree, share)| self.worm(network, tree, from, share)).collect() }
     }
 
     /// The worms of a multicast on a tree whose failed links only their neighbours know of: the first as far as it comes, and
@@ -238,6 +261,9 @@ impl Algorithm for Dstm {
     fn plan(&self, multicast: &Multicast) -> Plan {
         let network = self.network();
         let source = network.router_of(multicast.source());
+        if self.split && multicast.destinations().len() > 1 {
+            return self.split_plan(multicast);
+        }
         let (tree, destinations) = match multicast.destinations() {
             [] => return Plan::default(),
             one @ &[node] => (self.routing.shortest(source, network.router_of(node)), one),

@@ -36,7 +36,7 @@ pub const DSTM_TARJAN: Descriptor = over_trees(
     },
 )
 .on(Family::Connected)
-.offering(&[AlgorithmOption::Draw]);
+.offering(&[AlgorithmOption::Draw, AlgorithmOption::Split]);
 
 /// DSTM on the best trees of 500 random orders: by default those with the smallest combined diameter, of several the smallest average
 /// distance ([`AlgorithmOptions::pair`](crate::AlgorithmOptions::pair)).
@@ -55,7 +55,7 @@ pub const DSTM_TARJAN_BEST: Descriptor =
         })
     })
     .on(Family::Connected)
-    .offering(&[AlgorithmOption::Pair, AlgorithmOption::Draw]);
+    .offering(&[AlgorithmOption::Pair, AlgorithmOption::Draw, AlgorithmOption::Split]);
 
 /// DSTM on the most average trees of 500 random orders: those whose combined diameter and average distance are nearest to the
 /// means over all, each as a share of the mean.
@@ -69,7 +69,7 @@ pub const DSTM_TARJAN_AVERAGE: Descriptor = over_trees(
     },
 )
 .on(Family::Connected)
-.offering(&[AlgorithmOption::Draw]);
+.offering(&[AlgorithmOption::Draw, AlgorithmOption::Split]);
 
 /// DSTM on the two Hamilton paths that a special order of links makes of a square torus (paper 5, Figure 7).
 pub const DSTM_TARJAN_PATH: Descriptor =
@@ -78,7 +78,8 @@ pub const DSTM_TARJAN_PATH: Descriptor =
             HAMILTON_TREES.build(network, &TreeOptions { failed, ..TreeOptions::default() })
         })
     })
-    .on(Family::SquareTorus);
+    .on(Family::SquareTorus)
+    .offering(&[AlgorithmOption::Split]);
 
 fn most_average(network: &Network, options: &Options, failed: &[ChannelId]) -> Result<EdgeDisjointTrees, TreeError> {
     let mut drawn: Vec<(CombinedDistance, Vec<SpanningTree>)> = Vec::with_capacity(ORDERS);

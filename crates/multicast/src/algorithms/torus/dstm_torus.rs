@@ -48,7 +48,7 @@ pub const DSTM_2: Descriptor = over_trees(
 .offering(STARTS);
 
 /// The options of both.
-const STARTS: &[AlgorithmOption] = &[AlgorithmOption::First, AlgorithmOption::Second];
+const STARTS: &[AlgorithmOption] = &[AlgorithmOption::First, AlgorithmOption::Second, AlgorithmOption::Split];
 
 fn starts(network: &Network, options: &Options) -> Result<TreeOptions, AlgorithmError> {
     let AlgorithmOptions { first, second, .. } = &options.own;
