@@ -75,6 +75,7 @@ pub use runs::run::{
 pub use runs::safety::{SweepSafety, UnsafePoint, is_analysed, sweep_safety};
 pub use runs::scenarios::{Job, JobError, SendsNothing};
 pub use runs::seed::replication_seed;
+pub use runs::shard::{SettingElsewhere, Shard, other_settings, run_shard};
 pub use runs::stopping::Outcome;
 pub use runs::sweep::{Budget, Lengthened, PointRuns, PointStatus, Status, SweepError, SweepObserver, stored, sweep};
 pub use runs::tree_runs::{TreeFigures, TreeResult, TreeRuns};
@@ -85,5 +86,5 @@ pub use statistics::summary::{
 pub use statistics::table::{csv, replications_csv, replications_json};
 pub use statistics::{Estimate, number_text};
 pub use store::origin::{Origin, Program};
-pub use store::{DamagedRow, Store, StoreError, StoreProblem};
+pub use store::{DamagedRow, Merged, Store, StoreError, StoreProblem};
 pub use verdict::{Bracket, ClaimVerdict, Comparison, Finding, Part, Range, Verdict, Wording};

@@ -134,17 +134,25 @@ pub fn run_sweep(
     let points = experiment.points()?;
     if fresh {
         experiment.jobs(&points)?;
-        // Damaged rows are not read even to forget them.
-        let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
-        for row in store.set_aside(hashes.iter().map(String::as_str))? {
-            observer.damaged(&row);
-        }
-        let hashes =
-            points.iter().map(|point| stored_as(&point.spec, store)).collect::<Result<Vec<_>, StoreError>>()?;
-        store.forget(hashes.iter().flatten().map(String::as_str))?;
+        forget_points(&points, store, observer)?;
     }
     let runs = run_points(experiment, &points, jobs, store, observer)?;
     Ok(findings(experiment, &points, runs))
+}
+
+/// Forgets what a store has of points, with windows of any length.
+pub(crate) fn forget_points(
+    points: &[Point],
+    store: &mut Store,
+    observer: &mut dyn SweepObserver,
+) -> Result<(), StoreError> {
+    // Damaged rows are not read even to forget them.
+    let hashes: Vec<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+    for row in store.set_aside(hashes.iter().map(String::as_str))? {
+        observer.damaged(&row);
+    }
+    let hashes = points.iter().map(|point| stored_as(&point.spec, store)).collect::<Result<Vec<_>, StoreError>>()?;
+    store.forget(hashes.iter().flatten().map(String::as_str))
 }
 
 /// More messages than any run can simulate.

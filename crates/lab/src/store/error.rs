@@ -32,6 +32,13 @@ pub enum StoreProblem {
     Corrupt(String),
     /// Rows of it are not what was written: all of them that were asked for.
     Damaged(Vec<DamagedRow>),
+    /// Another store has another result of the same replication.
+    Conflict {
+        /// The replication.
+        row: DamagedRow,
+        /// The other store.
+        with: PathBuf,
+    },
     /// A result that has no form on disk: an error of the program.
     Unstorable(String),
     /// Another process has locked it.
@@ -66,6 +73,10 @@ impl StoreProblem {
                 format!("the result store `{store}` is damaged: {reason}; delete it to start again")
             }
             Self::Damaged(rows) => damaged(path, rows),
+            Self::Conflict { row, with } => format!(
+                "the result stores `{store}` and `{}` have different results of {row}: a result is a function of its point, so one of them is wrong",
+                with.display()
+            ),
             Self::Unstorable(reason) => format!("the result store `{store}` cannot hold a result: {reason}"),
             Self::Locked => format!("the result store `{store}` is locked by another process"),
             Self::ReadOnly => format!("the result store `{store}` is read-only"),

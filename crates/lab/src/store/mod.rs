@@ -1,6 +1,7 @@
 //! Results on disk: one row a replication, written as soon as it is there.
 
 mod error;
+mod merge;
 pub(crate) mod origin;
 mod origins;
 mod rows;
@@ -18,6 +19,7 @@ use wormcast_simulation::MODEL_VERSION;
 
 use self::error::failure;
 pub use self::error::{StoreError, StoreProblem};
+pub use self::merge::Merged;
 pub use self::rows::DamagedRow;
 use self::rows::{COLUMNS, Row, add_hashes, results_table, row_hash};
 use crate::experiment::point::PointSpec;

@@ -22,25 +22,7 @@ impl Store {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub(crate) fn note(&mut self, config_hash: &str, took: Duration) -> Result<(), StoreError> {
-        if !self.notes {
-            // Stores that are older than this table get it with the first result that is added.
-            self.execute(
-                "CREATE TABLE IF NOT EXISTS origins (
-                     config_hash TEXT NOT NULL,
-                     model INTEGER NOT NULL,
-                     version TEXT NOT NULL,
-                     revision TEXT NOT NULL,
-                     machine TEXT NOT NULL,
-                     first INTEGER NOT NULL,
-                     last INTEGER NOT NULL,
-                     replications INTEGER NOT NULL,
-                     nanoseconds INTEGER NOT NULL,
-                     PRIMARY KEY (config_hash, model, version, revision, machine)
-                 ) WITHOUT ROWID",
-                [],
-            )?;
-            self.notes = true;
-        }
+        self.make_origins()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let (Program { version, revision }, machine) = (self.program, self.machine.clone());
@@ -58,6 +40,29 @@ impl Store {
                 nanoseconds.cast_signed()
             ],
         )
+    }
+
+    /// Stores that are older than the table of notes get it with the first result that is added.
+    pub(super) fn make_origins(&mut self) -> Result<(), StoreError> {
+        if !self.notes {
+            self.execute(
+                "CREATE TABLE IF NOT EXISTS origins (
+                     config_hash TEXT NOT NULL,
+                     model INTEGER NOT NULL,
+                     version TEXT NOT NULL,
+                     revision TEXT NOT NULL,
+                     machine TEXT NOT NULL,
+                     first INTEGER NOT NULL,
+                     last INTEGER NOT NULL,
+                     replications INTEGER NOT NULL,
+                     nanoseconds INTEGER NOT NULL,
+                     PRIMARY KEY (config_hash, model, version, revision, machine)
+                 ) WITHOUT ROWID",
+                [],
+            )?;
+            self.notes = true;
+        }
+        Ok(())
     }
 
     /// Whether it has notes.

@@ -336,3 +336,79 @@ fn a_store_that_may_not_be_written_is_read() {
     assert!(error.ends_with("results.db-wal` first"), "{error}");
     assert_eq!(Store::read(&path).unwrap().load("a").unwrap().len(), 1);
 }
+
+fn store_with(results: &[(&str, u32, f64)]) -> Store {
+    let mut store = Store::in_memory().unwrap();
+    for &(point, replication, latency) in results {
+        store.insert(point, replication, &run(latency)).unwrap();
+        store.note(point, Duration::from_secs(1)).unwrap();
+    }
+    store
+}
+
+fn contents(store: &Store) -> Vec<(String, u32)> {
+    let of = |point: &str| store.load(point).unwrap().into_keys().collect::<Vec<u32>>();
+    ["a", "b", "c"].iter().flat_map(|point| of(point).into_iter().map(|number| ((*point).to_owned(), number))).collect()
+}
+
+#[test]
+fn stores_are_merged_and_to_merge_again_changes_nothing() {
+    let mut store = store_with(&[("a", 0, 1.0), ("b", 1, 2.0)]);
+    let other = store_with(&[("a", 0, 1.0), ("a", 1, 1.0 / 3.0), ("c", 0, 4.0)]);
+    let merged = store.merge(&other).unwrap();
+    assert_eq!(merged, Merged { added: 2, present: 1, ..Merged::default() });
+    let all = [("a", 0), ("a", 1), ("b", 1), ("c", 0)].map(|(point, number)| (point.to_owned(), number));
+    assert_eq!(contents(&store), all);
+    assert_eq!(store.load("a").unwrap()[&1], run(1.0 / 3.0), "to the last bit");
+    assert_eq!(store.merge(&other).unwrap(), Merged { present: 3, ..Merged::default() });
+    let noted: u64 = store.origins(["c"]).unwrap().iter().map(|origin| origin.replications).sum();
+    assert_eq!((contents(&store), noted), (all.to_vec(), 1));
+    assert!(store.damaged(["a", "b", "c"]).unwrap().is_empty());
+}
+
+#[test]
+fn of_two_results_of_one_replication_none_is_taken() {
+    let mut store = store_with(&[("b", 0, 2.0)]);
+    let error = store.merge(&store_with(&[("a", 0, 1.0), ("b", 0, 3.0), ("c", 0, 1.0)])).unwrap_err();
+    assert!(error.to_string().contains("have different results of replication 0 of point b"), "{error}");
+    assert_eq!(contents(&store), [("b".to_owned(), 0)], "all of it or nothing");
+    assert_eq!(store.load("b").unwrap()[&0], run(2.0));
+}
+
+#[test]
+fn what_is_damaged_or_of_another_model_is_not_merged_and_what_is_damaged_here_is_mended() {
+    let mut store = store_with(&[("a", 0, 1.0)]);
+    let damage = "UPDATE results SET result = replace(result, '1', '2') WHERE config_hash = ?1";
+    store.connection.execute(damage, ["a"]).unwrap();
+    assert!(store.load("a").is_err());
+    let other = store_with(&[("a", 0, 1.0), ("b", 0, 1.0), ("c", 0, 1.0)]);
+    other.connection.execute(damage, ["b"]).unwrap();
+    let result: String =
+        other.connection.query_row("SELECT result FROM results WHERE config_hash = 'c'", [], |row| row.get(0)).unwrap();
+    let newer = i64::from(MODEL_VERSION) + 1;
+    let hash = row_hash(b"c", newer, 0, result.as_bytes());
+    other
+        .connection
+        .execute("UPDATE results SET model = ?1, hash = ?2 WHERE config_hash = 'c'", params![newer, hash])
+        .unwrap();
+    let merged = store.merge(&other).unwrap();
+    let damaged = vec![DamagedRow { config_hash: "b".to_owned(), replication: "0".to_owned() }];
+    let expected = Merged { added: 1, of_other_models: 1, other_model: Some(newer), damaged, ..Merged::default() };
+    assert_eq!(merged, expected);
+    assert_eq!(store.load("a").unwrap()[&0], run(1.0));
+    assert_eq!(contents(&store), [("a".to_owned(), 0)]);
+}
+
+#[test]
+fn a_merge_for_which_the_disk_is_too_small_adds_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&directory.path().join("results.db")).unwrap();
+    store.insert("b", 0, &run(1.0)).unwrap();
+    let other = store_with(&(0..200).map(|number| ("a", number, 1.0)).collect::<Vec<_>>());
+    store.make_origins().unwrap();
+    let pages: i64 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    store.connection.pragma_update(None, "max_page_count", pages + 4).unwrap();
+    let error = store.merge(&other).unwrap_err();
+    assert!(matches!(error.problem, StoreProblem::Full), "{error}");
+    assert_eq!(contents(&store), [("b".to_owned(), 0)]);
+}

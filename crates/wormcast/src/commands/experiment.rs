@@ -46,12 +46,8 @@ impl ExperimentArguments {
 
     /// The arguments as words of a command.
     pub(crate) fn words(&self) -> Vec<String> {
-        let SettingArguments { set, quick, variation } = &self.settings;
         let file = self.file.iter().map(|file| file.display().to_string());
-        let set = set.iter().flat_map(|assignment| ["--set".to_owned(), assignment.clone()]);
-        let quick = quick.then(|| "--quick".to_owned());
-        let variation = variation.iter().flat_map(|name| ["--variation".to_owned(), name.clone()]);
-        file.chain(set).chain(quick).chain(variation).collect()
+        file.chain(self.settings.words()).collect()
     }
 
     /// Warns of settings beside the file that a single run does not look at.
@@ -67,6 +63,15 @@ impl ExperimentArguments {
 }
 
 impl SettingArguments {
+    /// The settings as words of a command.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let Self { set, quick, variation } = self;
+        let set = set.iter().flat_map(|assignment| ["--set".to_owned(), assignment.clone()]);
+        let quick = quick.then(|| "--quick".to_owned());
+        let variation = variation.iter().flat_map(|name| ["--variation".to_owned(), name.clone()]);
+        set.chain(quick).chain(variation).collect()
+    }
+
     /// Reads the experiment of a file, or the built-in one, with these settings; `options` as for [`ExperimentArguments::read`].
     pub(crate) fn read(&self, file: Option<&Path>, options: &[(&str, &str, String)]) -> Result<Experiment, Failure> {
         let mut overrides = Vec::new();

@@ -15,6 +15,7 @@ mod compare;
 mod completions;
 mod experiment;
 mod man;
+mod merge;
 mod output;
 mod plan;
 mod report;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Plan(plan::Arguments),
     Simulate(simulate::Arguments),
     Sweep(sweep::Arguments),
+    Merge(merge::Arguments),
     Plot(sweep::PlotArguments),
     Compare(compare::Arguments),
     Report(report::Arguments),
@@ -68,6 +70,7 @@ impl Command {
             Self::Plan(arguments) => work::run(|| plan::run(arguments, out)),
             Self::Simulate(arguments) => work::run(|| simulate::run(&arguments, out)),
             Self::Sweep(arguments) => sweep::run(&arguments, out),
+            Self::Merge(arguments) => merge::run(&arguments, out),
             Self::Plot(arguments) => sweep::run_plot(&arguments, out),
             Self::Compare(arguments) => compare::run(&arguments, out),
             Self::Report(arguments) => report::run(&arguments, out),

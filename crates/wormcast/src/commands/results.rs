@@ -19,7 +19,7 @@ use crate::simulation::SimulationError;
 pub(crate) const AGAIN: &str = "the same command";
 
 /// The usual folder for results, and the name of the store in it.
-const OUT: &str = "results";
+pub(super) const OUT: &str = "results";
 const STORE: &str = "store.db";
 
 /// Where results are kept.
@@ -112,8 +112,18 @@ impl Places {
 
     /// The path of the store.
     pub(crate) fn store(&self) -> PathBuf {
-        self.store.clone().unwrap_or_else(|| self.out.join(STORE))
+        self.store_of(STORE)
     }
+
+    /// The path of a store whose usual name is another.
+    pub(crate) fn store_of(&self, name: &str) -> PathBuf {
+        self.store.clone().unwrap_or_else(|| self.out.join(name))
+    }
+}
+
+/// The usual path of the store in a folder for results.
+pub(super) fn usual_store(folder: &Path) -> PathBuf {
+    folder.join(STORE)
 }
 
 /// Makes a folder for results, unless it is there.

@@ -15,9 +15,9 @@ use super::safety::warn_of_unsafe_points;
 use crate::failure::Failure;
 use crate::lab::report::shell_line;
 use crate::lab::{
-    Estimate, Experiment, Findings, Outcome, PlotError, Point, PointSummary, Quantity, RefinedSweep, Refinement,
-    TimeUnit, check_file, csv, incomplete_points, plot, refine_sweep, replications_csv, replications_json, run_sweep,
-    stored_sweep, write_file,
+    Estimate, Experiment, Findings, Outcome, PlotError, Point, PointSummary, Quantity, RefinedSweep, Refinement, Shard,
+    TimeUnit, check_file, csv, incomplete_points, plot, refine_sweep, replications_csv, replications_json, run_shard,
+    run_sweep, stored_sweep, write_file,
 };
 use crate::program;
 use crate::usage::positive;
@@ -43,6 +43,10 @@ pub(crate) struct Arguments {
     /// 2%; at most so many replications.
     #[arg(long, value_name = "BUDGET", value_parser = positive::<NonZeroU64>)]
     refine: Option<NonZeroU64>,
+    /// Run only part I of N, into a store of its own, `NAME-shard-I-of-N.db` in the output folder unless `--store` names another: for
+    /// jobs on several machines. `wormcast merge` brings the stores together.
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["refine", "replications"])]
+    shard: Option<Shard>,
     #[command(flatten)]
     rows: Rows,
 }
@@ -127,9 +131,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     places.make()?;
     arguments.rows.check()?;
-    let mut store = program::store(&places.store()).map_err(unusable)?;
     let jobs = threads(arguments.jobs);
     let again = if arguments.fresh { "the same command without `--fresh`" } else { AGAIN };
+    if let Some(shard) = arguments.shard {
+        let mut store = program::store(&places.store_of(&shard_name(&experiment, shard))).map_err(unusable)?;
+        let summaries = with_progress(&mut store, again, |store, progress| {
+            run_shard(&experiment, shard, jobs, store, arguments.fresh, progress)
+        })
+        .map_err(failure)?;
+        return told_of_shard(&experiment, shard, points.len(), &summaries, store.path(), out);
+    }
+    let mut store = program::store(&places.store()).map_err(unusable)?;
     let findings = with_progress(&mut store, again, |store, progress| {
         run_sweep(&experiment, jobs, store, arguments.fresh, progress)
     })
@@ -145,6 +157,31 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let shown = refined.experiment.clone().called(&refined_name(&experiment));
     publish(&shown, &refined.findings, (&arguments.experiment, places), &arguments.rows, out)?;
     told(&refined, out)
+}
+
+/// The name of the store of a part of a sweep.
+fn shard_name(experiment: &Experiment, shard: Shard) -> String {
+    format!("{}-{}.db", experiment.name(), shard.file_part())
+}
+
+/// Says what a part of a sweep has found. Tables, plots and verdicts take all points.
+fn told_of_shard(
+    experiment: &Experiment,
+    shard: Shard,
+    points: usize,
+    summaries: &[PointSummary],
+    store: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if !experiment.title().is_empty() {
+        writeln!(out, "{}", experiment.title())?;
+    }
+    let of = if points == 1 { "point" } else { "points" };
+    writeln!(out, "Part {shard} has {} of {points} {of}", summaries.len())?;
+    write_points(experiment, summaries, out)?;
+    writeln!(out, "Wrote {}; `{} merge` brings the stores of all parts together.", store.display(), program::name())?;
+    out.flush()?;
+    unless_deadlocked(summaries.iter().map(|summary| summary.outcome == Outcome::Deadlocked))
 }
 
 /// The name of the files of an experiment that was refined.
@@ -253,12 +290,29 @@ fn publish(
     if !experiment.title().is_empty() {
         writeln!(out, "{}", experiment.title())?;
     }
-    let plotted = experiment.quantities();
     if let Some(incomplete) = incomplete_points(summaries) {
         let settings = [arguments.words(), places.words(|path| path.display().to_string(), true)].concat();
         let words = [program::name(), "sweep"].into_iter().chain(settings.iter().map(String::as_str));
         writeln!(out, "{incomplete}: `{}` adds what they lack.", shell_line(words))?;
     }
+    write_points(experiment, summaries, out)?;
+    for verdict in verdicts {
+        writeln!(out, "claim {}: {}", verdict.claim, verdict.verdict)?;
+        for part in &verdict.evidence {
+            writeln!(out, "  {}: {}", part.text.trim_end_matches('.'), part.verdict)?;
+            for line in part.because.lines() {
+                writeln!(out, "    {line}")?;
+            }
+        }
+    }
+    writeln!(out, "Wrote {}.", files.join(", "))?;
+    out.flush()?;
+    unless_deadlocked(summaries.iter().map(|summary| summary.outcome == Outcome::Deadlocked))
+}
+
+/// Writes a line for each point, and what its reservations mean.
+fn write_points(experiment: &Experiment, summaries: &[PointSummary], out: &mut dyn Write) -> Result<(), Failure> {
+    let plotted = experiment.quantities();
     for summary in summaries {
         let point: Vec<String> = summary.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();
         let label = if point.is_empty() { String::new() } else { format!("{}: ", point.join(" ")) };
@@ -273,18 +327,7 @@ fn publish(
     if summaries.iter().any(|summary| summary.unmeasured > 0.0) {
         writeln!(out, "{UNMEASURED}")?;
     }
-    for verdict in verdicts {
-        writeln!(out, "claim {}: {}", verdict.claim, verdict.verdict)?;
-        for part in &verdict.evidence {
-            writeln!(out, "  {}: {}", part.text.trim_end_matches('.'), part.verdict)?;
-            for line in part.because.lines() {
-                writeln!(out, "    {line}")?;
-            }
-        }
-    }
-    writeln!(out, "Wrote {}.", files.join(", "))?;
-    out.flush()?;
-    unless_deadlocked(summaries.iter().map(|summary| summary.outcome == Outcome::Deadlocked))
+    Ok(())
 }
 
 /// A point's result in words: what is plotted, unless that comes first anyway, and then what its mode is about.

@@ -8,6 +8,7 @@ mod files;
 mod folder;
 mod interruption;
 mod long;
+mod merge;
 mod names;
 mod options;
 mod output;

@@ -5,13 +5,14 @@ use std::path::Path;
 use crate::folder::Folder;
 use crate::wormcast;
 
-const SUBCOMMANDS: [&str; 13] = [
+const SUBCOMMANDS: [&str; 14] = [
     "topology",
     "routing",
     "trees",
     "plan",
     "simulate",
     "sweep",
+    "merge",
     "plot",
     "compare",
     "report",
@@ -66,6 +67,11 @@ fn every_help_ends_with_an_example_that_works() {
             };
             let short = &SHORT[usize::from(arguments[0] == "compare")..];
             arguments.extend(short.iter().filter(|setting| !own(setting)));
+        }
+        if arguments[0] == "merge" {
+            for shard in ["--shard=1/2", "--shard=2/2"] {
+                folder.run(&["sweep", "experiments/quick.toml", shard]).success();
+            }
         }
         assert!(!folder.run(&arguments).success().is_empty());
     }

@@ -1,0 +1,176 @@
+//! Bringing the results of one store into another, for sweeps whose points were computed in several places.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension, params};
+use serde_json::Value as Json;
+
+use super::error::failure;
+use super::rows::{COLUMNS, DamagedRow, Row, row_hash};
+use super::{MODEL_VERSION, Store, StoreError, StoreProblem};
+use crate::runs::replication::Replication;
+
+/// What came of a [merge](Store::merge).
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Merged {
+    /// Results that were added.
+    pub added: u64,
+    /// Results that were there already.
+    pub present: u64,
+    /// Results of other versions of the model, which stay where they are: this version never reads them.
+    pub of_other_models: u64,
+    /// One of these versions.
+    pub other_model: Option<i64>,
+    /// Damaged rows, which stay where they are.
+    pub damaged: Vec<DamagedRow>,
+}
+
+/// A result as a store has it.
+struct Found {
+    config_hash: String,
+    model: i64,
+    replication: i64,
+    result: String,
+}
+
+impl Store {
+    /// Adds what another store has and this one lacks: results, descriptions of points, and where results come from. All of it or,
+    /// on an error, nothing. Merging a store again changes nothing. A damaged row here that is sound there is replaced.
+    ///
+    /// # Errors
+    /// If one of the stores fails, or both have the same replication with different results
+    /// ([`StoreProblem::Conflict`]): a result is a function of its point, so one of them is wrong.
+    pub fn merge(&mut self, other: &Self) -> Result<Merged, StoreError> {
+        if other.has_origins()? {
+            self.make_origins()?;
+        }
+        let mut merged = Merged::default();
+        self.together(|store| {
+            let points = added_points(store, other, &mut merged)?;
+            copy_descriptions(store, other)?;
+            if other.has_origins()? {
+                for config_hash in &points {
+                    copy_origins(store, other, config_hash)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(merged)
+    }
+
+    /// The descriptions of points, by their names; without those that cannot be read.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub(crate) fn descriptions(&self) -> Result<BTreeMap<String, Json>, StoreError> {
+        let fail = |error| failure(&self.path, error);
+        let mut statement = self.connection.prepare("SELECT config_hash, description FROM points").map_err(fail)?;
+        let mut rows = statement.query([]).map_err(fail)?;
+        let mut descriptions = BTreeMap::new();
+        while let Some(row) = rows.next().map_err(fail)? {
+            let (config_hash, text): (String, String) = (row.get(0).map_err(fail)?, row.get(1).map_err(fail)?);
+            descriptions.extend(serde_json::from_str(&text).map(|description| (config_hash, description)));
+        }
+        Ok(descriptions)
+    }
+
+    /// What this store has of a replication, unless it is damaged.
+    fn found(&self, wanted: &Found) -> Result<Option<String>, StoreError> {
+        let fail = |error| failure(&self.path, error);
+        let mut statement = self
+            .connection
+            .prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM results WHERE config_hash = ?1 AND model = ?2 AND replication = ?3"
+            ))
+            .map_err(fail)?;
+        let of = params![wanted.config_hash, wanted.model, wanted.replication];
+        let sound = |row: &rusqlite::Row<'_>| Ok(Row::of(row)?.sound().map(|(_, _, json)| json.to_owned()));
+        Ok(statement.query_row(of, sound).optional().map_err(fail)?.flatten())
+    }
+}
+
+/// Adds the results, and gives the points that have new ones.
+fn added_points(store: &mut Store, other: &Store, merged: &mut Merged) -> Result<Vec<String>, StoreError> {
+    let fail = |error| failure(&other.path, error);
+    let mut points: Vec<String> = Vec::new();
+    let mut statement =
+        other.connection.prepare(&format!("SELECT {COLUMNS} FROM results ORDER BY config_hash")).map_err(fail)?;
+    let mut rows = statement.query([]).map_err(fail)?;
+    while let Some(row) = rows.next().map_err(fail)? {
+        let config_hash = row.get::<_, String>(0).ok();
+        let row = Row::of(row).map_err(fail)?;
+        let (Some(config_hash), Some((model, replication, result))) = (config_hash, row.sound()) else {
+            merged.damaged.push(row.damaged());
+            continue;
+        };
+        if model != i64::from(MODEL_VERSION) {
+            merged.of_other_models += 1;
+            merged.other_model = Some(model);
+            continue;
+        }
+        let new = Found { config_hash, model, replication, result: result.to_owned() };
+        match store.found(&new)? {
+            Some(old) if is_same(&old, &new.result) => merged.present += 1,
+            Some(_) => {
+                let row = row.damaged();
+                return Err(StoreProblem::Conflict { row, with: other.path.clone() }.of(&store.path));
+            }
+            None => {
+                let Found { config_hash, model, replication, result } = new;
+                let hash = row_hash(config_hash.as_bytes(), model, replication, result.as_bytes());
+                store.execute(
+                    &format!("INSERT OR REPLACE INTO results ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5)"),
+                    params![config_hash, model, replication, result, hash],
+                )?;
+                merged.added += 1;
+                if points.last() != Some(&config_hash) {
+                    points.push(config_hash);
+                }
+            }
+        }
+    }
+    Ok(points)
+}
+
+/// Whether two texts stand for the same result, as two versions of the program may write them.
+fn is_same(one: &str, other: &str) -> bool {
+    let read = |text: &str| serde_json::from_str::<Replication>(text).ok();
+    one == other || read(one).is_some_and(|one| read(other) == Some(one))
+}
+
+fn copy_descriptions(store: &mut Store, other: &Store) -> Result<(), StoreError> {
+    let fail = |error| failure(&other.path, error);
+    let mut statement = other.connection.prepare("SELECT config_hash, description FROM points").map_err(fail)?;
+    let mut rows = statement.query([]).map_err(fail)?;
+    while let Some(row) = rows.next().map_err(fail)? {
+        let description: (String, String) = (row.get(0).map_err(fail)?, row.get(1).map_err(fail)?);
+        store.execute("INSERT OR IGNORE INTO points (config_hash, description) VALUES (?1, ?2)", description)?;
+    }
+    Ok(())
+}
+
+fn copy_origins(store: &mut Store, other: &Store, config_hash: &str) -> Result<(), StoreError> {
+    let fail = |error| failure(&other.path, error);
+    let mut statement = other
+        .connection
+        .prepare_cached(
+            "SELECT version, revision, machine, first, last, replications, nanoseconds FROM origins
+             WHERE config_hash = ?1 AND model = ?2",
+        )
+        .map_err(fail)?;
+    let mut rows = statement.query(params![config_hash, MODEL_VERSION]).map_err(fail)?;
+    while let Some(row) = rows.next().map_err(fail)? {
+        let words = (row.get::<_, String>(0), row.get::<_, String>(1), row.get::<_, String>(2));
+        let numbers = (row.get::<_, i64>(3), row.get::<_, i64>(4), row.get::<_, i64>(5), row.get::<_, i64>(6));
+        // What is no note is as good as none.
+        let (Ok(version), Ok(revision), Ok(machine)) = words else { continue };
+        let (Ok(first), Ok(last), Ok(replications), Ok(nanoseconds)) = numbers else { continue };
+        store.execute(
+            "INSERT INTO origins VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+             ON CONFLICT DO UPDATE SET first = min(first, ?6), last = max(last, ?7),
+                 replications = replications + ?8, nanoseconds = nanoseconds + ?9",
+            params![config_hash, MODEL_VERSION, version, revision, machine, first, last, replications, nanoseconds],
+        )?;
+    }
+    Ok(())
+}

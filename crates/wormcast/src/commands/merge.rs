@@ -1,0 +1,174 @@
+//! `wormcast merge`: the stores of several jobs in one.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::experiment::SettingArguments;
+use super::results::{folder, make_folder, unusable, usual_store};
+use crate::failure::Failure;
+use crate::lab::report::shell_line;
+use crate::lab::{
+    Experiment, Merged, SettingElsewhere, Store, file_place, incomplete_points, other_settings, stored_sweep,
+};
+use crate::program;
+
+/// Bring the results of several stores into one, such as those of the parts of a sweep (`sweep --shard`).
+///
+/// Results that are there already are left alone, and the stores that are read stay as they are: to merge again does no harm.
+#[derive(Args)]
+#[command(after_help = "Example:\n  wormcast merge results/quick-shard-1-of-2.db results/quick-shard-2-of-2.db ")]
+pub(crate) struct Arguments {
+    /// The stores to read.
+    #[arg(required = true, value_name = "STORE.db")]
+    stores: Vec<PathBuf>,
+    /// The store that takes everything; by default `store.db` in the output folder. Made if it is not there.
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// The folder of that store; made if it is not there.
+    #[arg(long, value_name = "DIR", default_value = super::results::OUT, value_parser = folder())]
+    out: PathBuf,
+    /// Refuse stores that have results of other settings than this experiment's, and say which of its points are complete.
+    #[arg(long, value_name = "EXPERIMENT.toml")]
+    experiment: Option<PathBuf>,
+    #[command(flatten)]
+    settings: SettingArguments,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let experiment = match &arguments.experiment {
+        Some(file) => Some(arguments.settings.read(Some(file), &[])?),
+        None if arguments.settings.words().is_empty() => None,
+        None => {
+            let given = arguments.settings.words().swap_remove(0);
+            let message =
+                format!("`{given}` is a setting of an experiment: name its file, `--experiment EXPERIMENT.toml`");
+            return Err(Failure::BadInput(message));
+        }
+    };
+    let into = arguments.store.clone().unwrap_or_else(|| usual_store(&arguments.out));
+    let sources = sources(arguments, &into)?;
+    if let Some(experiment) = &experiment {
+        for store in &sources {
+            check_settings(experiment, store)?;
+        }
+    }
+    if arguments.store.is_none() {
+        make_folder(&arguments.out)?;
+    }
+    let mut store = program::store(&into).map_err(unusable)?;
+    let mut left = 0;
+    for source in &sources {
+        let merged = store.merge(source).map_err(unusable)?;
+        left += told(source.path(), &merged, out)?;
+    }
+    if let Some(experiment) = &experiment {
+        told_of_points(arguments, experiment, &store, out)?;
+    }
+    writeln!(out, "Wrote {}.", into.display())?;
+    out.flush()?;
+    match left {
+        0 => Ok(()),
+        1 => Err(Failure::Failed("1 result was not merged".to_owned())),
+        _ => Err(Failure::Failed(format!("{left} results were not merged"))),
+    }
+}
+
+/// The stores to read: all of them are there and can be read, and none is the one that is written.
+fn sources(arguments: &Arguments, into: &Path) -> Result<Vec<Store>, Failure> {
+    let (mut places, mut stores) = (BTreeSet::new(), Vec::new());
+    let target = file_place(into);
+    for path in &arguments.stores {
+        let shown = path.display();
+        if !path.exists() {
+            return Err(Failure::BadInput(format!("there is no result store `{shown}`")));
+        }
+        let place = file_place(path);
+        if place.is_some() && place == target {
+            let message = format!("`{shown}` is the store that is written, too: name another with `--store`");
+            return Err(Failure::BadInput(message));
+        }
+        // Named twice, by a pattern and by itself, say, it is read once.
+        if places.insert(place.unwrap_or_else(|| path.clone())) {
+            stores.push(program::store_to_read(path).map_err(unusable)?);
+        }
+    }
+    Ok(stores)
+}
+
+/// Settings that a message names, of those that differ.
+const SHOWN: usize = 3;
+
+/// Refuses a store that has nothing of an experiment, but something else.
+fn check_settings(experiment: &Experiment, store: &Store) -> Result<(), Failure> {
+    let Some(differences) = other_settings(experiment, store).map_err(super::results::failure)? else { return Ok(()) };
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not given".to_owned());
+    let one = |SettingElsewhere { setting, there, here }: &SettingElsewhere| {
+        format!("`{setting}` is {} there and {} here", value(there), value(here))
+    };
+    let mut words: Vec<String> = differences.iter().take(SHOWN).map(one).collect();
+    if differences.len() > SHOWN {
+        words.push(format!("{} more differ", differences.len() - SHOWN));
+    }
+    let message = format!(
+        "`{}` has no results of `{}`, but of other settings: {}",
+        store.path().display(),
+        experiment.path(),
+        words.join(", ")
+    );
+    Err(Failure::BadInput(message))
+}
+
+/// Says what came of a store; gives how many of its results were not merged.
+fn told(store: &Path, merged: &Merged, out: &mut dyn Write) -> Result<u64, Failure> {
+    let Merged { added, present, of_other_models, other_model, damaged, .. } = merged;
+    let results = if *added == 1 { "result" } else { "results" };
+    let there = if *present == 0 { String::new() } else { format!(", {present} there already") };
+    writeln!(out, "{}: {added} {results} added{there}", store.display())?;
+    if let Some(model) = other_model {
+        let (are, program) = (if *of_other_models == 1 { "result is" } else { "results are" }, program::name());
+        Failure::warn(&format!(
+            "`{}`: {of_other_models} {are} of version {model} of the model, and this {program} has version {}: simulate again with one program",
+            store.display(),
+            crate::simulation::MODEL_VERSION
+        ));
+    }
+    for row in damaged {
+        Failure::warn(&format!("`{}`: {row} is damaged, and stays there", store.display()));
+    }
+    Ok(of_other_models + damaged.len() as u64)
+}
+
+/// Says whether all points of the experiment are there now.
+fn told_of_points(
+    arguments: &Arguments,
+    experiment: &Experiment,
+    store: &Store,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let findings = stored_sweep(experiment, store).map_err(super::results::failure)?;
+    let file = arguments.experiment.iter().map(|file| file.display().to_string());
+    let place = arguments.store.as_ref().map(|store| ["--store".to_owned(), store.display().to_string()]);
+    let folder = (arguments.out != Path::new(super::results::OUT))
+        .then(|| ["--out".to_owned(), arguments.out.display().to_string()]);
+    let words: Vec<String> = file
+        .chain(arguments.settings.words())
+        .chain(place.into_iter().flatten())
+        .chain(folder.into_iter().flatten())
+        .collect();
+    let line = |command: &str| {
+        let all = [program::name(), command].into_iter().chain(words.iter().map(String::as_str));
+        shell_line(all)
+    };
+    match incomplete_points(&findings.summaries) {
+        Some(incomplete) => writeln!(out, "{incomplete}: `{}` adds what they lack.", line("sweep"))?,
+        None => {
+            let points = findings.summaries.len();
+            let all = if points == 1 { "The point is".to_owned() } else { format!("All {points} points are") };
+            writeln!(out, "{all} complete: `{}` writes their table and plots.", line("plot"))?;
+        }
+    }
+    Ok(())
+}
