@@ -19,7 +19,7 @@ use crate::program;
 ///
 /// Results that are there already are left alone, and the stores that are read stay as they are: to merge again does no harm.
 #[derive(Args)]
-#[command(after_help = "Example:\n  wormcast merge results/quick-shard-1-of-2.db results/quick-shard-2-of-2.db ")]
+#[command(after_help = "Example:\n  wormcast merge results/quick-shard-1-of-2.db results/quick-shard-2-of-2.db")]
 pub(crate) struct Arguments {
     /// The stores to read.
     #[arg(required = true, value_name = "STORE.db")]
