@@ -56,7 +56,7 @@ pub use forwarding_tables::{
     NoTables, Output, TablesError, TablesReport, TablesText, Target, Undelivered, analyse_tables, choose_tables,
     parse_lfts, parse_tables, read_tables, witness_of_tables,
 };
-pub use multidestination::reachability::ReachabilityRouting;
+pub use multidestination::reachability_strings::ReachabilityRouting;
 pub use multidestination::replication::synchronous_deadlock;
 pub use multidestination::{Branches, Decision, MultidestinationRouting, Step, node_set};
 pub use registry::{ROUTINGS, RoutingDescriptor, RoutingError, RoutingOptions, UnknownName, routing_by_name};

@@ -1,4 +1,11 @@
 //! The kinds of runs: what is asked of a point, by its kind, and what a kind cannot use.
+//!
+//! | type | what it is |
+//! |---|---|
+//! | [`RunTable`] | `[run]` as files spell it, all keys of all kinds |
+//! | [`RunMode`] | `run.mode` as files spell it: simulations have three |
+//! | [`Kind`] | what that comes to: simulate, plan, or build trees |
+//! | [`Asked`] | a kind with just the settings that it takes, checked |
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

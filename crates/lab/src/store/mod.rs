@@ -3,7 +3,7 @@
 mod error;
 mod merge;
 pub(crate) mod origin;
-mod origins;
+mod origin_table;
 mod rows;
 #[cfg(test)]
 mod tests;

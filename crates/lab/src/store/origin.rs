@@ -1,4 +1,4 @@
-//! Where results come from: programs, machines and times.
+//! What is known of where results come from: programs, machines and times.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Scalable vector graphics.
+//! Networks as SVG: routers where the layout puts them, links between them, and what is drawn over both.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! How switches route worms whose headers encode a set of destinations.
 
-pub(crate) mod reachability;
+pub(crate) mod reachability_strings;
 pub(crate) mod replication;
 
 use wormcast_network::{ChannelId, NodeId, RouterId};

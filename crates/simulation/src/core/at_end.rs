@@ -1,4 +1,4 @@
-//! What the worms hold and wait for when a run ends.
+//! What the worms of wormhole engines hold and wait for when a run ends.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What the worms hold and wait for when a run ends.
+//! What the worms of the switch engine hold and wait for when a run ends.
 
 use std::collections::HashMap;
 

@@ -432,6 +432,27 @@ fn deadlock_is_reported_with_its_cycle_and_was_predicted() {
     assert!(dual.dependencies().deadlock(4).is_none());
 }
 
+/// Flit 1 enters the one-flit buffer behind the link in 2 and leaves it in 4, when its header is granted the consumption channel: flit 2
+/// crosses the link in that very cycle, and so on at a flit a cycle. A second slot is free from the beginning.
+#[test]
+fn rule_20_a_slot_that_frees_in_a_cycle_takes_a_flit_in_it() {
+    let line = build("mesh:3");
+    let space = ChannelSpace::new(&line, ports(1, 1));
+    let (injection, shared) = (space.injection(node(1)).next().unwrap(), link(&line, 1, 2));
+    let consumption = space.consumption(node(2)).next().unwrap();
+    let crossings = |buffer: u32, channel| {
+        let config = EngineConfig { buffer, ..plain() };
+        let log = run(&line, config, vec![(0, 6, vec![unicast(1, 2)])]);
+        (1..=6).map(|flit| log.crossed(0, channel, flit)).collect::<Vec<_>>()
+    };
+    assert_eq!(crossings(1, injection), [0, 2, 4, 5, 6, 7]);
+    assert_eq!(crossings(1, shared), [2, 4, 5, 6, 7, 8]);
+    assert_eq!(crossings(1, consumption), [4, 5, 6, 7, 8, 9]);
+    assert_eq!(crossings(2, injection), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(crossings(2, shared), [2, 3, 4, 5, 6, 7]);
+    assert_eq!(crossings(2, consumption), [4, 5, 6, 7, 8, 9]);
+}
+
 /// All nodes broadcast at once.
 fn deadlock_of(mesh: &wormcast_network::Network, algorithm: &dyn Algorithm, consumption: u32) -> StopReason {
     let config = EngineConfig { ports: ports(4, consumption), ..plain() };

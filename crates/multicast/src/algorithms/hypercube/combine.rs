@@ -1,4 +1,4 @@
-//! The Combine algorithm.
+//! Combine: software multicast on hypercubes. Maxport, unless one node would have to serve most destinations; then U-cube (paper 2).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The Maxport algorithm.
+//! Maxport: software multicast on hypercubes that uses as many ports of a node at a time as it can (paper 2).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The U-Min algorithm.
+//! U-Min: software multicast on bidirectional multistage networks whose unicasts never contend (paper 4).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The search for the tree of one destination.
+//! One column of forwarding tables: the search for a tree of permitted routes towards one destination.
 
 use wormcast_network::{ChannelId, Network, RouterId};
 

@@ -1,4 +1,4 @@
-//! What is shown at the end of a run: the busiest links, and which worms wait for which.
+//! What `simulate` shows of the end of a run: the busiest links, and which worms wait for which.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Where results come from: which program computed them, on what machine, when, and how long it took. It is kept beside the results and
+//! The table that says where results come from: which program computed them, on what machine, when, and how long it took. It is kept beside the results and
 //! is no part of them: two stores with the same results are equal in everything but this.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
