@@ -70,14 +70,19 @@ pub use runs::kind::{Kind, RunMode, RunTable};
 pub use runs::refine::{Onset, RefinedSweep, Refinement, refine_sweep};
 pub use runs::replication::Replication;
 pub use runs::run::{
-    Findings, RunError, Substitution, Variation, origins, run_point, run_sweep, stored_sweep, stored_variations,
+    Findings, RunError, Substitution, Variation, origins, run_point, run_sweep, run_sweep_with, stored_sweep,
+    stored_variations,
 };
+pub use runs::runner::Runner;
 pub use runs::safety::{SweepSafety, UnsafePoint, is_analysed, sweep_safety};
 pub use runs::scenarios::{Job, JobError, SendsNothing};
 pub use runs::seed::replication_seed;
 pub use runs::shard::{SettingElsewhere, Shard, other_settings, run_shard};
 pub use runs::stopping::Outcome;
-pub use runs::sweep::{Budget, Lengthened, PointRuns, PointStatus, Status, SweepError, SweepObserver, stored, sweep};
+pub use runs::sweep::{
+    Batch, BatchResult, Budget, Failure, Lengthened, PointRuns, PointStatus, Status, SweepError, SweepObserver,
+    Workers, WorkersError, stored, sweep, sweep_with,
+};
 pub use runs::tree_runs::{TreeFigures, TreeResult, TreeRuns};
 pub use statistics::quantity::Quantity;
 pub use statistics::summary::{

@@ -4,6 +4,7 @@ pub(crate) mod kind;
 pub(crate) mod refine;
 pub(crate) mod replication;
 pub(crate) mod run;
+pub(crate) mod runner;
 pub(crate) mod safety;
 pub(crate) mod scenarios;
 pub(crate) mod seed;

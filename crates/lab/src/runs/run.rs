@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
 use thiserror::Error;
-use wormcast_simulation::SimulationError;
 
 use crate::comparison::{SeriesComparison, rank_series};
 use crate::experiment::Experiment;
@@ -13,9 +12,9 @@ use crate::experiment::file::Stop;
 use crate::experiment::point::{Point, PointSpec};
 use crate::output::OutputError;
 use crate::runs::replication::Replication;
-use crate::runs::scenarios::{JobError, drawn_with};
-use crate::runs::seed::replication_seed;
-use crate::runs::sweep::{Budget, PointRuns, SweepError, SweepObserver, stored, sweep};
+use crate::runs::runner::Runner;
+use crate::runs::scenarios::JobError;
+use crate::runs::sweep::{Budget, PointRuns, SweepError, SweepObserver, Workers, stored, sweep, sweep_with};
 use crate::statistics::summary::{PointSummary, summarise};
 use crate::store::origin::Origin;
 use crate::store::{Store, StoreError};
@@ -197,21 +196,31 @@ pub(crate) fn run_points_until(
     store: &mut Store,
     observer: &mut dyn SweepObserver,
 ) -> Result<Vec<PointRuns>, RunError> {
-    let jobs_of_points = experiment.jobs(points)?;
+    let runner = Runner::prepared(experiment, points)?;
     let places: HashMap<usize, usize> = points.iter().enumerate().map(|(place, point)| (point.index, place)).collect();
-    let is_drawn = |point: &Point| drawn_with(&point.spec.topology, 0).is_some() || point.spec.draws_trees_anew();
-    let drawn: Vec<bool> = points.iter().map(is_drawn).collect();
     Ok(sweep(budget, points, stop, jobs, store, observer, |point, replication| {
-        let seed = replication_seed(point.spec.seed, replication);
-        let engine = point.spec.engine;
-        let place = places[&point.index];
-        if !drawn[place] {
-            return jobs_of_points[place].run(engine, seed, point.spec.run.messages);
-        }
-        let job = experiment.job_of(point, seed);
-        let job = job.map_err(|error| SimulationError::Scenario { seed, problem: error.to_string() })?;
-        job.run(engine, seed, point.spec.run.messages)
+        runner.run(places[&point.index], point, replication)
     })?)
+}
+
+/// As [`run_sweep`], but replications are computed by `workers`, wherever they are.
+///
+/// # Errors
+/// As [`run_sweep`], and if the workers are gone.
+pub fn run_sweep_with(
+    experiment: &Experiment,
+    workers: &mut dyn Workers<JobError>,
+    store: &mut Store,
+    fresh: bool,
+    observer: &mut dyn SweepObserver,
+) -> Result<Findings, RunError> {
+    let points = experiment.points()?;
+    experiment.jobs(&points)?;
+    if fresh {
+        forget_points(&points, store, observer)?;
+    }
+    let runs = sweep_with(&mut Budget::default(), &points, experiment.stop(), workers, store, observer)?;
+    Ok(findings(experiment, &points, runs))
 }
 
 /// Summarises and judges what the store has of an experiment's points, without running anything.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use wormcast_lab::{
-    Budget, Experiment, Outcome, Override, Point, PointRuns, Replication, Status, Stop, Store, SweepError,
-    SweepObserver, csv, stored, summarise, sweep,
+    Batch, BatchResult, Budget, Experiment, Outcome, Override, Point, PointRuns, Replication, Status, Stop, Store,
+    SweepError, SweepObserver, Workers, WorkersError, csv, stored, summarise, sweep, sweep_with,
 };
 use wormcast_simulation::SimulationError;
 
@@ -60,6 +60,97 @@ fn results_are_the_same_bytes_on_any_number_of_threads() {
         .unwrap();
         assert_eq!(table(&experiment, &points, &runs), table(&experiment, &points, &reference), "{count} threads");
         assert_eq!(runs, reference);
+    }
+}
+
+/// Workers that finish batches in another order than they got them, and of whom there are now more, now fewer.
+struct Scattered {
+    under_way: Vec<Batch>,
+    steps: usize,
+    sizes: BTreeSet<usize>,
+}
+
+impl Workers<SimulationError> for Scattered {
+    fn capacity(&mut self) -> usize {
+        self.steps += 1;
+        1 + self.steps * 7 % 5
+    }
+
+    fn most(&self) -> u32 {
+        1 + (self.steps % 4) as u32
+    }
+
+    fn start(&mut self, batch: Batch) -> Result<(), WorkersError> {
+        self.sizes.insert(batch.replications.len());
+        self.under_way.push(batch);
+        Ok(())
+    }
+
+    fn finished(&mut self) -> Result<BatchResult<SimulationError>, WorkersError> {
+        let place = self.steps * 13 % self.under_way.len();
+        let batch = self.under_way.swap_remove(place);
+        let results = batch.numbers().map(|number| synthetic::run(&batch.point, number)).collect::<Result<_, _>>();
+        Ok(BatchResult { batch, took: Duration::ZERO, replications: results.unwrap(), failure: None })
+    }
+}
+
+#[test]
+fn results_are_the_same_bytes_by_any_workers() {
+    let experiment = synthetic::experiment();
+    let (points, stop) = (experiment.points().unwrap(), experiment.stop());
+    let reference = sweep(
+        &mut Budget::default(),
+        &points,
+        stop,
+        jobs(1),
+        &mut Store::in_memory().unwrap(),
+        &mut (),
+        synthetic::run,
+    )
+    .unwrap();
+    for seed in 0..20 {
+        let mut workers = Scattered { under_way: Vec::new(), steps: seed, sizes: BTreeSet::new() };
+        let mut store = Store::in_memory().unwrap();
+        let runs = sweep_with(&mut Budget::default(), &points, stop, &mut workers, &mut store, &mut ()).unwrap();
+        assert_eq!(runs, reference, "{seed}");
+        assert!(workers.sizes.len() > 2 && workers.under_way.is_empty(), "{:?}", workers.sizes);
+        assert_eq!(stored(&points, stop, &store).unwrap(), reference);
+    }
+}
+
+/// Workers that give fewer results than were asked for, or none at all.
+struct Bad(Option<Batch>, bool);
+
+impl Workers<SimulationError> for Bad {
+    fn capacity(&mut self) -> usize {
+        1
+    }
+
+    fn most(&self) -> u32 {
+        3
+    }
+
+    fn start(&mut self, batch: Batch) -> Result<(), WorkersError> {
+        self.0 = Some(batch);
+        Ok(())
+    }
+
+    fn finished(&mut self) -> Result<BatchResult<SimulationError>, WorkersError> {
+        let batch = self.0.take().filter(|_| self.1).ok_or_else(|| WorkersError("all workers are gone".to_owned()))?;
+        let replications = vec![synthetic::run(&batch.point, batch.numbers().start).unwrap()];
+        Ok(BatchResult { batch, took: Duration::ZERO, replications, failure: None })
+    }
+}
+
+#[test]
+fn workers_that_are_gone_or_give_too_little_end_the_sweep() {
+    let experiment = synthetic::experiment();
+    let points = experiment.points().unwrap();
+    for (gives, expected) in [(true, "a worker gave 1 of 3 results"), (false, "all workers are gone")] {
+        let mut store = Store::in_memory().unwrap();
+        let mut workers = Bad(None, gives);
+        let ended = sweep_with(&mut Budget::default(), &points, experiment.stop(), &mut workers, &mut store, &mut ());
+        assert_eq!(ended.unwrap_err().to_string(), expected);
     }
 }
 

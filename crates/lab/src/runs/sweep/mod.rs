@@ -1,17 +1,20 @@
 //! Points times replications on several threads, with results that do not depend on how many.
 
 mod progress;
+mod workers;
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Mutex;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use thiserror::Error;
 
 use self::progress::{PointProgress, Tally};
+pub(crate) use self::workers::compute;
+pub use self::workers::{Batch, BatchResult, Failure, Workers, WorkersError};
+use self::workers::{Threads, work};
 use crate::experiment::file::Stop;
 use crate::experiment::point::Point;
 use crate::runs::replication::Replication;
@@ -143,6 +146,9 @@ pub enum SweepError<E: std::error::Error> {
         /// What it said.
         message: String,
     },
+    /// Whoever was to compute replications is gone, or gave what is no result.
+    #[error(transparent)]
+    Workers(#[from] WorkersError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -150,15 +156,6 @@ pub enum SweepError<E: std::error::Error> {
 
 fn of(label: &str) -> String {
     if label.is_empty() { String::new() } else { format!(" ({label})") }
-}
-
-/// A replication to compute: the point, how often its window has been doubled, and the replication.
-type Task = (usize, u32, u32);
-
-/// Why it has no result.
-enum Failure<E> {
-    Error(E),
-    Panic(String),
 }
 
 /// Replications that may still be computed, however long their windows; by default as many as are needed.
@@ -215,52 +212,70 @@ where
     E: std::error::Error + Send,
     F: Fn(&Point, u32) -> Result<Replication, E> + Sync,
 {
-    let mut sweep = Sweep::begin(points, stop, store, observer)?;
-    let mut goes_on = sweep.report(None);
     // More threads than replications are idle, and the system cannot start any number of them.
     let replications = points.len().saturating_mul(stop.most() as usize);
     let threads = jobs.get().min(replications).min(MAX_THREADS);
-    let (task_sender, task_receiver) = mpsc::channel::<(Task, Point)>();
-    let (result_sender, result_receiver) = mpsc::channel::<Finished<E>>();
-    let tasks = Mutex::new(task_receiver);
-    let failed = std::thread::scope(|scope| -> Result<Option<(Task, Failure<E>)>, StoreError> {
-        // Both channels close when this closure ends, however it ends, and with them the threads.
-        let task_sender = task_sender;
-        let result_receiver = result_receiver;
+    let (sender, receiver) = mpsc::channel::<Batch>();
+    let batches = Mutex::new(receiver);
+    let (results, finished) = mpsc::channel();
+    std::thread::scope(|scope| {
         for _ in 0..threads {
-            let (results, tasks, run) = (result_sender.clone(), &tasks, &run);
-            scope.spawn(move || work(tasks, &results, run));
+            let (results, batches, run) = (results.clone(), &batches, &run);
+            scope.spawn(move || work(batches, &results, run));
         }
-        let mut failed: Option<(Task, Failure<E>)> = None;
-        let mut running = 0;
-        loop {
-            if goes_on.is_break() {
-                budget.stopped = true;
-            }
-            while running < threads && failed.is_none() {
-                let Some(next) = sweep.take(budget) else { break };
-                if task_sender.send(next).is_err() {
-                    break;
-                }
-                running += 1;
-            }
-            if running == 0 {
-                return Ok(failed);
-            }
-            let Ok((task, took, finished)) = result_receiver.recv() else { return Ok(failed) };
-            running -= 1;
-            match finished {
-                Ok(result) => {
-                    sweep.finished(task, took, result)?;
-                    goes_on = sweep.report(Some(task.0));
-                }
-                Err(failure) if failed.as_ref().is_none_or(|(earlier, _)| task < *earlier) => {
-                    failed = Some((task, failure));
-                }
-                Err(_) => {}
+        // The channel closes when this closure ends, however it ends, and with it the threads.
+        let mut threads = Threads { count: threads, sender, finished };
+        sweep_with(budget, points, stop, &mut threads, store, observer)
+    })
+}
+
+/// As [`sweep`], but what is to be computed is handed to `workers`, wherever they are.
+///
+/// # Errors
+/// As [`sweep`], and if the workers are [lost](SweepError::Workers).
+pub fn sweep_with<E: std::error::Error>(
+    budget: &mut Budget,
+    points: &[Point],
+    stop: &Stop,
+    workers: &mut dyn Workers<E>,
+    store: &mut Store,
+    observer: &mut dyn SweepObserver,
+) -> Result<Vec<PointRuns>, SweepError<E>> {
+    let mut sweep = Sweep::begin(points, stop, store, observer)?;
+    let mut goes_on = sweep.report(None);
+    let mut failed: Option<((usize, u32, u32), Failure<E>)> = None;
+    let mut running = 0;
+    loop {
+        if goes_on.is_break() {
+            budget.stopped = true;
+        }
+        while failed.is_none() && running < workers.capacity() {
+            let Some(batch) = sweep.take(budget, workers.most()) else { break };
+            workers.start(batch)?;
+            running += 1;
+        }
+        if running == 0 {
+            break;
+        }
+        let BatchResult { batch, took, replications, failure } = workers.finished()?;
+        running -= 1;
+        let (index, doubled) = (batch.position, batch.point.doubled);
+        let each = took / (replications.len() + usize::from(failure.is_some())).max(1) as u32;
+        let (computed, asked) = (replications.len() as u32, batch.replications.len() as u32);
+        if computed > asked || (computed < asked && failure.is_none()) {
+            return Err(WorkersError(format!("a worker gave {computed} of {asked} results")).into());
+        }
+        for (replication, result) in batch.replications.clone().zip(replications) {
+            sweep.finished((index, doubled, replication), each, result)?;
+            goes_on = sweep.report(Some(index));
+        }
+        if let Some(failure) = failure {
+            let task = (index, doubled, batch.replications.start + computed);
+            if failed.as_ref().is_none_or(|(earlier, _)| task < *earlier) {
+                failed = Some((task, failure));
             }
         }
-    })?;
+    }
     match failed {
         None => Ok(sweep.progress.into_iter().map(PointProgress::finish).collect()),
         Some(((index, _, replication), failure)) => {
@@ -269,29 +284,6 @@ where
                 Failure::Error(reason) => SweepError::Run { index, label, replication, reason },
                 Failure::Panic(message) => SweepError::Panic { index, label, replication, message },
             })
-        }
-    }
-}
-
-/// What comes back of a task: how long it took, and what it gave.
-type Finished<E> = (Task, Duration, Result<Replication, Failure<E>>);
-
-/// Does tasks until there are no more, or their results are no longer wanted.
-fn work<E, F>(tasks: &Mutex<Receiver<(Task, Point)>>, results: &Sender<Finished<E>>, run: &F)
-where
-    F: Fn(&Point, u32) -> Result<Replication, E>,
-{
-    loop {
-        let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((task, point)) = task else { break };
-        let start = Instant::now();
-        let replication = first_replication(point.doubled) + task.2;
-        let finished = match catch_unwind(AssertUnwindSafe(|| run(&point, replication))) {
-            Ok(result) => result.map_err(Failure::Error),
-            Err(panic) => Err(Failure::Panic(panic_message(&*panic))),
-        };
-        if results.send((task, start.elapsed(), finished)).is_err() {
-            break;
         }
     }
 }
@@ -331,35 +323,36 @@ impl<'s> Sweep<'s> {
         Ok(Self { points, stop, store, observer, hashes, progress, tally, first_open: 0 })
     }
 
-    /// The next replication to compute, if the budget has one left.
-    fn take(&mut self, budget: &mut Budget) -> Option<(Task, Point)> {
+    /// What is to be computed next, so many replications at most, if the budget has any left.
+    fn take(&mut self, budget: &mut Budget, most: u32) -> Option<Batch> {
         while self.progress.get(self.first_open).is_some_and(|point| point.outcome.is_some()) {
             self.first_open += 1;
         }
-        (self.first_open..self.points.len()).find_map(|index| {
-            let point = &mut self.progress[index];
-            let left = budget.left.checked_sub(1).filter(|_| !budget.stopped)?;
-            let replication = point.take()?;
-            budget.left = left;
-            Some(((index, point.windows.doubled, replication), point.point.clone()))
-        })
+        if budget.stopped || budget.left == 0 {
+            return None;
+        }
+        let most = most.min(u32::try_from(budget.left).unwrap_or(u32::MAX));
+        let (index, replications) =
+            (self.first_open..self.points.len()).find_map(|index| Some((index, self.progress[index].take(most)?)))?;
+        budget.left -= replications.len() as u64;
+        Some(Batch { position: index, point: self.progress[index].point.clone(), replications })
     }
 
     /// Stores a replication, and decides what it allows to decide.
-    fn finished(&mut self, task: Task, took: Duration, result: Replication) -> Result<(), StoreError> {
+    fn finished(&mut self, task: (usize, u32, u32), took: Duration, result: Replication) -> Result<(), StoreError> {
         let Self { stop, store, observer, tally, .. } = self;
         let (index, doubled, replication) = task;
         let point = &mut self.progress[index];
         tally.computed += 1;
         // Windows may have grown since it was begun: then it is no longer needed.
-        if doubled == point.windows.doubled {
+        if doubled == point.point.doubled {
             store.insert(&point.hash, first_replication(point.point.doubled) + replication, &result)?;
             store.note(&self.hashes[index], took)?;
             tally.remove(point);
             if point.outcome.is_none() {
                 point.there.insert(replication, result);
                 mended(store, *observer, |store| point.advance(stop, store))?;
-                if point.windows.doubled > doubled {
+                if point.point.doubled > doubled {
                     store.describe([(point.hash.as_str(), &point.point.spec)])?;
                 }
             }
@@ -420,9 +413,4 @@ fn mended<T>(
             result => return result,
         }
     }
-}
-
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

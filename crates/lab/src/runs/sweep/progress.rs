@@ -1,6 +1,7 @@
 //! How far the points of a sweep are, and what the replications that are there allow to decide.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::{Lengthened, PointRuns, PointStatus, Status, first_replication};
 use crate::experiment::file::Stop;
@@ -113,21 +114,25 @@ impl PointProgress {
         Ok(())
     }
 
-    /// Takes a replication that the point needs and that no thread computes yet.
-    pub(super) fn take(&mut self) -> Option<u32> {
+    /// Takes replications that the point needs and that nobody computes yet: so many at most, with consecutive numbers.
+    pub(super) fn take(&mut self, most: u32) -> Option<Range<u32>> {
         if self.outcome.is_some() {
             return None;
         }
         // A known deadlock makes later replications useless, though earlier ones may have another.
         let dead = self.there.iter().find(|(_, run)| run.deadlock().is_some()).map_or(u32::MAX, |(&at, _)| at);
-        while self.next < self.target.min(dead) {
-            let replication = self.next;
-            self.next += 1;
-            if replication as usize >= self.prefix.len() && !self.there.contains_key(&replication) {
-                return Some(replication);
-            }
-        }
-        None
+        let end = self.target.min(dead);
+        let (prefix, there) = (self.prefix.len() as u32, &self.there);
+        let is_missing = |replication: u32| replication >= prefix && !there.contains_key(&replication);
+        let first = (self.next..end).find(|&replication| is_missing(replication));
+        let Some(first) = first else {
+            self.next = self.next.max(end);
+            return None;
+        };
+        self.next = (first..end.min(first.saturating_add(most.max(1))))
+            .find(|&replication| !is_missing(replication))
+            .unwrap_or(end.min(first.saturating_add(most.max(1))));
+        Some(first..self.next)
     }
 
     pub(super) fn replications(&self) -> u64 {
