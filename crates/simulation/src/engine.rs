@@ -87,6 +87,9 @@ pub trait Engine {
     /// Whether no worm is left.
     fn is_empty(&self) -> bool;
 
+    /// The worms that wait for each other forever by now. Running looks for them only now and then.
+    fn deadlock(&mut self) -> Option<Deadlock>;
+
     /// Flits that have crossed channels between routers, counted when the channels are released.
     fn flit_hops(&mut self) -> u64;
 

@@ -173,7 +173,7 @@ impl Work<'_> {
         let curves = (contexts * comparison.series.len()) as u64;
         let wide = comparison.crossings.iter().filter(|one| Gap { from: one.from, to: one.to }.width() > NARROW);
         let gaps = wide.filter_map(|crossing| widest(&xs, crossing.from, crossing.to));
-        let values = gaps.filter_map(|gap| experiment.with_value(along, gap.middle()));
+        let values = gaps.filter_map(|gap| Some(experiment.with_value(along, gap.middle())?.0));
         let price = curves * u64::from(experiment.stop().min_replications);
         values.map(|next| Step { price, whole: price, what: Addition::Value(Box::new(next)) }).collect()
     }

@@ -65,7 +65,9 @@ impl AxisValue {
 
     fn number(number: f64, whole: bool, span: &Span<usize>) -> Self {
         let (text, json) = if whole {
-            (format!("{number:.0}"), Json::from(number as i64))
+            // Once: what is run has to be what it is called.
+            let number = number.round() as i64;
+            (number.to_string(), Json::from(number))
         } else {
             // Debug keeps the point or exponent that makes it a float.
             (format!("{number:?}"), Json::from(number))

@@ -271,21 +271,21 @@ impl Experiment {
         Ok(points)
     }
 
-    /// Adds a value of a swept setting between those that it has; `None` if there is no such number between its
-    /// neighbours.
-    pub(crate) fn with_value(&self, key: &str, number: f64) -> Option<Self> {
+    /// Adds a value of a swept setting between those that it has, the nearest whole one if they are whole, and says which; `None` if it has that already.
+    pub(crate) fn with_value(&self, key: &str, number: f64) -> Option<(Self, f64)> {
         let mut more = self.clone();
         let axis = more.axes.iter_mut().find(|axis| axis.key == key)?;
         let value = axis.values.first()?.beside(number);
         if axis.values.iter().any(|other| other.json == value.json) {
             return None;
         }
+        let added = value.json.as_f64()?;
         axis.values.push(value);
         axis.values.sort_by(|a, b| {
             let numbers = [a, b].map(|value| value.json.as_f64().unwrap_or(f64::INFINITY));
             numbers[0].total_cmp(&numbers[1])
         });
-        Some(more)
+        Some((more, added))
     }
 
     /// What is plotted and claimed, unless a claim says otherwise: never empty.

@@ -72,8 +72,10 @@ fn value(experiment: &Experiment, quantity: Quantity, summary: &PointSummary, ba
         (Some(estimate), _) => {
             let mark = if summary.is_reserved(quantity) { UNSETTLED } else { "" };
             let bare = if bare && estimate.interval().is_none() { format!(" {NO_INTERVAL}") } else { String::new() };
-            estimate.scaled(scale).text() + mark + &bare
+            let incomplete = if summary.outcome == Outcome::Incomplete { " (incomplete)" } else { "" };
+            estimate.scaled(scale).text() + mark + &bare + incomplete
         }
+        (None, Outcome::Incomplete) if summary.replications > 0 => "saturated (incomplete)".to_owned(),
         (None, Outcome::Saturated) => "saturated".to_owned(),
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),
         (None, _) => String::new(),

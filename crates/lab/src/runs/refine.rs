@@ -129,14 +129,14 @@ pub fn refine_sweep(
         let onsets = onsets(&along, &points, &runs);
         let remaining = Remaining::of(&onsets, &crossings, &values(&along, &points), &closed);
         let Some(gap) = remaining.next.filter(|_| !first.is_stopped()) else { break (onsets, crossings, remaining) };
-        let Some(more) = current.with_value(&along, gap.middle()) else {
+        let Some((more, value)) = current.with_value(&along, gap.middle()) else {
             closed.push(gap);
             continue;
         };
         let added = more.points()?;
         let of_added = run_points_until(&mut left, &more, &added, more.stop(), jobs, store, observer)?;
         if of_added.iter().any(|of_point| of_point.outcome == Outcome::Incomplete) {
-            unfinished = (!left.is_stopped()).then(|| gap.middle());
+            unfinished = (!left.is_stopped()).then_some(value);
             break (onsets, crossings, remaining);
         }
         (current, points, runs) = (more, added, of_added);

@@ -7,7 +7,7 @@ use crate::experiment::file::Stop;
 use crate::experiment::point::PointSpec;
 use crate::runs::kind::RunMode;
 use crate::runs::replication::Replication;
-use crate::runs::window::settled;
+use crate::runs::window::{has_short, settled};
 use crate::statistics::{Estimate, lower_bound};
 
 /// Replications that are enough to give a point up, if each of them is saturated by itself.
@@ -135,7 +135,7 @@ pub(crate) fn judge(stop: &Stop, windows: Windows, runs: &[Replication]) -> Stop
 /// Whether these replications say that messages pile up: most of them by themselves, or all together, if the share of the
 /// deliveries asked for within the windows that were not made in them is above 2% with a confidence of 95%. Finite runs start
 /// empty and their backlog grows by nature; they saturate by themselves only, and one that was given up is enough.
-fn saturated(runs: &[Replication], Windows { steady, from_cycle, .. }: Windows) -> bool {
+pub(crate) fn saturated(runs: &[Replication], Windows { steady, from_cycle, .. }: Windows) -> bool {
     if !steady && runs.iter().any(Replication::is_saturated) {
         // Without its slowest messages, or runs, the mean would be too small.
         return true;
@@ -143,7 +143,8 @@ fn saturated(runs: &[Replication], Windows { steady, from_cycle, .. }: Windows) 
     if runs.iter().filter(|run| run.is_saturated()).count() * 2 > runs.len() {
         return true;
     }
-    steady && lower_bound(&backlogs(runs, from_cycle)).is_some_and(|bound| bound > BACKLOG)
+    // Windows that begin before anything can have arrived fall behind in any network.
+    steady && !has_short(runs) && lower_bound(&backlogs(runs, from_cycle)).is_some_and(|bound| bound > BACKLOG)
 }
 
 /// The share of the deliveries asked for in the window of each run by which those made in it fall behind.

@@ -58,6 +58,9 @@ fn drifts(runs: &[Replication]) -> bool {
 /// runs without it.) Only the first window has to speak for itself. The means of its halves must not differ, and no run may be
 /// saturated by itself.
 pub(crate) fn settled(runs: &[Replication], half: Option<f64>) -> bool {
+    if has_short(runs) {
+        return false;
+    }
     let Some(correlation) = correlation(runs) else { return true };
     let batches: usize = batches_of(runs).map(<[f64]>::len).sum();
     let chance = CHANCE / (batches as f64).sqrt();
@@ -66,11 +69,19 @@ pub(crate) fn settled(runs: &[Replication], half: Option<f64>) -> bool {
     uncorrelated && !drifts(runs) && !runs.iter().any(Replication::is_saturated)
 }
 
+/// Whether windows are too short to say whether messages pile up.
+pub(crate) fn has_short(runs: &[Replication]) -> bool {
+    runs.iter().filter_map(Replication::simulated).any(|run| run.window.short)
+}
+
 /// The messages a run that it would take at least, if correlations decay exponentially: batches so long that neighbours are
 /// uncorrelated.
 pub(crate) fn needed(runs: &[Replication]) -> Option<u64> {
-    let correlation = correlation(runs)?;
     let window = window_of(runs)?;
+    if has_short(runs) {
+        return Some(2 * window);
+    }
+    let correlation = correlation(runs)?;
     let factor = batch_length(UNCORRELATED) / batch_length(correlation.clamp(0.001, 0.999));
     Some((window as f64 * factor.max(2.0)).ceil() as u64)
 }

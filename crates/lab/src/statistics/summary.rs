@@ -8,7 +8,7 @@ use wormcast_simulation::{Deadlock, Parts, RunResult};
 use crate::experiment::point::{Coordinate, Point};
 use crate::runs::kind::Kind;
 use crate::runs::replication::Replication;
-use crate::runs::stopping::{Outcome, is_steady};
+use crate::runs::stopping::{Outcome, Windows, is_steady, saturated};
 use crate::runs::sweep::PointRuns;
 use crate::runs::window::{needed, needed_for_loads, window_of};
 use crate::statistics::quantity::Quantity;
@@ -289,7 +289,9 @@ fn difference(runs: &[Replication], reference: &[Replication], confidence: f64) 
 fn summary_of(point: &Point, of_point: &PointRuns, confidence: f64) -> PointSummary {
     let runs = &of_point.runs;
     let deadlock = runs.iter().zip(0u32..).find_map(|(run, replication)| Some((replication, run.deadlock().cloned()?)));
-    let hidden = matches!(of_point.outcome, Outcome::Saturated | Outcome::Deadlocked);
+    // Of a point that is not complete, what is there says whether a mean would mean anything.
+    let piled_up = of_point.outcome == Outcome::Incomplete && saturated(runs, Windows::first(&point.spec));
+    let hidden = piled_up || matches!(of_point.outcome, Outcome::Saturated | Outcome::Deadlocked);
     let judged = of_point.outcome == Outcome::Saturated && is_steady(&point.spec);
     let long_enough = judged.then(|| needed_for_loads(runs, point.spec.node_cycles())).flatten();
     PointSummary {

@@ -1,5 +1,6 @@
 //! Windows that grow, saturation by counts, and loads that are added where they decide, with real runs.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
@@ -120,6 +121,27 @@ impl SweepObserver for After {
         self.0 = self.0.wrapping_sub(1);
         if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
+}
+
+/// Halves of whole numbers are rounded once: a point is called what it runs.
+#[test]
+fn refinement_of_whole_numbers_runs_what_it_says() {
+    let text = "traffic.arrivals.rate = 0.3\n[sweep]\nalgorithm = ['dual-path', 'separate']\ntraffic.multicast.destinations = [1, 4, 15]";
+    let stop = Override::set("stop={ min_replications = 2, max_replications = 2 }").unwrap();
+    let text = format!("{MESH}{text}\n").replace("destinations = 4", "destinations = 3");
+    let experiment = Experiment::parse("mesh.toml", &text, &[stop]).unwrap();
+    let refined = refine_sweep(&experiment, 200, jobs(), &mut Store::in_memory().unwrap(), &mut ()).unwrap();
+    let points = refined.experiment.points().unwrap();
+    let mut values = BTreeSet::new();
+    for point in &points {
+        let called = point.coordinates.iter().find(|one| one.key == "traffic.multicast.destinations").unwrap();
+        let spec = serde_json::to_value(&point.spec).unwrap();
+        assert_eq!(spec["traffic"]["multicast"]["destinations"], called.value);
+        values.insert(called.value.as_u64().unwrap());
+    }
+    assert!(values.len() > 3, "something was added: {values:?}");
+    let descriptions: BTreeSet<String> = points.iter().map(|point| point.spec.config_hash()).collect();
+    assert_eq!(descriptions.len(), points.len(), "no point stands twice");
 }
 
 #[test]

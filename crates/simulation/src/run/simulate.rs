@@ -23,7 +23,7 @@ use crate::wormhole::worm::WormEngine;
 
 /// The version of the simulation model, which is part of the key of stored results, but not of a description's hash. Results of another
 /// version are ignored; raise it with every change after which the same description and seed may give another result.
-pub const MODEL_VERSION: u32 = 8;
+pub const MODEL_VERSION: u32 = 9;
 
 /// Messages that a run measures unless it is told otherwise: twenty a node, within limits.
 fn default_messages(scenario: &Scenario) -> u64 {
@@ -334,6 +334,10 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
                 StopReason::NoRoute(no_route) => return Err(no_route.into()),
             }
         }
+        // The search in the run may be thousands of cycles ago, and a deadlock is no saturation.
+        if deadlock.is_none() && !self.engine.is_empty() {
+            deadlock = self.engine.deadlock();
+        }
         self.close_window();
         Ok(self.result(seed, deadlock, given_up))
     }
@@ -442,10 +446,11 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let flit_hops = released + self.crossing().1.iter().map(|&(_, flits)| u64::from(flits)).sum::<u64>();
         let (mut recorder, _) = self.engine.into_observer();
         let (latency, measured) = recorder.latency(scenario.cycle_ns);
-        let window = recorder.window;
+        let mut window = recorder.window;
         let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from).max(1) as f64;
         let load = |flits: u64| flits as f64 / node_cycles;
         let behind = recorder.behind(BACKLOG, self.slowest);
+        window.short = recorder.is_short(self.slowest);
         // A window that closes before anything can have arrived says nothing, and that depends on its length.
         let trend = Recorder::trend(&latency).map(|trend| trend || behind.is_none());
         RunResult {

@@ -64,7 +64,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
     }
 
     /// The packets that will never move, if there are any.
-    pub(super) fn deadlock(&self) -> Option<Deadlock> {
+    pub(super) fn find_deadlock(&self) -> Option<Deadlock> {
         let search = self.search();
         let first = search.inputs.iter().position(|&stuck| stuck)?;
         let dead = self.dead_worms(&search);
@@ -79,7 +79,7 @@ impl<O: Observer> SwitchEngine<'_, O> {
         };
         let mut cycle: Vec<DeadWorm> = walk[start..].iter().map(|&input| self.describe(input, &search)).collect();
         cycle.dedup_by(|a, b| a.worm == b.worm && a.header_at == b.header_at);
-        Some(Deadlock { at: self.now - 1, dead: dead.len(), cycle })
+        Some(Deadlock { at: self.now.saturating_sub(1), dead: dead.len(), cycle })
     }
 
     /// The stuck packet that a stuck packet waits for.

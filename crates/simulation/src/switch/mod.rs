@@ -25,6 +25,7 @@ use self::wiring::{Order, Wiring};
 use crate::config::switching::{BranchTiming, Organization, SelectionPolicy};
 use crate::engine::{Engine, StopReason};
 use crate::observers::observer::{Cycle, LatencyParts, Observer};
+use crate::run::result::Deadlock;
 use crate::run::run_end::{Held, WormAtEnd};
 use crate::selection::Selector;
 
@@ -331,7 +332,7 @@ impl<'a, O: Observer> SwitchEngine<'a, O> {
             }
             let still = !self.moved && self.coming == 0;
             if (still || self.now.is_multiple_of(DEADLOCK_PERIOD))
-                && let Some(deadlock) = self.deadlock()
+                && let Some(deadlock) = self.find_deadlock()
             {
                 return StopReason::Deadlock(deadlock);
             }
@@ -412,6 +413,10 @@ impl<O: Observer> Engine for SwitchEngine<'_, O> {
 
     fn is_empty(&self) -> bool {
         self.worms.is_empty()
+    }
+
+    fn deadlock(&mut self) -> Option<Deadlock> {
+        self.find_deadlock()
     }
 
     fn flit_hops(&mut self) -> u64 {

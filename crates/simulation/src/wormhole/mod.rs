@@ -136,6 +136,10 @@ impl<O: Observer, M: Movement<O>> Engine for WormholeEngine<'_, O, M> {
         self.core.is_empty()
     }
 
+    fn deadlock(&mut self) -> Option<Deadlock> {
+        self.find_deadlock()
+    }
+
     fn flit_hops(&mut self) -> u64 {
         M::catch_up(self);
         self.core.reports.flit_hops

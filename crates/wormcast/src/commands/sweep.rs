@@ -409,6 +409,9 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
             format!("saturated: {accepted} data flits delivered per node per cycle ({replications}{given_up})")
         }
         (None, Outcome::Deadlocked) => "deadlocked".to_owned(),
+        (None, Outcome::Incomplete) if summary.replications > 0 => {
+            format!("incomplete: the store lacks some, and those that it has are saturated ({replications})")
+        }
         (None, _) => "no results".to_owned(),
     }
 }

@@ -607,3 +607,59 @@ fn swept_settings_without_effect_are_told_whatever_their_first_value() {
     let twice = folder.run(&["sweep", "idle.toml", "--set", "sweep.traffic.length=[1, 1.0]"]).bad_input();
     assert!(twice.contains("is listed twice"), "{twice}");
 }
+
+/// Worms that block each other are no saturation, however soon the run ends.
+#[test]
+fn a_deadlock_that_no_search_has_met_is_one() {
+    let folder = Folder::with(&[("s.toml", DEADLOCKS)]);
+    let run = folder.run(&["simulate", "s.toml", "--set=run.messages=200"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stdout.contains("worms are dead; a cycle of them"), "{}", run.stdout);
+    let sweep =
+        folder.run(&["sweep", "s.toml", "--set=run.messages=200", "--set=sweep.traffic.arrivals.rate=[0.5, 1.0]"]);
+    assert_eq!(sweep.code, 1);
+    assert_eq!(sweep.stdout.matches(": deadlocked").count(), 2, "{}", sweep.stdout);
+}
+
+const DEADLOCKS: &str = r#"
+topology = "mesh:4x4"
+algorithm = "dual-path"
+switching.consumption_ports = 1
+timing.startup = 100
+traffic.length = 16
+traffic.arrivals = { process = "poisson", rate = 0.5 }
+traffic.multicast.destinations = 4
+stop = { min_replications = 3, max_replications = 3 }
+"#;
+
+/// What is there of a point that is not complete is not shown as a latency where messages pile up.
+#[test]
+fn points_that_lack_replications_show_no_latency_of_saturated_ones() {
+    let folder = Folder::with(&[("s.toml", &DEADLOCKS.replace("consumption_ports = 1", "consumption_ports = 4"))]);
+    let settings = ["--set=run.messages=200", "--set=sweep.traffic.arrivals.rate=[0.1, 1.0]"];
+    folder.run(&[&["sweep", "s.toml"][..], &settings].concat()).success();
+    let more =
+        ["--set=stop.min_replications=5", "--set=stop.max_replications=20", "--name=s", "--store=results/store.db"];
+    let plot = folder.run(&[&["plot", "s.toml"][..], &settings, &more].concat()).success();
+    let saturated = "rate=1.0: incomplete: the store lacks some, and those that it has are saturated (3 replications)";
+    assert!(plot.contains(saturated) && plot.contains("(3 replications, incomplete"), "{plot}");
+    let table = folder.read("results/s.csv");
+    let latency = |line: &str| {
+        let column = table.lines().next().unwrap().split(',').position(|name| name == "latency_last_cycles").unwrap();
+        line.split(',').nth(column).unwrap().to_owned()
+    };
+    let shown: Vec<bool> = table.lines().skip(1).map(|line| latency(line).is_empty()).collect();
+    assert_eq!(shown, [false, true], "{table}");
+}
+
+/// Before anything can have arrived, deliveries fall behind in any network.
+#[test]
+fn windows_that_are_too_short_to_tell_are_not_called_saturated() {
+    let folder = Folder::with(&[("s.toml", &DEADLOCKS.replace("consumption_ports = 1", "consumption_ports = 4"))]);
+    for messages in [1, 2, 5] {
+        let set = format!("--set=run.messages={messages}");
+        let ten = "--set=stop={ min_replications = 10, max_replications = 10 }";
+        let sweep = folder.run(&["sweep", "s.toml", &set, "--set=traffic.arrivals.rate=0.1", ten]).success();
+        assert!(!sweep.contains("saturated"), "{messages}: {sweep}");
+    }
+}
