@@ -196,7 +196,7 @@ pub enum AlgorithmError {
         problem: String,
     },
     /// The algorithm does not have an option.
-    #[error("`{algorithm}` has no option `{option}`: it is one of {}", option.owners())]
+    #[error("`{algorithm}` has no option `{option}`, which is one of {}", option.owners())]
     Option {
         /// The algorithm.
         algorithm: &'static str,

@@ -67,7 +67,7 @@ pub enum FaultError {
     },
     /// The text names two routers that no further link joins.
     #[error(
-        "`{text}`: `{network}` has no {further}link between routers {} and {}; router {} is joined to {neighbours}",
+        "`{text}`: `{network}` has no link between routers {} and {}; router {} is joined to {neighbours}",
         .ends[0], .ends[1], .ends[0]
     )]
     NoLink {
@@ -75,12 +75,20 @@ pub enum FaultError {
         text: String,
         /// The network.
         network: String,
-        /// `further `, if there is one that has failed already.
-        further: &'static str,
         /// Both ends.
         ends: Box<[String; 2]>,
         /// The routers that are joined to the first.
         neighbours: String,
+    },
+    /// The text names two routers all of whose links have failed already.
+    #[error("`{text}`: {links} between routers {} and {} already failed: a link fails in both directions, and is named once", .ends[0], .ends[1])]
+    Again {
+        /// The text.
+        text: String,
+        /// The links, in words.
+        links: String,
+        /// Both ends.
+        ends: Box<[String; 2]>,
     },
     /// More links are to fail than there are.
     #[error("{asked} of the {links} links of `{network}` cannot fail")]
@@ -148,6 +156,12 @@ impl Faults {
                 let name = |router: RouterId| {
                     network.router_name(router).map_or_else(|| router.to_string(), ToOwned::to_owned)
                 };
+                let failed = network.outputs(from).filter(joins).count();
+                if failed > 0 {
+                    let links = if failed == 1 { "the link".to_owned() } else { format!("all {failed} links") };
+                    let ends = Box::new([name(from), name(to)]);
+                    return Err(FaultError::Again { text: text.to_owned(), links, ends });
+                }
                 let mut neighbours: Vec<RouterId> = network.outputs(from).map(|link| network.to(link)).collect();
                 neighbours.sort_unstable();
                 neighbours.dedup();
@@ -155,7 +169,6 @@ impl Faults {
                 Err(FaultError::NoLink {
                     text: text.to_owned(),
                     network: network.name().to_owned(),
-                    further: if network.outputs(from).any(|link| joins(&link)) { "further " } else { "" },
                     ends: Box::new([name(from), name(to)]),
                     neighbours: neighbours.join(", "),
                 })
@@ -206,7 +219,7 @@ mod tests {
         let message = |faults: &mut Faults, text| faults.fail(&torus, text).unwrap_err().to_string();
         assert_eq!(
             message(&mut faults, "0-4"),
-            "`0-4`: `torus:4x2` has no further link between routers 0 and 4; router 0 is joined to 1, 3, 4"
+            "`0-4`: all 2 links between routers 0 and 4 already failed: a link fails in both directions, and is named once"
         );
         assert!(message(&mut faults, "0-2").contains("has no link between"));
         assert!(message(&mut faults, "3-3").ends_with("a link joins two different routers"));
@@ -238,7 +251,7 @@ mod tests {
         faults.fail(&fabric, "left-right").unwrap();
         assert_eq!(
             faults.fail(&fabric, "left-right").unwrap_err().to_string(),
-            "`left-right`: `fabric` has no further link between routers left and right; router left is joined to right"
+            "`left-right`: the link between routers left and right already failed: a link fails in both directions, and is named once"
         );
     }
 

@@ -27,7 +27,7 @@ impl Experiment {
     }
 
     /// What is swept, and what an override has taken out of the sweep.
-    fn all_axes(&self) -> impl Iterator<Item = &Axis> {
+    pub(super) fn all_axes(&self) -> impl Iterator<Item = &Axis> {
         self.axes.iter().chain(&self.fixed)
     }
 

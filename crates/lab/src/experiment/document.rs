@@ -10,6 +10,7 @@ use toml::de::{DeArray, DeString, DeTable, DeValue, ValueDeserializer};
 
 use crate::experiment::diagnostic::{Diagnostic, plain_words};
 use crate::experiment::file_name::not_a_variation;
+use crate::experiment::schema::names_of;
 
 /// A table whose keys and values know where they come from.
 pub(crate) type Tree<'a> = DeTable<'a>;
@@ -363,8 +364,11 @@ impl Document {
             let problem = self.serde_error(&error);
             let missing = error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
             let whole = missing.and_then(|name| Some(format!("{}.{name}", self.table_at(&error.span()?)?)));
-            whole
-                .map_or(problem, |key| self.error(error.span().unwrap_or_default(), format!("missing setting `{key}`")))
+            let Some(key) = whole else { return problem };
+            let names = names_of(&key);
+            let expected =
+                if names.is_empty() { String::new() } else { format!(": expected one of {}", names.join(", ")) };
+            self.error(error.span().unwrap_or_default(), format!("missing setting `{key}`{expected}"))
         })
     }
 

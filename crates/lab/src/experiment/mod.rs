@@ -577,13 +577,17 @@ impl Experiment {
             self.swept().into_iter().chain(self.fixed.iter().map(|axis| axis.key.as_str())).collect();
         let loads = Quantity::ALL.iter().filter(|(_, quantity)| quantity.is_load()).map(|&(name, _)| name);
         let x_names: Vec<&str> = swept.iter().copied().chain(loads).collect();
+        let numbers = |key: &str| {
+            self.all_axes().all(|axis| axis.key != key || axis.values.iter().all(|value| value.json.is_number()))
+        };
         for (key, given, names) in [("x", &self.plot.x, &x_names), ("series", &self.plot.series, &swept)] {
             let Some(given) = given.as_deref().filter(|given| !names.contains(given)) else { continue };
+            let fits = |name: &&str| key != "x" || numbers(name);
             let place = Document::place(tree, &format!("plot.{key}"));
             let problem = self.document.error(place, format!("`{given}` is not swept"));
             // What these runs have is offered, not all that there is.
             let had = |name: &&str| Quantity::named(name).is_none_or(|quantity| self.may_measure(quantity));
-            return Err(problem.expecting(given, names.iter().copied().filter(had)));
+            return Err(problem.expecting(given, names.iter().copied().filter(had).filter(fits)));
         }
         if let Some(given) = self.plot.series.as_deref().filter(|&given| self.horizontal().as_deref() == Some(given)) {
             let place = Document::place(tree, "plot.series");

@@ -41,6 +41,26 @@ pub(crate) fn routing(_: &mut SchemaGenerator) -> Schema {
     named(ROUTINGS.iter().map(|routing| (routing.name, routing.summary.to_owned())))
 }
 
+/// The names that a setting may be given, if it takes names.
+pub(crate) fn names_of(key: &str) -> Vec<String> {
+    let root = schemars::schema_for!(ExperimentFile).to_value();
+    let mut place = &root;
+    for name in key.split('.') {
+        place = resolved(&root, &place["properties"][name]);
+    }
+    let all = place["enum"].as_array().into_iter().chain(place["oneOf"].as_array()).flatten();
+    all.filter_map(|value| value.as_str().or_else(|| value["const"].as_str())).map(str::to_owned).collect()
+}
+
+/// What a schema refers to, by itself or as the first of several.
+fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
+    let reference = schema["$ref"].as_str().or_else(|| schema["anyOf"][0]["$ref"].as_str());
+    match reference.and_then(|reference| reference.strip_prefix("#/$defs/")) {
+        Some(name) => &root["$defs"][name],
+        None => schema,
+    }
+}
+
 /// The JSON Schema of experiment files.
 ///
 /// Settings that a table must have are required where the file has no sweep, which may give them, and never in versions of the

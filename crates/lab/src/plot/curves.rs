@@ -5,6 +5,7 @@ use super::chart::{Across, Chart, Curve, Height, Mark};
 use crate::experiment::file::TimeUnit;
 use crate::experiment::point::Coordinate;
 use crate::figure::Figure;
+use crate::runs::kind::Kind;
 use crate::runs::stopping::Outcome;
 use crate::statistics::quantity::Quantity;
 use crate::statistics::summary::{NO_INTERVAL, PointSummary, incomplete_points, without_interval};
@@ -20,7 +21,9 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
     if marked.is_empty() {
         return Err(empty());
     }
-    let measured = Quantity::named(&figure.x).is_some();
+    let quantity = Quantity::named(&figure.x);
+    let measured = quantity.is_some();
+    let measured_before = quantity.is_some_and(|quantity| quantity.kind() != Kind::Simulated);
     let shown = |mark: &Mark| {
         let height = mark.value().is_none_or(|(y, _)| y > 0.0);
         (!figure.log_x || mark.x > 0.0) && (!figure.log_y || height)
@@ -40,7 +43,9 @@ pub(crate) fn chart(figure: &Figure, summaries: &[PointSummary]) -> Result<Chart
     }
     let log = figure.log_x;
     let across = if measured { Across::Measured { log } } else { Across::Set { log } };
-    if !measured {
+    // A curve over a load that is measured comes back where the network delivers less than at lower loads. What is known of a network
+    // beforehand, such as its side, is in order.
+    if !measured || measured_before {
         for curve in &mut curves {
             curve.marks.sort_by(|a, b| a.x.total_cmp(&b.x));
         }

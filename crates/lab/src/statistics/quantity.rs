@@ -354,7 +354,7 @@ impl<'de> Deserialize<'de> for Quantities {
                     quantities.push(quantity);
                 }
                 if quantities.is_empty() {
-                    Err(de::Error::invalid_length(0, &self))
+                    Err(de::Error::custom("the list is empty: expected the name of a quantity, or a list of them"))
                 } else {
                     Ok(Quantities(quantities))
                 }

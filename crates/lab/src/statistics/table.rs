@@ -13,7 +13,7 @@ use crate::statistics::summary::{LatencySummary, PointSummary};
 type Column = (&'static str, fn(&PointSummary) -> String);
 
 /// The measured columns of a table, behind those of the swept settings.
-const COLUMNS: [Column; 62] = [
+const COLUMNS: [Column; 74] = [
     ("outcome", |s| s.outcome.name().to_owned()),
     ("replications", |s| s.replications.to_string()),
     ("window_messages", |s| if s.window > 0 { s.window.to_string() } else { String::new() }),
@@ -61,17 +61,31 @@ const COLUMNS: [Column; 62] = [
     ("plan_steps", |s| number(s.plan().map(|plan| plan.steps.mean))),
     ("plan_steps_half_width", |s| number(s.plan().and_then(|plan| plan.steps.half_width))),
     ("plan_startups", |s| number(s.plan().map(|plan| plan.startups.mean))),
+    ("plan_startups_half_width", |s| number(s.plan().and_then(|plan| plan.startups.half_width))),
     ("plan_mean_startups", |s| number(s.plan().map(|plan| plan.mean_startups.mean))),
+    ("plan_mean_startups_half_width", |s| number(s.plan().and_then(|plan| plan.mean_startups.half_width))),
     ("plan_channels", |s| number(s.plan().map(|plan| plan.channels.mean))),
+    ("plan_channels_half_width", |s| number(s.plan().and_then(|plan| plan.channels.half_width))),
     ("plan_contention", |s| number(s.plan().map(|plan| plan.contention.mean))),
     ("plan_contention_half_width", |s| number(s.plan().and_then(|plan| plan.contention.half_width))),
     ("plan_prohibited", |s| number(s.plan().and_then(|plan| plan.prohibited).map(|share| share.mean))),
+    ("plan_prohibited_half_width", |s| {
+        number(s.plan().and_then(|plan| plan.prohibited).and_then(|share| share.half_width))
+    }),
     ("trees_diameter", |s| number(s.trees().map(|trees| trees.diameter.mean))),
+    ("trees_diameter_half_width", |s| number(s.trees().and_then(|trees| trees.diameter.half_width))),
     ("trees_least_diameter", |s| number(s.trees().map(|trees| trees.least_diameter.mean))),
+    ("trees_least_diameter_half_width", |s| number(s.trees().and_then(|trees| trees.least_diameter.half_width))),
+    ("trees_largest_diameter", |s| number(s.trees().map(|trees| trees.largest_diameter.mean))),
+    ("trees_largest_diameter_half_width", |s| number(s.trees().and_then(|trees| trees.largest_diameter.half_width))),
     ("trees_average_distance", |s| number(s.trees().map(|trees| trees.average_distance.mean))),
+    ("trees_average_distance_half_width", |s| number(s.trees().and_then(|trees| trees.average_distance.half_width))),
     ("trees_unused", |s| number(s.trees().map(|trees| trees.unused.mean))),
+    ("trees_unused_half_width", |s| number(s.trees().and_then(|trees| trees.unused.half_width))),
     ("trees_disjoint", |s| number(s.trees().map(|trees| trees.disjoint.mean))),
+    ("trees_disjoint_half_width", |s| number(s.trees().and_then(|trees| trees.disjoint.half_width))),
     ("trees_binary", |s| number(s.trees().map(|trees| trees.binary.mean))),
+    ("trees_binary_half_width", |s| number(s.trees().and_then(|trees| trees.binary.half_width))),
     ("saturated", |s| s.saturated().to_string()),
     ("deadlocked", |s| s.deadlock.is_some().to_string()),
     ("difference_cycles", |s| number(s.difference.map(|difference| difference.mean))),

@@ -168,7 +168,7 @@ fn bad_files_are_pointed_at() {
         (
             "seed = 3",
             "plot.x = 'rate'",
-            "x.toml:3:10: `rate` is not swept: expected one of algorithm, traffic.arrivals.rate",
+            "x.toml:3:10: `rate` is not swept: expected one of traffic.arrivals.rate, offered_load",
         ),
         ("seed = 3", "plot.x = 'algorithm'", "x.toml:3:10: the values of `algorithm` are not numbers"),
         ("seed = 3", "plot.series = 'switching.buffer'", "x.toml:3:15: `switching.buffer` is not swept"),
@@ -213,7 +213,7 @@ fn bad_files_are_pointed_at() {
         (
             "seed = 3",
             "plot.y = []",
-            "x.toml:3:10: invalid length 0, expected the name of a quantity, or a list of them",
+            "x.toml:3:10: the list is empty: expected the name of a quantity, or a list of them",
         ),
         ("[traffic]", "[traffic]\nlength = { byte = 9 }", "x.toml:5:10: unknown setting `byte`; did you mean `bytes`?"),
         (

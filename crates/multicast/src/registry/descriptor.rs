@@ -351,8 +351,11 @@ pub struct FaultRequest {
 }
 
 impl FaultRequest {
-    /// The links on a network.
-    fn on(&self, network: &Network, seed: u64) -> Result<Faults, FaultError> {
+    /// The links on a network; those that are drawn, with this seed.
+    ///
+    /// # Errors
+    /// If the network has no such links, or fewer than are to fail.
+    pub fn on(&self, network: &Network, seed: u64) -> Result<Faults, FaultError> {
         let mut faults = Faults { links: Vec::new(), information: self.information };
         self.links.iter().try_for_each(|link| faults.fail(network, link))?;
         if self.random > 0 {

@@ -65,6 +65,8 @@ impl FileFormat {
             "graphml" | "xml" => Self::Graphml,
             "json" => Self::NodeLink,
             "anynet" => Self::Anynet,
+            // `BookSim` has no ending of its own: its files are often called so, too.
+            "net" if Self::of_content(text) == Self::Anynet => Self::Anynet,
             "net" | "ibsim" | "topofile" | "topo" | "ibnetdiscover" => Self::Fabric,
             _ => Self::of_content(text),
         }

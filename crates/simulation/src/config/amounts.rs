@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::run::scenario::MAX_LENGTH;
+
 /// A whole number, or a uniform distribution over a range of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Count {
@@ -263,13 +265,15 @@ impl<'de> Deserialize<'de> for Length {
             }
 
             fn visit_i64<E: de::Error>(self, value: i64) -> Result<Length, E> {
-                let flits = u32::try_from(value).map(Count::fixed);
-                flits.map(Length::Flits).map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
+                u64::try_from(value)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
+                    .and_then(|value| self.visit_u64(value))
             }
 
             fn visit_u64<E: de::Error>(self, value: u64) -> Result<Length, E> {
                 let flits = u32::try_from(value).map(Count::fixed);
-                flits.map(Length::Flits).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))
+                let beyond = |_| E::custom(format!("{value} is out of range: expected 1 to {MAX_LENGTH} flits"));
+                flits.map(Length::Flits).map_err(beyond)
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Length, A::Error> {

@@ -1,7 +1,10 @@
 //! The timing of routers and nodes.
 
 use schemars::JsonSchema;
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
+
+use crate::run::scenario::MAX_DELAY;
 
 /// How long things take. In a file, a preset may stand for all of it, and single settings beside it replace the preset's; what is
 /// kept here, stored and hashed are the values that result.
@@ -68,9 +71,11 @@ struct TimingSettings {
     receive_overhead: Option<u32>,
 }
 
-/// Cycles. What is beyond the type is beyond the range, too, which is checked with the other settings.
+/// Cycles. The range is checked with the other settings; what is beyond the type has to be told here.
 fn delay<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    Ok(Some(u32::try_from(u64::deserialize(deserializer)?).unwrap_or(u32::MAX)))
+    let cycles = u64::deserialize(deserializer)?;
+    let beyond = |_| D::Error::custom(format!("{cycles} is out of range: expected 0 to {MAX_DELAY}"));
+    u32::try_from(cycles).map(Some).map_err(beyond)
 }
 
 impl From<TimingSettings> for Timing {

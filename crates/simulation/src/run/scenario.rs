@@ -36,7 +36,7 @@ const MAX_CYCLE_NS: f64 = 1e9;
 const MIN_CYCLE_NS: f64 = 1e-6;
 
 /// The longest delay, in cycles.
-const MAX_DELAY: u32 = 1 << 28;
+pub(crate) const MAX_DELAY: u32 = 1 << 28;
 
 /// Everything that a run depends on except its seed.
 #[derive(Clone)]

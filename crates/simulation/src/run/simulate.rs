@@ -110,6 +110,14 @@ pub enum SimulationError {
         /// The setting that says how many messages the warm-up has.
         setting: &'static str,
     },
+    /// Nothing is measured: the traffic comes to an end before the warm-up does.
+    #[error(
+        "the traffic ends within the warm-up, which lasts until cycle {warmup}: expected a shorter warm-up, or `run.mode = \"drain\"`, which measures all messages"
+    )]
+    EndsWithinWarmUp {
+        /// The last cycle of the warm-up.
+        warmup: Cycle,
+    },
     /// There is not enough memory for the waiting messages.
     #[error(
         "out of memory in cycle {cycle}, with {waiting} messages on their way; a lower load, a smaller network or `run.max_cycles` takes less"
@@ -133,6 +141,7 @@ impl SimulationError {
             Self::Switching { setting, .. } => Some(setting),
             Self::Scenario { .. } => Some("topology"),
             Self::WithinWarmUp { .. } => Some("run.max_cycles"),
+            Self::EndsWithinWarmUp { .. } => Some("run.warmup"),
             Self::Plan { .. } | Self::OutOfMemory { .. } | Self::NoRoute(_) => None,
         }
     }
@@ -327,6 +336,11 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         }
         // A source that has come to an end: let everything arrive.
         if deadlock.is_none() && !given_up && !self.engine.observer().done() {
+            if let (Goal::Steady { .. }, Warmup::Cycles(warmup)) = (goal, scenario.run.warmup)
+                && !self.engine.observer().0.measures
+            {
+                return Err(SimulationError::EndsWithinWarmUp { warmup });
+            }
             match self.engine.drain(limit) {
                 StopReason::Deadlock(found) => deadlock = Some(found),
                 StopReason::EndReached => given_up = !self.engine.is_empty(),

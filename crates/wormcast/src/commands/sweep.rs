@@ -363,32 +363,38 @@ fn result(summary: &PointSummary, unit: TimeUnit) -> String {
         1 => "1 replication".to_owned(),
         several => format!("{several} replications"),
     };
+    let reservation = match summary.outcome {
+        Outcome::Exhausted => ", not as precise as asked for".to_owned(),
+        Outcome::Incomplete => ", incomplete: the store lacks some".to_owned(),
+        Outcome::Unsettled => unsettled(summary),
+        _ => String::new(),
+    };
     if let Some(plan) = summary.plan() {
         let steps = plan.steps.text();
         let of = if steps == "1" { "step" } else { "steps" };
         return format!(
-            "{steps} {of}, {} channels; startups {} a node, {} for the busiest ({replications})",
+            "{steps} {of}, {} channels; startups {} a node, {} for the busiest ({replications}{reservation})",
             short(plan.channels.mean),
             short(plan.mean_startups.mean),
             short(plan.startups.mean)
         );
     }
     if let Some(trees) = summary.trees() {
+        // Of several sets a run, what the best and the worst of them are like.
+        let (least, largest) = (trees.least_diameter.mean, trees.largest_diameter.mean);
+        let range = if least < largest {
+            format!(" ({} for the best of a run's sets, {} for the worst)", short(least), short(largest))
+        } else {
+            String::new()
+        };
         return format!(
-            "combined diameter {}, at least {}; average distance of routers {} ({replications})",
+            "combined diameter {}{range}; average distance of routers {} ({replications}{reservation})",
             trees.diameter.text(),
-            short(trees.least_diameter.mean),
             trees.average_distance.text()
         );
     }
     match (summary.latency(), summary.outcome) {
-        (Some(latency), outcome) => {
-            let reservation = match outcome {
-                Outcome::Exhausted => ", not as precise as asked for".to_owned(),
-                Outcome::Incomplete => ", incomplete: the store lacks some".to_owned(),
-                Outcome::Unsettled => unsettled(summary),
-                _ => String::new(),
-            };
+        (Some(latency), _) => {
             let unmeasured = match summary.unmeasured {
                 share if share > 0.0 => format!(", {:.1}% of the messages not measured", 100.0 * share),
                 _ => String::new(),

@@ -8,6 +8,7 @@ mod files;
 mod folder;
 mod interruption;
 mod long;
+mod mended;
 mod merge;
 mod names;
 mod options;

@@ -47,7 +47,7 @@ fn a_bound_on_detours_lies_between_two_algorithms() {
     assert_eq!((count(&answers[0]["worms"]), &answers[1]["worms"]), (between, &pure));
     assert!(answers[2]["error"].as_str().unwrap().contains("did you mean `detour`?"), "{}", answers[2]);
     let error = answers[3]["error"].as_str().unwrap();
-    assert_eq!(error, "`bounded-negative-first` has no option `pair`: it is one of `dstm-tarjan-best`");
+    assert_eq!(error, "`bounded-negative-first` has no option `pair`, which is one of `dstm-tarjan-best`");
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn options_that_mean_nothing_are_refused() {
     plan("detour=-1", "--option detour=-1: ");
     plan("detour=few", "--option detour=few: ");
     plan("detours=4", "did you mean `detour`?");
-    plan("cross_links=false", "`bounded-negative-first` has no option `cross_links`: it is one of `spam`");
-    plan("greedy=rows", "it is one of `pure-negative-first` and `minimal-negative-first`");
-    plan("resolution=ascending", "it is one of `u-cube`, `maxport`, `combine` and `w-sort`");
+    plan("cross_links=false", "`bounded-negative-first` has no option `cross_links`, which is one of `spam`");
+    plan("greedy=rows", "which is one of `pure-negative-first` and `minimal-negative-first`");
+    plan("resolution=ascending", "which is one of `u-cube`, `maxport`, `combine` and `w-sort`");
     let cuboid = ["plan", "--topology", "mesh:3x3x3", "--algorithm", "pure-negative-first", "--source", "0"];
     let greedy = ["--destinations", "1;2", "--option", "greedy=rows"];
     refused(&[&cuboid[..], &greedy].concat(), "makes greedy lists in 2-D meshes only");

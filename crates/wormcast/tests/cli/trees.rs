@@ -162,7 +162,7 @@ fn parallel_links_fail_one_by_one() {
         "0-1",
     ])
     .bad_input();
-    assert!(message.contains("has no further link between routers 0 and 1"), "{message}");
+    assert!(message.contains("links between routers 0 and 1 already failed"), "{message}");
 }
 
 #[test]

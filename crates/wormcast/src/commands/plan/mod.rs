@@ -121,7 +121,7 @@ pub(super) fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failu
     arguments.choice.warn_of_idle_seed(&network);
     let source = parse_node(&network, &given(arguments.source)).map_err(Failure::bad_input)?;
     let list = given(arguments.destinations);
-    if list.trim().is_empty() {
+    if list.chars().all(|letter| letter == ';' || letter.is_whitespace()) {
         let message = "`--destinations` is empty: expected nodes separated by `;`, as in `1,4;7,2`, or `all`";
         return Err(Failure::BadInput(message.to_owned()));
     }

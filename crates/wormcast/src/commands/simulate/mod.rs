@@ -80,6 +80,12 @@ struct Report<'a> {
     algorithm: &'a str,
     #[serde(flatten)]
     result: &'a Replication,
+    /// Whether the run was interrupted: then this is what it had by then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
+    /// The links that have failed, as users write them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    failed_links: &'a [String],
     /// The links that were crossed by the most flits in the measured window.
     busiest_links: &'a [BusyLink],
     /// What the static analysis says of all worms that the algorithm may send; null if the network is too large for it.
@@ -186,6 +192,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     let title = format!("{} on {}", point.spec.algorithm, input_name(&point.spec.topology));
     end.write(arguments, scenario, &title, out)?;
     let busiest = end.busiest(scenario.network());
+    let network = scenario.network();
+    let request = point.spec.request(point.spec.seed).map_err(Failure::bad_input)?;
+    let faults = request.faults.on(network, request.seed).map_err(Failure::bad_input)?;
+    let failed: Vec<String> =
+        faults.links.iter().map(|&link| network.link_label(link).replace(" -> ", " - ")).collect();
     let mut summary = summary(data_on_output, out);
     match arguments.format {
         Format::Json => {
@@ -194,13 +205,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
                 topology: &point.spec.topology,
                 algorithm: &point.spec.algorithm,
                 result: &result,
+                interrupted: end.interrupted,
+                failed_links: &failed,
                 busiest_links: &busiest,
                 static_check: check.as_ref(),
                 static_check_skipped: check.is_none().then_some(TOO_LARGE_TO_CHECK),
             };
             write_json(&mut summary, &report)?;
         }
-        Format::Text => write_text(&mut summary, &title, &result, &busiest, scenario)?,
+        Format::Text => write_text(&mut summary, &title, &result, (&failed, &busiest), scenario)?,
     }
     summary.flush()?;
     drop(summary);

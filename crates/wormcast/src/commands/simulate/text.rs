@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::super::write_figure;
 use super::at_end::BusyLink;
 use crate::lab::Replication;
+use crate::network::text::short_list;
 use crate::simulation::{Deadlock, Distribution, Mode, PlanResult, RunResult, Scenario};
 
 /// What stands for figures of a run that ended before its window.
@@ -15,13 +16,16 @@ pub(super) fn write_text(
     out: &mut dyn Write,
     title: &str,
     result: &Replication,
-    busiest: &[BusyLink],
+    (failed, busiest): (&[String], &[BusyLink]),
     scenario: &Scenario,
 ) -> io::Result<()> {
     let cycle_ns = scenario.cycle_ns();
     match result {
         Replication::Simulated(run) => {
             write_course(out, title, run, scenario.mode() == Mode::Steady)?;
+            if !failed.is_empty() {
+                write_figure(out, "failed links", short_list(failed.iter().map(String::as_str)))?;
+            }
             write_latencies(out, run, cycle_ns)?;
             write_load(out, run, busiest)?;
             run.deadlock.as_ref().map_or(Ok(()), |deadlock| write_deadlock(out, deadlock))
