@@ -7,7 +7,7 @@ use crate::experiment::file::Stop;
 use crate::experiment::point::PointSpec;
 use crate::runs::kind::RunMode;
 use crate::runs::replication::Replication;
-use crate::runs::window::{has_short, settled};
+use crate::runs::window::{are_short, begun_before, settled};
 use crate::statistics::{Estimate, lower_bound};
 
 /// Replications that are enough to give a point up, if each of them is saturated by itself.
@@ -143,23 +143,22 @@ pub(crate) fn saturated(runs: &[Replication], Windows { steady, from_cycle, .. }
     if runs.iter().filter(|run| run.is_saturated()).count() * 2 > runs.len() {
         return true;
     }
-    // Windows that begin before anything can have arrived fall behind in any network.
-    steady && !has_short(runs) && lower_bound(&backlogs(runs, from_cycle)).is_some_and(|bound| bound > BACKLOG)
+    steady && !are_short(runs) && lower_bound(&backlogs(runs, from_cycle)).is_some_and(|bound| bound > BACKLOG)
 }
 
 /// The share of the deliveries asked for in the window of each run by which those made in it fall behind.
 ///
 /// A window that begins with the first message after a given cycle begins behind a gap that is longer than others: the cycle is more likely
 /// to lie in a long one. So fewer messages are on their way then than when it ends, by up to one, which does not count as falling behind.
+/// Nor does what a window lacks that begins before the first message can have arrived.
 pub(crate) fn backlogs(runs: &[Replication], from_cycle: bool) -> Vec<f64> {
-    let windows = runs.iter().filter_map(Replication::simulated).map(|run| run.window);
-    windows
-        .filter(|window| window.offered > 0)
-        .map(|window| {
-            let gap = if from_cycle { 1.0 / window.generated.max(1) as f64 } else { 0.0 };
-            1.0 - gap - window.delivered as f64 / window.offered as f64
-        })
-        .collect()
+    let runs = runs.iter().filter_map(Replication::simulated).filter(|run| run.window.offered > 0);
+    runs.map(|run| {
+        let window = run.window;
+        let gap = if from_cycle { 1.0 / window.generated.max(1) as f64 } else { 0.0 };
+        1.0 - gap - begun_before(run) - window.delivered as f64 / window.offered as f64
+    })
+    .collect()
 }
 
 /// Whether windows begin behind a cycle that was given, and not with a message of a given number.

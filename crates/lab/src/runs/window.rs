@@ -1,7 +1,12 @@
 //! Whether the window of steady runs is long enough: what their batches of messages say together.
 
+use wormcast_simulation::RunResult;
+
 use crate::runs::replication::Replication;
 use crate::statistics::{Estimate, mean};
+
+/// Messages from which on a window has batches of two at least.
+const FEW: u64 = 40;
 
 /// The correlation of neighbouring batches, a twentieth of a window each, up to which a point's first window is long enough.
 const UNCORRELATED: f64 = 0.15;
@@ -58,7 +63,7 @@ fn drifts(runs: &[Replication]) -> bool {
 /// runs without it.) Only the first window has to speak for itself. The means of its halves must not differ, and no run may be
 /// saturated by itself.
 pub(crate) fn settled(runs: &[Replication], half: Option<f64>) -> bool {
-    if has_short(runs) {
+    if are_short(runs) {
         return false;
     }
     let Some(correlation) = correlation(runs) else { return true };
@@ -69,16 +74,36 @@ pub(crate) fn settled(runs: &[Replication], half: Option<f64>) -> bool {
     uncorrelated && !drifts(runs) && !runs.iter().any(Replication::is_saturated)
 }
 
-/// Whether windows are too short to say whether messages pile up.
-pub(crate) fn has_short(runs: &[Replication]) -> bool {
-    runs.iter().filter_map(Replication::simulated).any(|run| run.window.short)
+/// The cycles that messages of a run take in an empty network, on average.
+fn empty_latency(run: &RunResult) -> f64 {
+    run.latency.parts.startup + run.latency.parts.network
+}
+
+/// The share of a run's window that lies before a message of the first cycle can have arrived.
+pub(crate) fn begun_before(run: &RunResult) -> f64 {
+    let before = empty_latency(run) - run.window.from as f64;
+    before.max(0.0) / run.window.to.saturating_sub(run.window.from).max(1) as f64
+}
+
+/// Whether windows are too short to say whether messages pile up. On average, they last for less than [`MESSAGES_LONG`] times as long as a
+/// message takes in an empty network, and either begin before twice that time, when the network is still filling, or have so few
+/// messages that a run cannot be judged by itself.
+pub(crate) fn are_short(runs: &[Replication]) -> bool {
+    let runs: Vec<&RunResult> = runs.iter().filter_map(Replication::simulated).collect();
+    let of = |value: fn(&RunResult) -> f64| mean(&runs.iter().map(|run| value(run)).collect::<Vec<f64>>());
+    let lasts = of(|run| run.window.to.saturating_sub(run.window.from) as f64);
+    let (Some(takes), Some(from), Some(lasts)) = (of(empty_latency), of(|run| run.window.from as f64), lasts) else {
+        return false;
+    };
+    let few = runs.iter().all(|run| run.window.generated < FEW);
+    lasts < MESSAGES_LONG * takes && (few || from < 2.0 * takes)
 }
 
 /// The messages a run that it would take at least, if correlations decay exponentially: batches so long that neighbours are
 /// uncorrelated.
 pub(crate) fn needed(runs: &[Replication]) -> Option<u64> {
     let window = window_of(runs)?;
-    if has_short(runs) {
+    if are_short(runs) {
         return Some(2 * window);
     }
     let correlation = correlation(runs)?;
@@ -197,6 +222,22 @@ mod tests {
         assert_eq!(needed_for_loads(&runs, 445), None);
         assert_eq!(needed_for_loads(&runs, 446), Some(1003));
         assert_eq!(needed_for_loads(&runs, 4450), Some(10_000));
+    }
+
+    #[test]
+    fn windows_in_which_the_network_still_fills_are_too_short_to_judge() {
+        let with = |from: u64, lasts: u64, generated: u64| {
+            let mut run = run(1.0);
+            let in_time = run.in_time();
+            (in_time.latency.parts.startup, in_time.latency.parts.network) = (60.0, 40.0);
+            (in_time.window.from, in_time.window.to, in_time.window.generated) = (from, from + lasts, generated);
+            [run.clone(), run]
+        };
+        assert!(are_short(&with(199, 1999, 1000)) && !are_short(&with(200, 1999, 1000)));
+        assert!(!are_short(&with(0, 2000, 1000)), "a twentieth of it is no backlog");
+        assert!(are_short(&with(200, 1999, 39)) && !are_short(&with(200, 2000, 39)));
+        assert!(!settled(&with(0, 100, 1000), None) && needed(&with(0, 100, 1000)) == Some(2000));
+        assert!((begun_before(with(20, 1000, 5)[0].simulated().unwrap()) - 0.08).abs() < 1e-12);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use wormcast_network::{ChannelId, NodeId, RouterId};
 
 use crate::observers::buffer_use::BufferCounter;
 use crate::observers::observer::{Cycle, Delivery, Generated, LatencyParts, Observer};
-use crate::run::batches::{BACKLOG, Batches, depends_on_window};
+use crate::run::batches::{Batches, depends_on_window};
 use crate::run::link_use::LinkCounter;
 use crate::run::result::{KindLatency, Latency, Messages, Parts, Window};
 use crate::run::sample::Sample;
@@ -166,16 +166,6 @@ impl Recorder {
     /// `None` if the window is too short to tell. Until the cycle `settled` nothing can have arrived.
     pub(crate) fn behind(&self, share: f64, settled: Cycle) -> Option<bool> {
         self.batches.as_ref()?.behind(share, settled)
-    }
-
-    /// Whether the window is too short to say whether messages pile up: too little of it comes after the cycle `settled`, until which nothing
-    /// can have arrived.
-    pub(crate) fn is_short(&self, settled: Cycle) -> bool {
-        match (self.goal, &self.batches) {
-            (Goal::Steady { .. }, Some(_)) => self.behind(BACKLOG, settled).is_none(),
-            (Goal::Steady { .. }, None) => self.window.from < settled,
-            _ => false,
-        }
     }
 
     /// A message is at all of its destinations.

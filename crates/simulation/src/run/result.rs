@@ -172,9 +172,6 @@ pub struct Window {
     /// Deliveries made in it, of whatever message.
     #[serde(default)]
     pub delivered: u64,
-    /// Whether it is too short to say whether messages pile up.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub short: bool,
 }
 
 /// Shares of the measured window, over the channels between routers.

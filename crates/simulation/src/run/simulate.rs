@@ -460,11 +460,10 @@ impl<'a, O: Observer, E: Engine<Observer = (Recorder, O)>> RunLoop<'a, E> {
         let flit_hops = released + self.crossing().1.iter().map(|&(_, flits)| u64::from(flits)).sum::<u64>();
         let (mut recorder, _) = self.engine.into_observer();
         let (latency, measured) = recorder.latency(scenario.cycle_ns);
-        let mut window = recorder.window;
+        let window = recorder.window;
         let node_cycles = scenario.network.nodes() as f64 * (window.to - window.from).max(1) as f64;
         let load = |flits: u64| flits as f64 / node_cycles;
         let behind = recorder.behind(BACKLOG, self.slowest);
-        window.short = recorder.is_short(self.slowest);
         // A window that closes before anything can have arrived says nothing, and that depends on its length.
         let trend = Recorder::trend(&latency).map(|trend| trend || behind.is_none());
         RunResult {
