@@ -88,7 +88,9 @@ pub use statistics::quantity::Quantity;
 pub use statistics::summary::{
     Figures, LatencySummary, LoadSummary, PlanCostSummary, PointSummary, TreeSummary, incomplete_points, summarise,
 };
-pub use statistics::table::{csv, replications_csv, replications_json};
+pub use statistics::table::{
+    Cell, Table, TableColumn, csv, replications_csv, replications_json, replications_table, table,
+};
 pub use statistics::{Estimate, number_text};
 pub use store::origin::{Origin, Program};
 pub use store::{DamagedRow, Merged, Store, StoreError, StoreProblem};

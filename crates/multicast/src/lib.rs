@@ -80,10 +80,13 @@ pub use headers::encoded::{Encoded, EncodedRoute, Encoding};
 pub use headers::tree_header::{HeaderFlit, TreeHeader};
 pub use plan::contention::Contention;
 pub use plan::dependencies::{UnknownRoute, add_plan};
+pub use plan::report::PlanReport;
 pub use plan::summary::{EncodedHeader, PlanSummary, PortModel, WormSummary};
 pub use plan::{Branch, Itinerary, Path, Plan, PlanError, Tree, Trunk, Worm};
 pub use registry::algorithm_cache::AlgorithmCache;
-pub use registry::descriptor::{Descriptor, FaultRequest, MakeAlgorithm, Options, Refused, Request, RequestPart};
+pub use registry::descriptor::{
+    Descriptor, FaultRequest, MakeAlgorithm, MakeWithState, Options, Refused, Request, RequestPart,
+};
 pub use registry::family::{Family, Routed, Sends};
 pub use registry::options::{AlgorithmOption, AlgorithmOptions, BestPair, Draw, Greedy, Resolution};
-pub use registry::{ALGORITHMS, RegistrationError, algorithm_by_name, algorithms, is_own, register};
+pub use registry::{ALGORITHMS, RegistrationError, algorithm_by_name, algorithms, is_own, register, replace};

@@ -1,5 +1,6 @@
 //! The command `wormcast`, for this package's program and for programs with algorithms of their own.
 
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
@@ -7,8 +8,9 @@ use clap::FromArgMatches;
 
 use crate::commands::{self, Cli};
 use crate::failure::Failure;
+use crate::lab::Program;
 use crate::multicast::{Descriptor, register};
-use crate::usage;
+use crate::{program, usage};
 
 /// Runs the command line of this process, as the program `wormcast` does.
 ///
@@ -35,11 +37,29 @@ pub fn run() -> ExitCode {
 pub fn run_with(algorithms: impl IntoIterator<Item = Descriptor>) -> ExitCode {
     for algorithm in algorithms {
         if let Err(problem) = register(algorithm) {
-            return Failure::bad_input(problem).report();
+            return ExitCode::from(Failure::bad_input(problem).report());
         }
     }
+    ExitCode::from(run_arguments(std::env::args_os()))
+}
+
+/// Runs one command line inside of another program, such as an interpreter that has wormcast as a module. The first of the arguments is the name of the
+/// program. Returns the exit code.
+///
+/// Signals that interrupt the work end the whole process.
+pub fn run_inside(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    program::call(program::WORMCAST);
+    run_arguments(arguments)
+}
+
+/// This program: its version and the revision of its sources.
+pub fn this_program() -> Program {
+    program::THIS
+}
+
+fn run_arguments(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let result = match parsed() {
+    let result = match parsed(arguments) {
         Ok(cli) => {
             let done = cli.command.run(&mut out);
             // What is known by the time of a failure is an answer too.
@@ -50,13 +70,13 @@ pub fn run_with(algorithms: impl IntoIterator<Item = Descriptor>) -> ExitCode {
     };
     // What a failed write left in the buffer must not be tried again when the process ends.
     let _ = out.into_parts();
-    result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+    result.map_or_else(Failure::report, |()| 0)
 }
 
-/// The command line of this process.
-fn parsed() -> Result<Cli, clap::Error> {
+/// A command line.
+fn parsed(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = commands::command();
-    let arguments = usage::with_negative_numbers(&command, std::env::args_os());
+    let arguments = usage::with_negative_numbers(&command, arguments.into_iter());
     let matches = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }

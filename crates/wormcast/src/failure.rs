@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::process::ExitCode;
 
 use crate::lab::Diagnostic;
 use crate::usage;
@@ -49,34 +48,34 @@ impl Failure {
         Self::Failed(error.to_string())
     }
 
-    /// Reports the failure on standard error.
-    pub(crate) fn report(self) -> ExitCode {
+    /// Reports the failure on standard error. Returns the exit code.
+    pub(crate) fn report(self) -> u8 {
         // If standard error cannot be written either, the exit code has to say it all.
         let tell = |message: &str| drop(writeln!(io::stderr(), "error: {message}"));
         match self {
             Self::BadInput(message) => {
                 tell(&message);
-                ExitCode::from(2)
+                2
             }
             Self::Failed(message) => {
                 tell(&message);
-                ExitCode::FAILURE
+                1
             }
             // The reader has what it wanted, as in `wormcast plan … | head`.
-            Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => 0,
             Self::Output(error) => {
                 tell(&format!("cannot write the results: {error}"));
-                ExitCode::FAILURE
+                1
             }
             Self::Experiment(diagnostic) => {
                 let color = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
                 drop(writeln!(io::stderr(), "{}", diagnostic.render(color)));
-                ExitCode::from(2)
+                2
             }
-            Self::Usage => ExitCode::from(2),
+            Self::Usage => 2,
             Self::Interrupted { signal, message } => {
                 drop(writeln!(io::stderr(), "{message}"));
-                ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))
+                u8::try_from(128 + signal).unwrap_or(1)
             }
         }
     }

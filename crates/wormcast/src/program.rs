@@ -1,8 +1,8 @@
 //! The running program: its name and version.
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 use crate::failure::Failure;
@@ -61,9 +61,19 @@ fn opened(path: &Path, open: impl FnOnce(&Path) -> Result<Store, StoreError>) ->
     })
 }
 
+static CALLED: OnceLock<&'static str> = OnceLock::new();
+
+/// Sets the name by which this program was called, where it is not the process's. The first call counts.
+pub(crate) fn call(name: &'static str) {
+    CALLED.get_or_init(|| name);
+}
+
 /// The name by which this program was called: those with algorithms of their own have other names.
 pub(crate) fn name() -> &'static str {
     static NAME: LazyLock<String> = LazyLock::new(|| {
+        if let Some(name) = CALLED.get() {
+            return (*name).to_owned();
+        }
         let called = std::env::args_os().next().map(PathBuf::from);
         let name = called.as_deref().and_then(Path::file_stem).and_then(|name| name.to_str());
         name.filter(|name| !name.is_empty()).unwrap_or(WORMCAST).to_owned()

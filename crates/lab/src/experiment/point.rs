@@ -111,6 +111,20 @@ impl Point {
         self.coordinates.iter().find(|coordinate| coordinate.key == key)
     }
 
+    /// How often the window of its runs was doubled; see [`lengthened`](Self::lengthened).
+    pub fn doubled(&self) -> u32 {
+        self.doubled
+    }
+
+    /// The point with a window of so many messages, which the one of its description is when doubled so often: sweeps
+    /// lengthen windows where means depend on them. A process that computes a part of a sweep is told both.
+    #[must_use]
+    pub fn lengthened(mut self, doubled: u32, messages: Option<u64>) -> Self {
+        self.doubled = doubled;
+        self.spec.run.messages = messages;
+        self
+    }
+
     /// The coordinates for people: `algorithm=dual-path traffic.arrivals.rate=0.004`.
     pub fn label(&self) -> String {
         let parts: Vec<String> = self.coordinates.iter().map(|c| format!("{}={}", c.key, c.text())).collect();

@@ -27,6 +27,15 @@ impl Replication {
         }
     }
 
+    /// The seed of its random choices.
+    pub fn seed(&self) -> u64 {
+        match self {
+            Self::Simulated(run) => run.seed,
+            Self::Planned(plan) => plan.seed,
+            Self::Trees(trees) => trees.seed,
+        }
+    }
+
     /// The result of a simulation; `None` if nothing was simulated.
     pub fn simulated(&self) -> Option<&RunResult> {
         match self {

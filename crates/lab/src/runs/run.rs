@@ -203,24 +203,24 @@ pub(crate) fn run_points_until(
     })?)
 }
 
-/// As [`run_sweep`], but replications are computed by `workers`, wherever they are.
+/// As [`run_sweep`], for all points of a [prepared](Runner::keeping_prepared) runner, but replications are computed by `workers`, wherever they are: they may
+/// use the runner, or have one of their own.
 ///
 /// # Errors
 /// As [`run_sweep`], and if the workers are gone.
 pub fn run_sweep_with(
-    experiment: &Experiment,
+    runner: &Runner<'_>,
     workers: &mut dyn Workers<JobError>,
     store: &mut Store,
     fresh: bool,
     observer: &mut dyn SweepObserver,
 ) -> Result<Findings, RunError> {
-    let points = experiment.points()?;
-    experiment.jobs(&points)?;
+    let (experiment, points) = (runner.experiment(), runner.points());
     if fresh {
-        forget_points(&points, store, observer)?;
+        forget_points(points, store, observer)?;
     }
-    let runs = sweep_with(&mut Budget::default(), &points, experiment.stop(), workers, store, observer)?;
-    Ok(findings(experiment, &points, runs))
+    let runs = sweep_with(&mut Budget::default(), points, experiment.stop(), workers, store, observer)?;
+    Ok(findings(experiment, points, runs))
 }
 
 /// Summarises and judges what the store has of an experiment's points, without running anything.

@@ -1,9 +1,10 @@
 //! Replications of an experiment, one at a time, by whoever asks: a thread of a sweep, or a process somewhere else.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use wormcast_simulation::SimulationError;
+use wormcast_simulation::{Observer, SimulationError};
 
 use crate::experiment::Experiment;
 use crate::experiment::diagnostic::Diagnostic;
@@ -15,10 +16,35 @@ use crate::runs::sweep::{Batch, BatchResult, compute};
 
 /// Computes replications of an experiment's points. Networks and algorithms are made once, with the first replication that needs them.
 pub struct Runner<'e> {
-    experiment: &'e Experiment,
+    experiment: Cow<'e, Experiment>,
     points: Vec<Point>,
     /// By the position of the point; `None`: not made yet.
     jobs: Vec<Mutex<Option<Arc<Job>>>>,
+}
+
+/// The jobs of points, as a runner keeps them.
+fn made(experiment: &Experiment, points: &[Point]) -> Result<Vec<Mutex<Option<Arc<Job>>>>, Diagnostic> {
+    Ok(experiment.jobs(points)?.into_iter().map(|job| Mutex::new(Some(Arc::new(job)))).collect())
+}
+
+impl Runner<'static> {
+    /// As [`new`](Self::new), for whoever keeps no experiment.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn keeping(experiment: Experiment) -> Result<Self, Diagnostic> {
+        Self::of(Cow::Owned(experiment))
+    }
+
+    /// As [`keeping`](Self::keeping), with everything made: what the points have in common is shared.
+    ///
+    /// # Errors
+    /// If the experiment or a point of it is invalid.
+    pub fn keeping_prepared(experiment: Experiment) -> Result<Self, Diagnostic> {
+        let points = experiment.points()?;
+        let jobs = made(&experiment, &points)?;
+        Ok(Self { experiment: Cow::Owned(experiment), points, jobs })
+    }
 }
 
 impl<'e> Runner<'e> {
@@ -27,6 +53,10 @@ impl<'e> Runner<'e> {
     /// # Errors
     /// If the experiment is invalid. What is wrong with a single point is found when it is run.
     pub fn new(experiment: &'e Experiment) -> Result<Self, Diagnostic> {
+        Self::of(Cow::Borrowed(experiment))
+    }
+
+    fn of(experiment: Cow<'e, Experiment>) -> Result<Self, Diagnostic> {
         let points = experiment.points()?;
         let jobs = points.iter().map(|_| Mutex::default()).collect();
         Ok(Self { experiment, points, jobs })
@@ -37,8 +67,12 @@ impl<'e> Runner<'e> {
     /// # Errors
     /// If a point is invalid.
     pub fn prepared(experiment: &'e Experiment, points: &[Point]) -> Result<Self, Diagnostic> {
-        let jobs = experiment.jobs(points)?.into_iter().map(|job| Mutex::new(Some(Arc::new(job)))).collect();
-        Ok(Self { experiment, points: points.to_vec(), jobs })
+        Ok(Self { experiment: Cow::Borrowed(experiment), points: points.to_vec(), jobs: made(experiment, points)? })
+    }
+
+    /// The experiment.
+    pub fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     /// The points.
@@ -51,12 +85,31 @@ impl<'e> Runner<'e> {
     /// # Errors
     /// If the point is invalid or cannot be simulated.
     pub fn run(&self, position: usize, point: &Point, replication: u32) -> Result<Replication, JobError> {
+        self.run_observed(position, point, replication, &mut ())
+    }
+
+    /// As [`run`](Self::run), while `observer` watches what is simulated. One that ends the run must see to it that nobody takes its result
+    /// for that of a whole run.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_observed<O: Observer>(
+        &self,
+        position: usize,
+        point: &Point,
+        replication: u32,
+        observer: &mut O,
+    ) -> Result<Replication, JobError> {
         let seed = replication_seed(point.spec.seed, replication);
         let (engine, messages) = (point.spec.engine, point.spec.run.messages);
         let invalid = |error: Diagnostic| SimulationError::Scenario { seed, problem: error.to_string() };
         let is_drawn = drawn_with(&point.spec.topology, 0).is_some() || point.spec.draws_trees_anew();
         if is_drawn {
-            return self.experiment.job_of(point, seed).map_err(invalid)?.run(engine, seed, messages);
+            return self
+                .experiment
+                .job_of(point, seed)
+                .map_err(invalid)?
+                .run_observed(engine, seed, messages, observer);
         }
         let job = {
             let mut made = self.jobs[position].lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,15 +125,20 @@ impl<'e> Runner<'e> {
                 }
             }
         };
-        job.run(engine, seed, messages)
+        job.run_observed(engine, seed, messages, observer)
     }
 
     /// Computes a batch that somebody else hands out: see [`Workers`](crate::Workers).
     pub fn compute(&self, batch: Batch) -> BatchResult<JobError> {
+        self.compute_observed(batch, &mut ())
+    }
+
+    /// As [`compute`](Self::compute), while `observer` watches what is simulated, as for [`run_observed`](Self::run_observed).
+    pub fn compute_observed<O: Observer>(&self, batch: Batch, observer: &mut O) -> BatchResult<JobError> {
         let position = batch.position;
         if position >= self.points.len() {
             return BatchResult { batch, took: Duration::ZERO, replications: Vec::new(), failure: None };
         }
-        compute(batch, |point, replication| self.run(position, point, replication))
+        compute(batch, |point, replication| self.run_observed(position, point, replication, observer))
     }
 }

@@ -7,7 +7,8 @@ use wormcast_multicast::{Algorithm, AlgorithmCache, Descriptor};
 use wormcast_network::{Network, TopologySpec};
 use wormcast_routing::{TreeDescriptor, TreeError};
 use wormcast_simulation::{
-    ConfigError, EngineChoice, IdleSetting, Planning, Scenario, SimulationError, plan_messages, simulate,
+    ConfigError, EngineChoice, IdleSetting, Observer, Planning, Scenario, SimulationError, plan_messages,
+    simulate_observed,
 };
 
 use crate::experiment::Experiment;
@@ -128,8 +129,21 @@ impl Job {
 
     /// Does it once, with this seed, and with so many messages if it simulates.
     pub(crate) fn run(&self, engine: EngineChoice, seed: u64, messages: Option<u64>) -> Result<Replication, JobError> {
+        self.run_observed(engine, seed, messages, &mut ())
+    }
+
+    /// As [`run`](Self::run), while `observer` watches what is simulated.
+    pub(crate) fn run_observed<O: Observer>(
+        &self,
+        engine: EngineChoice,
+        seed: u64,
+        messages: Option<u64>,
+        observer: &mut O,
+    ) -> Result<Replication, JobError> {
         Ok(match self {
-            Self::Simulate(scenario) => simulate(&scenario.with_messages(messages), engine, seed)?.into(),
+            Self::Simulate(scenario) => {
+                simulate_observed(&scenario.with_messages(messages), engine, seed, observer)?.into()
+            }
             Self::Plan(planning) => Replication::Planned(plan_messages(planning, seed)?),
             Self::Trees(runs) => Replication::Trees(runs.run(seed).map_err(Box::new)?),
         })
@@ -151,6 +165,9 @@ pub enum JobError {
     /// There are no such trees.
     #[error(transparent)]
     Trees(#[from] Box<TreeError>),
+    /// It was computed in another process, which says why.
+    #[error("{0}")]
+    Elsewhere(String),
 }
 
 /// Makes jobs, and keeps the networks and algorithms that they share.

@@ -9,97 +9,157 @@ use crate::runs::sweep::PointRuns;
 use crate::statistics::Estimate;
 use crate::statistics::summary::{LatencySummary, PointSummary};
 
-/// A column of a table: its name, and what a point has there.
-type Column = (&'static str, fn(&PointSummary) -> String);
+/// A table of results: columns of equal length.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    /// Its columns, in order.
+    pub columns: Vec<TableColumn>,
+}
+
+/// A column of a [`Table`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableColumn {
+    /// What is at its head.
+    pub name: String,
+    /// A value for each row.
+    pub values: Vec<Cell>,
+}
+
+/// A value of a table. All values of a measured column are of one variant. What a row does not have is `None`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Cell {
+    /// Words.
+    Text(Option<String>),
+    /// A measured value.
+    Number(Option<f64>),
+    /// How many.
+    Count(Option<u64>),
+    /// Whether something is so.
+    Flag(Option<bool>),
+    /// A number of a setting or of a result, as files have it.
+    Json(serde_json::Number),
+}
+
+impl Cell {
+    /// Whether the row has no such value.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Text(None) | Self::Number(None) | Self::Count(None) | Self::Flag(None))
+    }
+
+    /// The value of a setting or a figure; lists and tables become text.
+    fn of(value: &Json) -> Self {
+        match value {
+            Json::Null => Self::Text(None),
+            Json::Bool(flag) => Self::Flag(Some(*flag)),
+            Json::Number(number) => Self::Json(number.clone()),
+            Json::String(text) => Self::Text(Some(text.clone())),
+            other => Self::Text(Some(other.to_string())),
+        }
+    }
+
+    /// As CSV has it: empty if the row has none.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone().unwrap_or_default(),
+            Self::Number(number) => number.map_or_else(String::new, |number| number.to_string()),
+            Self::Count(count) => count.map_or_else(String::new, |count| count.to_string()),
+            Self::Flag(flag) => flag.map_or_else(String::new, |flag| flag.to_string()),
+            Self::Json(number) => number.to_string(),
+        }
+    }
+}
+
+/// A measured column: its name, and what a point has there.
+type Column = (&'static str, fn(&PointSummary) -> Cell);
 
 /// The measured columns of a table, behind those of the swept settings.
 const COLUMNS: [Column; 74] = [
-    ("outcome", |s| s.outcome.name().to_owned()),
-    ("replications", |s| s.replications.to_string()),
-    ("window_messages", |s| if s.window > 0 { s.window.to_string() } else { String::new() }),
-    ("trend", |s| if s.window > 0 { (s.trend || s.short).to_string() } else { String::new() }),
-    ("window_needed", |s| s.needed.map_or_else(String::new, |messages| messages.to_string())),
-    ("unmeasured_share", |s| if s.unmeasured > 0.0 { number(Some(s.unmeasured)) } else { String::new() }),
-    ("latency_last_cycles", |s| number(last(s).map(|last| last.mean))),
-    ("latency_last_ns", |s| number(last(s).map(|last| last.mean * s.cycle_ns))),
-    ("latency_last_half_width_cycles", |s| number(last(s).and_then(|last| last.half_width))),
-    ("latency_mean_cycles", |s| number(mean(s).map(|mean| mean.mean))),
-    ("latency_mean_half_width_cycles", |s| number(mean(s).and_then(|mean| mean.half_width))),
-    ("latency_p50_cycles", |s| number(of_latency(s, |latency| latency.p50).map(|p50| p50.mean))),
-    ("latency_p50_low_cycles", |s| number(end(s, |latency| latency.p50, 0))),
-    ("latency_p50_high_cycles", |s| number(end(s, |latency| latency.p50, 1))),
-    ("latency_p95_cycles", |s| number(of_latency(s, |latency| latency.p95).map(|p95| p95.mean))),
-    ("latency_p95_low_cycles", |s| number(end(s, |latency| latency.p95, 0))),
-    ("latency_p95_high_cycles", |s| number(end(s, |latency| latency.p95, 1))),
-    ("latency_p99_cycles", |s| number(of_latency(s, |latency| latency.p99).map(|p99| p99.mean))),
-    ("latency_p99_low_cycles", |s| number(end(s, |latency| latency.p99, 0))),
-    ("latency_p99_high_cycles", |s| number(end(s, |latency| latency.p99, 1))),
-    ("latency_unicast_cycles", |s| number(unicast(s).map(|latency| latency.mean))),
-    ("latency_unicast_half_width_cycles", |s| number(unicast(s).and_then(|latency| latency.half_width))),
-    ("latency_multicast_cycles", |s| number(multicast(s).map(|latency| latency.mean))),
-    ("latency_multicast_half_width_cycles", |s| number(multicast(s).and_then(|latency| latency.half_width))),
-    ("queueing_cycles", |s| number(s.latency().map(|latency| latency.parts.queueing))),
-    ("startup_cycles", |s| number(s.latency().map(|latency| latency.parts.startup))),
-    ("network_cycles", |s| number(s.latency().map(|latency| latency.parts.network))),
-    ("blocking_cycles", |s| number(s.latency().map(|latency| latency.parts.blocking))),
-    ("offered_load", |s| number(s.load().map(|load| load.offered.mean))),
-    ("offered_load_half_width", |s| number(s.load().and_then(|load| load.offered.half_width))),
-    ("injected_load", |s| number(s.load().map(|load| load.injected.mean))),
-    ("injected_load_half_width", |s| number(s.load().and_then(|load| load.injected.half_width))),
-    ("accepted_load", |s| number(s.load().map(|load| load.accepted.mean))),
-    ("accepted_load_half_width", |s| number(s.load().and_then(|load| load.accepted.half_width))),
-    ("delivered_load", |s| number(s.load().map(|load| load.delivered.mean))),
-    ("delivered_load_half_width", |s| number(s.load().and_then(|load| load.delivered.half_width))),
-    ("link_utilisation", |s| number(s.load().map(|load| load.link_busy.mean))),
-    ("link_utilisation_half_width", |s| number(s.load().and_then(|load| load.link_busy.half_width))),
-    ("link_utilisation_busiest", |s| number(s.load().map(|load| load.link_busiest.mean))),
-    ("link_utilisation_busiest_half_width", |s| number(s.load().and_then(|load| load.link_busiest.half_width))),
-    ("buffer_occupancy", |s| number(s.load().and_then(|load| load.buffers).map(|share| share.mean))),
+    ("outcome", |s| Cell::Text(Some(s.outcome.name().to_owned()))),
+    ("replications", |s| Cell::Count(Some(s.replications.into()))),
+    ("window_messages", |s| Cell::Count((s.window > 0).then_some(s.window))),
+    ("trend", |s| Cell::Flag((s.window > 0).then_some(s.trend || s.short))),
+    ("window_needed", |s| Cell::Count(s.needed)),
+    ("unmeasured_share", |s| Cell::Number((s.unmeasured > 0.0).then_some(s.unmeasured))),
+    ("latency_last_cycles", |s| Cell::Number(last(s).map(|last| last.mean))),
+    ("latency_last_ns", |s| Cell::Number(last(s).map(|last| last.mean * s.cycle_ns))),
+    ("latency_last_half_width_cycles", |s| Cell::Number(last(s).and_then(|last| last.half_width))),
+    ("latency_mean_cycles", |s| Cell::Number(mean(s).map(|mean| mean.mean))),
+    ("latency_mean_half_width_cycles", |s| Cell::Number(mean(s).and_then(|mean| mean.half_width))),
+    ("latency_p50_cycles", |s| Cell::Number(of_latency(s, |latency| latency.p50).map(|p50| p50.mean))),
+    ("latency_p50_low_cycles", |s| Cell::Number(end(s, |latency| latency.p50, 0))),
+    ("latency_p50_high_cycles", |s| Cell::Number(end(s, |latency| latency.p50, 1))),
+    ("latency_p95_cycles", |s| Cell::Number(of_latency(s, |latency| latency.p95).map(|p95| p95.mean))),
+    ("latency_p95_low_cycles", |s| Cell::Number(end(s, |latency| latency.p95, 0))),
+    ("latency_p95_high_cycles", |s| Cell::Number(end(s, |latency| latency.p95, 1))),
+    ("latency_p99_cycles", |s| Cell::Number(of_latency(s, |latency| latency.p99).map(|p99| p99.mean))),
+    ("latency_p99_low_cycles", |s| Cell::Number(end(s, |latency| latency.p99, 0))),
+    ("latency_p99_high_cycles", |s| Cell::Number(end(s, |latency| latency.p99, 1))),
+    ("latency_unicast_cycles", |s| Cell::Number(unicast(s).map(|latency| latency.mean))),
+    ("latency_unicast_half_width_cycles", |s| Cell::Number(unicast(s).and_then(|latency| latency.half_width))),
+    ("latency_multicast_cycles", |s| Cell::Number(multicast(s).map(|latency| latency.mean))),
+    ("latency_multicast_half_width_cycles", |s| Cell::Number(multicast(s).and_then(|latency| latency.half_width))),
+    ("queueing_cycles", |s| Cell::Number(s.latency().map(|latency| latency.parts.queueing))),
+    ("startup_cycles", |s| Cell::Number(s.latency().map(|latency| latency.parts.startup))),
+    ("network_cycles", |s| Cell::Number(s.latency().map(|latency| latency.parts.network))),
+    ("blocking_cycles", |s| Cell::Number(s.latency().map(|latency| latency.parts.blocking))),
+    ("offered_load", |s| Cell::Number(s.load().map(|load| load.offered.mean))),
+    ("offered_load_half_width", |s| Cell::Number(s.load().and_then(|load| load.offered.half_width))),
+    ("injected_load", |s| Cell::Number(s.load().map(|load| load.injected.mean))),
+    ("injected_load_half_width", |s| Cell::Number(s.load().and_then(|load| load.injected.half_width))),
+    ("accepted_load", |s| Cell::Number(s.load().map(|load| load.accepted.mean))),
+    ("accepted_load_half_width", |s| Cell::Number(s.load().and_then(|load| load.accepted.half_width))),
+    ("delivered_load", |s| Cell::Number(s.load().map(|load| load.delivered.mean))),
+    ("delivered_load_half_width", |s| Cell::Number(s.load().and_then(|load| load.delivered.half_width))),
+    ("link_utilisation", |s| Cell::Number(s.load().map(|load| load.link_busy.mean))),
+    ("link_utilisation_half_width", |s| Cell::Number(s.load().and_then(|load| load.link_busy.half_width))),
+    ("link_utilisation_busiest", |s| Cell::Number(s.load().map(|load| load.link_busiest.mean))),
+    ("link_utilisation_busiest_half_width", |s| Cell::Number(s.load().and_then(|load| load.link_busiest.half_width))),
+    ("buffer_occupancy", |s| Cell::Number(s.load().and_then(|load| load.buffers).map(|share| share.mean))),
     ("buffer_occupancy_half_width", |s| {
-        number(s.load().and_then(|load| load.buffers).and_then(|share| share.half_width))
+        Cell::Number(s.load().and_then(|load| load.buffers).and_then(|share| share.half_width))
     }),
-    ("plan_steps", |s| number(s.plan().map(|plan| plan.steps.mean))),
-    ("plan_steps_half_width", |s| number(s.plan().and_then(|plan| plan.steps.half_width))),
-    ("plan_startups", |s| number(s.plan().map(|plan| plan.startups.mean))),
-    ("plan_startups_half_width", |s| number(s.plan().and_then(|plan| plan.startups.half_width))),
-    ("plan_mean_startups", |s| number(s.plan().map(|plan| plan.mean_startups.mean))),
-    ("plan_mean_startups_half_width", |s| number(s.plan().and_then(|plan| plan.mean_startups.half_width))),
-    ("plan_channels", |s| number(s.plan().map(|plan| plan.channels.mean))),
-    ("plan_channels_half_width", |s| number(s.plan().and_then(|plan| plan.channels.half_width))),
-    ("plan_contention", |s| number(s.plan().map(|plan| plan.contention.mean))),
-    ("plan_contention_half_width", |s| number(s.plan().and_then(|plan| plan.contention.half_width))),
-    ("plan_prohibited", |s| number(s.plan().and_then(|plan| plan.prohibited).map(|share| share.mean))),
+    ("plan_steps", |s| Cell::Number(s.plan().map(|plan| plan.steps.mean))),
+    ("plan_steps_half_width", |s| Cell::Number(s.plan().and_then(|plan| plan.steps.half_width))),
+    ("plan_startups", |s| Cell::Number(s.plan().map(|plan| plan.startups.mean))),
+    ("plan_startups_half_width", |s| Cell::Number(s.plan().and_then(|plan| plan.startups.half_width))),
+    ("plan_mean_startups", |s| Cell::Number(s.plan().map(|plan| plan.mean_startups.mean))),
+    ("plan_mean_startups_half_width", |s| Cell::Number(s.plan().and_then(|plan| plan.mean_startups.half_width))),
+    ("plan_channels", |s| Cell::Number(s.plan().map(|plan| plan.channels.mean))),
+    ("plan_channels_half_width", |s| Cell::Number(s.plan().and_then(|plan| plan.channels.half_width))),
+    ("plan_contention", |s| Cell::Number(s.plan().map(|plan| plan.contention.mean))),
+    ("plan_contention_half_width", |s| Cell::Number(s.plan().and_then(|plan| plan.contention.half_width))),
+    ("plan_prohibited", |s| Cell::Number(s.plan().and_then(|plan| plan.prohibited).map(|share| share.mean))),
     ("plan_prohibited_half_width", |s| {
-        number(s.plan().and_then(|plan| plan.prohibited).and_then(|share| share.half_width))
+        Cell::Number(s.plan().and_then(|plan| plan.prohibited).and_then(|share| share.half_width))
     }),
-    ("trees_diameter", |s| number(s.trees().map(|trees| trees.diameter.mean))),
-    ("trees_diameter_half_width", |s| number(s.trees().and_then(|trees| trees.diameter.half_width))),
-    ("trees_least_diameter", |s| number(s.trees().map(|trees| trees.least_diameter.mean))),
-    ("trees_least_diameter_half_width", |s| number(s.trees().and_then(|trees| trees.least_diameter.half_width))),
-    ("trees_largest_diameter", |s| number(s.trees().map(|trees| trees.largest_diameter.mean))),
-    ("trees_largest_diameter_half_width", |s| number(s.trees().and_then(|trees| trees.largest_diameter.half_width))),
-    ("trees_average_distance", |s| number(s.trees().map(|trees| trees.average_distance.mean))),
-    ("trees_average_distance_half_width", |s| number(s.trees().and_then(|trees| trees.average_distance.half_width))),
-    ("trees_unused", |s| number(s.trees().map(|trees| trees.unused.mean))),
-    ("trees_unused_half_width", |s| number(s.trees().and_then(|trees| trees.unused.half_width))),
-    ("trees_disjoint", |s| number(s.trees().map(|trees| trees.disjoint.mean))),
-    ("trees_disjoint_half_width", |s| number(s.trees().and_then(|trees| trees.disjoint.half_width))),
-    ("trees_binary", |s| number(s.trees().map(|trees| trees.binary.mean))),
-    ("trees_binary_half_width", |s| number(s.trees().and_then(|trees| trees.binary.half_width))),
-    ("saturated", |s| s.saturated().to_string()),
-    ("deadlocked", |s| s.deadlock.is_some().to_string()),
-    ("difference_cycles", |s| number(s.difference.map(|difference| difference.mean))),
-    ("difference_half_width_cycles", |s| number(s.difference.and_then(|difference| difference.half_width))),
-    ("cycle_ns", |s| s.cycle_ns.to_string()),
-    ("config_hash", |s| s.config_hash.clone()),
+    ("trees_diameter", |s| Cell::Number(s.trees().map(|trees| trees.diameter.mean))),
+    ("trees_diameter_half_width", |s| Cell::Number(s.trees().and_then(|trees| trees.diameter.half_width))),
+    ("trees_least_diameter", |s| Cell::Number(s.trees().map(|trees| trees.least_diameter.mean))),
+    ("trees_least_diameter_half_width", |s| Cell::Number(s.trees().and_then(|trees| trees.least_diameter.half_width))),
+    ("trees_largest_diameter", |s| Cell::Number(s.trees().map(|trees| trees.largest_diameter.mean))),
+    ("trees_largest_diameter_half_width", |s| {
+        Cell::Number(s.trees().and_then(|trees| trees.largest_diameter.half_width))
+    }),
+    ("trees_average_distance", |s| Cell::Number(s.trees().map(|trees| trees.average_distance.mean))),
+    ("trees_average_distance_half_width", |s| {
+        Cell::Number(s.trees().and_then(|trees| trees.average_distance.half_width))
+    }),
+    ("trees_unused", |s| Cell::Number(s.trees().map(|trees| trees.unused.mean))),
+    ("trees_unused_half_width", |s| Cell::Number(s.trees().and_then(|trees| trees.unused.half_width))),
+    ("trees_disjoint", |s| Cell::Number(s.trees().map(|trees| trees.disjoint.mean))),
+    ("trees_disjoint_half_width", |s| Cell::Number(s.trees().and_then(|trees| trees.disjoint.half_width))),
+    ("trees_binary", |s| Cell::Number(s.trees().map(|trees| trees.binary.mean))),
+    ("trees_binary_half_width", |s| Cell::Number(s.trees().and_then(|trees| trees.binary.half_width))),
+    ("saturated", |s| Cell::Flag(Some(s.saturated()))),
+    ("deadlocked", |s| Cell::Flag(Some(s.deadlock.is_some()))),
+    ("difference_cycles", |s| Cell::Number(s.difference.map(|difference| difference.mean))),
+    ("difference_half_width_cycles", |s| Cell::Number(s.difference.and_then(|difference| difference.half_width))),
+    ("cycle_ns", |s| Cell::Number(Some(s.cycle_ns))),
+    ("config_hash", |s| Cell::Text(Some(s.config_hash.clone()))),
 ];
 
 /// What every table of simulated runs has, even if no point has a value.
 const LATENCY: [&str; 3] = ["latency_last_cycles", "latency_last_ns", "latency_last_half_width_cycles"];
-
-fn number(value: Option<f64>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
-}
 
 fn of_latency(summary: &PointSummary, part: fn(&LatencySummary) -> Option<Estimate>) -> Option<Estimate> {
     summary.latency().and_then(part)
@@ -126,50 +186,66 @@ fn multicast(summary: &PointSummary) -> Option<Estimate> {
     summary.latency().and_then(|latency| latency.multicast)
 }
 
-/// The table of a sweep as CSV: a header, then a line a point. What a point does not have is empty: latencies of a saturated
+/// The table of a sweep: a row a point. What a point does not have is empty: latencies of a saturated
 /// point, everything of a deadlocked one. What no point has is left out, but for the latency to the last destination.
-pub fn csv(summaries: &[PointSummary]) -> String {
-    let rows: Vec<Vec<String>> =
-        summaries.iter().map(|summary| COLUMNS.iter().map(|(_, value)| value(summary)).collect()).collect();
+pub fn table(summaries: &[PointSummary]) -> Table {
     let timed = summaries.iter().all(|summary| summary.plan().is_none() && summary.trees().is_none());
-    let shown: Vec<usize> = (0..COLUMNS.len())
-        .filter(|&column| {
-            rows.iter().any(|row| !row[column].is_empty()) || timed && LATENCY.contains(&COLUMNS[column].0)
-        })
-        .collect();
-    let header = shown.iter().map(|&column| COLUMNS[column].0.to_owned());
-    let header = keys(summaries).into_iter().chain(header).collect();
-    let lines = summaries.iter().zip(&rows).map(|(summary, row)| {
-        let settings = summary.coordinates.iter().map(Coordinate::text);
-        settings.chain(shown.iter().map(|&column| row[column].clone())).collect()
-    });
-    written(std::iter::once(header).chain(lines))
+    let mut columns = settings(summaries, &summaries.iter().collect::<Vec<_>>());
+    for (name, value) in COLUMNS {
+        let values: Vec<Cell> = summaries.iter().map(value).collect();
+        if values.iter().any(|cell| !cell.is_empty()) || timed && LATENCY.contains(&name) {
+            columns.push(TableColumn { name: name.to_owned(), values });
+        }
+    }
+    Table { columns }
 }
 
-/// The replications that a sweep's figures are means of, as CSV: a header, then a line a replication. Behind the swept settings and
+/// The replications that a sweep's figures are means of: a row a replication. Behind the swept settings and
 /// the replication's number come the figures of its result, by their dotted paths in the JSON of `simulate`, such as
 /// `latency.last.mean` (times are in cycles); lists, as in a deadlock, are left out, and so is what no replication has.
-pub fn replications_csv(summaries: &[PointSummary], runs: &[PointRuns]) -> String {
-    let rows: Vec<(&PointSummary, usize, BTreeMap<String, String>)> = replications(summaries, runs)
+pub fn replications_table(summaries: &[PointSummary], runs: &[PointRuns]) -> Table {
+    let rows: Vec<(&PointSummary, usize, BTreeMap<String, Cell>)> = replications(summaries, runs)
         .map(|(summary, replication, run)| {
             let mut figures = BTreeMap::new();
             flatten(&run, "", &mut figures);
             (summary, replication, figures)
         })
         .collect();
-    let columns: BTreeSet<&String> = rows.iter().flat_map(|(_, _, figures)| figures.keys()).collect();
-    let mut header = keys(summaries);
-    header.push("replication".to_owned());
-    header.extend(columns.iter().map(|&column| column.clone()));
-    header.extend(["cycle_ns", "config_hash"].map(str::to_owned));
-    let lines = rows.iter().map(|(summary, replication, figures)| {
-        let mut line: Vec<String> = summary.coordinates.iter().map(Coordinate::text).collect();
-        line.push(replication.to_string());
-        line.extend(columns.iter().map(|&column| figures.get(column).cloned().unwrap_or_default()));
-        line.extend([summary.cycle_ns.to_string(), summary.config_hash.clone()]);
-        line
-    });
-    written(std::iter::once(header).chain(lines))
+    let names: BTreeSet<&String> = rows.iter().flat_map(|(_, _, figures)| figures.keys()).collect();
+    let mut columns = settings(summaries, &rows.iter().map(|(summary, ..)| *summary).collect::<Vec<_>>());
+    let mut column = |name: &str, values: Vec<Cell>| columns.push(TableColumn { name: name.to_owned(), values });
+    column("replication", rows.iter().map(|&(_, number, _)| Cell::Count(Some(number as u64))).collect());
+    for name in names {
+        let values = rows.iter().map(|(_, _, figures)| figures.get(name).cloned().unwrap_or(Cell::Text(None)));
+        column(name, values.collect());
+    }
+    column("cycle_ns", rows.iter().map(|(summary, ..)| Cell::Number(Some(summary.cycle_ns))).collect());
+    column("config_hash", rows.iter().map(|(summary, ..)| Cell::Text(Some(summary.config_hash.clone()))).collect());
+    Table { columns }
+}
+
+/// The [table] of a sweep as CSV: a header, then a line a point.
+pub fn csv(summaries: &[PointSummary]) -> String {
+    table(summaries).csv()
+}
+
+/// The [table of replications](replications_table) as CSV: a header, then a line a replication.
+pub fn replications_csv(summaries: &[PointSummary], runs: &[PointRuns]) -> String {
+    replications_table(summaries, runs).csv()
+}
+
+impl Table {
+    /// As CSV: a header, then a line a row; what a row does not have is empty.
+    pub fn csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let rows = self.columns.first().map_or(0, |column| column.values.len());
+        // Writing to memory cannot fail, and all lines have the same length.
+        let _ = writer.write_record(self.columns.iter().map(|column| &column.name));
+        for row in 0..rows {
+            let _ = writer.write_record(self.columns.iter().map(|column| column.values[row].text()));
+        }
+        String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    }
 }
 
 /// All replications as JSON lines: an object for each, with the swept `settings` by their dotted paths, the `replication`'s number, its whole
@@ -203,7 +279,7 @@ fn replications<'a>(
 }
 
 /// The figures of a result, by dotted paths.
-fn flatten(value: &Json, path: &str, figures: &mut BTreeMap<String, String>) {
+fn flatten(value: &Json, path: &str, figures: &mut BTreeMap<String, Cell>) {
     match value {
         Json::Object(map) => {
             for (name, inner) in map {
@@ -212,29 +288,20 @@ fn flatten(value: &Json, path: &str, figures: &mut BTreeMap<String, String>) {
             }
         }
         Json::Null | Json::Array(_) => {}
-        Json::String(text) => {
-            figures.insert(path.to_owned(), text.clone());
-        }
         scalar => {
-            figures.insert(path.to_owned(), scalar.to_string());
+            figures.insert(path.to_owned(), Cell::of(scalar));
         }
     }
 }
 
-/// The swept settings.
-fn keys(summaries: &[PointSummary]) -> Vec<String> {
+/// The columns of the swept settings, with those of a point in each of these rows.
+fn settings(summaries: &[PointSummary], rows: &[&PointSummary]) -> Vec<TableColumn> {
     let swept = summaries.first().map_or(&[][..], |summary| &summary.coordinates);
-    swept.iter().map(|coordinate| coordinate.key.clone()).collect()
-}
-
-/// Lines as CSV.
-fn written(lines: impl Iterator<Item = Vec<String>>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for line in lines {
-        // Writing to memory cannot fail, and all lines have the same length.
-        let _ = writer.write_record(line);
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    let column = |(place, coordinate): (usize, &Coordinate)| TableColumn {
+        name: coordinate.key.clone(),
+        values: rows.iter().map(|summary| Cell::of(&summary.coordinates[place].value)).collect(),
+    };
+    swept.iter().enumerate().map(column).collect()
 }
 
 #[cfg(test)]

@@ -18,6 +18,25 @@ use crate::registry::options::{AlgorithmOption, AlgorithmOptions};
 /// Makes an algorithm for a network, or returns why it cannot.
 pub type MakeAlgorithm = fn(&Arc<Network>, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError>;
 
+/// A [`MakeAlgorithm`] that knows more than its arguments, such as which function of another language plans.
+pub type MakeWithState = dyn Fn(&Arc<Network>, &Options) -> Result<Box<dyn Algorithm>, AlgorithmError> + Send + Sync;
+
+/// What makes an algorithm.
+#[derive(Clone, Copy)]
+enum Make {
+    Function(MakeAlgorithm),
+    Closure(&'static MakeWithState),
+}
+
+impl std::fmt::Debug for Make {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Function(_) => "Function",
+            Self::Closure(_) => "Closure",
+        })
+    }
+}
+
 /// The description of a multicast algorithm: what is known of it before it is made for a network.
 /// [`ALGORITHMS`](crate::ALGORITHMS) lists the built-in ones, and [`register`](crate::register) adds those of a program.
 ///
@@ -58,7 +77,7 @@ pub struct Descriptor {
     pub revision: u32,
     /// Whether a program adds it.
     own: bool,
-    make: MakeAlgorithm,
+    make: Make,
 }
 
 impl Descriptor {
@@ -70,6 +89,15 @@ impl Descriptor {
     /// `candidates` are), rules, switches or ports, or stored results of the old code will be taken for those of the new. `--fresh`
     /// of the commands forgets those of a sweep.
     pub const fn new(name: &'static str, revision: u32, make: MakeAlgorithm) -> Self {
+        Self::own(name, revision, Make::Function(make))
+    }
+
+    /// As [`new`](Self::new), for names and functions that are known only when the program runs.
+    pub const fn with_state(name: &'static str, revision: u32, make: &'static MakeWithState) -> Self {
+        Self::own(name, revision, Make::Closure(make))
+    }
+
+    const fn own(name: &'static str, revision: u32, make: Make) -> Self {
         Self {
             name,
             summary: "",
@@ -233,7 +261,10 @@ impl Descriptor {
         network: &Arc<Network>,
         options: &Options,
     ) -> Result<Box<dyn Algorithm>, AlgorithmError> {
-        let made = (self.make)(network, options)?;
+        let made = match self.make {
+            Make::Function(make) => make(network, options),
+            Make::Closure(make) => make(network, options),
+        }?;
         if made.name() != self.name {
             return Err(AlgorithmError::Misnamed { registered: self.name, own: made.name() });
         }
@@ -260,10 +291,10 @@ fn with_faults(network: &Network) -> String {
     if names.is_empty() { "no algorithm for this network".to_owned() } else { quoted(names) }
 }
 
-/// Names are unique in a process.
+/// Names and revisions are unique in a process.
 impl PartialEq for Descriptor {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+        (self.name, self.revision) == (other.name, other.revision)
     }
 }
 

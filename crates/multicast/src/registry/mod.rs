@@ -67,11 +67,11 @@ pub enum RegistrationError {
     Name(&'static str),
 }
 
-/// What [`register`] was given, in that order. It only grows, so that what a name means never changes in a process.
+/// What [`register`] was given, in that order, and [`replace`] in the place of that.
 static OWN: RwLock<Vec<&'static Descriptor>> = RwLock::new(Vec::new());
 
 fn own() -> Vec<&'static Descriptor> {
-    // Descriptors are only pushed, so a panic in another thread cannot have left the list half changed.
+    // A descriptor is pushed or replaced at once, so a panic in another thread cannot have left the list half changed.
     OWN.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
@@ -82,17 +82,36 @@ fn own() -> Vec<&'static Descriptor> {
 /// # Errors
 /// If the name is taken or not valid.
 pub fn register(algorithm: Descriptor) -> Result<(), RegistrationError> {
+    add(algorithm, false)
+}
+
+/// As [`register`], but an algorithm that a program registered under this name before gives way. What was made of that one stays as it is.
+///
+/// For interactive programs, in which a function is written, tried and written again.
+///
+/// # Errors
+/// If the name is that of a built-in algorithm or not valid.
+pub fn replace(algorithm: Descriptor) -> Result<(), RegistrationError> {
+    add(algorithm, true)
+}
+
+fn add(algorithm: Descriptor, again: bool) -> Result<(), RegistrationError> {
     let name = algorithm.name;
     let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(letters) {
         return Err(RegistrationError::Name(name));
     }
     let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
-    if ALGORITHMS.iter().chain(own.iter()).any(|known| known.name == name) {
+    let before = own.iter().position(|known| known.name == name);
+    if before.is_some() && !again || ALGORITHMS.iter().any(|known| known.name == name) {
         return Err(RegistrationError::Taken(name));
     }
     // For as long as the process, as its name.
-    own.push(Box::leak(Box::new(algorithm)));
+    let algorithm: &'static Descriptor = Box::leak(Box::new(algorithm));
+    match before {
+        Some(before) => own[before] = algorithm,
+        None => own.push(algorithm),
+    }
     Ok(())
 }
 
@@ -230,6 +249,11 @@ mod tests {
         for taken in ["registered", "dual-path"] {
             assert_eq!(register(new(taken, make)), Err(RegistrationError::Taken(taken)));
         }
+        // In a notebook, the next version takes the place of the last.
+        let second = Descriptor::new("registered", 8, make).routed(Routed::By(&UP_DOWN));
+        assert_eq!((replace(second), Descriptor::named("registered").unwrap().revision), (Ok(()), 8));
+        assert_ne!(Descriptor::named("registered").unwrap(), found);
+        assert_eq!(replace(new("dual-path", make)), Err(RegistrationError::Taken("dual-path")));
         for bad in ["", "Comb", "1d", "a b", "a,b", "../a", "kämme"] {
             assert_eq!(register(new(bad, make)), Err(RegistrationError::Name(bad)));
         }

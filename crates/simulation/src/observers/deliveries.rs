@@ -63,16 +63,25 @@ impl DeliveryLog {
     ///
     /// # Errors
     /// If writing fails, or the temporary file could not be written or read.
-    pub fn write_csv(mut self, out: impl Write) -> io::Result<()> {
+    pub fn write_csv(self, out: impl Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 16, out);
         writeln!(out, "message,source,destination,generated,delivered")?;
-        self.rows.sort_unstable();
-        let write = |row: &Row| {
-            let Row { message, delivered, destination, source, generated } = row;
+        self.visit(|[message, source, destination, generated, delivered]| {
             writeln!(out, "{message},{source},{destination},{generated},{delivered}")
-        };
-        self.spilled.merge(self.rows, self.most, write)?;
+        })?;
         out.flush()
+    }
+
+    /// Visits message, source, destination, and the cycles in which it was generated and delivered, of each delivery, in the same order.
+    ///
+    /// # Errors
+    /// That of `visit`, or if the temporary file could not be written or read.
+    pub fn visit(mut self, mut visit: impl FnMut([u64; 5]) -> io::Result<()>) -> io::Result<()> {
+        self.rows.sort_unstable();
+        self.spilled.merge(self.rows, self.most, |row| {
+            let Row { message, delivered, destination, source, generated } = *row;
+            visit([message, source.into(), destination.into(), generated, delivered])
+        })
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BUDGET", value_parser = positive::<NonZeroU64>)]
     refine: Option<NonZeroU64>,
     /// Run only part I of N, into a store of its own, `NAME-shard-I-of-N.db` in the output folder unless `--store` names another: for
-    /// jobs on several machines. `wormcast merge` brings the stores together.
+    /// jobs on several machines. The subcommand `merge` brings the stores together.
     #[arg(long, value_name = "I/N", conflicts_with_all = ["refine", "replications"])]
     shard: Option<Shard>,
     #[command(flatten)]

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::planned;
-use super::report::PlanReport;
 use super::request::Request;
 use crate::commands::write_json;
 use crate::failure::Failure;
 use crate::lab::plain_words;
-use crate::multicast::{Algorithm, AlgorithmCache, Multicast, Plan, PlanSummary};
+use crate::multicast::{Algorithm, AlgorithmCache, Multicast, Plan, PlanReport, PlanSummary};
 use crate::network::input::{BYTE_ORDER_MARK, input_name, is_standard_input, read_text, take_standard_input};
 use crate::network::watch::ask;
 use crate::network::{MAX_FILE_BYTES, Network, TopologySpec};

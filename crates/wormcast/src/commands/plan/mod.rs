@@ -9,17 +9,15 @@ use super::choice::Choice;
 use super::{network, topology_help, warn_of_idle_option, write_json};
 use crate::failure::Failure;
 use crate::multicast::{
-    Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, FaultRequest, Multicast, Plan, PlanSummary,
-    PortModel, check_contract, is_own, left_out, plan_dot, plan_svg,
+    Algorithm, Contention, CoveringMatrix, EncodedHeader, FaultInformation, FaultRequest, Multicast, Plan, PlanReport,
+    PlanSummary, PortModel, check_contract, is_own, left_out, plan_dot, plan_svg,
 };
 use crate::network::watch::step;
 use crate::network::{Network, is_all_nodes, parse_node, parse_node_list};
 use crate::usage::positive;
 use crate::work;
-use report::PlanReport;
 
 pub(super) mod batch;
-mod report;
 mod request;
 
 /// Plan the worms of a multicast.
@@ -68,13 +66,13 @@ pub(crate) struct Arguments {
     strict: bool,
 }
 
-/// The bits of a flit, 16 unless a request says otherwise: 2 bytes, as in paper 4.
+/// The bits of a flit.
 #[derive(Clone, Copy, serde::Deserialize)]
 struct FlitBits(NonZeroU32);
 
 impl Default for FlitBits {
     fn default() -> Self {
-        Self(const { NonZeroU32::new(16).unwrap() })
+        Self(const { NonZeroU32::new(PlanReport::FLIT_BITS).unwrap() })
     }
 }
 

@@ -1,27 +1,38 @@
 //! A plan as JSON.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use wormcast_network::{ChannelId, Network, NodeId};
 
-use crate::multicast::{Contention, EncodedHeader, HeaderFlit, Multicast, PlanSummary, WormSummary};
-use crate::network::{ChannelId, Network, NodeId};
+use crate::algorithm::Multicast;
+use crate::headers::tree_header::HeaderFlit;
+use crate::plan::contention::Contention;
+use crate::plan::summary::{EncodedHeader, PlanSummary, WormSummary};
 
-/// A plan and its request, for printing and as JSON.
-pub(super) struct PlanReport<'a> {
-    pub(super) network: &'a Network,
-    pub(super) algorithm: &'a str,
-    pub(super) multicast: &'a Multicast,
-    pub(super) summary: &'a PlanSummary,
+/// A plan and its request, as the command `plan` prints them: as JSON, one object.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanReport<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// The algorithm's name.
+    pub algorithm: &'a str,
+    /// What was asked for.
+    pub multicast: &'a Multicast,
+    /// The plan's worms and figures.
+    pub summary: &'a PlanSummary,
     /// Whether the plan is a minimum, for algorithms that say so.
-    pub(super) exact: Option<bool>,
+    pub exact: Option<bool>,
     /// The bits of a flit, of which headers that encode destinations consist.
-    pub(super) flit_bits: u32,
+    pub flit_bits: u32,
     /// Which nodes of the list of destinations are left out.
-    pub(super) warning: Option<&'a str>,
+    pub warning: Option<&'a str>,
 }
 
 impl PlanReport<'_> {
+    /// The bits of a flit, unless a request says otherwise: 2 bytes, as in paper 4.
+    pub const FLIT_BITS: u32 = 16;
+
     /// The nodes that get the message only to send it on, in increasing order: those before failed links that only their neighbours know of.
-    pub(super) fn relays(&self) -> Vec<NodeId> {
+    pub fn relays(&self) -> Vec<NodeId> {
         let destinations = self.multicast.destinations();
         let visits = || self.summary.worms.iter().flat_map(|worm| &worm.visits);
         // Each destination is delivered to exactly once.

@@ -1,0 +1,177 @@
+"""Multicast algorithms that are written in Python."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import types
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from wormcast import _native
+from wormcast._network import Network
+
+Channel = tuple[int, int]
+_BoundRule = Callable[[Channel, Channel], bool]
+_Given = tuple[int, int | None, Channel | None, list[int], list[tuple[Channel, int | None, list[int]]] | None]
+
+
+@dataclass(frozen=True)
+class Worm:
+    """A worm: who sends it, and which nodes it visits.
+
+    A path worm follows the algorithm's routing from stop to stop and delivers at each; a tree worm takes the channels of its branches.
+    """
+
+    stops: Sequence[int] = ()
+    """The nodes that it delivers to, in order; of a tree, those at its sender's router."""
+    sender: int | None = None
+    """The node that sends it; by default the source."""
+    after: int | None = None
+    """The position in the plan of the worm, an earlier one, whose delivery at ``sender`` lets this one start."""
+    exit: Channel | None = None
+    """The channel that a path takes first, by the routers at its ends; by default the routing decides."""
+    branches: Sequence[tuple[Channel, int | None, Sequence[int]]] | None = None
+    """The channels of a tree, each by the routers at its ends; with the position of the branch before it, or ``None`` at the sender's router; and with the nodes that it
+    delivers to at its end."""
+
+
+#: What plans on a network, and the rules that its worms obey.
+_Bound = tuple[Callable[[int, list[int]], list[_Given]], _BoundRule | None, _BoundRule | None]
+#: A worm, or just its stops.
+WormLike = Worm | Sequence[int]
+#: From a network, a source and destinations to worms.
+Planner = Callable[[Network, int, list[int]], Iterable[WormLike]]
+#: From a network, the channel that a worm came by and the one that it leaves by, to whether it may.
+Rule = Callable[[Network, Channel, Channel], bool]
+
+
+def _given(worm: WormLike, source: int) -> _Given:
+    if isinstance(worm, Worm):
+        sender = source if worm.sender is None else worm.sender
+        branches = None
+        if worm.branches is not None:
+            branches = [((a, b), parent, list(delivers)) for (a, b), parent, delivers in worm.branches]
+        return (sender, worm.after, worm.exit, list(worm.stops), branches)
+    return (source, None, None, list(worm), None)
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A multicast algorithm that is written in Python. Made by :func:`algorithm`.
+
+    Calling it calls the function that it was made of.
+    """
+
+    function: Planner
+    name: str
+    routing: str
+    promise: Literal["unicasts", "stops", "trees", "rule"]
+    may_turn: Rule | None
+    may_stop: Rule | None
+    about: str
+    revision: int
+
+    def __call__(self, network: Network, source: int, destinations: list[int]) -> Iterable[WormLike]:
+        return self.function(network, source, destinations)
+
+    def register(self) -> None:
+        """Makes it known by its name in this process. One of the same name that was written in Python gives way.
+
+        Raises:
+            InputError: If the name is that of a built-in algorithm, or no name.
+        """
+
+        def bind(native: _native.Network) -> _Bound:
+            network = Network._of(native)
+            function, may_turn, may_stop = self.function, self.may_turn, self.may_stop
+
+            def plan(source: int, destinations: list[int]) -> list[_Given]:
+                return [_given(worm, source) for worm in function(network, source, destinations)]
+
+            def rule(asked: Rule | None) -> _BoundRule | None:
+                return None if asked is None else lambda arriving, leaving: asked(network, arriving, leaving)
+
+            return plan, rule(may_turn), rule(may_stop)
+
+        _native.register(self.name, self.revision, self.about, self.routing, self.promise, bind)
+
+
+def _code(function: object, seen: set[int]) -> bytes:
+    """What a function does, as far as that can be told: its code, that of functions within it, its defaults, and what it closes over."""
+    if not isinstance(function, types.FunctionType) or id(function) in seen:
+        return repr(function).encode() if isinstance(function, (int, float, str, bytes, tuple, bool, type(None))) else b""
+    seen.add(id(function))
+
+    def of(code: types.CodeType) -> bytes:
+        inner = [of(part) if isinstance(part, types.CodeType) else repr(part).encode() for part in code.co_consts]
+        return b"|".join([code.co_code, repr(code.co_names).encode(), *inner])
+
+    closed = [_code(cell.cell_contents, seen) for cell in function.__closure__ or ()]
+    called = [
+        _code(function.__globals__[name], seen)
+        for name in function.__code__.co_names
+        if isinstance(function.__globals__.get(name), types.FunctionType)
+    ]
+    return b"|".join([of(function.__code__), repr(function.__defaults__).encode(), *closed, *called])
+
+
+def algorithm(
+    name: str,
+    *,
+    routing: str,
+    promise: Literal["unicasts", "stops", "trees"] | None = None,
+    may_turn: Rule | None = None,
+    may_stop: Rule | None = None,
+    about: str | None = None,
+    revision: int | None = None,
+) -> Callable[[Planner], Algorithm]:
+    """Makes a multicast algorithm of a function from a network, a source and a list of destinations to worms.
+
+    Every plan is checked as those of Rust are: each destination gets the message exactly once, the routing has a route from stop to stop, and no worm
+    does what the algorithm does not promise. The promise is what :func:`analyse` checks for deadlock, whatever is sent.
+
+    Args:
+        name: Its name: lower-case letters, digits and hyphens.
+        routing: The routing of its path worms, from stop to stop.
+        promise: ``"unicasts"``: worms stop once. ``"stops"``, the default: they go as unicasts of the routing do, and may deliver anywhere on the way.
+            ``"trees"``: they are trees over the turns that the routing permits, such as ``"turn-prohibition"``.
+        may_turn: In the place of a promise: whether a worm that came by one channel may leave by another; channels are the routers at their ends.
+        may_stop: With it: whether it may also deliver in between. Default: it may.
+        about: What it does, in a line; by default the first line of the function's documentation.
+        revision: What stored results are told apart by: raise it with every change. By default it is made of the function's code, of what it closes over,
+            and of the functions of its module that it calls; give one if results depend on more.
+
+    Raises:
+        InputError: If the name is that of a built-in algorithm or no name, or there is no such routing.
+
+    >>> import wormcast as wc
+    >>> @wc.algorithm("one-by-one", routing="e-cube", promise="unicasts")
+    ... def one_by_one(network, source, destinations):
+    ...     return [[node] for node in destinations]
+    >>> wc.Network("mesh:4x4").plan("one-by-one", 0, [3, 5]).startups
+    2
+    """
+    if may_turn is not None and promise is not None:
+        raise _native.InputError("promise: `may_turn` is one: give one of the two")
+    if may_stop is not None and may_turn is None:
+        raise _native.InputError("may_stop: give `may_turn`, too")
+
+    def make(function: Planner) -> Algorithm:
+        kept = promise or ("rule" if may_turn is not None else "stops")
+        stops = may_stop if may_stop is not None or may_turn is None else (lambda network, arriving, leaving: True)
+        text = about if about is not None else (inspect.getdoc(function) or "").partition("\n")[0]
+        own = revision
+        if own is None:
+            parts = [_code(part, set()) for part in (function, may_turn, may_stop)]
+            digest = hashlib.sha256(b"||".join([routing.encode(), kept.encode(), *parts])).digest()
+            own = int.from_bytes(digest[:4], "big") | 1
+        made = Algorithm(function, name, routing, kept, may_turn, stops, text, own)
+        made.register()
+        # The name of the function is now that of the algorithm, through which pickle finds it.
+        if isinstance(function, types.FunctionType):
+            function.__qualname__ += ".function"
+        return made
+
+    return make

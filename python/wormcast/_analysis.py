@@ -1,0 +1,147 @@
+"""Whether worms can deadlock, before any run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from wormcast import _native
+from wormcast._network import Network
+
+
+class Analysis:
+    """What :func:`analyse` found."""
+
+    __slots__ = ("_report", "network")
+
+    def __init__(self, network: Network, report: str) -> None:
+        self.network = network
+        self._report: dict[str, Any] = json.loads(report)
+
+    @property
+    def deadlock_free(self) -> bool:
+        """Whether no worms of these kinds can wait for each other forever: a proof, for any traffic."""
+        return bool(self._report["deadlock_free"])
+
+    @property
+    def cycle(self) -> list[dict[str, Any]] | None:
+        """A cycle of resources, each of which may be held by a worm that waits for the next; ``None`` if there is none.
+
+        The resources are channels and the consumption channels of nodes.
+        """
+        found: list[dict[str, Any]] | None = self._report["resources"]
+        return found
+
+    @property
+    def cycle_links(self) -> list[tuple[int, int]] | None:
+        """The channels of the cycle, by the routers at their ends."""
+        found = self._report["cycle"]
+        return None if found is None else [(a, b) for a, b in found]
+
+    @property
+    def reachability(self) -> dict[str, Any] | None:
+        """Whether a deadlock can be reached, if ``reachable`` asked for a search: its ``verdict``, and messages that deadlock."""
+        found: dict[str, Any] | None = self._report.get("reachability")
+        return found
+
+    @property
+    def average_distance(self) -> float | None:
+        """The mean length of routes between routers with nodes, in hops."""
+        found: float | None = self._report["average_distance"]
+        return found
+
+    @property
+    def loads(self) -> dict[str, Any] | None:
+        """How many pairs of nodes' worms cross channels, if all nodes send to all others."""
+        found: dict[str, Any] | None = self._report["link_load"]
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as ``wormcast routing --format json`` prints it."""
+        return dict(self._report)
+
+    def __bool__(self) -> bool:
+        """Whether it is free of deadlock."""
+        return self.deadlock_free
+
+    def __repr__(self) -> str:
+        what = self._report.get("algorithm") or self._report["routing"]
+        found = "cannot deadlock" if self.deadlock_free else f"can deadlock: {len(self._report['resources'])} resources in a cycle"
+        return f"<Analysis of {what!r} on {self.network.name!r}: {found}>"
+
+
+def analyse(
+    network: Network | str,
+    algorithm: str | None = None,
+    *,
+    routing: str | None = None,
+    tables: str | os.PathLike[str] | None = None,
+    root: str | None = None,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    failed_links: Sequence[str] = (),
+    local_information: bool = False,
+    consumption_ports: int | None = None,
+    virtual_channels: int | None = None,
+    buffer: int | Literal["message"] | None = None,
+    replication: str | None = None,
+    reservation: Literal["atomic", "separate"] | None = None,
+    reachable: int | None = None,
+) -> Analysis:
+    """Finds out whether worms can deadlock, whatever is sent.
+
+    Give an algorithm, for all worms that it may send; or a routing or forwarding tables, for unicasts. Takes O(channels x degree) for routings over
+    permitted turns that cannot deadlock, and up to O(routers x channels) otherwise.
+
+    Args:
+        network: The network, or the text that names it.
+        algorithm: The multicast algorithm.
+        routing: The routing; with an algorithm, the one for it to use.
+        tables: A file of forwarding tables, as OpenSM dumps them.
+        root: The root of up*/down*.
+        seed: The seed of algorithms and routings that make random choices.
+        options: The algorithm's own options.
+        failed_links: Links that have failed, each as ``"0-1"``.
+        local_information: Whether only the nodes at both ends know of them.
+        consumption_ports: Consumption channels at every node. Default: what the algorithm is defined with, or 4.
+        virtual_channels: Virtual channels of every link. Default: as many as the routing needs.
+        buffer: Flits of a buffer, or ``"message"``, for trees.
+        replication: How worms are replicated: ``"lockstep"``, ``"independent"``, ``"asynchronous"``, ``"synchronous"`` or
+            ``"synchronous-together"``.
+        reservation: How independent branches are reserved.
+        reachable: The most steps of a search that decides whether a deadlock can be reached.
+
+    Raises:
+        InputError: If there is no such algorithm, routing or file, or the settings are not for worms of this kind.
+    """
+    if isinstance(network, str):
+        network = Network(network)
+    given = json.dumps(
+        {
+            "consumption_ports": consumption_ports,
+            "virtual_channels": virtual_channels,
+            "buffer": buffer,
+            "replication": replication,
+            "reservation": reservation,
+            "reachable": reachable,
+        }
+    )
+    if algorithm is not None:
+        if tables is not None:
+            raise _native.InputError("tables: forwarding tables are those of unicasts: give an algorithm or tables, not both")
+        own = json.dumps(dict(options or {}))
+        made = _native.Algorithm(
+            network._native, algorithm, routing, root, seed, own, list(failed_links), local_information
+        )
+        return Analysis(network, made.analyse(given))
+    if options or failed_links or local_information:
+        raise _native.InputError("options and failed_links: these are told to an algorithm: give one")
+    if (routing is None) == (tables is None):
+        raise _native.InputError("expected an algorithm, a routing, or forwarding tables")
+    if routing is not None:
+        return Analysis(network, _native.analyse_routing(network._native, routing, root, seed, given))
+    if root is not None:
+        raise _native.InputError("root: forwarding tables have none: leave it out")
+    return Analysis(network, _native.analyse_tables(network._native, os.fspath(tables or ""), given))

@@ -1,0 +1,206 @@
+"""Networks of routers and nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from wormcast import _native
+from wormcast._nodes import Node, list_text, node_text
+
+if TYPE_CHECKING:
+    from wormcast._plan import Plan
+
+
+class Network:
+    """A network of routers, of channels between them, and of nodes that are attached to them.
+
+    Routers, channels and nodes are numbered from 0. A link is two channels, one each way.
+
+    Args:
+        spec: What the command takes as ``--topology``: ``"mesh:16x16"``, ``"torus:8x8"``, ``"hypercube:10"``, ``"bmin:4x3"``,
+            ``"random:nodes=64,degree=4,seed=1"``, ``"file:net.graphml"``, and so on.
+
+    Raises:
+        InputError: If there is no such network, or it would not fit in memory.
+    """
+
+    __slots__ = ("_native", "_spec")
+
+    def __init__(self, spec: str) -> None:
+        self._native = _native.Network(spec)
+        self._spec: str | None = spec
+
+    @classmethod
+    def _of(cls, native: _native.Network, spec: str | None = None) -> Network:
+        network = cls.__new__(cls)
+        network._native, network._spec = native, spec
+        return network
+
+    @classmethod
+    def from_networkx(cls, graph: Any, name: str = "networkx") -> Network:
+        """The network of a NetworkX graph: a router and a node for each of its nodes, a link for each edge.
+
+        Parallel edges of a multigraph are parallel links. Of attributes, ``x`` and ``y`` are used for pictures; ``kind="host"`` makes a node
+        one that is attached to the router at the other end of its only edge, as the node-link files of wormcast say.
+
+        Raises:
+            InputError: If the graph is directed, or is no network.
+        """
+        import networkx as nx
+
+        text = json.dumps(nx.node_link_data(graph, edges="links"), default=str)
+        return cls._of(_native.Network.of_text(f"{name}.json", text))
+
+    @classmethod
+    def from_text(cls, text: str, name: str = "network.edges") -> Network:
+        """The network of a file's contents: an edge list, GraphML, node-link JSON, anynet or what ibnetdiscover prints.
+
+        Args:
+            text: The contents.
+            name: The name for messages; its ending says which format it is, if the contents leave that open.
+        """
+        return cls._of(_native.Network.of_text(name, text))
+
+    def to_networkx(self) -> Any:
+        """A NetworkX ``MultiGraph`` with names and coordinates as attributes.
+
+        Raises:
+            InputError: If channels run one way.
+        """
+        import networkx as nx
+
+        return nx.node_link_graph(json.loads(self._native.node_link()), edges="links")
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the network for experiments: GraphML, or node-link JSON if the name ends in ``.json``.
+
+        Experiments then name it ``topology = "file:PATH"``.
+        """
+        path = Path(path)
+        path.write_text(self._native.node_link() if path.suffix == ".json" else self._native.graphml(), encoding="utf-8")
+        return path
+
+    @property
+    def name(self) -> str:
+        """The text that it was made from, or its file's name."""
+        return self._native.name
+
+    @property
+    def kind(self) -> str:
+        """What it is: ``"a 2-D mesh"``, ``"an irregular network"``, and so on."""
+        return self._native.kind
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return self._native.node_count
+
+    @property
+    def routers(self) -> int:
+        """How many routers there are."""
+        return self._native.router_count
+
+    @property
+    def channels(self) -> list[tuple[int, int]]:
+        """The channels, in the order of their numbers: the routers at which each begins and ends."""
+        return self._native.channels()
+
+    @property
+    def router_of(self) -> list[int]:
+        """The router of each node."""
+        return self._native.routers_of_nodes()
+
+    @property
+    def diameter(self) -> int | None:
+        """The longest of the shortest paths between routers, in hops; ``None`` if not all are joined, or if there are too many."""
+        return self._native.distances()[0]
+
+    @property
+    def average_distance(self) -> float | None:
+        """The mean length of the shortest paths between different routers, in hops; ``None`` where there is no diameter."""
+        return self._native.distances()[1]
+
+    def node(self, node: Node) -> int:
+        """The number of a node that is given by its coordinates or its name."""
+        return self._native.node_number(node_text(node))
+
+    def label(self, node: Node) -> str:
+        """A node as messages and pictures name it: its coordinates in a mesh, its name in a fabric, or else its number."""
+        return self._native.node_label(self.node(node))
+
+    def coordinates(self, node: Node) -> tuple[int, ...] | None:
+        """The coordinates of a node in a mesh, a torus or a hypercube; ``None`` elsewhere."""
+        found = self._native.coordinates(self.node(node))
+        return None if found is None else tuple(found)
+
+    def plan(
+        self,
+        algorithm: str,
+        source: Node,
+        destinations: Iterable[Node] | Literal["all"] | str,
+        *,
+        routing: str | None = None,
+        root: str | None = None,
+        seed: int = 0,
+        options: Mapping[str, Any] | None = None,
+        failed_links: Sequence[str] = (),
+        local_information: bool = False,
+        ports: Literal["one", "all"] = "one",
+        flit_bits: int = 16,
+    ) -> Plan:
+        """Plans a multicast.
+
+        Args:
+            algorithm: The algorithm's name; see :func:`algorithms`.
+            source: The sender: its number, coordinates, or name.
+            destinations: The receivers, or ``"all"``.
+            routing: The routing to use, for algorithms that offer a choice.
+            root: The root of up*/down*.
+            seed: The seed of algorithms that make random choices.
+            options: The algorithm's own options, such as ``{"detour": 4}``.
+            failed_links: Links that have failed, each as ``"0,0-1,0"``.
+            local_information: Whether only the nodes at both ends know of them.
+            ports: How many worms a node sends in one step: one, or one on each of its channels.
+            flit_bits: The bits of a flit, in which headers that encode destinations are counted.
+
+        Raises:
+            InputError: If there is no such algorithm or node, or the algorithm is not for this network.
+            RunError: If an algorithm that is written in Python fails.
+        """
+        from wormcast._plan import Plan
+
+        made = _native.Algorithm(
+            self._native,
+            algorithm,
+            routing,
+            root,
+            seed,
+            json.dumps(dict(options or {})),
+            list(failed_links),
+            local_information,
+        )
+        return Plan._of(self, made, node_text(source), list_text(destinations), ports, flit_bits)
+
+    def heat_map(self, loads: Sequence[float], title: str = "") -> str:
+        """A picture (SVG) in which channels are the darker and wider the larger their value is: one value for each channel."""
+        return self._native.heat_map(list(loads), title)
+
+    def svg(self) -> str:
+        """A picture of the network."""
+        return self._native.svg()
+
+    def _repr_svg_(self) -> str | None:
+        # What nobody can make out is not drawn.
+        return self.svg() if self.routers <= 4096 else None
+
+    def __repr__(self) -> str:
+        return f"<Network {self.name!r}: {self.kind}, {self.routers} routers, {self.nodes} nodes>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._spec is not None:
+            return (Network, (self._spec,))
+        return (Network.from_text, (self._native.node_link(), f"{self.name}.json"))

@@ -1,0 +1,66 @@
+"""Experiments given as dictionaries, written as TOML."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        from wormcast._native import InputError
+
+        raise InputError(f"the name of a setting is a string; found {key!r}")
+    # A dotted name is a path, as in the files.
+    return ".".join(part if _BARE.fullmatch(part) else _string(part) for part in key.split("."))
+
+
+def _string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def value(given: Any) -> str:
+    """A value as TOML has it. Arrays and numbers of NumPy are taken, and so are paths and ranges."""
+    from wormcast._native import InputError
+
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if isinstance(given, str):
+        return _string(given)
+    if isinstance(given, int):
+        return str(given)
+    if isinstance(given, float):
+        return repr(given)
+    if isinstance(given, Mapping):
+        return "{" + ", ".join(f"{_key(key)} = {value(inner)}" for key, inner in given.items()) + "}"
+    if isinstance(given, os.PathLike):
+        return _string(os.fspath(given))
+    if hasattr(given, "tolist"):
+        return value(given.tolist())
+    if isinstance(given, (list, tuple, range)):
+        return "[" + ", ".join(value(inner) for inner in given) + "]"
+    raise InputError(f"found {given!r}; expected a number, a string, a flag, a list or a dictionary")
+
+
+def _lines(settings: Mapping[str, Any], path: str) -> Iterator[str]:
+    for key, inner in settings.items():
+        own = path + _key(key)
+        if isinstance(inner, Mapping) and inner:
+            yield from _lines(inner, own + ".")
+        elif inner is not None:
+            yield f"{own} = {value(inner)}"
+
+
+def document(settings: Mapping[str, Any]) -> str:
+    """Settings as a TOML document, a line each; what is ``None`` is left out."""
+    return "".join(line + "\n" for line in _lines(settings, ""))
+
+
+def assignments(settings: Mapping[str, Any]) -> list[str]:
+    """Settings beside a file, as ``--set`` takes them."""
+    return [f"{_key(key)}={value(given)}" for key, given in settings.items()]

@@ -1,0 +1,20 @@
+"""What this program is, and what it knows by name."""
+
+from wormcast import _native
+
+_version, _revision, MODEL_VERSION = _native.version()
+# The version of the rules of simulation, which results depend on.
+MODEL_VERSION: int
+
+#: The version, with the commit behind a ``+`` if that is known.
+__version__: str = f"{_version}+{_revision.replace(' ', '.')}" if _revision else _version
+
+
+def algorithms() -> dict[str, str]:
+    """The names of all multicast algorithms, each with what it does in a line; those that are written in Python come last."""
+    return dict(_native.algorithms())
+
+
+def routings() -> dict[str, str]:
+    """The names of all routings, each with what it does in a line."""
+    return dict(_native.routings())
