@@ -15,7 +15,7 @@ use wormcast::simulation::{DeliveryLog, EngineChoice, Scenario, plan_messages, s
 
 use crate::algorithm::setting;
 use crate::arrow::integers;
-use crate::failure::{input, run, store as store_failure, sweep};
+use crate::failure::{diagnostic, input, run, store as store_failure, sweep};
 use crate::findings::{Comparison, Findings, Run, Table};
 use crate::local_threads::LocalThreads;
 use crate::progress::Progress;
@@ -39,28 +39,28 @@ impl Experiment {
         variation: Option<&str>,
     ) -> PyResult<Self> {
         let overrides = settings.iter().map(|setting| Override::set(setting)).collect::<Result<Vec<_>, _>>();
-        let overrides = overrides.map_err(input)?;
-        let warnings = Override::check(&overrides, quick).map_err(input)?;
+        let overrides = overrides.map_err(diagnostic)?;
+        let warnings = Override::check(&overrides, quick).map_err(diagnostic)?;
         let experiment = match text {
             Some(text) => lab::Experiment::parse(path, text, &overrides),
             None => lab::Experiment::read(Path::new(path), &overrides),
         };
-        let mut experiment = experiment.map_err(input)?;
+        let mut experiment = experiment.map_err(diagnostic)?;
         if quick {
             if !experiment.has_quick() {
                 return Err(input(format!("`{path}` has no quick version: expected a table `[quick]` of settings")));
             }
-            experiment = experiment.quick().map_err(input)?;
+            experiment = experiment.quick().map_err(diagnostic)?;
         }
         if let Some(name) = variation {
-            experiment = experiment.variation(name).map_err(input)?;
+            experiment = experiment.variation(name).map_err(diagnostic)?;
         }
         Ok(Self { experiment, warnings })
     }
 
     fn point(&self) -> PyResult<(Point, Job)> {
-        let point = self.experiment.point().map_err(input)?;
-        let job = self.experiment.job(&point).map_err(input)?;
+        let point = self.experiment.point().map_err(diagnostic)?;
+        let job = self.experiment.job(&point).map_err(diagnostic)?;
         Ok((point, job))
     }
 }
@@ -106,7 +106,7 @@ impl Experiment {
 
     /// All points as JSON: their label, the swept settings, all settings, and the hash that names their results.
     fn points(&self, py: Python<'_>) -> PyResult<String> {
-        let points = interruptible(py, || self.experiment.points())?.map_err(input)?;
+        let points = interruptible(py, || self.experiment.points())?.map_err(diagnostic)?;
         let point = |point: &Point| {
             let settings: serde_json::Map<String, serde_json::Value> =
                 point.coordinates.iter().map(|c| (c.key.clone(), c.value.clone())).collect();
@@ -124,10 +124,10 @@ impl Experiment {
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let experiment = &self.experiment;
         interruptible(py, || {
-            experiment.check_measured().map_err(input)?;
-            let points = experiment.points().map_err(input)?;
-            let jobs = experiment.jobs(&points).map_err(input)?;
-            let idle = experiment.idle_settings(&points, |index| jobs[index].idle_settings()).map_err(input)?;
+            experiment.check_measured().map_err(diagnostic)?;
+            let points = experiment.points().map_err(diagnostic)?;
+            let jobs = experiment.jobs(&points).map_err(diagnostic)?;
+            let idle = experiment.idle_settings(&points, |index| jobs[index].idle_settings()).map_err(diagnostic)?;
             let mut warnings = self.warnings.clone();
             warnings.extend(idle.iter().map(ToString::to_string));
             warnings.extend(jobs.iter().filter_map(Job::trace_warning).map(str::to_owned));
@@ -153,8 +153,8 @@ impl Experiment {
         pool: Option<Py<PyAny>>,
     ) -> PyResult<Findings> {
         let experiment = self.experiment.clone();
-        experiment.check_measured().map_err(input)?;
-        let runner = interruptible(py, || lab::Runner::keeping_prepared(experiment))?.map_err(input)?;
+        experiment.check_measured().map_err(diagnostic)?;
+        let runner = interruptible(py, || lab::Runner::keeping_prepared(experiment))?.map_err(diagnostic)?;
         let mut progress = Progress::new(progress);
         let done = py.detach(|| {
             let mut store = opened(store)?;
@@ -229,7 +229,7 @@ impl Experiment {
                 _ => {
                     let scenario: &Scenario = job.scenario().map_err(input)?;
                     let failed = |error| match self.experiment.explain(&point, &error) {
-                        Some(diagnostic) => input(diagnostic),
+                        Some(error) => diagnostic(error),
                         None => run(error),
                     };
                     let (engine, seed): (EngineChoice, u64) = (spec.engine, spec.seed);
@@ -321,7 +321,7 @@ pub(crate) struct Runner {
 impl Runner {
     #[new]
     fn new(experiment: &Experiment) -> PyResult<Self> {
-        Ok(Self { runner: lab::Runner::keeping(experiment.experiment.clone()).map_err(input)? })
+        Ok(Self { runner: lab::Runner::keeping(experiment.experiment.clone()).map_err(diagnostic)? })
     }
 
     /// Computes replications of a point, and returns an answer for the coordinator.

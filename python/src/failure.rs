@@ -5,7 +5,7 @@ use std::fmt::Display;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use wormcast::lab::{RunError as LabError, StoreError, StoreProblem};
+use wormcast::lab::{Diagnostic, RunError as LabError, StoreError, StoreProblem, SweepError};
 
 create_exception!(
     wormcast,
@@ -15,9 +15,22 @@ create_exception!(
 );
 create_exception!(wormcast, RunError, PyRuntimeError, "The input is good, but the work failed.");
 
+create_exception!(
+    wormcast,
+    WorkersError,
+    PyRuntimeError,
+    "Workers are gone for good, or return what is no result. What was computed before is in the store."
+);
+
 /// The exception for an error in what was given.
 pub(crate) fn input(error: impl Display) -> PyErr {
     InputError::new_err(error.to_string())
+}
+
+/// The exception for a mistake in an experiment, with its place.
+pub(crate) fn diagnostic(error: Diagnostic) -> PyErr {
+    let text = error.render(false);
+    input(text.strip_prefix("error: ").unwrap_or(&text).trim_end())
 }
 
 /// The exception for work that failed.
@@ -36,8 +49,10 @@ pub(crate) fn store(error: StoreError) -> PyErr {
 /// The exception for an experiment without a result.
 pub(crate) fn sweep(error: LabError) -> PyErr {
     match error {
-        LabError::Input(diagnostic) => input(diagnostic),
+        LabError::Input(error) => diagnostic(*error),
         LabError::Store(error) => store(error),
+        LabError::Sweep(SweepError::Store(error)) => store(error),
+        LabError::Sweep(SweepError::Workers(error)) => WorkersError::new_err(error.to_string()),
         other => run(other),
     }
 }

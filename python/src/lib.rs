@@ -35,7 +35,7 @@ mod _native {
     #[pymodule_export]
     use crate::experiment::{Experiment, Runner};
     #[pymodule_export]
-    use crate::failure::{InputError, RunError};
+    use crate::failure::{InputError, RunError, WorkersError};
     #[pymodule_export]
     use crate::findings::{Comparison, Findings, Run, Table};
     #[pymodule_export]

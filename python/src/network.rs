@@ -35,7 +35,7 @@ impl Network {
         Ok(Self { network: built.map_err(input)? })
     }
 
-    /// From the text of a file, in any format that `file:` reads.
+    /// From the text of a file, in any format that is read.
     #[staticmethod]
     fn of_text(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
         let built = interruptible(py, || FileFormat::of(name, text).parse(name, text))?;

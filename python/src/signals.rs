@@ -23,6 +23,10 @@ struct Signals {
 
 impl Watch for Signals {
     fn step(&self, _: WorkProgress) -> ControlFlow<()> {
+        // Work that is stopped may go on with another part.
+        if self.interruption.borrow().is_some() {
+            return ControlFlow::Break(());
+        }
         if self.asked.get().elapsed() < OFTEN {
             return ControlFlow::Continue(());
         }
@@ -43,8 +47,11 @@ pub(crate) fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + 
         let interruption = Rc::new(RefCell::new(None));
         let signals = Signals { asked: Cell::new(Instant::now()), interruption: Rc::clone(&interruption) };
         match catch_unwind(AssertUnwindSafe(|| watched(Rc::new(signals), work))) {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(_)) => Err(interruption.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))),
+            Ok(done) => match (interruption.take(), done) {
+                (None, Ok(done)) => Ok(done),
+                (Some(interruption), _) => Err(interruption),
+                (None, Err(_)) => Err(PyKeyboardInterrupt::new_err(())),
+            },
             Err(panic) => Err(panicked(&*panic)),
         }
     })

@@ -22,10 +22,9 @@ Whatever is wrong with what is given raises :class:`InputError`, with the text o
 from wormcast._algorithm import Algorithm, Worm, algorithm
 from wormcast._analysis import Analysis, analyse
 from wormcast._experiment import Comparison, Experiment, Progress, simulate
-from wormcast._native import InputError, RunError
+from wormcast._native import InputError, RunError, WorkersError
 from wormcast._network import Network
 from wormcast._plan import Plan
-from wormcast._pool import WorkersError
 from wormcast._result import Plot, Result, Run, Table
 from wormcast._version import MODEL_VERSION, __version__, algorithms, routings
 

@@ -117,6 +117,11 @@ def _code(function: object, seen: set[int]) -> bytes:
     return b"|".join([of(function.__code__), repr(function.__defaults__).encode(), *closed, *called])
 
 
+def _anywhere(network: Network, arriving: Channel, leaving: Channel) -> bool:
+    """A worm may deliver wherever it gets."""
+    return True
+
+
 def algorithm(
     name: str,
     *,
@@ -160,7 +165,7 @@ def algorithm(
 
     def make(function: Planner) -> Algorithm:
         kept = promise or ("rule" if may_turn is not None else "stops")
-        stops = may_stop if may_stop is not None or may_turn is None else (lambda network, arriving, leaving: True)
+        stops = may_stop if may_stop is not None or may_turn is None else _anywhere
         text = about if about is not None else (inspect.getdoc(function) or "").partition("\n")[0]
         own = revision
         if own is None:

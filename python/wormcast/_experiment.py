@@ -106,7 +106,7 @@ class Experiment:
         self._native = _native.Experiment(path, text, overrides, quick, variation)
         # Workers get the text, not the name of a file that may change meanwhile.
         self._description = Description(
-            path, self._native.text, tuple(overrides), quick, variation, self.algorithms
+            os.path.abspath(path), self._native.text, tuple(overrides), quick, variation, self.algorithms
         )
 
     @property
@@ -327,7 +327,12 @@ def simulate(
         RunError: If it cannot be simulated.
 
     >>> import wormcast as wc
-    >>> run = wc.simulate({"topology": "mesh:8x8", "algorithm": "dual-path", "traffic.multicast.destinations": 6})
+    >>> run = wc.simulate({
+    ...     "topology": "mesh:8x8",
+    ...     "algorithm": "dual-path",
+    ...     "traffic.arrivals": {"process": "poisson", "rate": 0.01},
+    ...     "traffic.multicast.destinations": 6,
+    ... })
     >>> run.saturated
     False
     """

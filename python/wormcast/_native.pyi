@@ -1,11 +1,35 @@
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+__all__ = [
+    "Algorithm",
+    "analyse_routing",
+    "analyse_tables",
+    "Experiment",
+    "Runner",
+    "InputError",
+    "RunError",
+    "WorkersError",
+    "Comparison",
+    "Findings",
+    "Run",
+    "Table",
+    "Network",
+    "register",
+    "version",
+    "algorithms",
+    "routings",
+    "command",
+]
+
 class InputError(ValueError):
     """What was given is wrong. The text says what, where, and what was expected."""
 
 class RunError(RuntimeError):
     """The input is good, but the work failed."""
+
+class WorkersError(RuntimeError):
+    """Workers are gone for good, or return what is no result. What was computed before is in the store."""
 
 def version() -> tuple[str, str, int]: ...
 def algorithms() -> list[tuple[str, str]]: ...

@@ -22,7 +22,7 @@ class Network:
 
     Args:
         spec: What the command takes as ``--topology``: ``"mesh:16x16"``, ``"torus:8x8"``, ``"hypercube:10"``, ``"bmin:4x3"``,
-            ``"random:nodes=64,degree=4,seed=1"``, ``"file:net.graphml"``, and so on.
+            ``"random:nodes=64,degree=4,seed=1"``, the path of a file, and so on.
 
     Raises:
         InputError: If there is no such network, or it would not fit in memory.
@@ -52,7 +52,7 @@ class Network:
         """
         import networkx as nx
 
-        text = json.dumps(nx.node_link_data(graph, edges="links"), default=str)
+        text = json.dumps(nx.node_link_data(graph, edges="edges"), default=str)
         return cls._of(_native.Network.of_text(f"{name}.json", text))
 
     @classmethod
@@ -73,12 +73,12 @@ class Network:
         """
         import networkx as nx
 
-        return nx.node_link_graph(json.loads(self._native.node_link()), edges="links")
+        return nx.node_link_graph(json.loads(self._native.node_link()), edges="edges")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the network for experiments: GraphML, or node-link JSON if the name ends in ``.json``.
 
-        Experiments then name it ``topology = "file:PATH"``.
+        Experiments then name it: ``topology = "PATH"``.
         """
         path = Path(path)
         path.write_text(self._native.node_link() if path.suffix == ".json" else self._native.graphml(), encoding="utf-8")

@@ -19,6 +19,9 @@ class Plan:
 
     network: Network
     """The network that it is for."""
+    _made: _native.Algorithm
+    _ask: tuple[str, str, str]
+    _report: dict[str, Any]
 
     @classmethod
     def _of(

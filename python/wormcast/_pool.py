@@ -13,13 +13,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from wormcast import _native
+from wormcast._native import WorkersError
 
 if TYPE_CHECKING:
     from wormcast._algorithm import Algorithm
-
-
-class WorkersError(RuntimeError):
-    """Workers are gone for good, or return what is no result. What was computed before is in the store."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +24,7 @@ class Description:
     """An experiment as workers are told of it."""
 
     path: str
+    """Its file, from the root: files that it names are relative to this one, wherever a worker runs."""
     text: str
     settings: tuple[str, ...]
     quick: bool
@@ -37,9 +35,7 @@ class Description:
         """The experiment. Algorithms that are written in Python are registered first."""
         for own in self.algorithms:
             own.register()
-        # Files that it names are relative to its own, wherever a worker runs.
-        path = os.path.abspath(self.path)
-        return _native.Experiment(path, self.text, list(self.settings), self.quick, self.variation)
+        return _native.Experiment(self.path, self.text, list(self.settings), self.quick, self.variation)
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -2,12 +2,13 @@
 
 from wormcast import _native
 
-_version, _revision, MODEL_VERSION = _native.version()
-# The version of the rules of simulation, which results depend on.
-MODEL_VERSION: int
+_version, _revision, _model = _native.version()
 
 #: The version, with the commit behind a ``+`` if that is known.
 __version__: str = f"{_version}+{_revision.replace(' ', '.')}" if _revision else _version
+
+#: The version of the rules of simulation, which results depend on.
+MODEL_VERSION: int = _model
 
 
 def algorithms() -> dict[str, str]:

@@ -1,0 +1,147 @@
+"""Algorithms that are written in Python."""
+
+import importlib
+import itertools
+import pickle
+
+import pytest
+import wormcast as wc
+from own import chain, comb, ruled
+
+SETTINGS = {
+    "topology": "mesh:4x4",
+    "traffic.arrivals": {"process": "poisson", "rate": 0.02},
+    "traffic.length": 16,
+    "traffic.multicast.destinations": 5,
+    "run.messages": 300,
+    "run.warmup": 2000,
+    "stop": {"min_replications": 5, "max_replications": 5},
+    "switching.consumption_ports": 4,
+}
+
+
+def test_it_plans_what_the_same_algorithm_in_rust_plans():
+    # By hand, and as the example of the repository does.
+    mesh = wc.Network("mesh:8x8")
+    plan = mesh.plan("py-comb", (3, 3), [(1, 3), (6, 3), (6, 6)])
+    assert sorted(worm["visits"] for worm in plan.worms) == [[25], [30, 54]]
+    assert (plan.algorithm, plan.startups) == ("py-comb", 2)
+    assert wc.algorithms()["py-comb"] == "Along the row, delivering on the way, then along one column."
+
+
+def test_every_plan_for_three_nodes_keeps_the_promise():
+    mesh = wc.Network("mesh:3x3")
+    for source in range(9):
+        for destinations in itertools.combinations(set(range(9)) - {source}, 3):
+            for name in ["py-comb", "py-ruled", "py-chain"]:
+                plan = mesh.plan(name, source, destinations)
+                assert sorted(node for worm in plan.worms for node in worm["visits"]) == sorted(destinations)
+
+
+def test_the_promise_is_what_is_analysed():
+    for name in ["py-comb", "py-ruled"]:
+        assert [wc.analyse("mesh:8x8", name, consumption_ports=ports).deadlock_free for ports in (2, 3)] == [False, True]
+    assert wc.analyse("mesh:8x8", "py-chain", consumption_ports=1)
+
+
+def test_it_is_swept_and_compared_with_others():
+    experiment = wc.Experiment(
+        SETTINGS | {"sweep.algorithm": ["py-comb", "column-path", "py-chain"], "sweep.traffic.arrivals.rate": [0.01, 0.05]},
+        algorithms=[comb, chain],
+    )
+    result = experiment.run(jobs=2)
+    assert len(result) == 6 and result.csv() == experiment.run(jobs=1).csv()
+    compared = experiment.compare("py-comb", "py-chain")
+    assert len(compared.points) == 2
+    point = experiment.points[0]["spec"]
+    assert point["algorithm_revision"] == comb.revision
+
+
+def test_separate_in_python_has_the_results_of_the_built_in_one():
+    @wc.algorithm("py-separate", routing="e-cube", promise="unicasts")
+    def separate(network, source, destinations):
+        return [[node] for node in destinations]
+
+    settings = SETTINGS | {"sweep.traffic.arrivals.rate": [0.01, 0.05]}
+    tables = [
+        wc.Experiment(settings | {"algorithm": name}, algorithms=[separate]).run().to_pandas().drop(columns="config_hash")
+        for name in ["py-separate", "separate"]
+    ]
+    assert tables[0].equals(tables[1])
+
+
+def test_trees_are_taken():
+    @wc.algorithm("py-star", routing="turn-prohibition", promise="trees")
+    def star(network, source, destinations):
+        # Each neighbour by a branch of its own; on a complete graph these are all.
+        return [wc.Worm(branches=[((source, node), None, [node]) for node in destinations])]
+
+    full = wc.Network.from_text("0 1\n0 2\n0 3\n1 2\n1 3\n2 3\n")
+    plan = full.plan("py-star", 0, [1, 3])
+    assert (plan.startups, plan.channels) == (1, 2)
+    wc.algorithm("py-starry", routing="e-cube", promise="trees")(star.function)
+    with pytest.raises(wc.InputError, match="needs a routing over permitted turns"):
+        wc.Network("mesh:2x2").plan("py-starry", 0, [1])
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (lambda n, s, d: [[d[0]]], "no worm delivers to"),
+        (lambda n, s, d: [[node] for node in d] * 2, "which has the message already"),
+        (lambda n, s, d: [[99]], "there is no node 99"),
+        (lambda n, s, d: [wc.Worm([d[0]], exit=(0, 15))], "no channel from router 0 to router 15"),
+        (lambda n, s, d: 5, "'int' object is not iterable"),
+        (lambda n, s, d: 1 / 0, "ZeroDivisionError"),
+        (lambda n, s, d: [["a"]], "TypeError"),
+        # West, then east again: not what e-cube does.
+        (lambda n, s, d: [sorted(d, key=lambda node: -node)], "which `dependencies` does not include"),
+    ],
+)
+def test_what_is_no_plan_is_refused_in_plans_and_in_sweeps(plan, said):
+    wc.algorithm("py-wrong", routing="e-cube", promise="stops", revision=1)(plan)
+    with pytest.raises((wc.InputError, wc.RunError)) as refused:
+        wc.Network("mesh:4x4").plan("py-wrong", 5, [4, 6, 7, 3])
+    assert said in str(refused.value)
+    if "dependencies" in said:
+        # That takes a look at all dependencies: no run does it for every message.
+        return
+    with pytest.raises((wc.InputError, wc.RunError)) as refused:
+        wc.Experiment(SETTINGS | {"algorithm": "py-wrong"}).run()
+    assert said in str(refused.value)
+
+
+def test_names_and_promises_are_checked():
+    for name, options, said in [
+        ("dual-path", {}, "there is an algorithm `dual-path` already"),
+        ("Comb", {}, "no name for an algorithm"),
+        ("py-x", {"routing": "e-cub"}, "did you mean `e-cube`"),
+        ("py-x", {"promise": "paths"}, "promise: unknown `paths`"),
+        ("py-x", {"promise": "stops", "may_turn": lambda *_: True}, "give one of the two"),
+        ("py-x", {"may_stop": lambda *_: True}, "give `may_turn`, too"),
+    ]:
+        with pytest.raises(wc.InputError, match=said):
+            wc.algorithm(name, **({"routing": "e-cube"} | options))(lambda n, s, d: [d])
+
+
+def test_another_function_of_the_same_name_has_results_of_its_own(tmp_path):
+    def plans(order):
+        # What it closes over makes the difference.
+        return lambda n, s, d: [[node] for node in sorted(d, reverse=order)]
+
+    hashes = set()
+    for order in [False, True]:
+        made = wc.algorithm("py-order", routing="e-cube", promise="unicasts")(plans(order))
+        experiment = wc.Experiment(SETTINGS | {"algorithm": "py-order"}, algorithms=[made])
+        experiment.run(store=tmp_path / "store.db")
+        hashes.add(experiment.points[0]["config_hash"])
+    assert len(hashes) == 2
+    again = wc.algorithm("py-order", routing="e-cube", promise="unicasts")(plans(False))
+    assert wc.Experiment(SETTINGS | {"algorithm": "py-order"}, algorithms=[again]).points[0]["config_hash"] in hashes
+
+
+def test_algorithms_are_pickled_by_name():
+    for own in [comb, ruled, chain]:
+        again = pickle.loads(pickle.dumps(own))
+        assert again == own and again.function is own.function
+    assert importlib.import_module("own").comb is comb

@@ -1,0 +1,231 @@
+"""Experiments and their results."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import wormcast as wc
+
+SHIPPED = Path(__file__).parents[2] / "experiments"
+
+
+def test_the_bytes_are_those_of_the_command(small, command, tmp_path):
+    done = command("sweep", "small.toml", "--replications", "all.csv")
+    assert done.returncode == 0, done.stderr
+    result = wc.Experiment(small).run()
+    assert result.csv() == (tmp_path / "results/small.csv").read_text()
+    assert result.replications_csv() == (tmp_path / "all.csv").read_text()
+    assert command("plot", "small.toml", "--replications", "all.jsonl").returncode == 0
+    assert result.replications_json() == (tmp_path / "all.jsonl").read_text()
+    files = result.write(tmp_path / "mine")
+    assert sorted(file.name for file in files) == ["small.csv", "small.png", "small.svg"]
+    for file in files:
+        assert file.read_bytes() == (tmp_path / "results" / file.name).read_bytes(), file
+
+
+def test_every_shipped_experiment_is_read_and_told_to_workers():
+    files = sorted(SHIPPED.glob("*.toml"))
+    assert len(files) > 40
+    for file in files:
+        experiment = wc.Experiment(file)
+        hashes = [point["config_hash"] for point in experiment.points]
+        again = experiment._description.made()
+        assert [point["config_hash"] for point in json.loads(again.points())] == hashes, file
+
+
+def test_a_dictionary_is_a_file(small):
+    given = {
+        "topology": "mesh:4x4",
+        "traffic": {"arrivals": {"process": "poisson", "rate": 0.02}, "length": 16, "multicast.destinations": 3},
+        "run.messages": 300,
+        "run.warmup": 2000,
+        "stop": {"min_replications": 4, "max_replications": np.int64(8)},
+        "sweep.algorithm": ("dual-path", "column-path"),
+        "sweep.traffic.arrivals.rate": np.array([0.01, 0.05, 0.2]),
+    }
+    hashes = [point["config_hash"] for point in wc.Experiment(given).points]
+    assert hashes == [point["config_hash"] for point in wc.Experiment(small).points]
+
+
+def test_wrong_experiments_have_the_messages_of_the_command(small, command):
+    for setting in ["topologie=1", "run.messages=-1", "algorithm=dual-pth", "sweep.algorithm=[]", "traffic.length=0"]:
+        key, _, value = setting.partition("=")
+        printed = command("sweep", "small.toml", "--set", setting).stderr
+        with pytest.raises(wc.InputError) as refused:
+            given = value if key == "algorithm" else json.loads(value)
+            wc.Experiment(small, settings={key: given}).run()
+        assert printed.replace("small.toml", str(small)).replace('"', "") == f"error: {refused.value}\n".replace('"', "")
+    with pytest.raises(wc.InputError, match=r"unknown setting `topologie`\n --> experiment\.toml:1:1"):
+        wc.Experiment({"topologie": "mesh:4x4"})
+    with pytest.raises(wc.InputError, match="no quick version"):
+        wc.Experiment(small, quick=True)
+    with pytest.raises(wc.InputError, match="expected a number, a string"):
+        wc.Experiment({"topology": object()})
+
+
+def test_tables_are_taken_without_a_copy(small):
+    result = wc.Experiment(small).run()
+    table, frame = pa.table(result), pl.DataFrame(result)
+    header, *rows = [line.split(",") for line in result.csv().splitlines()]
+    assert table.column_names == frame.columns == header and table.num_rows == len(rows) == len(result) == 6
+    for name, column in zip(header, zip(*rows, strict=True), strict=True):
+        values = table[name].to_pylist()
+        for value, text in zip(values, column, strict=True):
+            if value is None:
+                assert text == ""
+            elif isinstance(value, bool):
+                assert text == str(value).lower()
+            elif isinstance(value, str):
+                assert text == value
+            else:
+                # Every number is the one whose shortest digits the table has.
+                assert float(text) == value, name
+    kinds = {field.name: field.type for field in table.schema}
+    assert kinds["replications"] == pa.int64() and kinds["saturated"] == pa.bool_()
+    assert kinds["latency_last_cycles"] == pa.float64() and kinds["algorithm"] in (pa.string(), pa.large_string())
+    # The same memory, asked for twice.
+    column = [pa.table(result)["latency_last_cycles"].chunk(0).buffers()[1].address for _ in range(2)]
+    assert column[0] == column[1]
+    assert list(result.to_pandas().columns) == header and isinstance(result.to_pandas(), pd.DataFrame)
+    replications = result.replications.to_polars()
+    assert len(replications) == sum(point["replications"] for point in result.points)
+    assert replications["latency.last.mean"].dtype == pl.Float64
+
+
+def test_a_store_is_shared_with_the_command(small, command, tmp_path):
+    store = tmp_path / "results/store.db"
+    told = []
+    wc.Experiment(small).run(store=store, progress=told.append)
+    computed = told[-1].computed
+    assert (told[-1].points_done, told[-1].points) == (6, 6) and computed >= 24
+    assert command("sweep", "small.toml").returncode == 0
+    told.clear()
+    again = wc.Experiment(small).run(store=store, progress=told.append)
+    assert told[-1].computed == 0 and again.csv() == (tmp_path / "results/small.csv").read_text()
+    assert wc.Experiment(small).load(store).csv() == again.csv()
+    wc.Experiment(small).run(store=store, fresh=True, progress=told.append)
+    assert told[-1].computed == computed
+    with pytest.raises(wc.InputError, match="there is no result store"):
+        wc.Experiment(small).load(tmp_path / "nowhere.db")
+    (tmp_path / "text.db").write_text("not a database, but long enough to be taken for one" * 100)
+    with pytest.raises(wc.InputError, match=r"text\.db"):
+        wc.Experiment(small).run(store=tmp_path / "text.db")
+
+
+def test_the_number_of_threads_makes_no_difference(small):
+    assert wc.Experiment(small).run(jobs=1).csv() == wc.Experiment(small).run(jobs=4).csv()
+    with pytest.raises(wc.InputError, match="jobs: expected 1 or more"):
+        wc.Experiment(small).run(jobs=0)
+
+
+def test_claims_plots_and_comparisons():
+    experiment = wc.Experiment(SHIPPED / "quick.toml", settings={"run.messages": 200, "stop.max_replications": 5})
+    result = experiment.run()
+    assert [plot.quantity for plot in result.plots] == ["latency.last"]
+    assert result.plots[0].png.startswith(b"\x89PNG") and "<svg" in result._repr_html_()
+    compared = experiment.compare("dual-path", "pure-negative-first")
+    assert len(compared.points) == 6 and compared.plot is not None
+    with pytest.raises(wc.InputError, match="is no value of `algorithm`"):
+        experiment.compare("dual-pth")
+    with pytest.raises(wc.InputError, match="quantity"):
+        experiment.compare(quantity="latency.lst")
+
+
+def test_a_run_is_that_of_the_command(small, command, tmp_path):
+    settings = {"algorithm": "dual-path", "traffic.arrivals.rate": 0.05}
+    run = wc.simulate(small, settings=settings, seed=7, deliveries=True)
+    words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    printed = command("simulate", "small.toml", *words, "--seed", "7", "--format", "json", "--deliveries", "all.csv")
+    told = json.loads(printed.stdout)
+    for key, value in run.to_dict().items():
+        assert told[key] == value, key
+    assert run["latency.last.mean"] == told["latency"]["last"]["mean"]
+    csv = pl.read_csv(tmp_path / "all.csv")
+    assert pl.DataFrame(run.deliveries).equals(csv)
+    with pytest.raises(KeyError):
+        run["latency.first.mean"]
+    with pytest.raises(wc.InputError, match="is swept: choose one"):
+        wc.simulate({"topology": "mesh:4x4", "sweep.algorithm": ["dual-path", "schl"]})
+
+
+def test_settings_without_effect_and_dangerous_ones_are_warned_of(small):
+    for settings, said in [({"switching.consumption_ports": 1}, "can deadlock"), ({"traffic.unicast.pattern": "transpose"}, "unicast")]:
+        experiment = wc.Experiment(small, settings=settings)
+        assert any(said in text for text in experiment.check()), experiment.check()
+        with pytest.warns(UserWarning, match=said):
+            experiment.run()
+
+
+@pytest.mark.parametrize("work", ["sweep", "run", "analysis"])
+def test_a_signal_stops_work_within_a_second(work, tmp_path):
+    code = {
+        "sweep": """
+            settings = {"topology": "mesh:16x16", "algorithm": "dual-path", "traffic.arrivals": {"process": "poisson", "rate": 0.001},
+                        "traffic.multicast.destinations": 10, "run.messages": 100_000_000, "sweep.seed": [1, 2]}
+            wc.Experiment(settings).run(jobs=2, store="store.db")
+        """,
+        "run": """
+            wc.simulate({"topology": "mesh:16x16", "algorithm": "dual-path", "traffic.arrivals": {"process": "poisson", "rate": 0.001},
+                         "traffic.multicast.destinations": 10, "run.messages": 100_000_000})
+        """,
+        "analysis": """
+            wc.analyse("random:nodes=20000,degree=4,seed=1", routing="up-down")
+        """,
+    }[work]
+    script = tmp_path / "long.py"
+    script.write_text(
+        # Shells without job control start processes that ignore the signal.
+        "import signal\nimport wormcast as wc\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "print('begun', flush=True)\ntry:\n"
+        + textwrap.indent(textwrap.dedent(code), "    ")
+        + "\nexcept KeyboardInterrupt:\n    print('stopped', flush=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, str(script)], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    time.sleep(1.5)
+    assert process.poll() is None, "it takes longer than that"
+    sent = time.monotonic()
+    os.kill(process.pid, signal.SIGINT)
+    rest, _ = process.communicate(timeout=30)
+    # The limit is a second; machines may be busy.
+    assert rest == "stopped\n" and time.monotonic() - sent < 5
+
+
+def test_what_raises_while_it_is_told_of_progress_ends_the_sweep(small, tmp_path):
+    class Enough(Exception):
+        pass
+
+    def told(progress):
+        if progress.computed >= 3:
+            raise Enough
+
+    store = tmp_path / "store.db"
+    with pytest.raises(Enough):
+        wc.Experiment(small).run(store=store, progress=told, jobs=1)
+    # What was computed is there.
+    found = wc.Experiment(small).load(store)
+    assert sum(point["replications"] for point in found.points) >= 3
+    assert wc.Experiment(small).run(store=store).csv() == wc.Experiment(small).run().csv()
+
+
+def test_damaged_rows_are_named(small, tmp_path):
+    import sqlite3
+
+    store = tmp_path / "store.db"
+    expected = wc.Experiment(small).run(store=store).csv()
+    first = wc.Experiment(small).points[0]["config_hash"]
+    with sqlite3.connect(store) as opened:
+        opened.execute(f"update results set result = replace(result, '1', '2') where replication = 0 and config_hash = '{first}'")
+    with pytest.warns(UserWarning, match="damaged"):
+        again = wc.Experiment(small).run(store=store)
+    assert again.csv() == expected and len(again.damaged) == 1

@@ -1,0 +1,101 @@
+"""Networks, plans and analyses."""
+
+import json
+import pickle
+
+import networkx as nx
+import pytest
+import wormcast as wc
+
+BURST = {"process": "burst"}
+
+
+def test_a_mesh_is_what_the_command_says(command):
+    mesh = wc.Network("mesh:4x3")
+    printed = json.loads(command("topology", "mesh:4x3", "--format", "json").stdout)
+    assert (mesh.nodes, mesh.routers, mesh.diameter) == (12, 12, printed["diameter"])
+    assert mesh.average_distance == printed["average_distance"]
+    assert (0, 1) in mesh.channels and (1, 0) in mesh.channels and len(mesh.channels) == 2 * printed["links"]
+    assert (mesh.node((1, 2)), mesh.node("1,2"), mesh.node(9)) == (9, 9, 9)
+    assert (mesh.coordinates(9), mesh.label(9), mesh.router_of[9]) == ((1, 2), "1,2", 9)
+    assert mesh.svg().startswith("<svg ")
+
+
+def test_wrong_networks_have_the_messages_of_the_command(command):
+    for spec in ["mesh:4x", "messh:4x4", "nowhere.edges", "random:nodes=0,degree=3"]:
+        printed = command("topology", spec).stderr
+        with pytest.raises(wc.InputError) as refused:
+            wc.Network(spec)
+        assert printed == f"error: {refused.value}\n"
+
+
+def test_networkx_and_back():
+    petersen = nx.petersen_graph()
+    network = wc.Network.from_networkx(petersen, "petersen")
+    assert (network.routers, network.diameter) == (10, 2)
+    assert nx.is_isomorphic(nx.Graph(network.to_networkx()), petersen)
+    assert wc.analyse(network, routing="turn-prohibition")
+    again = wc.Network.from_networkx(wc.Network("torus:3x3").to_networkx())
+    assert sorted(again.channels) == sorted(wc.Network("torus:3x3").channels)
+
+
+def test_a_saved_network_is_one_for_experiments(tmp_path):
+    for name in ["petersen.graphml", "petersen.json"]:
+        file = wc.Network.from_networkx(nx.petersen_graph()).save(tmp_path / name)
+        run = wc.simulate({"topology": str(file), "algorithm": "tree-one", "traffic.multicast.destinations": 3, "traffic.arrivals": BURST})
+        assert run["messages.measured"] > 0 and not run.saturated
+
+
+def test_pickled_networks_are_the_same():
+    for network in [wc.Network("torus:3x3"), wc.Network.from_networkx(nx.petersen_graph())]:
+        assert sorted(pickle.loads(pickle.dumps(network)).channels) == sorted(network.channels)
+
+
+def test_a_plan_is_that_of_the_command(command):
+    mesh = wc.Network("mesh:8x8")
+    plan = mesh.plan("pure-negative-first", (4, 3), ["1,4", (1, 5), 58])
+    arguments = ["--topology", "mesh:8x8", "--algorithm", "pure-negative-first", "--source", "4,3", "--destinations", "1,4;1,5;58"]
+    assert plan.to_dict() == json.loads(command("plan", *arguments, "--format", "json").stdout)
+    assert plan.svg() == command("plan", *arguments, "--format", "svg").stdout
+    assert plan.dot() == command("plan", *arguments, "--format", "dot").stdout
+    assert (plan.startups, plan.steps, plan.source) == (1, 1, 28)
+    with pytest.warns(UserWarning, match="named again count once: 1,0"):
+        mesh.plan("dual-path", 0, [1, 1])
+
+
+def test_wrong_plans_have_the_messages_of_the_command(command):
+    mesh = wc.Network("mesh:8x8")
+    cases = [("dual-pth", 0, [1]), ("dual-path", 64, [1]), ("dual-path", 0, ["9,9"]), ("u-cube", 0, [1]), ("dual-path", 3, [3])]
+    for algorithm, source, destinations in cases:
+        listed = ";".join(map(str, destinations))
+        arguments = ["--topology", "mesh:8x8", "--algorithm", algorithm, "--source", str(source), "--destinations", listed]
+        with pytest.raises(wc.InputError) as refused:
+            mesh.plan(algorithm, source, destinations)
+        printed = command("plan", *arguments).stderr
+        # A name that is an argument has words of the command line around it.
+        assert str(refused.value) in printed or "did you mean `dual-path`" in str(refused.value), printed
+
+
+def test_an_analysis_is_that_of_the_command(command):
+    for settings in [{"consumption_ports": 2}, {"consumption_ports": 3}, {"consumption_ports": 1, "reachable": 100000}]:
+        found = wc.analyse("mesh:4x4", "dual-path", **settings)
+        words = [word for key, value in settings.items() for word in (f"--{key.replace('_', '-')}", str(value))]
+        printed = command("routing", "--topology", "mesh:4x4", "--algorithm", "dual-path", *words, "--format", "json")
+        assert found.to_dict() == json.loads(printed.stdout)
+    assert bool(wc.analyse("mesh:4x4", "dual-path", consumption_ports=4))
+    unsafe = wc.analyse("mesh:4x4", "dual-path", consumption_ports=2)
+    assert not unsafe and unsafe.cycle and "can deadlock" in repr(unsafe)
+    assert wc.analyse("torus:4x4", routing="up-down", root="2,1").average_distance > 2
+
+
+def test_what_is_analysed_has_to_be_said_once():
+    for wrong in [{}, {"algorithm": "dual-path", "tables": "x"}, {"routing": "e-cube", "tables": "x"}, {"routing": "e-cube", "options": {"detour": 1}}]:
+        with pytest.raises(wc.InputError):
+            wc.analyse("mesh:4x4", **wrong)
+    with pytest.raises(wc.InputError, match="did you mean `lockstep`"):
+        wc.analyse("mesh:4x4", "tree-one", replication="lock-step")
+
+
+def test_everything_is_known_by_name():
+    assert wc.algorithms()["dual-path"] and wc.routings()["turn-prohibition"]
+    assert wc.MODEL_VERSION >= 9 and wc.__version__.startswith("0.")
