@@ -21,6 +21,7 @@ Whatever is wrong with what is given raises :class:`InputError`, with the text o
 
 from wormcast._algorithm import Algorithm, Worm, algorithm
 from wormcast._analysis import Analysis, analyse
+from wormcast._cluster import DASK_SETTINGS
 from wormcast._experiment import Comparison, Experiment, Progress, simulate
 from wormcast._native import InputError, RunError, WorkersError
 from wormcast._network import Network
@@ -29,6 +30,7 @@ from wormcast._result import Plot, Result, Run, Table
 from wormcast._version import MODEL_VERSION, __version__, algorithms, routings
 
 __all__ = [
+    "DASK_SETTINGS",
     "MODEL_VERSION",
     "Algorithm",
     "Analysis",
