@@ -45,9 +45,10 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
 ReturnToService=2
 MpiDefault=none
-NodeName=$(hostname -s) NodeAddr=127.0.0.1 CPUs=$((cores > 8 ? cores : 8)) State=UNKNOWN
+NodeName=$(hostname -s) NodeAddr=127.0.0.1 CPUs=$((cores > 8 ? cores : 8)) RealMemory=8000 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
 CONF
     mkdir -p "$folder/state" "$folder/spool"

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use wormcast_multicast::{Algorithm, worm_kinds};
 use wormcast_network::{ChannelId, Network, require_memory};
 use wormcast_routing::{
-    ChannelNumbering, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting, analyse_tables,
-    synchronous_deadlock, witness_of_relation, witness_of_tables,
+    ChannelNumbering, Dependencies, ForwardingTables, GroupBranching, MulticastTables, Resource, RoutingRelation,
+    TurnRouting, analyse_tables, synchronous_deadlock, witness_of_relation, witness_of_tables,
 };
 use wormcast_simulation::Scenario;
 
 use crate::error::AnalysisError;
+use crate::groups::Union;
 use crate::multicasts::{Adding, Multicasts};
 use crate::reachability::{Question, by_tables, reach, unicasts};
 use crate::report::{Load, Report, WormsAnalysed};
@@ -98,6 +99,40 @@ pub fn of_routing(relation: &dyn RoutingRelation, settings: &Settings) -> Result
 /// If the settings ask whether a deadlock can be reached, and messages do not arrive or the search does not cover the worms.
 pub fn of_tables(name: &str, tables: &ForwardingTables, settings: &Settings) -> Result<Report, AnalysisError> {
     of_unicasts(Unicasts::Tables(name, tables), settings)
+}
+
+/// Analyses unicast tables together with multicast tables: whether the packets of hosts and of groups can deadlock together, which members they reach,
+/// and which groups are to blame. `name` is that of the unicast tables in the report.
+///
+/// A deadlock takes O(entries + dependencies); who is to blame one such check for each group.
+///
+/// # Errors
+/// If the settings ask whether a deadlock can be reached: that is not known of multicast tables.
+pub fn of_multicast_tables(
+    name: &str,
+    unicasts: &ForwardingTables,
+    multicasts: &MulticastTables,
+    branching: GroupBranching,
+    settings: &Settings,
+) -> Result<Report, AnalysisError> {
+    if settings.reachable.is_some() {
+        return Err(AnalysisError::ReachableOfTables);
+    }
+    let union = Union { unicasts, multicasts, branching };
+    let found = Found::new(unicasts.network(), union.dependencies(), settings, None);
+    let cycle = found.cycle.clone();
+    let mut report = report(Unicasts::Tables(name, unicasts), settings, found)?;
+    report.worms = WormsAnalysed { only_unicasts: false, trees: true };
+    report.numbering = None;
+    if let (Some(cycle), Some(closed_by)) = (&cycle, &mut report.closed_by) {
+        let channels: Vec<ChannelId> = cycle.iter().copied().filter_map(channel_of).collect();
+        let steps: Vec<_> = channels.iter().copied().zip(channels.iter().copied().cycle().skip(1)).collect();
+        for (closed_by, groups) in closed_by.iter_mut().zip(union.that_wait(&steps)) {
+            closed_by.groups = groups;
+        }
+    }
+    report.multicast_tables = Some(union.found(cycle.as_deref()));
+    Ok(report)
 }
 
 fn of_unicasts(unicasts: Unicasts<'_>, settings: &Settings) -> Result<Report, AnalysisError> {
@@ -253,6 +288,14 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
         report.reachability = reached.transpose()?;
     }
     Ok(report)
+}
+
+/// The channel that a resource is.
+fn channel_of(resource: Resource) -> Option<ChannelId> {
+    match resource {
+        Resource::Channel(channel) => Some(channel),
+        Resource::Consumption(_) => None,
+    }
 }
 
 /// A checked proof that worms that take only such steps from channel to channel cannot deadlock.

@@ -52,6 +52,9 @@ pub enum AnalysisError {
     /// The route of a given worm is not known from its plan.
     #[error(transparent)]
     UnknownRoute(#[from] UnknownRoute),
+    /// The search for a reachable deadlock does not know multicast tables.
+    #[error("whether a deadlock can be reached is not known of multicast tables")]
+    ReachableOfTables,
     /// The search for a reachable deadlock needs tables that deliver all messages.
     #[error("whether a deadlock can be reached is known only of tables by which every message arrives")]
     Undelivered,

@@ -9,6 +9,7 @@ use wormcast_routing::{
     ChannelNumbering, LinkLoad, Resource, RoutingRelation, Survey, TurnRouting, TurnSet, Witness, link_load, survey,
 };
 
+use crate::groups::Groups;
 use crate::multicasts::Multicasts;
 use crate::reachability::Reached;
 use crate::settings::Replicating;
@@ -74,6 +75,9 @@ pub struct Report {
     /// The analysis of forwarding tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<TablesFound>,
+    /// The analysis of multicast tables beside them.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub multicast_tables: Option<Groups>,
     /// Whether a deadlock can be reached, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reachability: Option<Reached>,
@@ -223,6 +227,9 @@ pub struct ClosedBy {
     /// Given multicasts that do so as well, by their lines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub multicasts: Vec<u64>,
+    /// Groups of multicast tables whose packets do so as well, by their addresses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
 }
 
 impl ClosedBy {
@@ -240,6 +247,7 @@ impl ClosedBy {
                 .map(|&(from, to)| [from, to].map(|node| network.node_label(node)))
                 .collect(),
             multicasts: Vec::new(),
+            groups: Vec::new(),
         }
     }
 }
@@ -307,6 +315,7 @@ impl Report {
             load_interrupted: false,
             multicasts: None,
             tables: None,
+            multicast_tables: None,
             reachability: None,
             numbering: None,
             worms: WormsAnalysed::default(),

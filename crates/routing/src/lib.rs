@@ -52,9 +52,10 @@ pub use analysis::survey::{Survey, survey};
 pub use analysis::witness::{Witness, witness_of_relation};
 pub use capabilities::{RoutingCapabilities, Spread, TreeDescent, VcRange, VirtualChannels};
 pub use forwarding_tables::{
-    Arrival, ChosenTables, Conflict, Destination, Fault, ForwardingLoop, ForwardingTables, MOST_LISTED, NetworkLfts,
-    NoTables, Output, TablesError, TablesReport, TablesText, Target, Undelivered, analyse_tables, choose_tables,
-    parse_lfts, parse_tables, read_tables, witness_of_tables,
+    Arrival, ChosenTables, Conflict, Destination, Fault, ForwardingLoop, ForwardingTables, GroupBranching, GroupReport,
+    MOST_LISTED, MulticastGroup, MulticastTables, NetworkLfts, NoTables, Output, TablesError, TablesReport, TablesText,
+    Target, Undelivered, analyse_tables, choose_tables, parse_lfts, parse_multicast_tables, parse_tables, read_members,
+    read_multicast_tables, read_tables, witness_of_tables,
 };
 pub use multidestination::reachability_strings::ReachabilityRouting;
 pub use multidestination::replication::synchronous_deadlock;

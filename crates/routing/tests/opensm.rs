@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wormcast_network::{FileFormat, Network, NetworkBuilder, NetworkIbsim, NodeDetails, RouterId};
 use wormcast_routing::{
-    Dependencies, ForwardingTables, NetworkLfts, RoutingOptions, analyse_tables, choose_tables, parse_lfts,
-    routing_by_name,
+    Dependencies, ForwardingTables, GroupBranching, NetworkLfts, RoutingOptions, analyse_tables, choose_tables,
+    parse_lfts, parse_multicast_tables, routing_by_name,
 };
 
 /// No program may take longer than this.
@@ -158,9 +158,14 @@ impl<'p> Simulated<'p> {
 
     /// Whether `ibdmchk` finds credit loops in what `OpenSM` set up last. It may crash after it has: only its text counts.
     fn has_credit_loops(&self) -> bool {
+        self.ibdmchk(&[])
+    }
+
+    fn ibdmchk(&self, options: &[&str]) -> bool {
         let out = File::create(self.path().join("ibdmchk.out")).unwrap();
         let ibdmchk = Command::new(&self.programs.ibdmchk)
             .args(["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs"])
+            .args(options)
             .current_dir(self.path())
             .stdin(Stdio::null())
             .stdout(out.try_clone().unwrap())
@@ -246,6 +251,96 @@ fn verdicts_agree_with_ibdmchk() {
     }
     let [without, with] = loops;
     eprintln!("{fabrics} fabrics: {without} without credit loops, {with} with");
+    assert!(without > 0 && with > 0);
+}
+
+/// Multicast tables with some random trees over the switches of a fabric, whose leaves without members are cut off in every second one.
+fn random_trees(fabric: &Network, random: &mut Random) -> String {
+    let routers = fabric.routers() as u32;
+    let mut masks: Vec<Vec<(u16, Vec<u32>)>> = vec![Vec::new(); fabric.routers()];
+    for group in 0..1 + random.below(4) {
+        let mut tree: Vec<Vec<u32>> = vec![Vec::new(); fabric.routers()];
+        let mut joined = vec![false; fabric.routers()];
+        let mut open = vec![RouterId::new(random.below(routers))];
+        joined[open[0].index()] = true;
+        while !open.is_empty() {
+            let at = random.below(open.len() as u32) as usize;
+            let mut further: Vec<_> = fabric.outputs(open[at]).filter(|&c| !joined[fabric.to(c).index()]).collect();
+            if further.is_empty() {
+                open.swap_remove(at);
+                continue;
+            }
+            let channel = further.swap_remove(random.below(further.len() as u32) as usize);
+            for end in [channel, fabric.reverse(channel)] {
+                tree[fabric.from(end).index()].push(fabric.port_of(end).unwrap());
+            }
+            joined[fabric.to(channel).index()] = true;
+            open.push(fabric.to(channel));
+        }
+        let members: Vec<_> = fabric.node_ids().filter(|_| random.below(2) == 0).collect();
+        for &node in &members {
+            tree[fabric.router_of(node).index()].push(fabric.node_port(node).unwrap());
+        }
+        // A switch with one port has nothing to forward.
+        while group % 2 == 0
+            && let Some(leaf) = fabric.router_ids().find(|router| tree[router.index()].len() == 1)
+        {
+            let port = tree[leaf.index()].pop().unwrap();
+            if let Some(channel) = fabric.channel_by_port(leaf, port) {
+                let back = fabric.port_of(fabric.reverse(channel)).unwrap();
+                tree[fabric.to(channel).index()].retain(|&other| other != back);
+            }
+        }
+        for (masks, ports) in masks.iter_mut().zip(tree).filter(|(_, ports)| !ports.is_empty()) {
+            masks.push((0xc001 + group as u16, ports));
+        }
+    }
+    let mut text = String::new();
+    for (router, masks) in fabric.router_ids().zip(masks).filter(|(_, masks)| !masks.is_empty()) {
+        text += &format!("\nSwitch {:#018x}\nLID    : Out Port(s)\n", fabric.router_guid(router).unwrap());
+        for (mlid, mut ports) in masks {
+            ports.sort_unstable();
+            let ports: Vec<String> = ports.iter().map(|port| format!("{port:#05x} ")).collect();
+            text += &format!("{mlid:#06X} : {}\n", ports.join(" ")).replace("0XC", "0xC");
+        }
+    }
+    text
+}
+
+#[test]
+fn verdicts_on_multicast_tables_agree_with_ibdmchk() {
+    let Some((programs, fabrics)) = setting() else { return };
+    let (mut loops, mut by_packets) = ([0, 0], 0);
+    for seed in 2000..2000 + fabrics {
+        let fabric = random_fabric(seed);
+        let simulated = Simulated::start(&programs, &fabric);
+        // Loops of unicasts alone would say little of multicasts: most fabrics are routed without.
+        let dump = if seed % 4 == 0 {
+            simulated.route("minhop", &[])
+        } else {
+            let guid = fabric.router_guid(RouterId::new(seed as u32 % fabric.routers() as u32)).unwrap();
+            fs::write(simulated.path().join("roots"), format!("{guid:#x}\n")).unwrap();
+            simulated.route("updn", &["-a", "roots"])
+        };
+        let tables = parse_lfts(&fabric, "dump", &dump).unwrap();
+        let text = random_trees(&fabric, &mut Random(seed));
+        fs::write(simulated.path().join("opensm.mcfdbs"), &text).unwrap();
+        let groups = parse_multicast_tables(&fabric, "opensm.mcfdbs", &text).unwrap();
+        let deadlock = |how| {
+            let mut union = Dependencies::of_tables(&tables);
+            union.add_worms(|worms| (0..groups.groups().len()).for_each(|group| groups.add(worms, group, how)));
+            let union = if how == GroupBranching::Ibdmchk { union.reached_by_hosts(&tables) } else { union };
+            union.deadlock(1).is_some()
+        };
+        let verdict = simulated.ibdmchk(&["-M"]);
+        assert_eq!(deadlock(GroupBranching::Ibdmchk), verdict, "fabric {seed}: {text}");
+        loops[usize::from(verdict)] += 1;
+        by_packets += usize::from(deadlock(GroupBranching::Packets) != verdict);
+    }
+    let [without, with] = loops;
+    eprintln!(
+        "{fabrics} fabrics with groups: {without} without credit loops, {with} with; what packets do differs in {by_packets}"
+    );
     assert!(without > 0 && with > 0);
 }
 

@@ -11,11 +11,16 @@ use crate::relation::RoutingRelation;
 
 mod analysis;
 mod choice;
+mod multicast;
 mod opensm;
 mod text;
 
 pub use analysis::{Fault, ForwardingLoop, MOST_LISTED, TablesReport, Undelivered, analyse_tables, witness_of_tables};
 pub use choice::{Arrival, ChosenTables, Conflict, NoTables, choose_tables};
+pub use multicast::{
+    GroupBranching, GroupReport, MulticastGroup, MulticastTables, parse_multicast_tables, read_members,
+    read_multicast_tables,
+};
 pub use opensm::{NetworkLfts, parse_lfts};
 pub use text::{TablesText, parse_tables};
 
@@ -227,16 +232,21 @@ impl TablesContext<'_> {
 /// # Errors
 /// If the file cannot be read or is not understood.
 pub fn read_tables(network: &Arc<Network>, path: &str) -> Result<ForwardingTables, TablesError> {
-    let text = read_text(path, "the forwarding tables", MAX_FILE_BYTES).map_err(|error| match error {
-        ReadError::NotText { path, line } => {
-            TablesError::File { path, line, problem: "the bytes are not UTF-8".to_owned(), expected: "text" }
-        }
-        ReadError::Unreadable { path, reason } => TablesError::Unreadable { path, reason },
-    })?;
+    let text = text_of(path, "the forwarding tables", MAX_FILE_BYTES)?;
     let path = input_name(path);
     if text.lines().any(|line| line.trim_start().starts_with("Unicast")) {
         parse_lfts(network, path, &text)
     } else {
         parse_tables(network, path, &text)
     }
+}
+
+/// The text of a file of tables.
+fn text_of(path: &str, what: &'static str, most: u64) -> Result<String, TablesError> {
+    read_text(path, what, most).map_err(|error| match error {
+        ReadError::NotText { path, line } => {
+            TablesError::File { path, line, problem: "the bytes are not UTF-8".to_owned(), expected: "text" }
+        }
+        ReadError::Unreadable { path, reason } => TablesError::Unreadable { path, reason },
+    })
 }

@@ -16,13 +16,13 @@ const MAX_LID: u16 = 0xbfff;
 const NO_PATH: u32 = 255;
 
 /// Which of the network's devices has which identifier; `None`: several have it.
-struct Identities {
+pub(super) struct Identities {
     routers: HashMap<u64, Option<RouterId>>,
     nodes: HashMap<u64, Option<NodeId>>,
 }
 
 impl Identities {
-    fn new(fabric: &Network) -> Self {
+    pub(super) fn new(fabric: &Network) -> Self {
         let (mut routers, mut nodes) = (HashMap::new(), HashMap::new());
         for router in fabric.router_ids() {
             if let Some(guid) = fabric.router_guid(router) {
@@ -37,11 +37,11 @@ impl Identities {
         Self { routers, nodes }
     }
 
-    fn router(&self, guid: u64) -> Result<Option<RouterId>, String> {
+    pub(super) fn router(&self, guid: u64) -> Result<Option<RouterId>, String> {
         unique(guid, self.routers.get(&guid))
     }
 
-    fn target(&self, guid: u64) -> Result<Option<Target>, String> {
+    pub(super) fn target(&self, guid: u64) -> Result<Option<Target>, String> {
         match unique(guid, self.nodes.get(&guid))? {
             Some(node) => Ok(Some(Target::Node(node))),
             None => Ok(self.router(guid)?.map(Target::Router)),
@@ -259,7 +259,7 @@ impl Ends {
 }
 
 /// That a switch has a port of this number, if its file says how many there are.
-fn check_port(fabric: &Network, router: RouterId, port: u32) -> Result<(), String> {
+pub(super) fn check_port(fabric: &Network, router: RouterId, port: u32) -> Result<(), String> {
     match fabric.router_ports(router).filter(|&ports| port > ports && port != NO_PATH) {
         Some(ports) => Err(format!("`{}` has no port {port}: it has {ports}", fabric.router_label(router))),
         None => Ok(()),
@@ -287,14 +287,14 @@ pub(super) fn output(fabric: &Network, router: RouterId, port: u32) -> Output {
 }
 
 /// The number behind the first such mark.
-fn hexadecimal_after(text: &str, mark: &str) -> Option<u64> {
+pub(super) fn hexadecimal_after(text: &str, mark: &str) -> Option<u64> {
     let (_, digits) = text.split_once(mark)?;
     let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
     u64::from_str_radix(&digits[..end], 16).ok()
 }
 
 /// The name that a line ends with, as ` (…)`.
-fn quoted_name(line: &str) -> String {
+pub(super) fn quoted_name(line: &str) -> String {
     name_in(line).map_or_else(String::new, |name| format!(" ({})", name.chars().take(64).collect::<String>()))
 }
 

@@ -416,3 +416,67 @@ fn bad_input_is_explained() {
     );
     assert!(message(&["mesh:4x4", "--routing", "e-cube", "--consumption-ports", "0"]).contains("from 1 to 32"));
 }
+
+/// The masks of a tree over the ring of `examples/fabric.net` without one link.
+fn multicast_tree(without: u32) -> String {
+    let mut text = String::new();
+    for switch in 0..6 {
+        // Port 1 leads to the switch before, port 2 to the one behind, port 3 to a host.
+        let cut = |port| (port == 2 && switch == without) || (port == 1 && switch == (without + 1) % 6);
+        let ports: Vec<String> = (1..=3).filter(|&port| !cut(port)).map(|port| format!("{port:#05x} ")).collect();
+        text += &format!("\nSwitch {:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", 0x20_0000 + switch, ports.join(" "));
+    }
+    text
+}
+
+#[test]
+fn multicast_tables_are_checked_together_with_unicasts() {
+    let folder = Folder::with(&[("groups.txt", "0xc001: host1;host5;0x100011\n0xc002: host2;host4\n")]);
+    folder.run(&["routing", "--topology", FABRIC, "--routing", "up-down", "--export", "updn.lfts"]).success();
+    let mut verdicts = Vec::new();
+    for without in 0..6 {
+        std::fs::write(folder.path().join("mc"), multicast_tree(without)).unwrap();
+        let analysed = |options: &[&str]| -> serde_json::Value {
+            let words = [
+                "routing",
+                "--topology",
+                FABRIC,
+                "--tables",
+                "updn.lfts",
+                "--multicast-tables",
+                "mc",
+                "--format",
+                "json",
+            ];
+            folder.run(&[&words[..], options].concat()).json()
+        };
+        let found = analysed(&[]);
+        let ibdmchk = analysed(&["--branching", "ibdmchk"]);
+        assert_eq!(found["deadlock_free"], ibdmchk["deadlock_free"]);
+        let group = &found["groups"][0];
+        assert_eq!((&group["mlid"], &group["connected"]), (&json!("0xc001"), &json!(true)));
+        assert_eq!((group["members"].as_array().unwrap().len(), &group["missing"]), (6, &json!([])));
+        assert_eq!(found["cycle"].is_null(), found["deadlock_free"] == json!(true));
+        if found["deadlock_free"] == json!(false) {
+            assert_eq!(found["blame"]["alone"], json!(["0xc001"]));
+            let groups = |step: &serde_json::Value| step["groups"] == json!(["0xc001"]);
+            assert!(found["closed_by"].as_array().unwrap().iter().any(groups), "{found}");
+        }
+        verdicts.push(found["deadlock_free"] == json!(true));
+        let some = analysed(&["--groups", "groups.txt", "--branching", "lockstep"]);
+        assert_eq!(some["groups"][0]["members"], json!(["host1", "host5", "host9"]));
+        assert_eq!(
+            some["groups"][1],
+            json!({"mlid": "0xc002", "members": ["host2", "host4"], "connected": false, "missing": ["host2", "host4"]})
+        );
+    }
+    // As `ibdmchk -M` says of a ring of six whose up*/down* routing has its root at the first.
+    assert_eq!(verdicts, [false, false, true, true, false, false]);
+    let words = ["routing", "--topology", FABRIC, "--multicast-tables", "mc"];
+    let refused = |more: &[&str]| folder.run(&[&words[..], more].concat()).bad_input();
+    assert!(refused(&["--routing", "up-down"]).contains("expected `--tables FILE`, too"));
+    assert!(refused(&["--tables", "updn.lfts", "--reachable"]).contains("leave it out"));
+    assert!(refused(&["--tables", "updn.lfts", "--branching", "trees"]).contains("`packets`, `lockstep` or `ibdmchk`"));
+    std::fs::write(folder.path().join("mc"), "Switch 0x200000\n0xC001 : 0x063\n").unwrap();
+    assert!(refused(&["--tables", "updn.lfts"]).starts_with("error: mc:2: `rack1` has no port 99: it has 8;"));
+}

@@ -232,6 +232,23 @@ impl<'n> Dependencies<'n> {
         })
     }
 
+    /// Only those between channels that are reached from these, of worms that neither stop on their way nor branch.
+    #[must_use]
+    pub(crate) fn reached_from(mut self, starts: Vec<ChannelId>) -> Self {
+        let mut reached = FixedBitSet::with_capacity(self.network.channels());
+        let mut work: Vec<ChannelId> = starts.into_iter().filter(|channel| !reached.put(channel.index())).collect();
+        while let Some(held) = work.pop() {
+            let first = self.waits.partition_point(|&(other, _)| other < held.raw());
+            for &(_, next) in self.waits[first..].iter().take_while(|&&(other, _)| other == held.raw()) {
+                if !reached.put(next as usize) {
+                    work.push(ChannelId::new(next));
+                }
+            }
+        }
+        self.waits.retain(|&(held, _)| reached.contains(held as usize));
+        self
+    }
+
     /// Whether these are dependencies of unicasts, which neither stop on their way nor branch.
     pub fn are_of_unicasts(&self) -> bool {
         self.stops.is_empty() && self.together.is_empty()

@@ -12,13 +12,17 @@ use super::output::{Files, draws, summary, write_to};
 use super::plan::batch::plan_all;
 use super::{Format, network, topology_help, write_json};
 use crate::analysis::{
-    AnalysisError, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
+    AnalysisError, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicast_tables, of_multicasts,
+    of_routing, of_tables,
 };
 use crate::failure::Failure;
 use crate::multicast::{AlgorithmOption, Descriptor, FaultRequest};
 use crate::network::input::input_name;
 use crate::network::{HeatMapSvg, MAX_NODE_PORTS, Network};
-use crate::routing::{Branching, ChannelNumbering, ForwardingTables, RoutingDescriptor, RoutingOptions, read_tables};
+use crate::routing::{
+    Branching, ChannelNumbering, ForwardingTables, GroupBranching, RoutingDescriptor, RoutingOptions, read_members,
+    read_multicast_tables, read_tables,
+};
 use crate::simulation::{Buffer, Reservation};
 use crate::usage::at_most;
 use crate::work;
@@ -48,6 +52,17 @@ pub(crate) struct Arguments {
     /// Forwarding tables: what `OpenSM` dumps, or what `--export` wrote.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["routing", "algorithm", "root"])]
     tables: Option<String>,
+    /// Multicast tables beside them: `opensm.mcfdbs`, or what `dump_mfts` prints. The verdict is then on both together.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tables", conflicts_with = "multicasts")]
+    multicast_tables: Option<String>,
+    /// The members of the groups of `--multicast-tables`, a group a line, as `0xc001: H1;H2`: names, identifiers (`0x…`) or addresses. By default all nodes that
+    /// the tables deliver to.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "multicast_tables")]
+    groups: Option<String>,
+    /// How the packets of `--multicast-tables` branch: `packets` (stored whole, each copy goes on by itself, as in InfiniBand switches), `lockstep`, or `ibdmchk`
+    /// (as that program takes it). Default: packets.
+    #[arg(long, value_name = "HOW", value_parser = branching, requires = "multicast_tables")]
+    branching: Option<GroupBranching>,
     /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are
     /// replicated in lockstep, unless other options say so.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
@@ -145,6 +160,7 @@ fn refusal(error: &AnalysisError, sender: &str) -> Failure {
         }
         AnalysisError::Undelivered => "`--reachable` needs tables by which every message arrives".to_owned(),
         AnalysisError::NotCovered(why) => format!("`--reachable` has no answer here: {why}"),
+        AnalysisError::ReachableOfTables => "`--reachable` does not know multicast tables: leave it out".to_owned(),
         other => other.to_string(),
     })
 }
@@ -251,12 +267,42 @@ fn analyse_forwarding(
     let tables = read_tables(network, file).map_err(Failure::bad_input)?;
     arguments.choice.warn_of_idle_seed(network);
     warn_of_missing_routers(network, &tables, file);
-    let mut printed = analyse_unicasts(arguments, Unicasts::Tables(file, &tables))?;
+    let mut printed = match &arguments.multicast_tables {
+        Some(multicast_file) => analyse_groups(arguments, network, (file, &tables), multicast_file)?,
+        None => analyse_unicasts(arguments, Unicasts::Tables(file, &tables))?,
+    };
     if let Some(file) = &arguments.export {
         let exported = || export::write(&tables, (file, arguments.export_form), out);
         printed.exported = work::part("the tables of `--export`", exported).transpose()?;
     }
     Ok(printed)
+}
+
+/// The analysis of multicast tables beside unicast tables.
+fn analyse_groups(
+    arguments: &Arguments,
+    network: &Arc<Network>,
+    (file, tables): (&str, &ForwardingTables),
+    multicast_file: &str,
+) -> Result<Printed, Failure> {
+    check_unicasts(arguments)?;
+    let mut multicasts = read_multicast_tables(network, multicast_file).map_err(Failure::bad_input)?;
+    if let Some(groups) = &arguments.groups {
+        multicasts = read_members(multicasts, tables, groups).map_err(Failure::bad_input)?;
+    }
+    let branching = arguments.branching.unwrap_or(GroupBranching::Packets);
+    let report = of_multicast_tables(file, tables, &multicasts, branching, &settings(arguments));
+    Ok(Printed::new(report.map_err(|error| refusal(&error, ""))?))
+}
+
+/// How packets of multicast tables branch.
+fn branching(text: &str) -> Result<GroupBranching, String> {
+    match text {
+        "packets" => Ok(GroupBranching::Packets),
+        "lockstep" => Ok(GroupBranching::Lockstep),
+        "ibdmchk" => Ok(GroupBranching::Ibdmchk),
+        _ => Err("expected `packets`, `lockstep` or `ibdmchk`".to_owned()),
+    }
 }
 
 /// Warns of routers that tables say nothing of.
@@ -337,8 +383,14 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .writes("--heat-map", arguments.heat_map.as_deref())
         .reads_topology(&arguments.topology)
         .reads("--tables", arguments.tables.as_deref())
+        .reads("--multicast-tables", arguments.multicast_tables.as_deref())
+        .reads("--groups", arguments.groups.as_deref())
         .reads("--multicasts", arguments.multicasts.as_deref())
         .check()?;
+    if arguments.multicast_tables.is_some() && arguments.tables.is_none() {
+        let message = "`--multicast-tables` are beside unicast tables: expected `--tables FILE`, too";
+        return Err(Failure::BadInput(message.to_owned()));
+    }
     let network = network(&arguments.topology)?;
     let printed = match (&arguments.tables, &arguments.choice) {
         (Some(_), Choice { option, .. }) if !option.is_empty() => {

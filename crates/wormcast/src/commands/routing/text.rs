@@ -6,7 +6,7 @@ use super::super::output::is_output;
 use super::super::{write_figure, yes_or_no};
 use super::export::Exported;
 use super::{Printed, SHOWN};
-use crate::analysis::{ClosedBy, Load, LoadedChannel, Reached, Report, Sent, TablesFound};
+use crate::analysis::{Blame, ClosedBy, Groups, Load, LoadedChannel, Reached, Report, Sent, TablesFound};
 use crate::failure::Failure;
 use crate::network::{Network, NodeId};
 
@@ -73,6 +73,9 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
     if let Some(tables) = &analysis.tables {
         write_tables(out, tables)?;
     }
+    if let Some(groups) = &analysis.multicast_tables {
+        write_groups(out, groups)?;
+    }
     write_turns(out, analysis)?;
     if let Some(Exported { file, entries, detours, average_distance }) = exported {
         let place = if is_output(file) { "standard output" } else { file };
@@ -86,6 +89,54 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
         }
     }
     Ok(())
+}
+
+/// What is known of multicast tables.
+fn write_groups(out: &mut dyn Write, found: &Groups) -> Result<(), Failure> {
+    let Groups { branching, groups, blame } = found;
+    write_figure(out, "groups", format_args!("{} (branching: {branching})", groups.len()))?;
+    if let Some(Blame { unicasts_alone, alone, smallest, is_smallest }) = blame {
+        let who = match (unicasts_alone, &alone[..], &smallest[..]) {
+            (true, ..) => "unicasts alone".to_owned(),
+            (false, [], set) if *is_smallest => format!("{} together, none of them alone", list(set)),
+            (false, [], set) => format!("{} together; without any of these there is no deadlock", list(set)),
+            (false, alone, _) => format!("{}{}", list(alone), if alone.len() > 1 { ", each alone" } else { " alone" }),
+        };
+        write_figure(out, "to blame", who)?;
+    }
+    for group in groups {
+        let members = group.members.len();
+        let mut faults = Vec::new();
+        let mut fault = |what: &str, nodes: &[String]| {
+            if !nodes.is_empty() {
+                faults.push(format!("{what} {}", list(nodes)));
+            }
+        };
+        fault("does not reach", &group.missing);
+        fault("reaches more than once", &group.doubled);
+        fault("reaches others, too:", &group.strangers);
+        let nowhere: Vec<String> = group
+            .nowhere
+            .iter()
+            .map(|(router, port)| format!("port {port} of {router}, where nothing is attached"))
+            .collect();
+        fault("leaves by", &nowhere);
+        if group.circle.is_some() {
+            faults.push("runs in a circle".to_owned());
+        }
+        if faults.is_empty() && !group.connected {
+            faults.push("does not connect all members".to_owned());
+        }
+        let said = if faults.is_empty() { "reaches all".to_owned() } else { faults.join("; ") };
+        writeln!(out, "    {}: {members} {}, {said}", group.mlid, plural(members as u64, "member"))?;
+    }
+    Ok(())
+}
+
+/// The first of some names.
+fn list(names: &[String]) -> String {
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ") + &more
 }
 
 /// The channels with the most load, unless all have as much.
@@ -126,7 +177,7 @@ fn write_reachability(out: &mut dyn Write, reached: &Reached, network: &Network)
 
 /// The worms that close a dependency.
 fn worms(closed_by: &ClosedBy) -> String {
-    let ClosedBy { pairs, labels, multicasts, .. } = closed_by;
+    let ClosedBy { pairs, labels, multicasts, groups, .. } = closed_by;
     let of_coordinates = labels.iter().flatten().any(|label| label.contains(','));
     let mut shown: Vec<String> = labels.iter().map(|[from, to]| format!("{from} to {to}")).collect();
     let more = pairs.unwrap_or(0).saturating_sub(shown.len() as u64);
@@ -137,6 +188,9 @@ fn worms(closed_by: &ClosedBy) -> String {
         let lines: Vec<String> = multicasts.iter().take(3).map(ToString::to_string).collect();
         let more = if multicasts.len() > 3 { format!(" and {} more", multicasts.len() - 3) } else { String::new() };
         shown.push(format!("multicasts of {} {}{more}", plural(multicasts.len() as u64, "line"), lines.join(", ")));
+    }
+    if !groups.is_empty() {
+        shown.push(format!("{} {}", plural(groups.len() as u64, "group"), list(groups)));
     }
     if shown.is_empty() { "no pair of nodes".to_owned() } else { shown.join(if of_coordinates { "; " } else { ", " }) }
 }

@@ -1,0 +1,711 @@
+//! Multicast forwarding tables: at every switch, the ports that packets of a group leave by, whichever they came by.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, as_fabric, parse_node};
+
+use super::opensm::{Identities, check_port, hexadecimal_after, output, quoted_name};
+use super::{ForwardingTables, Output, TablesContext, TablesError, Target, text_of};
+use crate::analysis::dependency::{Branching, Dependencies, Worms};
+
+const EXPECTED: &str = "multicast tables as OpenSM writes them to `opensm.mcfdbs` (`Switch 0x…`, then lines such as `0xC001 : 0x001  0x002`), \
+                        or as `dump_mfts` prints them (`Multicast mlids … of switch …`, then a line of crosses for each group)";
+const GROUPS_EXPECTED: &str =
+    "a group a line, `0xc001: member;member;…`, whose members are names, identifiers or addresses";
+/// The addresses of groups.
+const MLIDS: std::ops::RangeInclusive<u32> = 0xc000..=0xfffe;
+
+/// Where a switch sends the packets of a group: on all of these, but for the one that they came by.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Mask {
+    channels: Vec<ChannelId>,
+    nodes: Vec<NodeId>,
+    /// Ports where nothing is attached.
+    nowhere: Vec<u32>,
+}
+
+/// The tables of a group, and its members if they are known.
+#[derive(Clone, Debug)]
+pub struct MulticastGroup {
+    /// Its address.
+    pub mlid: u16,
+    masks: HashMap<RouterId, Mask>,
+    members: Option<Vec<NodeId>>,
+}
+
+/// Multicast forwarding tables, and the members of their groups.
+#[derive(Clone, Debug)]
+pub struct MulticastTables {
+    network: Arc<Network>,
+    /// By address.
+    groups: Vec<MulticastGroup>,
+}
+
+/// How the branches of a packet wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GroupBranching {
+    /// Switches store packets whole, and each copy goes on by itself: what members' packets do in InfiniBand switches.
+    Packets,
+    /// A flit leaves on all branches or on none.
+    Lockstep,
+    /// As `ibdmchk -M` takes it: at each switch, what comes by any port of a group may leave by any other, whether or not anything comes that way.
+    /// Only what unicasts of hosts can be held up by counts.
+    Ibdmchk,
+}
+
+/// How a group's packets fare.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupReport {
+    /// Its address.
+    pub mlid: u16,
+    /// Its members: those that are given, or else all nodes that its tables deliver to.
+    pub members: Vec<NodeId>,
+    /// Whether the packets of each member reach all others.
+    pub connected: bool,
+    /// The members that are not reached from the one whose packets get furthest.
+    pub missing: Vec<NodeId>,
+    /// The members that get a packet of some member more than once.
+    pub doubled: Vec<NodeId>,
+    /// Nodes that get packets and are not members.
+    pub strangers: Vec<NodeId>,
+    /// Channels that a packet takes again and again.
+    pub circle: Option<Vec<ChannelId>>,
+    /// Ports where nothing is attached, by switch.
+    pub nowhere: Vec<(RouterId, u32)>,
+}
+
+impl MulticastGroup {
+    fn mask(&self, router: RouterId) -> Option<&Mask> {
+        self.masks.get(&router)
+    }
+
+    /// The nodes that its tables deliver to, in order.
+    fn delivered(&self) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = self.masks.values().flat_map(|mask| &mask.nodes).copied().collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// Its members: those that are given, or else all nodes that its tables deliver to.
+    pub fn members(&self) -> Vec<NodeId> {
+        self.members.clone().unwrap_or_else(|| self.delivered())
+    }
+
+    /// The channels that a packet takes which comes by `arrived`, or from a node of its own.
+    fn onward<'a>(
+        &'a self,
+        network: &'a Network,
+        router: RouterId,
+        arrived: Option<ChannelId>,
+    ) -> impl Iterator<Item = ChannelId> + 'a {
+        let back = arrived.map(|arrived| network.reverse(arrived));
+        let channels = self.mask(router).map_or(&[][..], |mask| &mask.channels);
+        channels.iter().copied().filter(move |&channel| Some(channel) != back)
+    }
+
+    /// The switches at which members' packets start.
+    fn starts(&self, network: &Network) -> Vec<RouterId> {
+        let mut routers: Vec<RouterId> = self.members().iter().map(|&node| network.entry_of(node)).collect();
+        routers.sort_unstable();
+        routers.dedup();
+        routers
+    }
+
+    /// Calls `visit` for all pairs of channels that members' packets take one after the other: O(their channels x degree).
+    fn follow(&self, network: &Network, mut visit: impl FnMut(ChannelId, ChannelId)) {
+        let mut seen: HashSet<ChannelId> = HashSet::new();
+        let mut work: Vec<ChannelId> = Vec::new();
+        for router in self.starts(network) {
+            work.extend(self.onward(network, router, None).filter(|channel| seen.insert(*channel)));
+        }
+        while let Some(held) = work.pop() {
+            for next in self.onward(network, network.to(held), Some(held)) {
+                visit(held, next);
+                if seen.insert(next) {
+                    work.push(next);
+                }
+            }
+        }
+    }
+
+    /// The tree of packets that start at a switch: each channel with the position of the one before it, and whether it delivers at its end. `None`
+    /// if they run in a circle.
+    fn tree_from(&self, network: &Network, start: RouterId) -> Option<Vec<(ChannelId, Option<usize>, bool)>> {
+        let delivers = |channel| self.mask(network.to(channel)).is_some_and(|mask| !mask.nodes.is_empty());
+        let mut tree: Vec<(ChannelId, Option<usize>, bool)> =
+            self.onward(network, start, None).map(|channel| (channel, None, delivers(channel))).collect();
+        let mut seen: HashSet<ChannelId> = tree.iter().map(|&(channel, ..)| channel).collect();
+        let mut at = 0;
+        while at < tree.len() {
+            let held = tree[at].0;
+            for next in self.onward(network, network.to(held), Some(held)) {
+                if !seen.insert(next) {
+                    return None;
+                }
+                tree.push((next, Some(at), delivers(next)));
+            }
+            at += 1;
+        }
+        Some(tree)
+    }
+
+    fn report(&self, network: &Network) -> GroupReport {
+        let members = self.members();
+        let is_member: HashSet<NodeId> = members.iter().copied().collect();
+        let mut report = GroupReport {
+            mlid: self.mlid,
+            members: members.clone(),
+            connected: true,
+            missing: Vec::new(),
+            doubled: Vec::new(),
+            strangers: Vec::new(),
+            circle: None,
+            nowhere: Vec::new(),
+        };
+        let (mut doubled, mut strangers) = (HashSet::new(), HashSet::new());
+        // From the switches of members: what of all channels each packet takes, as often as it does.
+        let mut furthest: Option<(usize, HashSet<NodeId>)> = None;
+        let senders: HashSet<NodeId> = is_member.clone();
+        for start in self.starts(network) {
+            let mut got: HashMap<NodeId, u32> = HashMap::new();
+            let mut deliver = |router: RouterId| {
+                for &node in self.mask(router).map_or(&[][..], |mask| &mask.nodes) {
+                    *got.entry(node).or_default() += 1;
+                }
+            };
+            deliver(start);
+            match self.tree_from(network, start) {
+                Some(tree) => tree.iter().for_each(|&(channel, ..)| deliver(network.to(channel))),
+                None => {
+                    report.circle = report.circle.take().or_else(|| self.circle_from(network, start));
+                    // Each switch that is reached, once: how often is another matter.
+                    let mut seen: HashSet<RouterId> = HashSet::from([start]);
+                    let mut work = vec![(start, None)];
+                    while let Some((router, arrived)) = work.pop() {
+                        for channel in self.onward(network, router, arrived) {
+                            if seen.insert(network.to(channel)) {
+                                deliver(network.to(channel));
+                                work.push((network.to(channel), Some(channel)));
+                            }
+                        }
+                    }
+                }
+            }
+            // A sender gets its own packets only if they come back.
+            let own: Vec<NodeId> = network
+                .nodes_of(start)
+                .filter(|node| network.entry_of(*node) == start && senders.contains(node))
+                .collect();
+            let reached: HashSet<NodeId> = got.keys().copied().filter(|node| is_member.contains(node)).collect();
+            doubled.extend(
+                got.iter().filter(|&(node, &times)| times > 1 && is_member.contains(node)).map(|(&node, _)| node),
+            );
+            strangers.extend(got.keys().copied().filter(|node| !is_member.contains(node)));
+            // One that is not in the mask of its own switch is not reached by the others there.
+            let lacking = members.iter().filter(|node| !(reached.contains(node) || own.len() == 1 && own[0] == **node));
+            if lacking.count() > 0 {
+                report.connected = false;
+            }
+            if furthest.as_ref().is_none_or(|(most, _)| reached.len() > *most) {
+                furthest = Some((reached.len(), reached));
+            }
+        }
+        let reached = furthest.map(|(_, reached)| reached).unwrap_or_default();
+        let alone = members.len() == 1;
+        report.missing = members.into_iter().filter(|node| !reached.contains(node) && !alone).collect();
+        report.connected &= report.missing.is_empty();
+        report.doubled = sorted(doubled);
+        report.strangers = sorted(strangers);
+        let dead = self.masks.iter().flat_map(|(&router, mask)| mask.nowhere.iter().map(move |&port| (router, port)));
+        report.nowhere = dead.collect();
+        report.nowhere.sort_unstable();
+        report
+    }
+
+    /// The channels of a circle that packets from here run in.
+    fn circle_from(&self, network: &Network, start: RouterId) -> Option<Vec<ChannelId>> {
+        let mut way: Vec<ChannelId> = Vec::new();
+        let mut done: HashSet<ChannelId> = HashSet::new();
+        let mut work: Vec<(usize, ChannelId)> = self.onward(network, start, None).map(|channel| (0, channel)).collect();
+        while let Some((depth, channel)) = work.pop() {
+            way.truncate(depth);
+            if let Some(first) = way.iter().position(|&other| other == channel) {
+                return Some(way[first..].to_vec());
+            }
+            if !done.insert(channel) {
+                continue;
+            }
+            way.push(channel);
+            work.extend(self.onward(network, network.to(channel), Some(channel)).map(|next| (depth + 1, next)));
+        }
+        None
+    }
+}
+
+fn sorted(nodes: HashSet<NodeId>) -> Vec<NodeId> {
+    let mut nodes: Vec<NodeId> = nodes.into_iter().collect();
+    nodes.sort_unstable();
+    nodes
+}
+
+impl MulticastTables {
+    /// The groups, by address.
+    pub fn groups(&self) -> &[MulticastGroup] {
+        &self.groups
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
+    /// How the packets of each group fare: O(members' switches x channels of the group) for each.
+    pub fn reports(&self) -> Vec<GroupReport> {
+        self.groups.iter().map(|group| group.report(&self.network)).collect()
+    }
+
+    /// Adds what packets of a group wait for while they hold a channel.
+    pub fn add(&self, worms: &mut Worms<'_, '_>, group: usize, branching: GroupBranching) {
+        let (network, group) = (&*self.network, &self.groups[group]);
+        match branching {
+            GroupBranching::Packets => group.follow(network, |held, next| worms.hop(held, next, false)),
+            GroupBranching::Lockstep => {
+                for start in group.starts(network) {
+                    match group.tree_from(network, start) {
+                        // Members take whatever arrives: a delivery holds nobody up.
+                        Some(mut tree) => {
+                            for (.., delivers) in &mut tree {
+                                *delivers = false;
+                            }
+                            worms.tree(&tree, Branching::LOCKSTEP);
+                        }
+                        None => group.follow(network, |held, next| worms.hop(held, next, false)),
+                    }
+                }
+            }
+            GroupBranching::Ibdmchk => {
+                for mask in group.masks.values() {
+                    for &arriving in &mask.channels {
+                        let arriving = network.reverse(arriving);
+                        let others = mask.channels.iter().filter(|&&next| next != network.reverse(arriving));
+                        others.for_each(|&next| worms.hop(arriving, next, false));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the members of its groups from a text: a line for each, `0xc001: member;member;…`, of names, identifiers (`0x…`) or addresses of the
+    /// unicast tables. Groups that the tables have no entries for are added: none of their packets arrives anywhere.
+    ///
+    /// # Errors
+    /// If the text is not of this form, or names what the network does not have.
+    pub fn with_members(mut self, unicasts: &ForwardingTables, path: &str, text: &str) -> Result<Self, TablesError> {
+        let file = TablesContext { path, expected: GROUPS_EXPECTED };
+        let fabric = as_fabric(&self.network)?;
+        let identities = Identities::new(&fabric);
+        let mut known: BTreeMap<u16, (usize, Vec<NodeId>)> = BTreeMap::new();
+        for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+            let content = content.trim();
+            if content.is_empty() || content.starts_with('#') {
+                continue;
+            }
+            let (mlid, list) =
+                content.split_once(':').ok_or_else(|| file.error(line, "there is no `:` behind the group"))?;
+            let mlid = mlid_of(mlid.trim()).map_err(|problem| file.error(line, problem))?;
+            let mut members = Vec::new();
+            for text in list.split(';').map(str::trim).filter(|text| !text.is_empty()) {
+                let member =
+                    member(&fabric, &identities, unicasts, text).map_err(|problem| file.error(line, problem))?;
+                members.push(member);
+            }
+            members.sort_unstable();
+            members.dedup();
+            if members.is_empty() {
+                return Err(file.error(line, "the group has no members"));
+            }
+            if let Some((first, _)) = known.insert(mlid, (line, members)) {
+                return Err(file.error(line, format!("the group {mlid:#06x} is there already, in line {first}")));
+            }
+        }
+        if known.is_empty() {
+            return Err(file.error(text.lines().count().max(1), "there is no group"));
+        }
+        for (mlid, (_, members)) in known {
+            match self.groups.iter_mut().find(|group| group.mlid == mlid) {
+                Some(group) => group.members = Some(members),
+                None => self.groups.push(MulticastGroup { mlid, masks: HashMap::new(), members: Some(members) }),
+            }
+        }
+        self.groups.sort_by_key(|group| group.mlid);
+        Ok(self)
+    }
+}
+
+fn mlid_of(text: &str) -> Result<u16, String> {
+    let number = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    let mlid = number.filter(|number| MLIDS.contains(number));
+    let shown = text.chars().take(64).collect::<String>();
+    mlid.map(|mlid| mlid as u16)
+        .ok_or_else(|| format!("`{shown}` is no address of a group: these are 0xc000 to 0xfffe"))
+}
+
+/// A member by its name, identifier or address.
+fn member(
+    fabric: &Network,
+    identities: &Identities,
+    unicasts: &ForwardingTables,
+    text: &str,
+) -> Result<NodeId, String> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        let guid = u64::from_str_radix(digits, 16).map_err(|_| format!("`{text}` is no identifier"))?;
+        return match identities.target(guid)? {
+            Some(Target::Node(node)) => Ok(node),
+            Some(Target::Router(_)) => Err(format!("{guid:#018x} is a switch: members are hosts")),
+            None => {
+                let lid = u16::try_from(guid).ok().and_then(|lid| at_address(unicasts, lid));
+                lid.ok_or_else(|| format!("the network has no host with the identifier {guid:#018x}"))
+            }
+        };
+    }
+    // A name, before an address that looks like one.
+    if let Some(node) = fabric.node_ids().find(|&node| fabric.node_name(node) == Some(text)) {
+        return Ok(node);
+    }
+    if let Ok(lid) = text.parse::<u16>() {
+        let has_addresses = unicasts.destinations().iter().any(|destination| destination.address.is_some());
+        if has_addresses {
+            return at_address(unicasts, lid).ok_or_else(|| format!("no host has the address {lid}"));
+        }
+    }
+    parse_node(fabric, text).map_err(|error| error.to_string())
+}
+
+fn at_address(unicasts: &ForwardingTables, lid: u16) -> Option<NodeId> {
+    unicasts.destinations().iter().find_map(|destination| match destination.target {
+        Target::Node(node) if destination.address == Some(lid) => Some(node),
+        _ => None,
+    })
+}
+
+/// Reads multicast tables for a network, in one of the two forms that [`parse_multicast_tables`] takes.
+///
+/// # Errors
+/// If the file cannot be read or is not understood.
+pub fn read_multicast_tables(network: &Arc<Network>, path: &str) -> Result<MulticastTables, TablesError> {
+    let text = text_of(path, "the multicast tables", MAX_FILE_BYTES)?;
+    parse_multicast_tables(network, wormcast_network::input::input_name(path), &text)
+}
+
+/// Takes the members of groups from a file: see [`MulticastTables::with_members`].
+///
+/// # Errors
+/// If the file cannot be read or is not understood.
+pub fn read_members(
+    tables: MulticastTables,
+    unicasts: &ForwardingTables,
+    path: &str,
+) -> Result<MulticastTables, TablesError> {
+    let text = text_of(path, "the groups", MAX_FILE_BYTES)?;
+    tables.with_members(unicasts, wormcast_network::input::input_name(path), &text)
+}
+
+/// Reads multicast tables: what `OpenSM` writes to `opensm.mcfdbs`, or what `dump_mfts` (`dump_fts -M`) and `ibroute -M` print.
+///
+/// Switches are found by their identifiers; in a network without any, by those of [`as_fabric`]. Several parts for one switch, as of a table that is printed by blocks, are joined.
+///
+/// # Errors
+/// If the text is of neither form, or belongs to another network.
+pub fn parse_multicast_tables(network: &Arc<Network>, path: &str, text: &str) -> Result<MulticastTables, TablesError> {
+    let file = TablesContext { path, expected: EXPECTED };
+    let fabric = as_fabric(network)?;
+    let identities = Identities::new(&fabric);
+    let mut section: Option<(RouterId, bool)> = None;
+    let mut groups: BTreeMap<u16, HashMap<RouterId, Mask>> = BTreeMap::new();
+    for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+        let wrong = |problem: String| file.error(line, problem);
+        let trimmed = content.trim();
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            continue;
+        }
+        if let Some((guid, crosses)) = begins(trimmed) {
+            let guid = guid.ok_or_else(|| wrong("the switch has no identifier".to_owned()))?;
+            let unknown = || {
+                wrong(format!(
+                    "`{}` has no switch with the identifier {guid:#018x}{}",
+                    network.name(),
+                    quoted_name(trimmed)
+                ))
+            };
+            section = Some((identities.router(guid).map_err(wrong)?.ok_or_else(unknown)?, crosses));
+            continue;
+        }
+        if trimmed.starts_with("0x") {
+            let (router, crosses) = section.ok_or_else(|| wrong("an entry before the first switch".to_owned()))?;
+            let (mlid, ports) = if crosses { crossed(content) } else { listed(trimmed) }.map_err(wrong)?;
+            let mask = groups.entry(mlid).or_default().entry(router).or_default();
+            for port in ports {
+                check_port(&fabric, router, port).map_err(wrong)?;
+                // Port 0 is the switch itself.
+                match output(&fabric, router, port) {
+                    Output::Own => {}
+                    Output::Channel(channel) => put(&mut mask.channels, channel),
+                    Output::Node(node) => put(&mut mask.nodes, node),
+                    Output::Nowhere(port) => put(&mut mask.nowhere, port),
+                }
+            }
+            continue;
+        }
+        let head = trimmed.split_whitespace().next().unwrap_or("");
+        let is_header = ["LID", "MLid", "Ports:", "***"].contains(&head)
+            || trimmed.ends_with("mlids dumped")
+            || trimmed.chars().all(|c| c.is_ascii_digit() || c.is_whitespace());
+        if !is_header {
+            let kind = if head == "Unicast" { "unicast tables" } else { head };
+            return Err(wrong(format!("found `{}`", kind.chars().take(64).collect::<String>())));
+        }
+    }
+    if section.is_none() {
+        return Err(file.error(text.lines().count().max(1), "there is no switch"));
+    }
+    let groups = groups.into_iter().map(|(mlid, masks)| MulticastGroup { mlid, masks, members: None }).collect();
+    Ok(MulticastTables { network: Arc::clone(network), groups })
+}
+
+fn put<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+/// The switch that a line begins the table of, and whether its entries are crosses.
+fn begins(line: &str) -> Option<(Option<u64>, bool)> {
+    if let Some(rest) = line.strip_prefix("Switch ") {
+        return Some((hexadecimal_after(rest, "0x"), false));
+    }
+    line.starts_with("Multicast").then(|| (hexadecimal_after(line, " guid 0x"), true))
+}
+
+/// An entry as `0xC001 : 0x001  0x002`.
+fn listed(line: &str) -> Result<(u16, Vec<u32>), String> {
+    let (mlid, ports) = line.split_once(':').ok_or("an entry needs a `:` between the group and its ports")?;
+    let port = |text: &str| {
+        let number = text.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        number.filter(|&port| port <= 254).ok_or_else(|| format!("`{text}` is no port from 0x000 to 0x0fe"))
+    };
+    Ok((mlid_of(mlid.trim())?, ports.split_whitespace().map(port).collect::<Result<_, _>>()?))
+}
+
+/// An entry as `0xc001      x   x`: the cross of port p is in column 12 + 2p.
+fn crossed(line: &str) -> Result<(u16, Vec<u32>), String> {
+    const FIRST: usize = 12;
+    let start = line.find("0x").unwrap_or(0);
+    let mlid = line[start..].split_whitespace().next().unwrap_or("");
+    let mut ports = Vec::new();
+    for (column, letter) in
+        line.char_indices().filter(|&(column, letter)| column >= start + mlid.len() && !letter.is_whitespace())
+    {
+        if letter != 'x' || column < FIRST || !(column - FIRST).is_multiple_of(2) {
+            return Err(format!(
+                "found `{letter}` in column {}: crosses are in every second column from {} on",
+                column + 1,
+                FIRST + 1
+            ));
+        }
+        ports.push(((column - FIRST) / 2) as u32);
+    }
+    Ok((mlid_of(mlid)?, ports))
+}
+
+impl Dependencies<'_> {
+    /// Only what unicasts by these tables can be held up by: dependencies between channels that are reached from those at which hosts' messages
+    /// begin.
+    #[must_use]
+    pub fn reached_by_hosts(self, tables: &ForwardingTables) -> Self {
+        let mut starts = Vec::new();
+        for (place, destination) in tables.destinations().iter().enumerate() {
+            if !matches!(destination.target, Target::Node(_)) {
+                continue;
+            }
+            for (router, output) in tables.entries_for(place) {
+                if let Output::Channel(channel) = output
+                    && tables.network.nodes_of(router).len() > 0
+                {
+                    starts.push(channel);
+                }
+            }
+        }
+        self.reached_from(starts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wormcast_network::{FileFormat, NetworkIbsim, TopologySpec};
+
+    use super::*;
+    use crate::forwarding_tables::choose_tables;
+    use crate::registry::RoutingOptions;
+    use crate::relations::up_down::UP_DOWN;
+
+    /// A ring of six switches with a host each, and its up*/down* tables rooted at the first.
+    fn ring() -> (Arc<Network>, ForwardingTables) {
+        let ring = "ring:6".parse::<TopologySpec>().unwrap().build().unwrap();
+        let ring = FileFormat::Fabric.parse("ring", &NetworkIbsim(&ring).to_string()).unwrap();
+        let relation = UP_DOWN.make(&ring, &RoutingOptions::default()).unwrap();
+        let tables = choose_tables(relation.as_ref(), true).unwrap().tables;
+        (ring, tables)
+    }
+
+    /// The tree over the ring without the link between two neighbours, as `OpenSM` writes it: port 1 of a switch leads to the smaller of its neighbours.
+    fn tree(ring: &Network, without: [u32; 2]) -> String {
+        let mut text = String::new();
+        for router in ring.router_ids() {
+            let mut ports = Vec::new();
+            for channel in ring.outputs(router) {
+                let ends = [ring.from(channel).raw(), ring.to(channel).raw()];
+                if ends != without && ends != [without[1], without[0]] {
+                    ports.push(ring.port_of(channel).unwrap());
+                }
+            }
+            ports.extend(ring.nodes_of(router).map(|node| ring.node_port(node).unwrap()));
+            let ports: Vec<String> = ports.iter().map(|port| format!("{port:#05x} ")).collect();
+            let guid = ring.router_guid(router).unwrap();
+            text += &format!("\nSwitch {guid:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", ports.join(" "));
+        }
+        text
+    }
+
+    fn deadlock(tables: &ForwardingTables, groups: &MulticastTables, branching: GroupBranching) -> bool {
+        let mut union = Dependencies::of_tables(tables);
+        union.add_worms(|worms| (0..groups.groups().len()).for_each(|group| groups.add(worms, group, branching)));
+        let union = if branching == GroupBranching::Ibdmchk { union.reached_by_hosts(tables) } else { union };
+        union.deadlock(1).is_some()
+    }
+
+    #[test]
+    fn six_trees_over_a_ring_are_told_apart() {
+        // Without S0-S1, S1-S2, S4-S5 or S5-S0 `ibdmchk -M` reports credit loops, without S2-S3 or S3-S4 none.
+        let (ring, tables) = ring();
+        assert!(Dependencies::of_tables(&tables).deadlock(1).is_none());
+        let loops: Vec<bool> = (0..6)
+            .map(|first| {
+                let groups = parse_multicast_tables(&ring, "mc", &tree(&ring, [first, (first + 1) % 6])).unwrap();
+                let [packets, ibdmchk] =
+                    [GroupBranching::Packets, GroupBranching::Ibdmchk].map(|how| deadlock(&tables, &groups, how));
+                assert_eq!(packets, ibdmchk, "every switch has a member");
+                packets
+            })
+            .collect();
+        assert_eq!(loops, [true, true, false, false, true, true]);
+    }
+
+    #[test]
+    fn crosses_are_the_same_masks() {
+        let (ring, _) = ring();
+        let listed = parse_multicast_tables(&ring, "mc", &tree(&ring, [2, 3])).unwrap();
+        let mut crosses = String::new();
+        for router in ring.router_ids() {
+            let mask = listed.groups[0].mask(router).unwrap();
+            let mut ports: Vec<u32> = mask.channels.iter().map(|&channel| ring.port_of(channel).unwrap()).collect();
+            ports.extend(mask.nodes.iter().map(|&node| ring.node_port(node).unwrap()));
+            let guid = ring.router_guid(router).unwrap();
+            let line: String = (0..4).map(|port| if ports.contains(&port) { "x " } else { "  " }).collect();
+            crosses += &format!(
+                "Multicast mlids [0xc000-0xc3ff] of switch DR path slid 0; dlid 0; 0,1,1 guid {guid:#018x} (S{router}):\n            0       \n     Ports: 0 1 2 3 \n MLid\n0xc001      {line}\n1 valid mlids dumped \n"
+            );
+        }
+        let crossed = parse_multicast_tables(&ring, "mc", &crosses).unwrap();
+        let masks = |tables: &MulticastTables| {
+            let sorted = |router| {
+                let mut mask = tables.groups[0].mask(router).unwrap().clone();
+                mask.channels.sort_unstable();
+                mask
+            };
+            ring.router_ids().map(sorted).collect::<Vec<_>>()
+        };
+        assert_eq!(masks(&crossed), masks(&listed));
+        assert_eq!(crossed.groups[0].mlid, 0xc001);
+    }
+
+    #[test]
+    fn members_that_are_missed_doubled_and_strange_are_named() {
+        let (ring, tables) = ring();
+        let text = tree(&ring, [2, 3]);
+        let whole = parse_multicast_tables(&ring, "mc", &text).unwrap();
+        let all: Vec<NodeId> = ring.node_ids().collect();
+        let report = &whole.reports()[0];
+        assert_eq!((&report.members, report.connected, report.missing.len()), (&all, true, 0));
+        assert!(report.doubled.is_empty() && report.strangers.is_empty() && report.circle.is_none());
+
+        // Only some are members.
+        let of = |members: &str| {
+            parse_multicast_tables(&ring, "mc", &text)
+                .unwrap()
+                .with_members(&tables, "groups", members)
+                .unwrap()
+                .reports()
+        };
+        let some = &of("0xC001: H0;H2; H0\n# none\n")[0];
+        assert_eq!((some.members.len(), some.connected, some.strangers.len()), (2, true, 4));
+        // A group without entries reaches nobody.
+        let none = &of("0xc002: H0;H1\n")[1];
+        assert_eq!((none.connected, none.missing.len()), (false, 2));
+
+        // Both ways round: packets run in a circle.
+        let full: String = text.replace("Out Port(s)\n", "Out Port(s)\n0xC001 : 0x001  0x002 \n");
+        let circle = parse_multicast_tables(&ring, "mc", &full).unwrap();
+        assert_eq!(circle.reports()[0].circle.as_ref().map(Vec::len), Some(6));
+
+        // One switch forgets its links.
+        let guid = format!("{:#018x}", ring.router_guid(RouterId::new(1)).unwrap());
+        let (before, after) = text.split_once(&format!("Switch {guid}")).unwrap();
+        let after = after.split_once("\nSwitch").unwrap().1;
+        let cut = parse_multicast_tables(&ring, "mc", &format!("{before}Switch{after}")).unwrap();
+        let cut = cut.with_members(&tables, "groups", "0xc001: H0;H1;H2;H3;H4;H5").unwrap();
+        let report = &cut.reports()[0];
+        assert!(!report.connected && report.missing.contains(&NodeId::new(1)));
+    }
+
+    #[test]
+    fn errors_name_file_line_and_what_is_wrong() {
+        let (ring, tables) = ring();
+        let message = |text: &str| parse_multicast_tables(&ring, "mc", text).unwrap_err().to_string();
+        let guid = ring.router_guid(RouterId::new(0)).unwrap();
+        for (text, said) in [
+            ("", "mc:1: there is no switch"),
+            ("0xC001 : 0x001", "mc:1: an entry before the first switch"),
+            ("Switch 0x0000000000000bad\n", "mc:1: `ring` has no switch with the identifier 0x0000000000000bad"),
+            ("Unicast lids", "mc:1: found `unicast tables`"),
+            (&format!("Switch {guid:#018x}\n0x0001 : 0x001"), "mc:2: `0x0001` is no address of a group"),
+            (&format!("Switch {guid:#018x}\n0xC001 : 1"), "mc:2: `1` is no port"),
+            (&format!("Switch {guid:#018x}\n0xC001 0x001"), "mc:2: an entry needs a `:`"),
+            (
+                &format!("Multicast mlids of switch guid {guid:#018x} (S0):\n0xc001       x"),
+                "mc:2: found `x` in column 14",
+            ),
+        ] {
+            assert!(message(text).starts_with(said), "{}", message(text));
+        }
+        let groups = |text: &str| {
+            let tables_of_groups = parse_multicast_tables(&ring, "mc", &tree(&ring, [0, 1])).unwrap();
+            tables_of_groups.with_members(&tables, "groups", text).unwrap_err().to_string()
+        };
+        for (text, said) in [
+            ("", "groups:1: there is no group"),
+            ("0xc001 H0", "groups:1: there is no `:`"),
+            ("0xc001:", "groups:1: the group has no members"),
+            ("0xc001: H0\n0xc001: H1", "groups:2: the group 0xc001 is there already, in line 1"),
+            ("1: H0", "groups:1: `1` is no address of a group"),
+            ("0xc001: H9", "groups:1: "),
+            ("0xc001: 0xzz", "groups:1: `0xzz` is no identifier"),
+        ] {
+            assert!(groups(text).starts_with(said), "{}", groups(text));
+        }
+    }
+}
