@@ -32,7 +32,7 @@ SWEEP: dict[str, Any] = {
     "traffic.arrivals": {"process": "poisson", "rate": 0.01},
     "traffic.length": 32,
     "traffic.multicast.destinations": 6,
-    "run": {"messages": 60000, "warmup": 10000},
+    "run": {"messages": 30000, "warmup": 10000},
     "stop": {"min_replications": 20, "max_replications": 20},
     "sweep.algorithm": ["dual-path", "column-path", "pure-negative-first", "minimal-negative-first"],
     "sweep.traffic.arrivals.rate": {"from": 0.002, "to": 0.03, "points": 15},

@@ -2,8 +2,10 @@
 
 use pyo3::prelude::*;
 use serde::Deserialize;
-use wormcast::analysis::{AnalysisError, Replicating, Report, Settings, of_routing, of_tables};
-use wormcast::routing::{RoutingDescriptor, RoutingOptions, read_tables};
+use wormcast::analysis::{AnalysisError, Replicating, Report, Settings, of_multicast_tables, of_routing, of_tables};
+use wormcast::routing::{
+    GroupBranching, RoutingDescriptor, RoutingOptions, read_members, read_multicast_tables, read_tables,
+};
 use wormcast::simulation::{Buffer, Reservation};
 
 use crate::algorithm::setting;
@@ -85,10 +87,31 @@ pub(crate) fn analyse_routing(
     printed(interruptible(py, || of_routing(relation.as_ref(), &settings))?)
 }
 
-/// Analyses the unicasts of a file of forwarding tables. Returns the JSON of `routing`.
+/// Analyses the unicasts of a file of forwarding tables, and if multicast tables are given, these together with them. Returns the JSON of `routing`.
 #[pyfunction]
-pub(crate) fn analyse_tables(py: Python<'_>, network: &Network, path: &str, given: &str) -> PyResult<String> {
+pub(crate) fn analyse_tables(
+    py: Python<'_>,
+    network: &Network,
+    path: &str,
+    multicasts: Option<&str>,
+    groups: Option<&str>,
+    branching: &str,
+    given: &str,
+) -> PyResult<String> {
     let settings = settings(given)?;
+    let branching = GroupBranching::named(branching)
+        .ok_or_else(|| input("branching: expected `packets`, `lockstep` or `ibdmchk`"))?;
     let tables = interruptible(py, || read_tables(&network.network, path))?.map_err(input)?;
-    printed(interruptible(py, || of_tables(path, &tables, &settings))?)
+    let Some(multicasts) = multicasts else {
+        return printed(interruptible(py, || of_tables(path, &tables, &settings))?);
+    };
+    let multicasts = interruptible(py, || {
+        let multicasts = read_multicast_tables(&network.network, multicasts)?;
+        match groups {
+            Some(groups) => read_members(multicasts, &tables, groups),
+            None => Ok(multicasts),
+        }
+    });
+    let multicasts = multicasts?.map_err(input)?;
+    printed(interruptible(py, || of_multicast_tables(path, &tables, &multicasts, branching, &settings))?)
 }

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -86,6 +87,23 @@ def test_an_analysis_is_that_of_the_command(command):
     unsafe = wc.analyse("mesh:4x4", "dual-path", consumption_ports=2)
     assert not unsafe and unsafe.cycle and "can deadlock" in repr(unsafe)
     assert wc.analyse("torus:4x4", routing="up-down", root="2,1").average_distance > 2
+
+
+def test_tables_are_analysed_with_their_multicasts(command, tmp_path):
+    examples = Path(__file__).parents[2] / "examples"
+    if not examples.exists():
+        pytest.skip("the examples of the repository are not here")
+    fabric, groups = str(examples / "fabric.net"), str(examples / "fabric.mcfdbs")
+    assert command("routing", "--topology", fabric, "--routing", "up-down", "--export", "updn.lfts").returncode == 0
+    tables = tmp_path / "updn.lfts"
+    assert wc.analyse(fabric, tables=tables)
+    found = wc.analyse(fabric, tables=tables, multicast_tables=groups)
+    words = ["--topology", fabric, "--tables", "updn.lfts", "--multicast-tables", groups, "--format", "json"]
+    printed = json.loads(command("routing", *words).stdout)
+    printed["tables"]["file"] = str(tables)
+    assert found.to_dict() == printed and found.blame["alone"] == ["0xc001"] and len(found.groups[0]["members"]) == 6
+    with pytest.raises(wc.InputError, match="give `tables`, too"):
+        wc.analyse(fabric, routing="up-down", multicast_tables=groups)
 
 
 def test_what_is_analysed_has_to_be_said_once():

@@ -47,6 +47,18 @@ class Analysis:
         return found
 
     @property
+    def groups(self) -> list[dict[str, Any]] | None:
+        """The groups of multicast tables: ``mlid``, ``members``, whether they are ``connected``, which members are ``missing``."""
+        found: list[dict[str, Any]] | None = self._report.get("groups")
+        return found
+
+    @property
+    def blame(self) -> dict[str, Any] | None:
+        """Which groups of multicast tables are to blame for a deadlock."""
+        found: dict[str, Any] | None = self._report.get("blame")
+        return found
+
+    @property
     def average_distance(self) -> float | None:
         """The mean length of routes between routers with nodes, in hops."""
         found: float | None = self._report["average_distance"]
@@ -78,6 +90,9 @@ def analyse(
     *,
     routing: str | None = None,
     tables: str | os.PathLike[str] | None = None,
+    multicast_tables: str | os.PathLike[str] | None = None,
+    groups: str | os.PathLike[str] | None = None,
+    branching: Literal["packets", "lockstep", "ibdmchk"] = "packets",
     root: str | None = None,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
@@ -100,6 +115,9 @@ def analyse(
         algorithm: The multicast algorithm.
         routing: The routing; with an algorithm, the one for it to use.
         tables: A file of forwarding tables, as OpenSM dumps them.
+        multicast_tables: A file of multicast tables beside them, as OpenSM writes it to ``opensm.mcfdbs``: the verdict is on both together.
+        groups: A file with the members of their groups.
+        branching: How packets of groups branch: stored whole, as in InfiniBand switches; in lockstep; or as ``ibdmchk`` takes it.
         root: The root of up*/down*.
         seed: The seed of algorithms and routings that make random choices.
         options: The algorithm's own options.
@@ -136,6 +154,8 @@ def analyse(
             network._native, algorithm, routing, root, seed, own, list(failed_links), local_information
         )
         return Analysis(network, made.analyse(given))
+    if tables is None and (multicast_tables is not None or groups is not None):
+        raise _native.InputError("multicast_tables: they are beside unicast tables: give `tables`, too")
     if options or failed_links or local_information:
         raise _native.InputError("options and failed_links: these are told to an algorithm: give one")
     if (routing is None) == (tables is None):
@@ -144,4 +164,7 @@ def analyse(
         return Analysis(network, _native.analyse_routing(network._native, routing, root, seed, given))
     if root is not None:
         raise _native.InputError("root: forwarding tables have none: leave it out")
-    return Analysis(network, _native.analyse_tables(network._native, os.fspath(tables or ""), given))
+    beside = None if multicast_tables is None else os.fspath(multicast_tables)
+    members = None if groups is None else os.fspath(groups)
+    found = _native.analyse_tables(network._native, os.fspath(tables or ""), beside, members, branching, given)
+    return Analysis(network, found)

@@ -44,7 +44,14 @@ def register(
     bind: Callable[[Network], object],
 ) -> None: ...
 def analyse_routing(network: Network, routing: str, root: str | None, seed: int, given: str) -> str: ...
-def analyse_tables(network: Network, path: str, given: str) -> str: ...
+def analyse_tables(
+    network: Network,
+    path: str,
+    multicasts: str | None,
+    groups: str | None,
+    branching: str,
+    given: str,
+) -> str: ...
 
 @final
 class Network:

@@ -111,11 +111,7 @@ impl<'n> Union<'n> {
         let network = self.multicasts.network();
         let reports = self.multicasts.reports().into_iter();
         Groups {
-            branching: match self.branching {
-                GroupBranching::Packets => "packets",
-                GroupBranching::Lockstep => "lockstep",
-                GroupBranching::Ibdmchk => "ibdmchk",
-            },
+            branching: self.branching.name(),
             groups: reports.map(|report| GroupFound::new(network, report)).collect(),
             blame: deadlock.map(|_| self.blame()),
         }

@@ -4,6 +4,7 @@
 //! `ibsim-utils` and `ibutils`. Without them the test says so and passes, unless the environment variable `WORMCAST_OPENSM` is
 //! `required`; then it also takes more fabrics.
 
+use std::fmt::Write;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -258,7 +259,7 @@ fn verdicts_agree_with_ibdmchk() {
 fn random_trees(fabric: &Network, random: &mut Random) -> String {
     let routers = fabric.routers() as u32;
     let mut masks: Vec<Vec<(u16, Vec<u32>)>> = vec![Vec::new(); fabric.routers()];
-    for group in 0..1 + random.below(4) {
+    for group in 0..=random.below(4) {
         let mut tree: Vec<Vec<u32>> = vec![Vec::new(); fabric.routers()];
         let mut joined = vec![false; fabric.routers()];
         let mut open = vec![RouterId::new(random.below(routers))];
@@ -297,7 +298,7 @@ fn random_trees(fabric: &Network, random: &mut Random) -> String {
     }
     let mut text = String::new();
     for (router, masks) in fabric.router_ids().zip(masks).filter(|(_, masks)| !masks.is_empty()) {
-        text += &format!("\nSwitch {:#018x}\nLID    : Out Port(s)\n", fabric.router_guid(router).unwrap());
+        write!(text, "\nSwitch {:#018x}\nLID    : Out Port(s)\n", fabric.router_guid(router).unwrap()).unwrap();
         for (mlid, mut ports) in masks {
             ports.sort_unstable();
             let ports: Vec<String> = ports.iter().map(|port| format!("{port:#05x} ")).collect();

@@ -54,6 +54,25 @@ pub enum GroupBranching {
     Ibdmchk,
 }
 
+impl GroupBranching {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Packets, Self::Lockstep, Self::Ibdmchk];
+
+    /// Its name for users.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packets => "packets",
+            Self::Lockstep => "lockstep",
+            Self::Ibdmchk => "ibdmchk",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
 /// How a group's packets fare.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupReport {
@@ -546,6 +565,8 @@ impl Dependencies<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use wormcast_network::{FileFormat, NetworkIbsim, TopologySpec};
 
     use super::*;
@@ -576,7 +597,7 @@ mod tests {
             ports.extend(ring.nodes_of(router).map(|node| ring.node_port(node).unwrap()));
             let ports: Vec<String> = ports.iter().map(|port| format!("{port:#05x} ")).collect();
             let guid = ring.router_guid(router).unwrap();
-            text += &format!("\nSwitch {guid:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", ports.join(" "));
+            write!(text, "\nSwitch {guid:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", ports.join(" ")).unwrap();
         }
         text
     }
@@ -616,9 +637,7 @@ mod tests {
             ports.extend(mask.nodes.iter().map(|&node| ring.node_port(node).unwrap()));
             let guid = ring.router_guid(router).unwrap();
             let line: String = (0..4).map(|port| if ports.contains(&port) { "x " } else { "  " }).collect();
-            crosses += &format!(
-                "Multicast mlids [0xc000-0xc3ff] of switch DR path slid 0; dlid 0; 0,1,1 guid {guid:#018x} (S{router}):\n            0       \n     Ports: 0 1 2 3 \n MLid\n0xc001      {line}\n1 valid mlids dumped \n"
-            );
+            write!(crosses, "Multicast mlids [0xc000-0xc3ff] of switch DR path slid 0; dlid 0; 0,1,1 guid {guid:#018x} (S{router}):\n            0       \n     Ports: 0 1 2 3 \n MLid\n0xc001      {line}\n1 valid mlids dumped \n").unwrap();
         }
         let crossed = parse_multicast_tables(&ring, "mc", &crosses).unwrap();
         let masks = |tables: &MulticastTables| {

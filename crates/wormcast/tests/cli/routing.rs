@@ -1,5 +1,7 @@
 //! `wormcast routing`.
 
+use std::fmt::Write;
+
 use serde_json::json;
 
 use crate::folder::Folder;
@@ -424,7 +426,8 @@ fn multicast_tree(without: u32) -> String {
         // Port 1 leads to the switch before, port 2 to the one behind, port 3 to a host.
         let cut = |port| (port == 2 && switch == without) || (port == 1 && switch == (without + 1) % 6);
         let ports: Vec<String> = (1..=3).filter(|&port| !cut(port)).map(|port| format!("{port:#05x} ")).collect();
-        text += &format!("\nSwitch {:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", 0x20_0000 + switch, ports.join(" "));
+        write!(text, "\nSwitch {:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", 0x20_0000 + switch, ports.join(" "))
+            .unwrap();
     }
     text
 }

@@ -297,12 +297,7 @@ fn analyse_groups(
 
 /// How packets of multicast tables branch.
 fn branching(text: &str) -> Result<GroupBranching, String> {
-    match text {
-        "packets" => Ok(GroupBranching::Packets),
-        "lockstep" => Ok(GroupBranching::Lockstep),
-        "ibdmchk" => Ok(GroupBranching::Ibdmchk),
-        _ => Err("expected `packets`, `lockstep` or `ibdmchk`".to_owned()),
-    }
+    GroupBranching::named(text).ok_or_else(|| "expected `packets`, `lockstep` or `ibdmchk`".to_owned())
 }
 
 /// Warns of routers that tables say nothing of.
