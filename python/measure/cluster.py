@@ -105,9 +105,10 @@ def in_parts(experiment: wc.Experiment, folder: Path) -> float:
 
 def coordinate(address: str, store: str, log: str) -> None:
     """Runs the sweep on a cluster that is there, and prints its table."""
+    import dask
     from dask.distributed import Client
 
-    with Client(address) as client:
+    with dask.config.set(wc.DASK_SETTINGS), Client(address) as client:
         result = wc.Experiment(SWEEP).run(executor=Logging(client, Path(log)), store=store, parallel=2 * WORKERS)
     sys.stdout.write(result.csv())
 

@@ -158,7 +158,7 @@ class Experiment:
         progress: bool | Callable[[Progress], object] = False,
         executor: Any = None,
         parallel: int | None = None,
-        batch_seconds: float = 1.0,
+        batch_seconds: float = 2.0,
     ) -> Result:
         """Runs every point until it is precise enough, saturated, or out of replications.
 
