@@ -57,6 +57,13 @@ def test_a_dictionary_is_a_file(small):
     assert hashes == [point["config_hash"] for point in wc.Experiment(small).points]
 
 
+def test_the_later_of_two_settings_counts():
+    given = {"topology": "mesh:4x4", "traffic.arrivals": {"process": "poisson", "rate": 1.0}, "algorithm": "schl"}
+    given |= {"traffic.arrivals.rate": 2.0, "traffic": {"arrivals": {"rate": 3.0}, "multicast": {"destinations": 3}}}
+    spec = wc.Experiment(given).points[0]["spec"]
+    assert spec["traffic"]["arrivals"] == {"process": "poisson", "rate": 3.0}
+
+
 def test_wrong_experiments_have_the_messages_of_the_command(small, command):
     for setting in ["topologie=1", "run.messages=-1", "algorithm=dual-pth", "sweep.algorithm=[]", "traffic.length=0"]:
         key, _, value = setting.partition("=")
@@ -124,7 +131,7 @@ def test_a_store_is_shared_with_the_command(small, command, tmp_path):
 
 def test_the_number_of_threads_makes_no_difference(small):
     assert wc.Experiment(small).run(jobs=1).csv() == wc.Experiment(small).run(jobs=4).csv()
-    with pytest.raises(wc.InputError, match="jobs: expected 1 or more"):
+    with pytest.raises(wc.InputError, match="jobs: found 0; expected"):
         wc.Experiment(small).run(jobs=0)
 
 

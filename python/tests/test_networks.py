@@ -77,6 +77,23 @@ def test_wrong_plans_have_the_messages_of_the_command(command):
         assert str(refused.value) in printed or "did you mean `dual-path`" in str(refused.value), printed
 
 
+def test_what_is_no_number_and_no_node_is_told():
+    mesh = wc.Network("mesh:4x4")
+    for wrong, said in [
+        (lambda: mesh.plan("dual-path", 1.5, [1]), "1.5 is not a node"),
+        (lambda: mesh.plan("dual-path", 0, [None]), "None is not a node"),
+        (lambda: mesh.plan("dual-path", 0, 3), "expected a list of nodes"),
+        (lambda: mesh.plan("dual-path", 0, [1], seed=-1), "seed: found -1"),
+        (lambda: mesh.plan("dual-path", 0, [1], flit_bits=-3), "flit_bits: found -3"),
+        (lambda: wc.analyse(mesh, "tree-one", buffer=0), "buffer: found 0"),
+        (lambda: wc.analyse(mesh, "dual-path", seed="x"), "seed: found 'x'"),
+        (lambda: wc.algorithm("py-none", routing="e-cube")(5), "expected a function"),
+        (lambda: wc.algorithm("py-none", routing="e-cube", revision=-1), "revision: found -1"),
+    ]:
+        with pytest.raises(wc.InputError, match=said):
+            wrong()
+
+
 def test_an_analysis_is_that_of_the_command(command):
     for settings in [{"consumption_ports": 2}, {"consumption_ports": 3}, {"consumption_ports": 1, "reachable": 100000}]:
         found = wc.analyse("mesh:4x4", "dual-path", **settings)

@@ -11,6 +11,7 @@ from typing import Literal
 
 from wormcast import _native
 from wormcast._network import Network
+from wormcast._nodes import whole
 
 Channel = tuple[int, int]
 _BoundRule = Callable[[Channel, Channel], bool]
@@ -163,7 +164,11 @@ def algorithm(
     if may_stop is not None and may_turn is None:
         raise _native.InputError("may_stop: give `may_turn`, too")
 
+    whole("revision", revision, 1, 2**32 - 1)
+
     def make(function: Planner) -> Algorithm:
+        if not callable(function):
+            raise _native.InputError(f"found {function!r}; expected a function of a network, a source and destinations")
         kept = promise or ("rule" if may_turn is not None else "stops")
         stops = may_stop if may_stop is not None or may_turn is None else _anywhere
         text = about if about is not None else (inspect.getdoc(function) or "").partition("\n")[0]

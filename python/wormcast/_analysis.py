@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from wormcast import _native
 from wormcast._network import Network
+from wormcast._nodes import SEEDS, whole
 
 
 class Analysis:
@@ -136,6 +137,9 @@ def analyse(
     """
     if isinstance(network, str):
         network = Network(network)
+    whole("seed", seed, 0, SEEDS)
+    if not isinstance(buffer, str):
+        whole("buffer", buffer, 1, 2**24)
     given = json.dumps(
         {
             "consumption_ports": consumption_ports,

@@ -12,6 +12,7 @@ from typing import Any
 
 from wormcast import _native
 from wormcast._algorithm import Algorithm
+from wormcast._nodes import whole
 from wormcast._pool import Description, Pool
 from wormcast._result import Plot, Result, Run
 from wormcast._toml import assignments, document
@@ -58,7 +59,7 @@ class Experiment:
     """An experiment, as the files of ``wormcast sweep`` describe it: the network, the algorithm, the traffic, and what is swept.
 
     Args:
-        source: A file, or the settings themselves as a dictionary, nested or with dotted paths for keys.
+        source: A file, or the settings themselves as a dictionary, nested or with dotted paths for keys; of two that name the same setting the later one counts.
         settings: Settings that replace those of the source, by their dotted paths, as ``--set`` does.
         quick: Take the quick version of the file.
         variation: Take this variation of the file.
@@ -181,6 +182,7 @@ class Experiment:
             WorkersError: If workers are gone for good, or return what is no result.
             KeyboardInterrupt: At once; what was computed before is in the store.
         """
+        whole("jobs", jobs, 1, 2**32 - 1)
         for text in self.check():
             warnings.warn(text, stacklevel=2)
         teller = _teller(progress)
@@ -230,6 +232,8 @@ class Experiment:
         Raises:
             InputError: If the experiment sweeps no such series.
         """
+        whole("jobs", jobs, 1, 2**32 - 1)
+        whole("until_decided", until_decided, 1, 2**64 - 1)
         teller = _teller(progress)
         return Comparison(
             self._native.compare(list(names), quantity, until_decided, _path(store), jobs, teller)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from wormcast import _native
-from wormcast._nodes import Node, list_text, node_text
+from wormcast._nodes import SEEDS, Node, list_text, node_text, whole
 
 if TYPE_CHECKING:
     from wormcast._plan import Plan
@@ -173,6 +173,8 @@ class Network:
         """
         from wormcast._plan import Plan
 
+        whole("seed", seed, 0, SEEDS)
+        whole("flit_bits", flit_bits, 1, 2**32 - 1)
         made = _native.Algorithm(
             self._native,
             algorithm,

@@ -1,8 +1,10 @@
-"""Nodes as users write them."""
+"""What users give, as the command reads it."""
 
 import operator
 from collections.abc import Iterable, Sequence
 from typing import SupportsIndex
+
+from wormcast._native import InputError
 
 #: A node: its number, its coordinates, or text such as ``"4,3"`` or a name.
 Node = SupportsIndex | str | Sequence[SupportsIndex]
@@ -12,11 +14,35 @@ def node_text(node: Node) -> str:
     """A node as the command reads it."""
     if isinstance(node, str):
         return node
-    if isinstance(node, SupportsIndex):
-        return str(operator.index(node))
-    return ",".join(str(operator.index(part)) for part in node)
+    try:
+        if isinstance(node, SupportsIndex):
+            return str(operator.index(node))
+        return ",".join(str(operator.index(part)) for part in node)
+    except TypeError:
+        raise InputError(f"{node!r} is not a node: expected its number, its coordinates, or text such as `4,3`") from None
 
 
 def list_text(nodes: Iterable[Node] | str) -> str:
     """Nodes as the command reads them; a text is one already, such as ``"all"``."""
-    return nodes if isinstance(nodes, str) else ";".join(node_text(node) for node in nodes)
+    if isinstance(nodes, str):
+        return nodes
+    if not isinstance(nodes, Iterable):
+        raise InputError(f"{nodes!r} are no nodes: expected a list of nodes, or `all`")
+    return ";".join(node_text(node) for node in nodes)
+
+
+def whole(name: str, given: SupportsIndex | None, least: int, most: int) -> int | None:
+    """A whole number within a range."""
+    if given is None:
+        return None
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise InputError(f"{name}: found {given!r}; expected a whole number from {least} to {most}") from None
+    if not least <= number <= most:
+        raise InputError(f"{name}: found {number}; expected a whole number from {least} to {most}")
+    return number
+
+
+#: The largest seed.
+SEEDS = 2**64 - 1

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from wormcast._native import InputError
+
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def _key(key: object) -> str:
     if not isinstance(key, str):
-        from wormcast._native import InputError
-
         raise InputError(f"the name of a setting is a string; found {key!r}")
     # A dotted name is a path, as in the files.
     return ".".join(part if _BARE.fullmatch(part) else _string(part) for part in key.split("."))
@@ -26,8 +26,6 @@ def _string(text: str) -> str:
 
 def value(given: Any) -> str:
     """A value as TOML has it. Arrays and numbers of NumPy are taken, and so are paths and ranges."""
-    from wormcast._native import InputError
-
     if isinstance(given, bool):
         return "true" if given else "false"
     if isinstance(given, str):
@@ -47,6 +45,26 @@ def value(given: Any) -> str:
     raise InputError(f"found {given!r}; expected a number, a string, a flag, a list or a dictionary")
 
 
+def _put(tree: dict[str, Any], key: object, given: Any) -> None:
+    """Puts a value where its dotted name says; the later one counts."""
+    if not isinstance(key, str):
+        raise InputError(f"the name of a setting is a string; found {key!r}")
+    first, _, rest = key.partition(".")
+    if rest:
+        inner = tree.get(first)
+        if not isinstance(inner, dict):
+            inner = tree[first] = {}
+        _put(inner, rest, given)
+    elif isinstance(given, Mapping):
+        inner = tree.get(first)
+        if not isinstance(inner, dict):
+            inner = tree[first] = {}
+        for name, value in given.items():
+            _put(inner, name, value)
+    else:
+        tree[first] = given
+
+
 def _lines(settings: Mapping[str, Any], path: str) -> Iterator[str]:
     for key, inner in settings.items():
         own = path + _key(key)
@@ -58,7 +76,10 @@ def _lines(settings: Mapping[str, Any], path: str) -> Iterator[str]:
 
 def document(settings: Mapping[str, Any]) -> str:
     """Settings as a TOML document, a line each; what is ``None`` is left out."""
-    return "".join(line + "\n" for line in _lines(settings, ""))
+    tree: dict[str, Any] = {}
+    for key, given in settings.items():
+        _put(tree, key, given)
+    return "".join(line + "\n" for line in _lines(tree, ""))
 
 
 def assignments(settings: Mapping[str, Any]) -> list[str]:
