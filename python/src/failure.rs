@@ -50,8 +50,7 @@ pub(crate) fn store(error: StoreError) -> PyErr {
 pub(crate) fn sweep(error: LabError) -> PyErr {
     match error {
         LabError::Input(error) => diagnostic(*error),
-        LabError::Store(error) => store(error),
-        LabError::Sweep(SweepError::Store(error)) => store(error),
+        LabError::Store(error) | LabError::Sweep(SweepError::Store(error)) => store(error),
         LabError::Sweep(SweepError::Workers(error)) => WorkersError::new_err(error.to_string()),
         other => run(other),
     }
