@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 use serde::Deserialize;
-use wormcast::analysis::{AnalysisError, Replicating, Report, Settings, of_multicast_tables, of_routing, of_tables};
+use wormcast::analysis::{AnalysisError, Fabric, Replicating, Report, Settings, of_fabric, of_routing};
 use wormcast::routing::{
-    GroupBranching, RoutingDescriptor, RoutingOptions, read_members, read_multicast_tables, read_tables,
+    GroupBranching, RoutingDescriptor, RoutingOptions, TablesError, VirtualLanes, read_levels, read_maps, read_members, read_multicast_tables, read_tables,
 };
 use wormcast::simulation::{Buffer, Reservation};
 
@@ -87,31 +87,43 @@ pub(crate) fn analyse_routing(
     printed(interruptible(py, || of_routing(relation.as_ref(), &settings))?)
 }
 
-/// Analyses the unicasts of a file of forwarding tables, and if multicast tables are given, these together with them. Returns the JSON of `routing`.
+/// Analyses the unicasts of a file of forwarding tables together with what else is given of a fabric: multicast tables, groups, service levels, lanes.
+/// Returns the JSON of `routing`.
 #[pyfunction]
 pub(crate) fn analyse_tables(
     py: Python<'_>,
     network: &Network,
     path: &str,
-    multicasts: Option<&str>,
-    groups: Option<&str>,
+    beside: [Option<String>; 4],
     branching: &str,
     given: &str,
 ) -> PyResult<String> {
     let settings = settings(given)?;
     let branching = GroupBranching::named(branching)
         .ok_or_else(|| input("branching: expected `packets`, `lockstep` or `ibdmchk`"))?;
-    let tables = interruptible(py, || read_tables(&network.network, path))?.map_err(input)?;
-    let Some(multicasts) = multicasts else {
-        return printed(interruptible(py, || of_tables(path, &tables, &settings))?);
-    };
-    let multicasts = interruptible(py, || {
-        let multicasts = read_multicast_tables(&network.network, multicasts)?;
-        match groups {
-            Some(groups) => read_members(multicasts, &tables, groups),
-            None => Ok(multicasts),
+    let [multicasts, groups, levels, maps] = beside;
+    let network = &network.network;
+    let read = interruptible(py, || {
+        let tables = read_tables(network, path)?;
+        let mut read = multicasts.map(|file| read_multicast_tables(network, &file)).transpose()?;
+        if let Some(groups) = &groups {
+            read = read.map(|members| read_members(members, &tables, groups)).transpose()?;
         }
+        let mut lanes = None;
+        if levels.is_some() || maps.is_some() {
+            let mut of_fabric = VirtualLanes::new(network)?;
+            if let Some(levels) = levels {
+                of_fabric = read_levels(of_fabric, &tables, &levels)?;
+            }
+            if let Some(maps) = maps {
+                of_fabric = read_maps(of_fabric, &maps)?;
+            }
+            lanes = Some(of_fabric);
+        }
+        Ok::<_, TablesError>((tables, read, lanes))
     });
-    let multicasts = multicasts?.map_err(input)?;
-    printed(interruptible(py, || of_multicast_tables(path, &tables, &multicasts, branching, &settings))?)
+    let (tables, multicasts, lanes) = read?.map_err(input)?;
+    let multicasts = multicasts.as_ref().map(|tables| (tables, branching));
+    let fabric = Fabric { name: path, tables: &tables, multicasts, lanes: lanes.as_ref() };
+    printed(interruptible(py, || of_fabric(&fabric, &settings))?)
 }

@@ -94,6 +94,8 @@ def analyse(
     multicast_tables: str | os.PathLike[str] | None = None,
     groups: str | os.PathLike[str] | None = None,
     branching: Literal["packets", "lockstep", "ibdmchk"] = "packets",
+    lanes: str | os.PathLike[str] | None = None,
+    sl2vl: str | os.PathLike[str] | None = None,
     root: str | None = None,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
@@ -119,6 +121,8 @@ def analyse(
         multicast_tables: A file of multicast tables beside them, as OpenSM writes it to ``opensm.mcfdbs``: the verdict is on both together.
         groups: A file with the members of their groups.
         branching: How packets of groups branch: stored whole, as in InfiniBand switches; in lockstep; or as ``ibdmchk`` takes it.
+        lanes: A file of the service levels of paths, as ``saquery -p`` prints them, or lines of source, address and level.
+        sl2vl: A file of the virtual lanes of service levels, as OpenSM writes it to ``opensm-sl2vl.dump``.
         root: The root of up*/down*.
         seed: The seed of algorithms and routings that make random choices.
         options: The algorithm's own options.
@@ -158,8 +162,11 @@ def analyse(
             network._native, algorithm, routing, root, seed, own, list(failed_links), local_information
         )
         return Analysis(network, made.analyse(given))
-    if tables is None and (multicast_tables is not None or groups is not None):
-        raise _native.InputError("multicast_tables: they are beside unicast tables: give `tables`, too")
+    beside = {"multicast_tables": multicast_tables, "groups": groups, "lanes": lanes, "sl2vl": sl2vl}
+    if tables is None and (idle := [name for name, file in beside.items() if file is not None]):
+        raise _native.InputError(f"{idle[0]}: it is beside unicast tables: give `tables`, too")
+    if groups is not None and multicast_tables is None:
+        raise _native.InputError("groups: they are those of multicast tables: give `multicast_tables`, too")
     if options or failed_links or local_information:
         raise _native.InputError("options and failed_links: these are told to an algorithm: give one")
     if (routing is None) == (tables is None):
@@ -168,7 +175,6 @@ def analyse(
         return Analysis(network, _native.analyse_routing(network._native, routing, root, seed, given))
     if root is not None:
         raise _native.InputError("root: forwarding tables have none: leave it out")
-    beside = None if multicast_tables is None else os.fspath(multicast_tables)
-    members = None if groups is None else os.fspath(groups)
-    found = _native.analyse_tables(network._native, os.fspath(tables or ""), beside, members, branching, given)
+    files = [None if file is None else os.fspath(file) for file in beside.values()]
+    found = _native.analyse_tables(network._native, os.fspath(tables or ""), files, branching, given)
     return Analysis(network, found)

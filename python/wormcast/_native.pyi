@@ -47,8 +47,7 @@ def analyse_routing(network: Network, routing: str, root: str | None, seed: int,
 def analyse_tables(
     network: Network,
     path: str,
-    multicasts: str | None,
-    groups: str | None,
+    beside: list[str | None],
     branching: str,
     given: str,
 ) -> str: ...

@@ -5,21 +5,17 @@ use std::sync::Arc;
 use wormcast_multicast::{Algorithm, worm_kinds};
 use wormcast_network::{ChannelId, Network, require_memory};
 use wormcast_routing::{
-    ChannelNumbering, Dependencies, ForwardingTables, GroupBranching, MulticastTables, Resource, RoutingRelation,
-    TurnRouting, analyse_tables, synchronous_deadlock, witness_of_relation, witness_of_tables,
+    ChannelNumbering, Dependencies, ForwardingTables, Resource, RoutingRelation, TurnRouting, analyse_tables,
+    synchronous_deadlock, witness_of_relation, witness_of_tables,
 };
 use wormcast_simulation::Scenario;
 
 use crate::error::AnalysisError;
-use crate::groups::Union;
 use crate::multicasts::{Adding, Multicasts};
 use crate::reachability::{Question, by_tables, reach, unicasts};
-use crate::report::{Load, Report, WormsAnalysed};
+use crate::report::{CycleResource, EXAMPLES, Load, Report, WormsAnalysed};
 use crate::settings::{Replicating, Settings, replicated};
 use crate::tables::TablesFound;
-
-/// How many pairs are named for each dependency of a cycle.
-const EXAMPLES: usize = 3;
 
 /// What a report lacks if the search was stopped.
 const REACHABILITY: &str = "whether the deadlock can be reached";
@@ -101,40 +97,6 @@ pub fn of_tables(name: &str, tables: &ForwardingTables, settings: &Settings) -> 
     of_unicasts(Unicasts::Tables(name, tables), settings)
 }
 
-/// Analyses unicast tables together with multicast tables: whether the packets of hosts and of groups can deadlock together, which members they reach,
-/// and which groups are to blame. `name` is that of the unicast tables in the report.
-///
-/// A deadlock takes O(entries + dependencies); who is to blame one such check for each group.
-///
-/// # Errors
-/// If the settings ask whether a deadlock can be reached: that is not known of multicast tables.
-pub fn of_multicast_tables(
-    name: &str,
-    unicasts: &ForwardingTables,
-    multicasts: &MulticastTables,
-    branching: GroupBranching,
-    settings: &Settings,
-) -> Result<Report, AnalysisError> {
-    if settings.reachable.is_some() {
-        return Err(AnalysisError::ReachableOfTables);
-    }
-    let union = Union { unicasts, multicasts, branching };
-    let found = Found::new(unicasts.network(), union.dependencies(), settings, None);
-    let cycle = found.cycle.clone();
-    let mut report = report(Unicasts::Tables(name, unicasts), settings, found)?;
-    report.worms = WormsAnalysed { only_unicasts: false, trees: true };
-    report.numbering = None;
-    if let (Some(cycle), Some(closed_by)) = (&cycle, &mut report.closed_by) {
-        let channels: Vec<ChannelId> = cycle.iter().copied().filter_map(channel_of).collect();
-        let steps: Vec<_> = channels.iter().copied().zip(channels.iter().copied().cycle().skip(1)).collect();
-        for (closed_by, groups) in closed_by.iter_mut().zip(union.that_wait(&steps)) {
-            closed_by.groups = groups;
-        }
-    }
-    report.multicast_tables = Some(union.found(cycle.as_deref()));
-    Ok(report)
-}
-
 fn of_unicasts(unicasts: Unicasts<'_>, settings: &Settings) -> Result<Report, AnalysisError> {
     let dependencies = unicasts.dependencies()?;
     let found = Found::new(unicasts.network(), dependencies, settings, None);
@@ -197,7 +159,8 @@ pub fn of_algorithm(algorithm: &dyn Algorithm, settings: &Settings) -> Result<Re
     }
     let (dependencies, cycle) = replicated(settings, algorithm, consumption_ports)?;
     let relation = algorithm.routing();
-    let mut report = Report::new(network, relation.name(), consumption_ports, cycle.as_deref());
+    let resources = CycleResource::all(network, cycle.as_deref());
+    let mut report = Report::new(network, relation.name(), consumption_ports, resources);
     report.algorithm = Some(algorithm.name().to_owned());
     report.numbering = unicast_proof(network, &dependencies);
     report.worms = WormsAnalysed { only_unicasts: dependencies.are_of_unicasts(), trees };
@@ -255,7 +218,8 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
     let Found { cycle, numbering, multicasts } = found;
     let (relation, consumption_ports) = (unicasts.relation(), settings.consumption_ports(None));
     let (cycle, multicasts) = (cycle.as_deref(), multicasts.as_ref());
-    let mut report = Report::new(network, relation.name(), consumption_ports, cycle);
+    let resources = CycleResource::all(network, cycle);
+    let mut report = Report::new(network, relation.name(), consumption_ports, resources);
     report.numbering = numbering;
     report.replication = settings.replication;
     let trees = multicasts.is_some_and(Multicasts::has_trees);
@@ -288,14 +252,6 @@ fn report(unicasts: Unicasts<'_>, settings: &Settings, found: Found<'_>) -> Resu
         report.reachability = reached.transpose()?;
     }
     Ok(report)
-}
-
-/// The channel that a resource is.
-fn channel_of(resource: Resource) -> Option<ChannelId> {
-    match resource {
-        Resource::Channel(channel) => Some(channel),
-        Resource::Consumption(_) => None,
-    }
 }
 
 /// A checked proof that worms that take only such steps from channel to channel cannot deadlock.

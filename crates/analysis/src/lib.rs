@@ -39,6 +39,7 @@
 
 mod analyse;
 mod error;
+mod fabric;
 mod groups;
 mod multicasts;
 mod reachability;
@@ -46,11 +47,10 @@ mod report;
 mod settings;
 mod tables;
 
-pub use analyse::{
-    Unicasts, deadlock_of_scenario, of_algorithm, of_multicast_tables, of_multicasts, of_routing, of_tables,
-};
+pub use analyse::{Unicasts, deadlock_of_scenario, of_algorithm, of_multicasts, of_routing, of_tables};
 pub use error::AnalysisError;
-pub use groups::{Blame, GroupFound, Groups};
+pub use fabric::{Fabric, of_fabric};
+pub use groups::{Blame, GroupFound, Groups, LaneFound, LanesFound};
 pub use multicasts::Adding;
 pub use reachability::{Reached, RunSettings, Sent};
 pub use report::{ClosedBy, CycleResource, Load, LoadedChannel, Report, WormsAnalysed, most_loaded};

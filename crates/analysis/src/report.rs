@@ -9,7 +9,7 @@ use wormcast_routing::{
     ChannelNumbering, LinkLoad, Resource, RoutingRelation, Survey, TurnRouting, TurnSet, Witness, link_load, survey,
 };
 
-use crate::groups::Groups;
+use crate::groups::{Groups, LanesFound};
 use crate::multicasts::Multicasts;
 use crate::reachability::Reached;
 use crate::settings::Replicating;
@@ -78,6 +78,9 @@ pub struct Report {
     /// The analysis of multicast tables beside them.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub multicast_tables: Option<Groups>,
+    /// The virtual lanes of a fabric, if any were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<LanesFound>,
     /// Whether a deadlock can be reached, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reachability: Option<Reached>,
@@ -151,6 +154,9 @@ pub enum CycleResource {
         /// Their ports.
         #[serde(skip_serializing_if = "Option::is_none")]
         ports: Option<[u32; 2]>,
+        /// Its virtual lane, if the fabric has lanes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lane: Option<u32>,
         /// The channel in readable form.
         #[serde(skip)]
         label: String,
@@ -189,13 +195,33 @@ impl CycleResource {
                 let names = ends.map(|router| network.router_name(router).map(str::to_owned));
                 let ports = [channel, network.reverse(channel)].map(|end| network.port_of(end));
                 let label = network.link_label(channel);
-                Self::Channel { channel: ends.map(RouterId::raw), names: both(names), ports: both(ports), label }
+                Self::Channel {
+                    channel: ends.map(RouterId::raw),
+                    names: both(names),
+                    ports: both(ports),
+                    lane: None,
+                    label,
+                }
             }
             Resource::Consumption(node) => {
                 let name = network.node_name(node).map(str::to_owned);
                 Self::Consumption { consumption: node.raw(), name, label: network.node_label(node) }
             }
         }
+    }
+
+    /// The resources of a deadlock.
+    pub(crate) fn all(network: &Network, deadlock: Option<&[Resource]>) -> Option<Vec<Self>> {
+        deadlock.map(|cycle| cycle.iter().map(|&resource| Self::new(network, resource)).collect())
+    }
+
+    /// This channel on a virtual lane.
+    pub(crate) fn on_lane(mut self, on: Option<u32>) -> Self {
+        if let (Self::Channel { lane, label, .. }, Some(on)) = (&mut self, on) {
+            *lane = Some(on);
+            *label = format!("{label} on lane {on}");
+        }
+        self
     }
 
     fn link(&self) -> Option<[u32; 2]> {
@@ -233,7 +259,7 @@ pub struct ClosedBy {
 }
 
 impl ClosedBy {
-    fn new(network: &Network, witness: &Witness) -> Self {
+    pub(crate) fn new(network: &Network, witness: &Witness) -> Self {
         let names = |&(source, destination): &(NodeId, NodeId)| {
             both([source, destination].map(|node| network.node_name(node).map(str::to_owned)))
         };
@@ -264,6 +290,9 @@ fn channels_only(cycle: &[Resource]) -> Option<Vec<ChannelId>> {
     cycle.iter().map(channel).collect()
 }
 
+/// How many pairs are named for each dependency of a cycle.
+pub(crate) const EXAMPLES: usize = 3;
+
 /// How many prohibited turns are named for people, if not all are listed.
 const NAMED: usize = 12;
 
@@ -285,11 +314,12 @@ impl Report {
     }
 
     /// Adds that worms cannot deadlock, or the cycle by which they can.
-    pub(crate) fn new(network: &Network, routing: &str, consumption_ports: u32, deadlock: Option<&[Resource]>) -> Self {
-        let held = |cycle: &[Resource]| {
-            cycle.iter().map(|&resource| CycleResource::new(network, resource)).collect::<Vec<_>>()
-        };
-        let resources = deadlock.map(held);
+    pub(crate) fn new(
+        network: &Network,
+        routing: &str,
+        consumption_ports: u32,
+        resources: Option<Vec<CycleResource>>,
+    ) -> Self {
         Self {
             topology: network.name().to_owned(),
             algorithm: None,
@@ -316,6 +346,7 @@ impl Report {
             multicasts: None,
             tables: None,
             multicast_tables: None,
+            lanes: None,
             reachability: None,
             numbering: None,
             worms: WormsAnalysed::default(),

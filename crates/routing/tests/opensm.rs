@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wormcast_network::{FileFormat, Network, NetworkBuilder, NetworkIbsim, NodeDetails, RouterId};
 use wormcast_routing::{
-    Dependencies, ForwardingTables, GroupBranching, NetworkLfts, RoutingOptions, analyse_tables, choose_tables,
-    parse_lfts, parse_multicast_tables, routing_by_name,
+    Dependencies, ForwardingTables, GroupBranching, MulticastTables, NetworkLfts, RoutingOptions, RoutingRelation,
+    UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_lfts, parse_multicast_tables, routing_by_name,
 };
 
 /// No program may take longer than this.
@@ -308,6 +308,21 @@ fn random_trees(fabric: &Network, random: &mut Random) -> String {
     text
 }
 
+fn can_deadlock_together(
+    tables: &ForwardingTables,
+    groups: &MulticastTables,
+    how: GroupBranching,
+    lanes: Option<&VirtualLanes>,
+) -> bool {
+    let laned = tables.network().in_lanes(lanes.map_or(1, VirtualLanes::count));
+    let unicasts =
+        lanes.map_or_else(|| UnicastWaits::by_channel(tables), |lanes| UnicastWaits::in_lanes(tables, lanes));
+    let mut union = unicasts.dependencies(&laned);
+    union.add_worms(|worms| (0..groups.groups().len()).for_each(|group| groups.add(worms, group, how, lanes)));
+    let union = if how == GroupBranching::Ibdmchk { union.reached_by_hosts(&unicasts) } else { union };
+    union.deadlock(1).is_some()
+}
+
 #[test]
 fn verdicts_on_multicast_tables_agree_with_ibdmchk() {
     let Some((programs, fabrics)) = setting() else { return };
@@ -327,12 +342,7 @@ fn verdicts_on_multicast_tables_agree_with_ibdmchk() {
         let text = random_trees(&fabric, &mut Random(seed));
         fs::write(simulated.path().join("opensm.mcfdbs"), &text).unwrap();
         let groups = parse_multicast_tables(&fabric, "opensm.mcfdbs", &text).unwrap();
-        let deadlock = |how| {
-            let mut union = Dependencies::of_tables(&tables);
-            union.add_worms(|worms| (0..groups.groups().len()).for_each(|group| groups.add(worms, group, how)));
-            let union = if how == GroupBranching::Ibdmchk { union.reached_by_hosts(&tables) } else { union };
-            union.deadlock(1).is_some()
-        };
+        let deadlock = |how| can_deadlock_together(&tables, &groups, how, None);
         let verdict = simulated.ibdmchk(&["-M"]);
         assert_eq!(deadlock(GroupBranching::Ibdmchk), verdict, "fabric {seed}: {text}");
         loops[usize::from(verdict)] += 1;
@@ -343,6 +353,79 @@ fn verdicts_on_multicast_tables_agree_with_ibdmchk() {
         "{fabrics} fabrics with groups: {without} without credit loops, {with} with; what packets do differs in {by_packets}"
     );
     assert!(without > 0 && with > 0);
+}
+
+/// Service levels of all paths below `levels`, in the form that `ibdmchk -c` reads: identifiers of adapters, decimal addresses.
+fn random_levels(fabric: &Network, tables: &ForwardingTables, levels: u32, random: &mut Random) -> String {
+    let mut text = String::new();
+    let mut adapters: Vec<u64> = fabric.node_ids().filter_map(|node| fabric.adapter_guid(node)).collect();
+    adapters.sort_unstable();
+    adapters.dedup();
+    for adapter in adapters {
+        for address in tables.destinations().iter().filter_map(|destination| destination.address) {
+            writeln!(text, "{adapter:#018x} {address} {}", random.below(levels)).unwrap();
+        }
+    }
+    text
+}
+
+/// Lanes of the service levels, in the form that `ibdmchk -d` reads: for every pair of ports their own, or for all switches the same.
+fn random_maps(fabric: &Network, lanes: u32, by_port: bool, random: &mut Random) -> String {
+    let mut text = String::new();
+    let all: Vec<u32> = (0..16).map(|_| random.below(lanes)).collect();
+    for router in fabric.router_ids() {
+        let ports = fabric.router_ports(router).unwrap();
+        for (arriving, leaving) in (0..=ports).flat_map(|a| (0..=ports).map(move |b| (a, b))) {
+            write!(text, "{:#018x} {arriving} {leaving}", fabric.router_guid(router).unwrap()).unwrap();
+            for pair in all.chunks(2) {
+                let lane = |of: u32, random: &mut Random| if by_port { random.below(lanes) } else { of };
+                let (one, other) = (lane(pair[0], random), lane(pair[1], random));
+                write!(text, " 0x{one:x}{other:x}").unwrap();
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[test]
+fn verdicts_lane_by_lane_agree_with_ibdmchk() {
+    let Some((programs, fabrics)) = setting() else { return };
+    let (mut loops, mut on_one_lane, mut by_packets) = ([0, 0], 0, 0);
+    for seed in 3000..3000 + fabrics {
+        let fabric = random_fabric(seed);
+        let simulated = Simulated::start(&programs, &fabric);
+        let tables = parse_lfts(&fabric, "dump", &simulated.route("minhop", &[])).unwrap();
+        let mut random = Random(seed);
+        // Of a group whose members are all at one switch, nothing may be left.
+        let text = std::iter::repeat_with(|| random_trees(&fabric, &mut random)).find(|text| !text.is_empty()).unwrap();
+        fs::write(simulated.path().join("opensm.mcfdbs"), &text).unwrap();
+        let groups = parse_multicast_tables(&fabric, "opensm.mcfdbs", &text).unwrap();
+        let count = 2 + random.below(4);
+        let levels = random_levels(&fabric, &tables, count, &mut random);
+        let maps = random_maps(&fabric, count, seed % 3 == 0, &mut random);
+        let mut lanes = VirtualLanes::new(&fabric).unwrap().with_levels(&tables, "levels", &levels).unwrap();
+        fs::write(simulated.path().join("levels"), &levels).unwrap();
+        let mut options = vec!["-M", "-c", "levels"];
+        // Without tables of lanes, each level is a lane of its own.
+        if seed % 4 != 0 {
+            fs::write(simulated.path().join("maps"), &maps).unwrap();
+            lanes = lanes.with_maps("maps", &maps).unwrap();
+            options.extend(["-d", "maps"]);
+        }
+        let verdict = simulated.ibdmchk(&options);
+        let deadlock = |how, lanes| can_deadlock_together(&tables, &groups, how, lanes);
+        assert_eq!(deadlock(GroupBranching::Ibdmchk, Some(&lanes)), verdict, "fabric {seed}");
+        loops[usize::from(verdict)] += 1;
+        on_one_lane += usize::from(deadlock(GroupBranching::Ibdmchk, None) != verdict);
+        by_packets += usize::from(deadlock(GroupBranching::Packets, Some(&lanes)) != verdict);
+    }
+    let [without, with] = loops;
+    eprintln!(
+        "{fabrics} fabrics with lanes: {without} without credit loops, {with} with; one lane for all differs in {on_one_lane}, what packets do in \
+         {by_packets}"
+    );
+    assert!(without > 0 && with > 0 && (on_one_lane > 0 || fabrics < 10));
 }
 
 #[test]

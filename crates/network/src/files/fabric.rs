@@ -183,7 +183,8 @@ fn add_hosts(
     for host in &hosts {
         let id = devices[host.adapter].id;
         let name = if connected[host.adapter] > 1 { port_name(id, host.port) } else { id.to_owned() };
-        let adapter = Some(AdapterPort { adapter: host.adapter as u32, port: host.port });
+        let guid = Some(devices[host.adapter].guid);
+        let adapter = Some(AdapterPort { adapter: host.adapter as u32, port: host.port, guid });
         let details = NodeDetails { name, port: Some(host.switch_port), adapter, guid: host.guid };
         builder.node(host.router, details).map_err(|error| file.error(host.line, error))?;
     }

@@ -76,8 +76,8 @@ impl fmt::Display for NetworkIbsim<'_> {
         let mut adapters: Vec<Vec<(u32, NodeId)>> = Vec::new();
         let mut adapter_ports = Vec::with_capacity(network.nodes());
         for node in network.node_ids() {
-            let AdapterPort { adapter, port } =
-                network.adapter_port(node).unwrap_or(AdapterPort { adapter: node.raw(), port: 1 });
+            let AdapterPort { adapter, port, .. } =
+                network.adapter_port(node).unwrap_or(AdapterPort { adapter: node.raw(), port: 1, guid: None });
             adapters.resize_with(adapters.len().max(adapter as usize + 1), Vec::new);
             adapters[adapter as usize].push((port, node));
             adapter_ports.push((adapter as usize, port));
@@ -107,8 +107,9 @@ impl fmt::Display for NetworkIbsim<'_> {
             writeln!(f)?;
         }
         for (ports, name) in adapters.iter().zip(&names.adapters) {
-            let guid_of = |node: NodeId, port: u32| Some(network.node_guid(node)?.wrapping_sub(u64::from(port)));
-            if let Some(guid) = ports.first().and_then(|&(port, node)| guid_of(node, port)) {
+            let below = |node: NodeId, port: u32| Some(network.node_guid(node)?.wrapping_sub(u64::from(port)));
+            let guid_of = |&(port, node): &(u32, NodeId)| network.adapter_guid(node).or_else(|| below(node, port));
+            if let Some(guid) = ports.first().and_then(guid_of) {
                 writeln!(f, "caguid={guid:#x}")?;
             }
             writeln!(f, "Hca {} \"{name}\"", ports.last().map_or(1, |&(port, _)| port))?;

@@ -13,6 +13,8 @@ pub struct AdapterPort {
     pub adapter: u32,
     /// The number of its port.
     pub port: u32,
+    /// The GUID of the adapter, which is that of none of its ports.
+    pub guid: Option<u64>,
 }
 
 /// The position of a router, as given in its file.
@@ -203,6 +205,11 @@ impl Network {
     /// The adapter's port that a node is, in a fabric.
     pub(crate) fn adapter_port(&self, node: NodeId) -> Option<AdapterPort> {
         self.details.as_ref()?.adapter_ports.get(node.index()).copied()
+    }
+
+    /// The GUID of the adapter that a node is a port of, in a fabric.
+    pub fn adapter_guid(&self, node: NodeId) -> Option<u64> {
+        self.adapter_port(node)?.guid
     }
 
     /// The number of host adapters, in a fabric.

@@ -104,6 +104,35 @@ impl Network {
         }
     }
 
+    /// The same routers and nodes with every channel `lanes` times: lane `l` of channel `c` is the channel `c * lanes + l`. It has neither names
+    /// nor a shape.
+    ///
+    /// So whatever is about channels can be asked of virtual lanes, too. Takes time and memory linear in channels times lanes.
+    #[must_use]
+    pub fn in_lanes(&self, lanes: u32) -> Self {
+        let each = |channels: &[u32], map: fn(u32, u32, u32) -> u32| -> Box<[u32]> {
+            channels.iter().flat_map(|&of| (0..lanes).map(move |lane| map(of, lane, lanes))).collect()
+        };
+        let (same, laned) = (|of, _, _| of, |channel, lane, lanes| channel * lanes + lane);
+        Self {
+            name: self.name.clone(),
+            shape: Shape::Irregular,
+            first_out: self.first_out.iter().map(|&first| first * lanes).collect(),
+            from: each(&self.from, same),
+            to: each(&self.to, same),
+            reverse: each(&self.reverse, laned),
+            unidirectional: self.unidirectional.as_ref().map(|one_way| {
+                Box::new(Unidirectional {
+                    entering: each(&one_way.entering, laned),
+                    first_in: one_way.first_in.iter().map(|&first| first * lanes).collect(),
+                    entries: one_way.entries.clone(),
+                })
+            }),
+            attachment: self.attachment.clone(),
+            details: None,
+        }
+    }
+
     /// Sets the routers at which nodes' worms start, in a network whose channels run one way.
     pub(crate) fn with_entries(mut self, entries: Vec<u32>) -> Self {
         if let Some(unidirectional) = &mut self.unidirectional {

@@ -1,12 +1,9 @@
 //! Analysis of forwarding tables: which messages arrive, loops, loads, and dependencies.
 
-use std::collections::HashSet;
-
 use wormcast_network::watch::step;
 use wormcast_network::{ChannelId, Network, NodeId, RouterId};
 
 use super::{Destination, ForwardingTables, Output, Target};
-use crate::analysis::dependency::Dependencies;
 use crate::analysis::link_load::LinkLoad;
 use crate::analysis::survey::Survey;
 use crate::analysis::witness::Witness;
@@ -87,7 +84,7 @@ enum Fate {
 }
 
 /// The tables' part for one destination, spread out by router; made once and used for all.
-struct Row<'a> {
+pub(super) struct Row<'a> {
     network: &'a Network,
     /// By router, `None` where there is no entry.
     next: Vec<Option<Output>>,
@@ -102,7 +99,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(network: &'a Network) -> Self {
+    pub(super) fn new(network: &'a Network) -> Self {
         let routers = network.routers();
         Self {
             network,
@@ -117,7 +114,7 @@ impl<'a> Row<'a> {
     }
 
     /// Takes up another destination, or none; O(its entries).
-    fn load(&mut self, tables: &ForwardingTables, places: std::ops::Range<usize>) {
+    pub(super) fn load(&mut self, tables: &ForwardingTables, places: std::ops::Range<usize>) {
         for router in self.touched.drain(..) {
             self.next[router.index()] = None;
             self.fate[router.index()] = Fate::Unknown;
@@ -132,7 +129,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn onward(&self, router: RouterId) -> Option<ChannelId> {
+    pub(super) fn onward(&self, router: RouterId) -> Option<ChannelId> {
         match self.next[router.index()] {
             Some(Output::Channel(channel)) => Some(channel),
             _ => None,
@@ -205,7 +202,7 @@ impl<'a> Row<'a> {
     }
 
     /// Calls `visit` for channels that messages to `destination` take one after the other; O(entries).
-    fn dependencies(&mut self, destination: NodeId, mut visit: impl FnMut(ChannelId, ChannelId)) {
+    pub(super) fn dependencies(&mut self, destination: NodeId, mut visit: impl FnMut(ChannelId, ChannelId)) {
         // Flows mark what has been seen.
         for position in 0..self.touched.len() {
             let mut at = self.touched[position];
@@ -318,25 +315,6 @@ fn list_missing(report: &mut TablesReport, row: &Row<'_>, destination: NodeId, a
             Some(Undelivered { source, destination, address, fault })
         });
         report.undelivered.extend(failing.take(MOST_LISTED - report.undelivered.len()));
-    }
-}
-
-impl<'n> Dependencies<'n> {
-    /// The dependencies of messages from every node to every address of every other, as tables route them; those that do not
-    /// arrive hold what they have passed all the same. O(entries).
-    pub fn of_tables(tables: &'n ForwardingTables) -> Self {
-        let network = &*tables.network;
-        let mut row = Row::new(network);
-        let mut waits = HashSet::new();
-        for (place, destination) in tables.destinations().iter().enumerate() {
-            if let Target::Node(node) = destination.target {
-                row.load(tables, place..place + 1);
-                row.dependencies(node, |held, next| {
-                    waits.insert((held.raw(), next.raw()));
-                });
-            }
-        }
-        Self::of_pairs(network, waits.into_iter().collect())
     }
 }
 

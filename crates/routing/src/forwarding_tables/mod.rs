@@ -11,18 +11,22 @@ use crate::relation::RoutingRelation;
 
 mod analysis;
 mod choice;
+mod lanes;
 mod multicast;
 mod opensm;
 mod text;
+mod waits;
 
 pub use analysis::{Fault, ForwardingLoop, MOST_LISTED, TablesReport, Undelivered, analyse_tables, witness_of_tables};
 pub use choice::{Arrival, ChosenTables, Conflict, NoTables, choose_tables};
+pub use lanes::{VirtualLanes, read_levels, read_maps};
 pub use multicast::{
     GroupBranching, GroupReport, MulticastGroup, MulticastTables, parse_multicast_tables, read_members,
     read_multicast_tables,
 };
 pub use opensm::{NetworkLfts, parse_lfts};
 pub use text::{TablesText, parse_tables};
+pub use waits::{UnicastWaits, witness_in_lanes};
 
 /// The target of a table entry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, as_fabric, parse_node};
 
+use super::lanes::{Arrival, VirtualLanes};
 use super::opensm::{Identities, check_port, hexadecimal_after, output, quoted_name};
 use super::{ForwardingTables, Output, TablesContext, TablesError, Target, text_of};
-use crate::analysis::dependency::{Branching, Dependencies, Worms};
+use crate::analysis::dependency::{Branching, Worms};
 
 const EXPECTED: &str = "multicast tables as OpenSM writes them to `opensm.mcfdbs` (`Switch 0x…`, then lines such as `0xC001 : 0x001  0x002`), \
                         or as `dump_mfts` prints them (`Multicast mlids … of switch …`, then a line of crosses for each group)";
@@ -111,55 +112,117 @@ impl MulticastGroup {
     pub fn members(&self) -> Vec<NodeId> {
         self.members.clone().unwrap_or_else(|| self.delivered())
     }
+}
 
-    /// The channels that a packet takes which comes by `arrived`, or from a node of its own.
-    fn onward<'a>(
-        &'a self,
-        network: &'a Network,
-        router: RouterId,
-        arrived: Option<ChannelId>,
-    ) -> impl Iterator<Item = ChannelId> + 'a {
-        let back = arrived.map(|arrived| network.reverse(arrived));
-        let channels = self.mask(router).map_or(&[][..], |mask| &mask.channels);
-        channels.iter().copied().filter(move |&channel| Some(channel) != back)
+/// The packets of a group in a network: where they go on, lane by lane if there are lanes. Channels are then those of the
+/// [network in lanes](Network::in_lanes).
+#[derive(Clone, Copy)]
+struct Packets<'a> {
+    network: &'a Network,
+    group: &'a MulticastGroup,
+    lanes: Option<&'a VirtualLanes>,
+}
+
+/// Members whose packets go the same ways.
+struct Sender {
+    members: Vec<NodeId>,
+    /// The service level of their packets.
+    level: u8,
+}
+
+impl Sender {
+    fn arrival(&self) -> Arrival {
+        Arrival::Node(self.members[0])
+    }
+}
+
+impl<'a> Packets<'a> {
+    /// Members at one switch send alike, unless a switch may put what comes from one of them on another lane.
+    fn senders(&self) -> Vec<Sender> {
+        let mut senders: Vec<Sender> = Vec::new();
+        for member in self.group.members() {
+            let router = self.network.entry_of(member);
+            match (self.lanes, senders.last_mut()) {
+                (None, Some(last)) if self.network.entry_of(last.members[0]) == router => last.members.push(member),
+                (lanes, _) => {
+                    let level = lanes.map_or(0, |lanes| lanes.level_of_group(member, self.group.mlid));
+                    senders.push(Sender { members: vec![member], level });
+                }
+            }
+        }
+        senders
     }
 
-    /// The switches at which members' packets start.
-    fn starts(&self, network: &Network) -> Vec<RouterId> {
-        let mut routers: Vec<RouterId> = self.members().iter().map(|&node| network.entry_of(node)).collect();
-        routers.sort_unstable();
-        routers.dedup();
-        routers
+    fn count(&self) -> u32 {
+        self.lanes.map_or(1, VirtualLanes::count)
+    }
+
+    fn router(&self, at: Arrival) -> RouterId {
+        match at {
+            Arrival::Node(node) => self.network.entry_of(node),
+            Arrival::Channel(channel) => self.network.to(channel),
+        }
+    }
+
+    /// The channel whose lane this is.
+    fn arrival(&self, held: ChannelId) -> Arrival {
+        Arrival::Channel(ChannelId::new(held.raw() / self.count()))
+    }
+
+    fn mask(&self, at: Arrival) -> Option<&'a Mask> {
+        self.group.mask(self.router(at))
+    }
+
+    /// The channels that packets take next, which are not the one back.
+    fn onward(self, at: Arrival, level: u8) -> impl Iterator<Item = ChannelId> + 'a {
+        let back = match at {
+            Arrival::Node(_) => None,
+            Arrival::Channel(channel) => Some(self.network.reverse(channel)),
+        };
+        let channels = self.mask(at).map_or(&[][..], |mask| &mask.channels);
+        let others = channels.iter().copied().filter(move |&channel| Some(channel) != back);
+        others.filter_map(move |channel| {
+            let lane = self.lanes.map_or(Some(0), |lanes| lanes.lane(at, channel, level))?;
+            Some(ChannelId::new(channel.raw() * self.count() + lane))
+        })
+    }
+
+    /// The nodes that packets are delivered to.
+    fn delivered(self, at: Arrival, level: u8) -> impl Iterator<Item = NodeId> + 'a {
+        let nodes = self.mask(at).map_or(&[][..], |mask| &mask.nodes);
+        nodes.iter().copied().filter(move |&node| self.lanes.is_none_or(|lanes| lanes.delivers(at, node, level)))
     }
 
     /// Calls `visit` for all pairs of channels that members' packets take one after the other: O(their channels x degree).
-    fn follow(&self, network: &Network, mut visit: impl FnMut(ChannelId, ChannelId)) {
-        let mut seen: HashSet<ChannelId> = HashSet::new();
+    fn follow(self, mut visit: impl FnMut(ChannelId, ChannelId)) {
+        // By level and channel.
+        let mut seen: HashSet<(u8, ChannelId)> = HashSet::new();
         let mut work: Vec<ChannelId> = Vec::new();
-        for router in self.starts(network) {
-            work.extend(self.onward(network, router, None).filter(|channel| seen.insert(*channel)));
-        }
-        while let Some(held) = work.pop() {
-            for next in self.onward(network, network.to(held), Some(held)) {
-                visit(held, next);
-                if seen.insert(next) {
-                    work.push(next);
+        for sender in self.senders() {
+            let level = sender.level;
+            work.extend(self.onward(sender.arrival(), level).filter(|&channel| seen.insert((level, channel))));
+            while let Some(held) = work.pop() {
+                for next in self.onward(self.arrival(held), level) {
+                    visit(held, next);
+                    if seen.insert((level, next)) {
+                        work.push(next);
+                    }
                 }
             }
         }
     }
 
-    /// The tree of packets that start at a switch: each channel with the position of the one before it, and whether it delivers at its end. `None`
+    /// The tree of a sender's packets: each channel with the position of the one before it, and whether it delivers at its end. `None`
     /// if they run in a circle.
-    fn tree_from(&self, network: &Network, start: RouterId) -> Option<Vec<(ChannelId, Option<usize>, bool)>> {
-        let delivers = |channel| self.mask(network.to(channel)).is_some_and(|mask| !mask.nodes.is_empty());
+    fn tree_of(self, sender: &Sender) -> Option<Vec<(ChannelId, Option<usize>, bool)>> {
+        let delivers = |channel| self.delivered(self.arrival(channel), sender.level).next().is_some();
+        let first = self.onward(sender.arrival(), sender.level);
         let mut tree: Vec<(ChannelId, Option<usize>, bool)> =
-            self.onward(network, start, None).map(|channel| (channel, None, delivers(channel))).collect();
+            first.map(|channel| (channel, None, delivers(channel))).collect();
         let mut seen: HashSet<ChannelId> = tree.iter().map(|&(channel, ..)| channel).collect();
         let mut at = 0;
         while at < tree.len() {
-            let held = tree[at].0;
-            for next in self.onward(network, network.to(held), Some(held)) {
+            for next in self.onward(self.arrival(tree[at].0), sender.level) {
                 if !seen.insert(next) {
                     return None;
                 }
@@ -170,11 +233,11 @@ impl MulticastGroup {
         Some(tree)
     }
 
-    fn report(&self, network: &Network) -> GroupReport {
-        let members = self.members();
+    fn report(self) -> GroupReport {
+        let members = self.group.members();
         let is_member: HashSet<NodeId> = members.iter().copied().collect();
         let mut report = GroupReport {
-            mlid: self.mlid,
+            mlid: self.group.mlid,
             members: members.clone(),
             connected: true,
             missing: Vec::new(),
@@ -184,46 +247,38 @@ impl MulticastGroup {
             nowhere: Vec::new(),
         };
         let (mut doubled, mut strangers) = (HashSet::new(), HashSet::new());
-        // From the switches of members: what of all channels each packet takes, as often as it does.
         let mut furthest: Option<(usize, HashSet<NodeId>)> = None;
-        let senders: HashSet<NodeId> = is_member.clone();
-        for start in self.starts(network) {
+        for sender in self.senders() {
             let mut got: HashMap<NodeId, u32> = HashMap::new();
-            let mut deliver = |router: RouterId| {
-                for &node in self.mask(router).map_or(&[][..], |mask| &mask.nodes) {
-                    *got.entry(node).or_default() += 1;
-                }
-            };
-            deliver(start);
-            match self.tree_from(network, start) {
-                Some(tree) => tree.iter().for_each(|&(channel, ..)| deliver(network.to(channel))),
+            let mut deliver =
+                |at: Arrival| self.delivered(at, sender.level).for_each(|node| *got.entry(node).or_default() += 1);
+            deliver(sender.arrival());
+            match self.tree_of(&sender) {
+                Some(tree) => tree.iter().for_each(|&(channel, ..)| deliver(self.arrival(channel))),
                 None => {
-                    report.circle = report.circle.take().or_else(|| self.circle_from(network, start));
+                    report.circle = report.circle.take().or_else(|| self.circle_of(&sender));
                     // Each switch that is reached, once: how often is another matter.
-                    let mut seen: HashSet<RouterId> = HashSet::from([start]);
-                    let mut work = vec![(start, None)];
-                    while let Some((router, arrived)) = work.pop() {
-                        for channel in self.onward(network, router, arrived) {
-                            if seen.insert(network.to(channel)) {
-                                deliver(network.to(channel));
-                                work.push((network.to(channel), Some(channel)));
+                    let mut seen: HashSet<RouterId> = HashSet::from([self.router(sender.arrival())]);
+                    let mut work = vec![sender.arrival()];
+                    while let Some(at) = work.pop() {
+                        for channel in self.onward(at, sender.level) {
+                            let next = self.arrival(channel);
+                            if seen.insert(self.router(next)) {
+                                deliver(next);
+                                work.push(next);
                             }
                         }
                     }
                 }
             }
-            // A sender gets its own packets only if they come back.
-            let own: Vec<NodeId> = network
-                .nodes_of(start)
-                .filter(|node| network.entry_of(*node) == start && senders.contains(node))
-                .collect();
             let reached: HashSet<NodeId> = got.keys().copied().filter(|node| is_member.contains(node)).collect();
             doubled.extend(
                 got.iter().filter(|&(node, &times)| times > 1 && is_member.contains(node)).map(|(&node, _)| node),
             );
             strangers.extend(got.keys().copied().filter(|node| !is_member.contains(node)));
-            // One that is not in the mask of its own switch is not reached by the others there.
-            let lacking = members.iter().filter(|node| !(reached.contains(node) || own.len() == 1 && own[0] == **node));
+            // A sender gets its own packets only if they come back; one that is not in the mask of its own switch is not reached by the others there.
+            let own = &sender.members[..];
+            let lacking = members.iter().filter(|&node| !(reached.contains(node) || own == [*node]));
             if lacking.count() > 0 {
                 report.connected = false;
             }
@@ -237,27 +292,29 @@ impl MulticastGroup {
         report.connected &= report.missing.is_empty();
         report.doubled = sorted(doubled);
         report.strangers = sorted(strangers);
-        let dead = self.masks.iter().flat_map(|(&router, mask)| mask.nowhere.iter().map(move |&port| (router, port)));
+        let masks = self.group.masks.iter();
+        let dead = masks.flat_map(|(&router, mask)| mask.nowhere.iter().map(move |&port| (router, port)));
         report.nowhere = dead.collect();
         report.nowhere.sort_unstable();
         report
     }
 
-    /// The channels of a circle that packets from here run in.
-    fn circle_from(&self, network: &Network, start: RouterId) -> Option<Vec<ChannelId>> {
+    /// The channels of a circle that a sender's packets run in.
+    fn circle_of(self, sender: &Sender) -> Option<Vec<ChannelId>> {
         let mut way: Vec<ChannelId> = Vec::new();
         let mut done: HashSet<ChannelId> = HashSet::new();
-        let mut work: Vec<(usize, ChannelId)> = self.onward(network, start, None).map(|channel| (0, channel)).collect();
+        let first = self.onward(sender.arrival(), sender.level);
+        let mut work: Vec<(usize, ChannelId)> = first.map(|channel| (0, channel)).collect();
         while let Some((depth, channel)) = work.pop() {
             way.truncate(depth);
             if let Some(first) = way.iter().position(|&other| other == channel) {
-                return Some(way[first..].to_vec());
+                return Some(way[first..].iter().map(|lane| ChannelId::new(lane.raw() / self.count())).collect());
             }
             if !done.insert(channel) {
                 continue;
             }
             way.push(channel);
-            work.extend(self.onward(network, network.to(channel), Some(channel)).map(|next| (depth + 1, next)));
+            work.extend(self.onward(self.arrival(channel), sender.level).map(|next| (depth + 1, next)));
         }
         None
     }
@@ -280,19 +337,38 @@ impl MulticastTables {
         &self.network
     }
 
-    /// How the packets of each group fare: O(members' switches x channels of the group) for each.
-    pub fn reports(&self) -> Vec<GroupReport> {
-        self.groups.iter().map(|group| group.report(&self.network)).collect()
+    fn packets<'a>(&'a self, group: usize, lanes: Option<&'a VirtualLanes>) -> Packets<'a> {
+        Packets { network: &self.network, group: &self.groups[group], lanes }
     }
 
-    /// Adds what packets of a group wait for while they hold a channel.
-    pub fn add(&self, worms: &mut Worms<'_, '_>, group: usize, branching: GroupBranching) {
-        let (network, group) = (&*self.network, &self.groups[group]);
+    /// How the packets of each group fare: O(members' switches x channels of the group) for each, or members in place of their switches where there are
+    /// lanes.
+    pub fn reports(&self, lanes: Option<&VirtualLanes>) -> Vec<GroupReport> {
+        (0..self.groups.len()).map(|group| self.packets(group, lanes).report()).collect()
+    }
+
+    /// What packets of a group that branch independently hold and request meanwhile: channels, or lanes of them.
+    pub fn hops(&self, group: usize, lanes: Option<&VirtualLanes>) -> Vec<(ChannelId, ChannelId)> {
+        let mut hops = Vec::new();
+        self.packets(group, lanes).follow(|held, next| hops.push((held, next)));
+        hops
+    }
+
+    /// Adds what packets of a group wait for while they hold a channel, or a lane of one.
+    pub fn add(
+        &self,
+        worms: &mut Worms<'_, '_>,
+        group: usize,
+        branching: GroupBranching,
+        lanes: Option<&VirtualLanes>,
+    ) {
+        let packets = self.packets(group, lanes);
+        let mut each_hop = || packets.follow(|held, next| worms.hop(held, next, false));
         match branching {
-            GroupBranching::Packets => group.follow(network, |held, next| worms.hop(held, next, false)),
+            GroupBranching::Packets => each_hop(),
             GroupBranching::Lockstep => {
-                for start in group.starts(network) {
-                    match group.tree_from(network, start) {
+                for sender in packets.senders() {
+                    match packets.tree_of(&sender) {
                         // Members take whatever arrives: a delivery holds nobody up.
                         Some(mut tree) => {
                             for (.., delivers) in &mut tree {
@@ -300,16 +376,23 @@ impl MulticastTables {
                             }
                             worms.tree(&tree, Branching::LOCKSTEP);
                         }
-                        None => group.follow(network, |held, next| worms.hop(held, next, false)),
+                        None => packets.follow(|held, next| worms.hop(held, next, false)),
                     }
                 }
             }
             GroupBranching::Ibdmchk => {
-                for mask in group.masks.values() {
-                    for &arriving in &mask.channels {
-                        let arriving = network.reverse(arriving);
-                        let others = mask.channels.iter().filter(|&&next| next != network.reverse(arriving));
-                        others.for_each(|&next| worms.hop(arriving, next, false));
+                let network = &*self.network;
+                for mask in self.groups[group].masks.values() {
+                    for &back in &mask.channels {
+                        let arriving = network.reverse(back);
+                        for &leaving in mask.channels.iter().filter(|&&leaving| leaving != back) {
+                            // All groups have level 0, and a packet comes on the lane that it leaves on.
+                            let lane = lanes.map_or(Some(0), |lanes| lanes.of_turn(arriving, leaving));
+                            let on = |channel: ChannelId, lane| ChannelId::new(channel.raw() * packets.count() + lane);
+                            if let Some(lane) = lane {
+                                worms.hop(on(arriving, lane), on(leaving, lane), false);
+                            }
+                        }
                     }
                 }
             }
@@ -541,28 +624,6 @@ fn crossed(line: &str) -> Result<(u16, Vec<u32>), String> {
     Ok((mlid_of(mlid)?, ports))
 }
 
-impl Dependencies<'_> {
-    /// Only what unicasts by these tables can be held up by: dependencies between channels that are reached from those at which hosts' messages
-    /// begin.
-    #[must_use]
-    pub fn reached_by_hosts(self, tables: &ForwardingTables) -> Self {
-        let mut starts = Vec::new();
-        for (place, destination) in tables.destinations().iter().enumerate() {
-            if !matches!(destination.target, Target::Node(_)) {
-                continue;
-            }
-            for (router, output) in tables.entries_for(place) {
-                if let Output::Channel(channel) = output
-                    && tables.network.nodes_of(router).len() > 0
-                {
-                    starts.push(channel);
-                }
-            }
-        }
-        self.reached_from(starts)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
@@ -570,6 +631,8 @@ mod tests {
     use wormcast_network::{FileFormat, NetworkIbsim, TopologySpec};
 
     use super::*;
+    use crate::analysis::dependency::Dependencies;
+    use crate::forwarding_tables::UnicastWaits;
     use crate::forwarding_tables::choose_tables;
     use crate::registry::RoutingOptions;
     use crate::relations::up_down::UP_DOWN;
@@ -604,8 +667,9 @@ mod tests {
 
     fn deadlock(tables: &ForwardingTables, groups: &MulticastTables, branching: GroupBranching) -> bool {
         let mut union = Dependencies::of_tables(tables);
-        union.add_worms(|worms| (0..groups.groups().len()).for_each(|group| groups.add(worms, group, branching)));
-        let union = if branching == GroupBranching::Ibdmchk { union.reached_by_hosts(tables) } else { union };
+        union.add_worms(|worms| (0..groups.groups().len()).for_each(|group| groups.add(worms, group, branching, None)));
+        let unicasts = UnicastWaits::by_channel(tables);
+        let union = if branching == GroupBranching::Ibdmchk { union.reached_by_hosts(&unicasts) } else { union };
         union.deadlock(1).is_some()
     }
 
@@ -658,7 +722,7 @@ mod tests {
         let text = tree(&ring, [2, 3]);
         let whole = parse_multicast_tables(&ring, "mc", &text).unwrap();
         let all: Vec<NodeId> = ring.node_ids().collect();
-        let report = &whole.reports()[0];
+        let report = &whole.reports(None)[0];
         assert_eq!((&report.members, report.connected, report.missing.len()), (&all, true, 0));
         assert!(report.doubled.is_empty() && report.strangers.is_empty() && report.circle.is_none());
 
@@ -668,7 +732,7 @@ mod tests {
                 .unwrap()
                 .with_members(&tables, "groups", members)
                 .unwrap()
-                .reports()
+                .reports(None)
         };
         let some = &of("0xC001: H0;H2; H0\n# none\n")[0];
         assert_eq!((some.members.len(), some.connected, some.strangers.len()), (2, true, 4));
@@ -679,7 +743,7 @@ mod tests {
         // Both ways round: packets run in a circle.
         let full: String = text.replace("Out Port(s)\n", "Out Port(s)\n0xC001 : 0x001  0x002 \n");
         let circle = parse_multicast_tables(&ring, "mc", &full).unwrap();
-        assert_eq!(circle.reports()[0].circle.as_ref().map(Vec::len), Some(6));
+        assert_eq!(circle.reports(None)[0].circle.as_ref().map(Vec::len), Some(6));
 
         // One switch forgets its links.
         let guid = format!("{:#018x}", ring.router_guid(RouterId::new(1)).unwrap());
@@ -687,7 +751,7 @@ mod tests {
         let after = after.split_once("\nSwitch").unwrap().1;
         let cut = parse_multicast_tables(&ring, "mc", &format!("{before}Switch{after}")).unwrap();
         let cut = cut.with_members(&tables, "groups", "0xc001: H0;H1;H2;H3;H4;H5").unwrap();
-        let report = &cut.reports()[0];
+        let report = &cut.reports(None)[0];
         assert!(!report.connected && report.missing.contains(&NodeId::new(1)));
     }
 

@@ -147,6 +147,18 @@ impl<'a> Check<'a> {
     }
 
     pub(super) fn run(mut self) -> Option<Vec<Resource>> {
+        self.strike_out();
+        self.shortest_cycle()
+    }
+
+    /// The channels whose holders may be blocked forever.
+    pub(super) fn blocked(mut self) -> Vec<ChannelId> {
+        self.strike_out();
+        self.suspect.ones().map(|channel| ChannelId::new(channel as u32)).collect()
+    }
+
+    /// Leaves only suspects that can block each other.
+    fn strike_out(&mut self) {
         let mut work: Vec<ChannelId> = self.network.channel_ids().collect();
         let mut sides = Sides::default();
         for round in 0.. {
@@ -168,7 +180,6 @@ impl<'a> Check<'a> {
                 }
             }
         }
-        self.shortest_cycle()
     }
 
     /// The resources between a suspect channel and the suspects that may block it.

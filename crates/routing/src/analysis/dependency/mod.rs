@@ -264,4 +264,9 @@ impl<'n> Dependencies<'n> {
     pub fn deadlock(&self, consumption_ports: u32) -> Option<Vec<Resource>> {
         Check::new(self, consumption_ports as usize).run()
     }
+
+    /// The channels whose holders could be blocked forever, by each other or by those that are: none if there can be no [deadlock](Self::deadlock).
+    pub fn blocked(&self, consumption_ports: u32) -> Vec<ChannelId> {
+        Check::new(self, consumption_ports as usize).blocked()
+    }
 }

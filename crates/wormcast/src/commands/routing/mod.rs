@@ -12,16 +12,16 @@ use super::output::{Files, draws, summary, write_to};
 use super::plan::batch::plan_all;
 use super::{Format, network, topology_help, write_json};
 use crate::analysis::{
-    AnalysisError, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicast_tables, of_multicasts,
-    of_routing, of_tables,
+    AnalysisError, Fabric, Replicating, Report, Settings, Unicasts, of_algorithm, of_fabric, of_multicasts, of_routing,
+    of_tables,
 };
 use crate::failure::Failure;
 use crate::multicast::{AlgorithmOption, Descriptor, FaultRequest};
 use crate::network::input::input_name;
 use crate::network::{HeatMapSvg, MAX_NODE_PORTS, Network};
 use crate::routing::{
-    Branching, ChannelNumbering, ForwardingTables, GroupBranching, RoutingDescriptor, RoutingOptions, read_members,
-    read_multicast_tables, read_tables,
+    Branching, ChannelNumbering, ForwardingTables, GroupBranching, RoutingDescriptor, RoutingOptions, VirtualLanes,
+    read_levels, read_maps, read_members, read_multicast_tables, read_tables,
 };
 use crate::simulation::{Buffer, Reservation};
 use crate::usage::at_most;
@@ -63,6 +63,13 @@ pub(crate) struct Arguments {
     /// (as that program takes it). Default: packets.
     #[arg(long, value_name = "HOW", value_parser = branching, requires = "multicast_tables")]
     branching: Option<GroupBranching>,
+    /// The service levels of paths beside `--tables`: lines such as `0x0000000000100000 12 3` (identifier of the source, decimal address, level), or what
+    /// `saquery -p` prints. Without it, every packet has level 0.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tables", conflicts_with = "multicasts")]
+    lanes: Option<String>,
+    /// The virtual lanes on which switches put each service level: `opensm-sl2vl.dump`. Without it, each level is a lane of its own.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tables", conflicts_with = "multicasts")]
+    sl2vl: Option<String>,
     /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are
     /// replicated in lockstep, unless other options say so.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
@@ -160,7 +167,9 @@ fn refusal(error: &AnalysisError, sender: &str) -> Failure {
         }
         AnalysisError::Undelivered => "`--reachable` needs tables by which every message arrives".to_owned(),
         AnalysisError::NotCovered(why) => format!("`--reachable` has no answer here: {why}"),
-        AnalysisError::ReachableOfTables => "`--reachable` does not know multicast tables: leave it out".to_owned(),
+        AnalysisError::ReachableOfTables => {
+            "`--reachable` knows neither multicast tables nor virtual lanes: leave it out".to_owned()
+        }
         other => other.to_string(),
     })
 }
@@ -267,9 +276,11 @@ fn analyse_forwarding(
     let tables = read_tables(network, file).map_err(Failure::bad_input)?;
     arguments.choice.warn_of_idle_seed(network);
     warn_of_missing_routers(network, &tables, file);
-    let mut printed = match &arguments.multicast_tables {
-        Some(multicast_file) => analyse_groups(arguments, network, (file, &tables), multicast_file)?,
-        None => analyse_unicasts(arguments, Unicasts::Tables(file, &tables))?,
+    let of_fabric = arguments.multicast_tables.is_some() || arguments.lanes.is_some() || arguments.sl2vl.is_some();
+    let mut printed = if of_fabric {
+        analyse_fabric(arguments, network, (file, &tables))?
+    } else {
+        analyse_unicasts(arguments, Unicasts::Tables(file, &tables))?
     };
     if let Some(file) = &arguments.export {
         let exported = || export::write(&tables, (file, arguments.export_form), out);
@@ -278,21 +289,45 @@ fn analyse_forwarding(
     Ok(printed)
 }
 
-/// The analysis of multicast tables beside unicast tables.
-fn analyse_groups(
+/// The analysis of unicast tables together with multicast tables, virtual lanes, or both.
+fn analyse_fabric(
     arguments: &Arguments,
     network: &Arc<Network>,
-    (file, tables): (&str, &ForwardingTables),
-    multicast_file: &str,
+    (name, tables): (&str, &ForwardingTables),
 ) -> Result<Printed, Failure> {
     check_unicasts(arguments)?;
-    let mut multicasts = read_multicast_tables(network, multicast_file).map_err(Failure::bad_input)?;
-    if let Some(groups) = &arguments.groups {
-        multicasts = read_members(multicasts, tables, groups).map_err(Failure::bad_input)?;
+    let mut multicasts = None;
+    if let Some(file) = &arguments.multicast_tables {
+        let mut read = read_multicast_tables(network, file).map_err(Failure::bad_input)?;
+        if let Some(groups) = &arguments.groups {
+            read = read_members(read, tables, groups).map_err(Failure::bad_input)?;
+        }
+        multicasts = Some((read, arguments.branching.unwrap_or(GroupBranching::Packets)));
     }
-    let branching = arguments.branching.unwrap_or(GroupBranching::Packets);
-    let report = of_multicast_tables(file, tables, &multicasts, branching, &settings(arguments));
+    let lanes = read_lanes(arguments, network, tables)?;
+    let multicasts = multicasts.as_ref().map(|(tables, branching)| (tables, *branching));
+    let fabric = Fabric { name, tables, multicasts, lanes: lanes.as_ref() };
+    let report = of_fabric(&fabric, &settings(arguments));
     Ok(Printed::new(report.map_err(|error| refusal(&error, ""))?))
+}
+
+/// The virtual lanes of `--lanes` and `--sl2vl`.
+fn read_lanes(
+    arguments: &Arguments,
+    network: &Arc<Network>,
+    tables: &ForwardingTables,
+) -> Result<Option<VirtualLanes>, Failure> {
+    if arguments.lanes.is_none() && arguments.sl2vl.is_none() {
+        return Ok(None);
+    }
+    let mut lanes = VirtualLanes::new(network).map_err(Failure::bad_input)?;
+    if let Some(file) = &arguments.lanes {
+        lanes = read_levels(lanes, tables, file).map_err(Failure::bad_input)?;
+    }
+    if let Some(file) = &arguments.sl2vl {
+        lanes = read_maps(lanes, file).map_err(Failure::bad_input)?;
+    }
+    Ok(Some(lanes))
 }
 
 /// How packets of multicast tables branch.

@@ -6,7 +6,9 @@ use super::super::output::is_output;
 use super::super::{write_figure, yes_or_no};
 use super::export::Exported;
 use super::{Printed, SHOWN};
-use crate::analysis::{Blame, ClosedBy, Groups, Load, LoadedChannel, Reached, Report, Sent, TablesFound};
+use crate::analysis::{
+    Blame, ClosedBy, Groups, LaneFound, LanesFound, Load, LoadedChannel, Reached, Report, Sent, TablesFound,
+};
 use crate::failure::Failure;
 use crate::network::{Network, NodeId};
 
@@ -73,6 +75,9 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
     if let Some(tables) = &analysis.tables {
         write_tables(out, tables)?;
     }
+    if let Some(lanes) = &analysis.lanes {
+        write_lanes(out, lanes)?;
+    }
     if let Some(groups) = &analysis.multicast_tables {
         write_groups(out, groups)?;
     }
@@ -87,6 +92,33 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
             let count = detours.len();
             write_figure(out, "detours", format_args!("to {count} {}", plural(count as u64, "router")))?;
         }
+    }
+    Ok(())
+}
+
+/// What is known of virtual lanes.
+fn write_lanes(out: &mut dyn Write, found: &LanesFound) -> Result<(), Failure> {
+    let LanesFound { count, switches_without, without_level, dropped, by_lane } = found;
+    write_figure(out, "virtual lanes", count)?;
+    if *switches_without > 0 {
+        let switches = plural(*switches_without as u64, "switch").replace("switchs", "switches");
+        write_figure(
+            out,
+            "",
+            format_args!("at {switches_without} {switches}, each service level is a lane of its own"),
+        )?;
+    }
+    if *without_level > 0 {
+        let pairs = plural(*without_level, "pair");
+        write_figure(out, "", format_args!("{without_level} {pairs} without a service level, taken for level 0"))?;
+    }
+    if *dropped > 0 {
+        let pairs = plural(*dropped, "pair");
+        write_figure(out, "", format_args!("{dropped} {pairs} whose packets are dropped: their lane is 15"))?;
+    }
+    for LaneFound { lane, blocked, .. } in by_lane.iter().filter(|lane| !lane.deadlock_free) {
+        let channels = plural(*blocked as u64, "channel");
+        writeln!(out, "    on lane {lane}, packets can be blocked forever on {blocked} {channels}")?;
     }
     Ok(())
 }
