@@ -1,9 +1,10 @@
 //! The subnet manager `OpenSM` on simulated fabrics: its tables read, its verdicts compared, and our tables loaded by it.
 //!
-//! Needs the programs `opensm`, `ibsim` (with its library `libumad2sim.so`) and `ibdmchk`, which Debian has as `opensm`,
-//! `ibsim-utils` and `ibutils`. Without them the test says so and passes, unless the environment variable `WORMCAST_OPENSM` is
+//! Needs the programs `opensm`, `ibsim` (with its library `libumad2sim.so`), `ibdmchk` and `python3`, which Debian has as `opensm`,
+//! `ibsim-utils`, `ibutils` and `python3`. Without them the test says so and passes, unless the environment variable `WORMCAST_OPENSM` is
 //! `required`; then it also takes more fabrics.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,8 +17,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wormcast_network::{FileFormat, Network, NetworkBuilder, NetworkIbsim, NodeDetails, RouterId};
 use wormcast_routing::{
-    Dependencies, ForwardingTables, GroupBranching, MulticastTables, NetworkLfts, RoutingOptions, RoutingRelation,
-    UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_lfts, parse_multicast_tables, routing_by_name,
+    Dependencies, ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkLfts, NetworkMcfdbs,
+    RoutingOptions, RoutingRelation, UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_hop_matrix,
+    parse_lfts, parse_multicast_tables, routing_by_name,
 };
 
 /// No program may take longer than this.
@@ -28,6 +30,7 @@ struct Programs {
     opensm: PathBuf,
     ibsim: PathBuf,
     ibdmchk: PathBuf,
+    python: PathBuf,
     /// Connects `OpenSM` to ibsim.
     library: PathBuf,
 }
@@ -47,6 +50,10 @@ impl Programs {
             opensm: find("opensm")?,
             ibsim: find("ibsim")?,
             ibdmchk: find("ibdmchk")?,
+            // Of those that are installed, the system's: the library is preloaded into it.
+            python: Some(PathBuf::from("/usr/bin/python3"))
+                .filter(|python| python.is_file())
+                .map_or_else(|| find("python3"), Ok)?,
             library: library.into_iter().find(|p| p.is_file()).ok_or("libumad2sim.so")?,
         })
     }
@@ -102,7 +109,7 @@ impl<'p> Simulated<'p> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("fabric.net"), NetworkIbsim(fabric).to_string()).unwrap();
-        fs::write(folder.path().join("opensm.conf"), "").unwrap();
+        fs::write(folder.path().join("opensm.conf"), "force_log_flush TRUE\n").unwrap();
         let socket = format!("wormcast-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let log = File::create(folder.path().join("ibsim.log")).unwrap();
         let ibsim = Command::new(&programs.ibsim)
@@ -155,6 +162,58 @@ impl<'p> Simulated<'p> {
         let log = self.read("opensm.log");
         assert!(log.contains(&format!("{engine} tables configured on all switches")), "not by {engine}: {log}");
         self.read("opensm-lfts.dump")
+    }
+
+    /// Starts `OpenSM`, which routes the fabric and then serves it; it ends with what is returned.
+    fn serve(&self, engine: &str, arguments: &[&str]) -> Running {
+        let start = Instant::now();
+        loop {
+            let log = File::create(self.path().join("opensm.out")).unwrap();
+            let opensm = Command::new(&self.programs.opensm)
+                .args(["-F", "opensm.conf", "-e", "-f", "opensm.log", "-D", "0x43", "-R", engine])
+                .args(arguments)
+                .current_dir(self.path())
+                .env("LD_PRELOAD", &self.programs.library)
+                .env("IBSIM_SOCKNAME", &self.socket)
+                .env("SIM_HOST", &self.host)
+                .env("OSM_TMP_DIR", self.path())
+                .env("OSM_CACHE_DIR", self.path())
+                .stdin(Stdio::null())
+                .stdout(log.try_clone().unwrap())
+                .stderr(log)
+                .spawn();
+            let mut opensm = Running(opensm.expect("opensm starts"));
+            while opensm.0.try_wait().expect("a child").is_none() {
+                let log = fs::read(self.path().join("opensm.log")).unwrap_or_default();
+                if String::from_utf8_lossy(&log).contains("SUBNET UP") {
+                    return opensm;
+                }
+                assert!(start.elapsed() < LONGEST, "{}", self.read("opensm.out"));
+                sleep(Duration::from_millis(5));
+            }
+            // ibsim may not listen yet.
+            let said = self.read("opensm.out");
+            assert!(said.contains("ibpanic") && start.elapsed() < LONGEST, "{said}");
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Lets a host join groups, whose addresses are returned.
+    fn join(&self, host: &str, groups: &[u32]) -> Vec<u16> {
+        let joined = Command::new(&self.programs.python)
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/join.py"))
+            .args(groups.iter().map(u32::to_string))
+            .current_dir(self.path())
+            .env("LD_PRELOAD", &self.programs.library)
+            .env("IBSIM_SOCKNAME", &self.socket)
+            .env("SIM_HOST", host)
+            .stdin(Stdio::null())
+            .output()
+            .expect("python3 starts");
+        let said = String::from_utf8_lossy(&joined.stderr);
+        assert!(joined.status.success(), "{host}: {said}");
+        let text = String::from_utf8(joined.stdout).expect("text");
+        text.lines().map(|line| u16::from_str_radix(&line[2..], 16).expect("an address")).collect()
     }
 
     /// Whether `ibdmchk` finds credit loops in what `OpenSM` set up last. It may crash after it has: only its text counts.
@@ -426,6 +485,67 @@ fn verdicts_lane_by_lane_agree_with_ibdmchk() {
          {by_packets}"
     );
     assert!(without > 0 && with > 0 && (on_one_lane > 0 || fabrics < 10));
+}
+
+/// Groups that hosts of a fabric join while `OpenSM` serves it, as a file of groups.
+fn join_groups(simulated: &Simulated<'_>, fabric: &Network, random: &mut Random) -> String {
+    let mut members: BTreeMap<u16, Vec<String>> = BTreeMap::new();
+    let groups: Vec<u32> = (1..=1 + random.below(3)).collect();
+    // An adapter whose ports are two nodes joins with its first.
+    let hosts = fabric.node_ids().filter_map(|node| fabric.node_name(node)).filter(|name| !name.contains('['));
+    for host in hosts {
+        let joins: Vec<u32> = groups.iter().copied().filter(|_| random.below(3) == 0).collect();
+        if joins.is_empty() {
+            continue;
+        }
+        for mlid in simulated.join(host, &joins) {
+            members.entry(mlid).or_default().push(host.to_owned());
+        }
+    }
+    let lines: Vec<String> =
+        members.iter().map(|(mlid, members)| format!("{mlid:#06x}: {}", members.join(";"))).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn our_trees_are_those_of_opensm() {
+    let Some((programs, fabrics)) = setting() else { return };
+    let (mut groups_built, mut loops, mut by_tables) = (0, 0, 0);
+    for seed in 4000..4000 + fabrics {
+        let fabric = random_fabric(seed);
+        let simulated = Simulated::start(&programs, &fabric);
+        let guid = fabric.router_guid(RouterId::new(seed as u32 % fabric.routers() as u32)).unwrap();
+        fs::write(simulated.path().join("roots"), format!("{guid:#x}\n")).unwrap();
+        let engine = if seed % 3 == 0 { "minhop" } else { "updn" };
+        let _opensm = simulated.serve(engine, if engine == "updn" { &["-a", "roots"] } else { &[] });
+        let members = join_groups(&simulated, &fabric, &mut Random(seed));
+        if members.is_empty() {
+            continue;
+        }
+        let tables = parse_lfts(&fabric, "dump", &simulated.read("opensm-lfts.dump")).unwrap();
+        let joined = MulticastTables::empty(&fabric).with_members(&tables, "groups", &members).unwrap();
+        let matrix = parse_hop_matrix(&fabric, "matrix", &simulated.read("opensm-lid-matrix.dump")).unwrap();
+        let built = joined.clone().with_trees(&matrix);
+        let expected = NetworkMcfdbs::new(&built).unwrap().to_string();
+        let start = Instant::now();
+        while simulated.read("opensm.mcfdbs") != expected && start.elapsed() < LONGEST {
+            sleep(Duration::from_millis(10));
+        }
+        assert_eq!(simulated.read("opensm.mcfdbs"), expected, "fabric {seed}, {engine}, {members}");
+        groups_built += built.groups().len();
+        assert!(built.reports(None).iter().all(|group| group.connected && group.doubled.is_empty()), "fabric {seed}");
+        // Without the matrix, from the tables: what OpenSM may have had.
+        let guessed = joined.with_trees(&HopMatrix::of_tables(&tables).unwrap());
+        let same = NetworkMcfdbs::new(&guessed).unwrap().to_string() == expected;
+        by_tables += usize::from(same);
+        assert!(same || engine == "updn", "fabric {seed}");
+        let deadlock = can_deadlock_together(&tables, &built, GroupBranching::Packets, None);
+        loops += usize::from(engine == "updn" && deadlock);
+    }
+    eprintln!(
+        "{groups_built} trees on {fabrics} fabrics; without the matrix they are the same on {by_tables}; with updn {loops} fabrics can deadlock"
+    );
+    assert!(groups_built > 0);
 }
 
 #[test]

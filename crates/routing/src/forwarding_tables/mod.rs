@@ -11,6 +11,7 @@ use crate::relation::RoutingRelation;
 
 mod analysis;
 mod choice;
+mod hop_matrix;
 mod lanes;
 mod multicast;
 mod opensm;
@@ -19,9 +20,10 @@ mod waits;
 
 pub use analysis::{Fault, ForwardingLoop, MOST_LISTED, TablesReport, Undelivered, analyse_tables, witness_of_tables};
 pub use choice::{Arrival, ChosenTables, Conflict, NoTables, choose_tables};
+pub use hop_matrix::{HopMatrix, parse_hop_matrix, read_hop_matrix};
 pub use lanes::{VirtualLanes, read_levels, read_maps};
 pub use multicast::{
-    GroupBranching, GroupReport, MulticastGroup, MulticastTables, parse_multicast_tables, read_members,
+    GroupBranching, GroupReport, MulticastGroup, MulticastTables, NetworkMcfdbs, parse_multicast_tables, read_members,
     read_multicast_tables,
 };
 pub use opensm::{NetworkLfts, parse_lfts};

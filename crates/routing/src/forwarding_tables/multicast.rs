@@ -1,10 +1,12 @@
 //! Multicast forwarding tables: at every switch, the ports that packets of a group leave by, whichever they came by.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, as_fabric, parse_node};
 
+use super::hop_matrix::{Branch, HopMatrix};
 use super::lanes::{Arrival, VirtualLanes};
 use super::opensm::{Identities, check_port, hexadecimal_after, output, quoted_name};
 use super::{ForwardingTables, Output, TablesContext, TablesError, Target, text_of};
@@ -337,6 +339,29 @@ impl MulticastTables {
         &self.network
     }
 
+    /// No group: [members](Self::with_members) and then [trees](Self::with_trees) can be added.
+    pub fn empty(network: &Arc<Network>) -> Self {
+        Self { network: Arc::clone(network), groups: Vec::new() }
+    }
+
+    /// The trees that `OpenSM` builds by a matrix for the members of each group, in place of what was there.
+    #[must_use]
+    pub fn with_trees(mut self, matrix: &HopMatrix) -> Self {
+        for group in &mut self.groups {
+            let members = group.members();
+            let tree = matrix.tree(&members).into_iter().flatten();
+            group.masks = tree
+                .map(|(router, Branch { mut channels, members })| {
+                    channels.sort_unstable();
+                    channels.dedup();
+                    (router, Mask { channels, nodes: members, nowhere: Vec::new() })
+                })
+                .collect();
+            group.members = Some(members);
+        }
+        self
+    }
+
     fn packets<'a>(&'a self, group: usize, lanes: Option<&'a VirtualLanes>) -> Packets<'a> {
         Packets { network: &self.network, group: &self.groups[group], lanes }
     }
@@ -443,6 +468,52 @@ impl MulticastTables {
         }
         self.groups.sort_by_key(|group| group.mlid);
         Ok(self)
+    }
+}
+
+/// Multicast tables as `OpenSM` writes them to `opensm.mcfdbs`: switches in the order of identifiers whose bytes are read backwards, without those that
+/// have no entries.
+pub struct NetworkMcfdbs<'t> {
+    tables: &'t MulticastTables,
+    fabric: Arc<Network>,
+}
+
+impl<'t> NetworkMcfdbs<'t> {
+    /// Multicast tables of this network.
+    ///
+    /// # Errors
+    /// If the network does not fit into a fabric.
+    pub fn new(tables: &'t MulticastTables) -> Result<Self, TablesError> {
+        Ok(Self { tables, fabric: as_fabric(&tables.network)? })
+    }
+}
+
+impl fmt::Display for NetworkMcfdbs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fabric = &*self.fabric;
+        let mut routers: Vec<RouterId> = fabric.router_ids().collect();
+        routers.sort_by_key(|&router| fabric.router_guid(router).map(u64::swap_bytes));
+        for router in routers {
+            let mut is_first = true;
+            for group in &self.tables.groups {
+                let Some(mask) = group.mask(router) else { continue };
+                let channels = mask.channels.iter().filter_map(|&channel| fabric.port_of(channel));
+                let nodes = mask.nodes.iter().filter_map(|&node| fabric.node_port(node));
+                let mut ports: Vec<u32> = channels.chain(nodes).chain(mask.nowhere.iter().copied()).collect();
+                if ports.is_empty() {
+                    continue;
+                }
+                ports.sort_unstable();
+                if std::mem::take(&mut is_first) {
+                    let guid = fabric.router_guid(router).unwrap_or(0);
+                    write!(f, "\nSwitch {guid:#018x}\nLID    : Out Port(s)\n")?;
+                }
+                write!(f, "0x{:04X} :", group.mlid)?;
+                ports.iter().try_for_each(|port| write!(f, " 0x{port:03X} "))?;
+                writeln!(f)?;
+            }
+        }
+        Ok(())
     }
 }
 

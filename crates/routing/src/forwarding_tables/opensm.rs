@@ -328,6 +328,11 @@ impl<'t> NetworkLfts<'t> {
         Ok(Self { tables, fabric, addresses: addresses.ok_or_else(too_many)? })
     }
 
+    /// The first address of a device.
+    pub(super) fn address_of(&self, target: Target) -> Option<u16> {
+        self.tables.addresses_of(target).next().map(|destination| self.addresses[destination])
+    }
+
     fn port(&self, output: Output) -> u32 {
         match output {
             Output::Channel(channel) => self.fabric.port_of(channel).unwrap_or(NO_PATH),

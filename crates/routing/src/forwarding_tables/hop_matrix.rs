@@ -1,0 +1,292 @@
+//! The matrix of hops by which the subnet manager `OpenSM` builds multicast trees.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
+use std::sync::Arc;
+
+use fixedbitset::FixedBitSet;
+use wormcast_network::input::input_name;
+use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, as_fabric};
+
+use super::opensm::{Identities, NetworkLfts, check_port, hexadecimal_after};
+use super::{ForwardingTables, Output, TablesContext, TablesError, Target, text_of};
+use crate::relation::RoutingRelation;
+
+const EXPECTED: &str = "the matrix that OpenSM writes to `opensm-lid-matrix.dump`: `Switch: guid 0x…`, then lines such as `0x0003: 01 03 01 ff # portguid 0x…`";
+/// How `OpenSM` says that there is no path.
+const NO_PATH: u8 = 0xff;
+
+/// From each switch to each other: how many hops it takes at least, and the first port by which it takes so many.
+///
+/// Memory: 2 bytes a pair of switches.
+#[derive(Clone, Debug)]
+pub struct HopMatrix {
+    fabric: Arc<Network>,
+    /// Hops and port, by switch and then by the switch that is to be reached.
+    entries: Vec<(u8, u8)>,
+}
+
+impl HopMatrix {
+    fn empty(network: &Arc<Network>) -> Result<Self, TablesError> {
+        let fabric = as_fabric(network)?;
+        let mut entries = vec![(NO_PATH, 0); fabric.routers() * fabric.routers()];
+        for router in 0..fabric.routers() {
+            entries[router * fabric.routers() + router] = (0, 0);
+        }
+        Ok(Self { fabric, entries })
+    }
+
+    fn place(&self, from: RouterId, to: RouterId) -> usize {
+        from.index() * self.fabric.routers() + to.index()
+    }
+
+    /// The least hops from one switch to another.
+    pub(super) fn hops(&self, from: RouterId, to: RouterId) -> u8 {
+        self.entries[self.place(from, to)].0
+    }
+
+    /// The first port with the least hops; `None` if there is no path.
+    pub(super) fn port(&self, from: RouterId, to: RouterId) -> Option<u32> {
+        let (hops, port) = self.entries[self.place(from, to)];
+        (hops != NO_PATH && port > 0).then_some(u32::from(port))
+    }
+
+    /// The matrix of these lengths to each switch, by the first port of channels that `takes` to a switch that is a hop closer.
+    fn by(
+        network: &Arc<Network>,
+        takes: impl Fn(ChannelId) -> bool,
+        mut lengths: impl FnMut(&Network, RouterId) -> Vec<Option<u32>>,
+    ) -> Result<Self, TablesError> {
+        let mut matrix = Self::empty(network)?;
+        let fabric = Arc::clone(&matrix.fabric);
+        for target in fabric.router_ids() {
+            let lengths = lengths(&fabric, target);
+            for from in fabric.router_ids().filter(|&from| from != target) {
+                // OpenSM cannot write longer ones.
+                let length = lengths[from.index()].and_then(|length| u8::try_from(length).ok());
+                let Some(length) = length.filter(|&length| length != NO_PATH) else { continue };
+                let closer = |to: RouterId| lengths[to.index()].is_some_and(|other| other + 1 == u32::from(length));
+                let channels = fabric.outputs(from).filter(|&channel| takes(channel) && closer(fabric.to(channel)));
+                if let Some(port) = channels.filter_map(|channel| fabric.port_of(channel)).min() {
+                    let place = matrix.place(from, target);
+                    matrix.entries[place] = (length, port as u8);
+                }
+            }
+        }
+        Ok(matrix)
+    }
+
+    /// Shortest paths whatever the routing, as `OpenSM` has for its engine `minhop`: O(switches x links).
+    ///
+    /// # Errors
+    /// If the network does not fit into a fabric.
+    pub fn of_shortest_paths(network: &Arc<Network>) -> Result<Self, TablesError> {
+        Self::by(network, |_| true, |fabric, target| distances(fabric, target, |_| true))
+    }
+
+    /// The lengths of routes by tables that have addresses of switches: O(switches x (switches + links)).
+    ///
+    /// This is `OpenSM`'s matrix if each switch has an entry for all routes of that length that its engine permits to be taken; see
+    /// [`are_shortest`](Self::are_shortest).
+    ///
+    /// # Errors
+    /// If the network does not fit into a fabric.
+    pub fn of_tables(tables: &ForwardingTables) -> Result<Self, TablesError> {
+        Self::by(
+            tables.network(),
+            |_| true,
+            |fabric, target| {
+                let Some(place) = tables.addresses_of(Target::Router(target)).next() else {
+                    return distances(fabric, target, |_| true);
+                };
+                let mut next = vec![None; fabric.routers()];
+                for (router, output) in tables.entries_for(place) {
+                    if let Output::Channel(channel) = output {
+                        next[router.index()] = Some(fabric.to(channel));
+                    }
+                }
+                let length = |from: RouterId| {
+                    let route =
+                        std::iter::successors(Some(from), |&at| if at == target { None } else { next[at.index()] });
+                    let route: Vec<RouterId> = route.take(fabric.routers() + 1).collect();
+                    (route.last() == Some(&target)).then_some(route.len() as u32 - 1)
+                };
+                fabric.router_ids().map(length).collect()
+            },
+        )
+    }
+
+    /// Whether all hops are those of shortest paths. Then `OpenSM` has no others.
+    ///
+    /// # Errors
+    /// If the network does not fit into a fabric.
+    pub fn are_shortest(&self) -> Result<bool, TablesError> {
+        Ok(self.entries == Self::of_shortest_paths(&self.fabric)?.entries)
+    }
+
+    /// The ways over a tree, or over several that have no switch in common, by their channels in both directions: O(switches x links).
+    ///
+    /// # Errors
+    /// If the network does not fit into a fabric.
+    pub fn of_trees(network: &Arc<Network>, channels: &FixedBitSet) -> Result<Self, TablesError> {
+        let takes = |channel: ChannelId| channels.contains(channel.index());
+        Self::by(network, takes, |fabric, target| distances(fabric, target, takes))
+    }
+
+    /// What `OpenSM` builds for members by this matrix: for each switch the channels by which it sends their packets on, and the members. `None` if there
+    /// is nothing to do, because there are fewer than two.
+    ///
+    /// The root is the first switch, by identifiers whose bytes are read backwards, with the least maximum of hops to switches of members. From it
+    /// each member is reached by the first port with the least hops, to a depth of 63 switches. *Source:* `osm_mcast_mgr.c` and `osm_switch.c` of
+    /// `OpenSM` 3.3.23.
+    pub(super) fn tree(&self, members: &[NodeId]) -> Option<Vec<(RouterId, Branch)>> {
+        const DEEPEST: usize = 63;
+        let fabric = &*self.fabric;
+        if members.len() < 2 {
+            return None;
+        }
+        let mut switches: Vec<RouterId> = members.iter().map(|&member| fabric.router_of(member)).collect();
+        switches.dedup();
+        let farthest = |&from: &RouterId| switches.iter().map(|&to| u32::from(self.hops(from, to)) + 1).max();
+        let backwards = |&router: &RouterId| fabric.router_guid(router).map(u64::swap_bytes);
+        let root = fabric.router_ids().min_by_key(|router| (farthest(router), backwards(router)))?;
+        let mut branches: BTreeMap<RouterId, Branch> = BTreeMap::new();
+        let mut work = vec![(root, None, members.to_vec(), 1)];
+        while let Some((at, back, members, depth)) = work.pop() {
+            if depth > DEEPEST {
+                continue;
+            }
+            let branch = branches.entry(at).or_default();
+            branch.channels.extend(back);
+            let mut onward: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
+            for member in members {
+                let router = fabric.router_of(member);
+                if router == at {
+                    branch.members.push(member);
+                } else if let Some(port) = self.port(at, router) {
+                    onward.entry(port).or_default().push(member);
+                }
+            }
+            for (port, members) in onward {
+                if let Some(channel) = fabric.channel_by_port(at, port) {
+                    branch.channels.push(channel);
+                    work.push((fabric.to(channel), Some(fabric.reverse(channel)), members, depth + 1));
+                }
+            }
+        }
+        Some(branches.into_iter().collect())
+    }
+
+    /// The matrix as `OpenSM` reads it with `-M`, with the addresses of the switches that it has with these tables.
+    ///
+    /// # Errors
+    /// If there are more destinations than addresses.
+    pub fn text(&self, tables: &ForwardingTables) -> Result<String, TablesError> {
+        let fabric = &*self.fabric;
+        let addresses = NetworkLfts::new(tables)?;
+        let mut text = String::new();
+        for from in fabric.router_ids() {
+            let guid = fabric.router_guid(from).unwrap_or(0);
+            let own = fabric.outputs(from).filter_map(|channel| fabric.port_of(channel)).max().unwrap_or(0);
+            let ports = fabric.router_ports(from).unwrap_or(own);
+            let _ = writeln!(text, "Switch: guid {guid:#018x}");
+            for to in fabric.router_ids() {
+                let (hops, port) = self.entries[self.place(from, to)];
+                let Some(address) = addresses.address_of(Target::Router(to)).filter(|_| hops != NO_PATH) else {
+                    continue;
+                };
+                let _ = write!(text, "{address:#06x}: {hops:02x}");
+                for column in 1..=ports {
+                    let hops = if column == u32::from(port) { hops } else { NO_PATH };
+                    let _ = write!(text, " {hops:02x}");
+                }
+                let _ = writeln!(text, " # portguid {:#018x}", fabric.router_guid(to).unwrap_or(0));
+            }
+        }
+        Ok(text)
+    }
+}
+
+/// What a switch does with the packets of a group.
+#[derive(Default)]
+pub(super) struct Branch {
+    pub(super) channels: Vec<ChannelId>,
+    pub(super) members: Vec<NodeId>,
+}
+
+/// Reads the matrix of `OpenSM`: see [`parse_hop_matrix`].
+///
+/// # Errors
+/// If the file cannot be read or is not understood.
+pub fn read_hop_matrix(network: &Arc<Network>, path: &str) -> Result<HopMatrix, TablesError> {
+    let text = text_of(path, "the matrix of hops", MAX_FILE_BYTES)?;
+    parse_hop_matrix(network, input_name(path), &text)
+}
+
+/// Reads the matrix that `OpenSM` writes to `opensm-lid-matrix.dump`: for each switch and each address, the least hops, and the hops by each port. Switches
+/// are found by their identifiers; rows for anything else are passed over.
+///
+/// # Errors
+/// If the text is not such a matrix, or belongs to another network.
+pub fn parse_hop_matrix(network: &Arc<Network>, path: &str, text: &str) -> Result<HopMatrix, TablesError> {
+    let file = TablesContext { path, expected: EXPECTED };
+    let mut matrix = HopMatrix::empty(network)?;
+    let fabric = Arc::clone(&matrix.fabric);
+    let identities = Identities::new(&fabric);
+    let mut section: Option<RouterId> = None;
+    for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+        let wrong = |problem: String| file.error(line, problem);
+        let content = content.trim();
+        if content.is_empty() || content.starts_with('#') {
+            continue;
+        }
+        if content.starts_with("Switch") {
+            let guid =
+                hexadecimal_after(content, " guid 0x").ok_or_else(|| wrong("the switch has no guid".to_owned()))?;
+            let router = identities.router(guid).map_err(wrong)?;
+            let unknown = || wrong(format!("`{}` has no switch with the identifier {guid:#018x}", network.name()));
+            section = Some(router.ok_or_else(unknown)?);
+            continue;
+        }
+        let Some((_, rest)) = content.strip_prefix("0x").and_then(|rest| rest.split_once(':')) else {
+            return Err(wrong(format!("found `{}`", content.chars().take(64).collect::<String>())));
+        };
+        let from = section.ok_or_else(|| wrong("a row before the first switch".to_owned()))?;
+        let guid = hexadecimal_after(rest, "portguid 0x");
+        let guid = guid.ok_or_else(|| wrong("a row needs a `# portguid` behind its hops".to_owned()))?;
+        let Some(Target::Router(to)) = identities.target(guid).map_err(wrong)? else { continue };
+        let hops = rest.split('#').next().unwrap_or("").split_whitespace();
+        let hops: Result<Vec<u8>, _> = hops.map(|hops| u8::from_str_radix(hops, 16)).collect();
+        let hops = hops.map_err(|_| wrong("hops are hexadecimal numbers from 00 to ff".to_owned()))?;
+        let Some((&least, by_port)) = hops.split_first() else {
+            return Err(wrong("a row needs hops".to_owned()));
+        };
+        let port = by_port.iter().position(|&hops| hops == least).map_or(0, |position| position + 1);
+        check_port(&fabric, from, port as u32).map_err(wrong)?;
+        if least != NO_PATH && from != to {
+            let place = matrix.place(from, to);
+            matrix.entries[place] = (least, u8::try_from(port).unwrap_or(0));
+        }
+    }
+    if section.is_none() {
+        return Err(file.error(text.lines().count().max(1), "there is no switch"));
+    }
+    Ok(matrix)
+}
+
+/// Distances from each switch to one over channels that `takes`.
+fn distances(fabric: &Network, target: RouterId, takes: impl Fn(ChannelId) -> bool) -> Vec<Option<u32>> {
+    let mut lengths = vec![None; fabric.routers()];
+    lengths[target.index()] = Some(0);
+    let mut queue = VecDeque::from([(target, 0)]);
+    while let Some((at, length)) = queue.pop_front() {
+        for channel in fabric.outputs(at).filter(|&channel| takes(channel)) {
+            let next = fabric.to(channel);
+            if lengths[next.index()].is_none() {
+                lengths[next.index()] = Some(length + 1);
+                queue.push_back((next, length + 1));
+            }
+        }
+    }
+    lengths
+}
