@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wormcast_network::{FileFormat, Network, NetworkBuilder, NetworkIbsim, NodeDetails, RouterId};
 use wormcast_routing::{
-    Dependencies, ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkLfts, NetworkMcfdbs,
+    Changed, Dependencies, ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkLfts, NetworkMcfdbs,
     RoutingOptions, RoutingRelation, UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_hop_matrix,
-    parse_lfts, parse_multicast_tables, routing_by_name,
+    parse_lfts, parse_multicast_tables, repair, routing_by_name,
 };
 
 /// No program may take longer than this.
@@ -109,7 +109,7 @@ impl<'p> Simulated<'p> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("fabric.net"), NetworkIbsim(fabric).to_string()).unwrap();
-        fs::write(folder.path().join("opensm.conf"), "force_log_flush TRUE\n").unwrap();
+        fs::write(folder.path().join("opensm.conf"), "force_log_flush TRUE\nhonor_guid2lid_file TRUE\n").unwrap();
         let socket = format!("wormcast-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let log = File::create(folder.path().join("ibsim.log")).unwrap();
         let ibsim = Command::new(&programs.ibsim)
@@ -167,6 +167,7 @@ impl<'p> Simulated<'p> {
     /// Starts `OpenSM`, which routes the fabric and then serves it; it ends with what is returned.
     fn serve(&self, engine: &str, arguments: &[&str]) -> Running {
         let start = Instant::now();
+        let _ = fs::remove_file(self.path().join("opensm.log"));
         loop {
             let log = File::create(self.path().join("opensm.out")).unwrap();
             let opensm = Command::new(&self.programs.opensm)
@@ -487,6 +488,15 @@ fn verdicts_lane_by_lane_agree_with_ibdmchk() {
     assert!(without > 0 && with > 0 && (on_one_lane > 0 || fabrics < 10));
 }
 
+/// Waits until the multicast tables are these.
+fn expect_trees(simulated: &Simulated<'_>, expected: &str, what: &str) {
+    let start = Instant::now();
+    while simulated.read("opensm.mcfdbs") != expected && start.elapsed() < LONGEST {
+        sleep(Duration::from_millis(10));
+    }
+    assert_eq!(simulated.read("opensm.mcfdbs"), expected, "{what}");
+}
+
 /// Groups that hosts of a fabric join while `OpenSM` serves it, as a file of groups.
 fn join_groups(simulated: &Simulated<'_>, fabric: &Network, random: &mut Random) -> String {
     let mut members: BTreeMap<u16, Vec<String>> = BTreeMap::new();
@@ -527,11 +537,7 @@ fn our_trees_are_those_of_opensm() {
         let matrix = parse_hop_matrix(&fabric, "matrix", &simulated.read("opensm-lid-matrix.dump")).unwrap();
         let built = joined.clone().with_trees(&matrix);
         let expected = NetworkMcfdbs::new(&built).unwrap().to_string();
-        let start = Instant::now();
-        while simulated.read("opensm.mcfdbs") != expected && start.elapsed() < LONGEST {
-            sleep(Duration::from_millis(10));
-        }
-        assert_eq!(simulated.read("opensm.mcfdbs"), expected, "fabric {seed}, {engine}, {members}");
+        expect_trees(&simulated, &expected, &format!("fabric {seed}, {engine}, {members}"));
         groups_built += built.groups().len();
         assert!(built.reports(None).iter().all(|group| group.connected && group.doubled.is_empty()), "fabric {seed}");
         // Without the matrix, from the tables: what OpenSM may have had.
@@ -546,6 +552,81 @@ fn our_trees_are_those_of_opensm() {
         "{groups_built} trees on {fabrics} fabrics; without the matrix they are the same on {by_tables}; with updn {loops} fabrics can deadlock"
     );
     assert!(groups_built > 0);
+}
+
+#[test]
+fn repaired_tables_are_loaded_and_have_no_loop() {
+    let Some((programs, fabrics)) = setting() else { return };
+    let mut changed: BTreeMap<&str, u32> = BTreeMap::new();
+    for seed in 5000..5000 + fabrics {
+        let fabric = random_fabric(seed);
+        let simulated = Simulated::start(&programs, &fabric);
+        let guid = fabric.router_guid(RouterId::new(seed as u32 % fabric.routers() as u32)).unwrap();
+        fs::write(simulated.path().join("roots"), format!("{guid:#x}\n")).unwrap();
+        let engine = if seed % 4 == 0 { "minhop" } else { "updn" };
+        let opensm = simulated.serve(engine, if engine == "updn" { &["-a", "roots"] } else { &[] });
+        let members = join_groups(&simulated, &fabric, &mut Random(seed));
+        if members.is_empty() {
+            continue;
+        }
+        drop(opensm);
+        let tables = parse_lfts(&fabric, "dump", &simulated.read("opensm-lfts.dump")).unwrap();
+        let joined = MulticastTables::empty(&fabric).with_members(&tables, "groups", &members).unwrap();
+        // Every second fabric: any trees, not those of OpenSM.
+        let matrix = parse_hop_matrix(&fabric, "matrix", &simulated.read("opensm-lid-matrix.dump")).unwrap();
+        let built = if seed % 2 == 0 {
+            joined.with_trees(&matrix)
+        } else {
+            let trees = HopMatrix::of_shortest_paths(&fabric).unwrap();
+            joined.with_trees(&trees)
+        };
+        let repaired = repair(&tables, &built, 1).unwrap();
+        *changed.entry(repaired.changed.name()).or_default() += 1;
+        assert_eq!(repaired.changed == Changed::Unicasts, repaired.changed_entries > 0, "fabric {seed}");
+        let report = analyse_tables(&repaired.tables);
+        assert_eq!((report.undelivered_pairs, report.loop_count), (0, 0), "fabric {seed}");
+        assert!(!can_deadlock_together(&repaired.tables, &repaired.multicasts, GroupBranching::Packets, None));
+        assert!(repaired.multicasts.reports(None).iter().all(|group| group.connected && group.doubled.is_empty()));
+
+        // OpenSM takes both, builds these trees, and ibdmchk finds no loop. The matrix is about addresses, so they stay.
+        let addresses = simulated.read("guid2lid");
+        drop(simulated);
+        let simulated = Simulated::start(&programs, &fabric);
+        fs::write(simulated.path().join("guid2lid"), addresses).unwrap();
+        fs::write(simulated.path().join("tables"), NetworkLfts::new(&repaired.tables).unwrap().to_string()).unwrap();
+        let mut options = vec!["-U", "tables"];
+        let matrix = repaired.matrix.as_ref().unwrap_or(&matrix);
+        if repaired.matrix.is_some() || seed % 2 == 0 {
+            fs::write(simulated.path().join("hops"), matrix.text(&tables).unwrap()).unwrap();
+            options.extend(["-M", "hops"]);
+        }
+        let _opensm = simulated.serve("file", &options);
+        rejoin(&simulated, &members);
+        if options.len() > 2 {
+            let expected = NetworkMcfdbs::new(&repaired.multicasts).unwrap().to_string();
+            expect_trees(&simulated, &expected, &format!("fabric {seed}, {engine}, {:?}", repaired.changed));
+            assert!(!simulated.ibdmchk(&["-M"]), "fabric {seed}");
+        }
+        assert!(!simulated.has_credit_loops(), "fabric {seed}");
+    }
+    eprintln!("{fabrics} fabrics: {changed:?}");
+    assert!(changed.len() > 1);
+}
+
+/// Lets hosts join the groups of a file again, which get their addresses in the order in which they are created.
+fn rejoin(simulated: &Simulated<'_>, members: &str) {
+    let mut joins: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for line in members.lines() {
+        let (mlid, hosts) = line.split_once(": ").unwrap();
+        let mlid = u16::from_str_radix(&mlid[2..], 16).unwrap();
+        let group = u32::from(mlid - 0xc000);
+        let mut hosts = hosts.split(';');
+        assert_eq!(simulated.join(hosts.next().unwrap(), &[group]), [mlid]);
+        hosts.for_each(|host| joins.entry(host).or_default().push(group));
+    }
+    for (host, groups) in joins {
+        simulated.join(host, &groups);
+    }
 }
 
 #[test]

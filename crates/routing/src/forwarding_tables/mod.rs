@@ -15,6 +15,7 @@ mod hop_matrix;
 mod lanes;
 mod multicast;
 mod opensm;
+mod repair;
 mod text;
 mod waits;
 
@@ -27,6 +28,7 @@ pub use multicast::{
     read_multicast_tables,
 };
 pub use opensm::{NetworkLfts, parse_lfts};
+pub use repair::{Changed, NoRepair, Repair, TreeSearch, repair};
 pub use text::{TablesText, parse_tables};
 pub use waits::{UnicastWaits, witness_in_lanes};
 

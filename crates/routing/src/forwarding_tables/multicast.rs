@@ -379,6 +379,18 @@ impl MulticastTables {
         hops
     }
 
+    /// All turns at each switch between the ports of a group, whether or not a packet takes them.
+    pub fn turns(&self, group: usize) -> Vec<(ChannelId, ChannelId)> {
+        let mut turns = Vec::new();
+        for mask in self.groups[group].masks.values() {
+            for &back in &mask.channels {
+                let arriving = self.network.reverse(back);
+                turns.extend(mask.channels.iter().filter(|&&next| next != back).map(|&next| (arriving, next)));
+            }
+        }
+        turns
+    }
+
     /// Adds what packets of a group wait for while they hold a channel, or a lane of one.
     pub fn add(
         &self,

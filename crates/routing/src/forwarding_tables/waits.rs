@@ -33,6 +33,11 @@ impl UnicastWaits {
         Self { requested: vec![Vec::new(); channels], starts: vec![false; channels], dropped: 0, without_level: 0 }
     }
 
+    /// Those of no unicasts at all.
+    pub fn none(network: &Network) -> Self {
+        Self::empty(network.channels())
+    }
+
     fn insert(&mut self, held: u32, next: u32) {
         let requested = &mut self.requested[held as usize];
         if let Err(place) = requested.binary_search(&next) {

@@ -1,0 +1,560 @@
+//! Tables of a fabric changed as little as can be, so that the packets of hosts and of groups cannot deadlock together.
+
+use std::collections::VecDeque;
+
+use fixedbitset::FixedBitSet;
+use thiserror::Error;
+use wormcast_network::watch::step;
+use wormcast_network::{ChannelId, Network, NodeId, RouterId};
+
+use super::choice::{NoTables, choose_tables};
+use super::hop_matrix::HopMatrix;
+use super::multicast::MulticastTables;
+use super::waits::UnicastWaits;
+use super::{Destination, ForwardingTables, Output, TablesError, Target, analyse_tables};
+use crate::registry::{RoutingError, RoutingOptions};
+use crate::relation::{RoutingRelation, Unsupported};
+use crate::relations::up_down::{Root, UP_DOWN, up_down};
+use crate::turns::turn_set::TurnSet;
+
+/// What had to be changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Changed {
+    /// Nothing: there is no deadlock.
+    Nothing,
+    /// The trees of groups.
+    Trees,
+    /// The lane of groups, which is then one of their own.
+    Lanes,
+    /// Routes of unicasts, and the trees of groups.
+    Unicasts,
+}
+
+impl Changed {
+    /// Its name for users.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Trees => "trees",
+            Self::Lanes => "lanes",
+            Self::Unicasts => "unicasts",
+        }
+    }
+}
+
+/// The end of the search for trees over turns that cannot deadlock with the unicasts as they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TreeSearch {
+    /// There was none: either nothing had to be changed, or unicasts alone can deadlock.
+    NotNeeded,
+    /// Trees were found.
+    Found,
+    /// There are none: all were tried.
+    Proven,
+    /// None was found before the search was given up: there may be some.
+    GivenUp,
+}
+
+/// Tables without a deadlock.
+#[derive(Clone, Debug)]
+pub struct Repair {
+    /// What had to be changed.
+    pub changed: Changed,
+    /// How the search for trees ended.
+    pub search: TreeSearch,
+    /// The unicast tables.
+    pub tables: ForwardingTables,
+    /// How many of their entries are others than before.
+    pub changed_entries: usize,
+    /// The multicast tables.
+    pub multicasts: MulticastTables,
+    /// The matrix by which `OpenSM` builds these trees, if they were changed.
+    pub matrix: Option<HopMatrix>,
+    /// The lane and service level of the groups: 0, that of the unicasts, or 1.
+    pub lane_of_groups: u32,
+    /// The root of up*/down* whose turns unicasts take, if they had to be changed.
+    pub root: Option<RouterId>,
+}
+
+/// Why there is no repair.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NoRepair {
+    /// Messages do not arrive, so that there is no telling what they should do.
+    #[error("messages of {0} pairs do not arrive by the unicast tables: mend that first")]
+    Undelivered(u64),
+    /// Members of a group are not connected.
+    #[error("no links join all members of the group {0:#06x}")]
+    Disconnected(u16),
+    /// A network that up*/down* is not for.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// There are no tables over the turns of up*/down*.
+    #[error(transparent)]
+    NoTables(#[from] NoTables),
+    /// The routing up*/down* was refused.
+    #[error("{0}")]
+    Routing(String),
+    /// The network is no fabric.
+    #[error(transparent)]
+    Tables(#[from] TablesError),
+}
+
+impl From<RoutingError> for NoRepair {
+    fn from(error: RoutingError) -> Self {
+        Self::Routing(error.to_string())
+    }
+}
+
+/// Checks that a search for trees may take before it is given up.
+const CHECKS: usize = 20_000;
+/// Roots that are tried in networks with more switches.
+const ROOTS: usize = 512;
+/// Entries that are looked at to choose a root of up*/down*, at least once each.
+const STEPS: usize = 200_000_000;
+/// Networks with more links have too many trees to try them all.
+const LINKS: usize = 256;
+
+/// Changes as little as can be found, so that unicasts and groups cannot deadlock together within so many virtual lanes.
+///
+/// In this order, the first that works:
+///
+/// 1. Nothing is changed.
+/// 2. Groups get trees whose turns, at each switch between all pairs of their ports, close no cycle with what unicasts wait for. All are parts of
+///    one tree, because the one matrix from which `OpenSM` builds trees holds for all groups. Shortest trees of every root are tried, the one kept whose
+///    groups have the fewest links; then trees that grow by any link that closes no cycle; then, as long as it takes no more than 20,000 checks, all
+///    trees there are.
+/// 3. With two lanes or more, groups get one of their own, and keep their trees there if these close no cycle with each other; else all are parts
+///    of one shortest tree, which cannot.
+/// 4. Unicasts are held to the turns of an up*/down*, by the root that leaves the most entries as they are: only entries by which a message takes another
+///    turn are changed. Groups get the tree of that root.
+///
+/// Packets are stored whole in switches and each copy goes on by itself; `ibdmchk -M`, which takes turns for possible that no packet takes, finds no loop
+/// on a single lane either.
+///
+/// # Errors
+/// If messages do not arrive, or members are not connected at all.
+pub fn repair(tables: &ForwardingTables, multicasts: &MulticastTables, lanes: u32) -> Result<Repair, NoRepair> {
+    let network = tables.network();
+    let undelivered = analyse_tables(tables).undelivered_pairs;
+    if undelivered > 0 {
+        return Err(NoRepair::Undelivered(undelivered));
+    }
+    let terminals = Terminals::new(network, multicasts)?;
+    let unicasts = UnicastWaits::by_channel(tables);
+    let kept = |changed, search| Repair {
+        changed,
+        search,
+        tables: tables.clone(),
+        changed_entries: 0,
+        multicasts: multicasts.clone(),
+        matrix: None,
+        lane_of_groups: 0,
+        root: None,
+    };
+    let own_turns: Vec<_> = (0..multicasts.groups().len()).flat_map(|group| multicasts.turns(group)).collect();
+    let reaches_all = multicasts.reports(None).iter().all(|group| group.connected && group.circle.is_none());
+    let mut search = TreeSearch::NotNeeded;
+    if let Some(numbering) = unicasts.numbering() {
+        if reaches_all && !unicasts.closes_with(&numbering, &own_turns) {
+            return Ok(kept(Changed::Nothing, search));
+        }
+        let found = Search::new(network, &unicasts, &numbering, &terminals).run();
+        search = found.1;
+        if let Some(tree) = found.0 {
+            let matrix = HopMatrix::of_trees(network, &tree)?;
+            let multicasts = multicasts.clone().with_trees(&matrix);
+            return Ok(Repair { multicasts, matrix: Some(matrix), ..kept(Changed::Trees, search) });
+        }
+        if lanes > 1 {
+            let alone = UnicastWaits::none(network);
+            let trees_are_safe = alone.numbering().is_some_and(|numbering| !alone.closes_with(&numbering, &own_turns));
+            let repair = Repair { lane_of_groups: 1, ..kept(Changed::Lanes, search) };
+            if reaches_all && trees_are_safe {
+                return Ok(repair);
+            }
+            let matrix = HopMatrix::of_trees(network, &shortest_tree(network, RouterId::new(0)))?;
+            let multicasts = multicasts.clone().with_trees(&matrix);
+            return Ok(Repair { multicasts, matrix: Some(matrix), ..repair });
+        }
+    }
+    let (root, tables, changed_entries) = held_to_up_down(tables)?;
+    let matrix = HopMatrix::of_trees(network, &shortest_tree(network, root))?;
+    let multicasts = multicasts.clone().with_trees(&matrix);
+    let (matrix, root) = (Some(matrix), Some(root));
+    Ok(Repair { tables, changed_entries, multicasts, matrix, root, ..kept(Changed::Unicasts, search) })
+}
+
+/// The switches of the members of each group.
+struct Terminals(Vec<Vec<RouterId>>);
+
+impl Terminals {
+    fn new(network: &Network, multicasts: &MulticastTables) -> Result<Self, NoRepair> {
+        let component = components(network, |_| true);
+        let mut all = Vec::new();
+        for group in multicasts.groups() {
+            let members = group.members();
+            let mut switches: Vec<RouterId> = members.iter().map(|&node: &NodeId| network.router_of(node)).collect();
+            switches.dedup();
+            if switches.iter().any(|switch| component[switch.index()] != component[switches[0].index()]) {
+                return Err(NoRepair::Disconnected(group.mlid));
+            }
+            all.push(switches);
+        }
+        Ok(Self(all))
+    }
+
+    /// Whether channels, closed under reversal, join the switches of each group.
+    fn are_joined(&self, network: &Network, channels: &FixedBitSet) -> bool {
+        let component = components(network, |channel| channels.contains(channel.index()));
+        self.0.iter().all(|group| group.iter().all(|at| component[at.index()] == component[group[0].index()]))
+    }
+
+    /// The links of a tree that the groups need, each counted once for a group.
+    fn links(&self, network: &Network, channels: &FixedBitSet) -> usize {
+        let mut total = 0;
+        for group in self.0.iter().filter(|group| !group.is_empty()) {
+            // Leaves that are no switch of the group are cut off.
+            let mut degree = vec![0u32; network.routers()];
+            for channel in channels.ones() {
+                degree[network.from(ChannelId::new(channel as u32)).index()] += 1;
+            }
+            let mut needed = vec![false; network.routers()];
+            for at in group {
+                needed[at.index()] = true;
+            }
+            let component = components(network, |channel| channels.contains(channel.index()));
+            let own = component[group[0].index()];
+            let mut links = (0..network.routers()).filter(|&at| component[at] == own).count() - 1;
+            let is_leaf = |at: usize, degree: &[u32]| degree[at] == 1 && !needed[at] && component[at] == own;
+            let mut work: Vec<usize> = (0..network.routers()).filter(|&at| is_leaf(at, &degree)).collect();
+            while let Some(at) = work.pop() {
+                if degree[at] != 1 {
+                    continue;
+                }
+                degree[at] = 0;
+                links -= 1;
+                for channel in network.outputs(RouterId::new(at as u32)).filter(|c| channels.contains(c.index())) {
+                    let next = network.to(channel).index();
+                    if degree[next] > 0 {
+                        degree[next] -= 1;
+                        if is_leaf(next, &degree) {
+                            work.push(next);
+                        }
+                    }
+                }
+            }
+            total += links;
+        }
+        total
+    }
+}
+
+/// The component of each router over some channels.
+fn components(network: &Network, takes: impl Fn(ChannelId) -> bool) -> Vec<u32> {
+    let mut component = vec![u32::MAX; network.routers()];
+    for start in network.router_ids() {
+        if component[start.index()] != u32::MAX {
+            continue;
+        }
+        component[start.index()] = start.raw();
+        let mut work = vec![start];
+        while let Some(at) = work.pop() {
+            for next in network.outputs(at).filter(|&channel| takes(channel)).map(|channel| network.to(channel)) {
+                if component[next.index()] == u32::MAX {
+                    component[next.index()] = start.raw();
+                    work.push(next);
+                }
+            }
+        }
+    }
+    component
+}
+
+/// Shortest paths from a root, and in components without it from their smallest router: over the first port where there are several.
+fn shortest_tree(network: &Network, root: RouterId) -> FixedBitSet {
+    let mut channels = FixedBitSet::with_capacity(network.channels());
+    let mut seen = FixedBitSet::with_capacity(network.routers());
+    for start in std::iter::once(root).chain(network.router_ids()) {
+        let mut queue = VecDeque::from_iter((!seen.put(start.index())).then_some(start));
+        while let Some(at) = queue.pop_front() {
+            for channel in network.outputs(at) {
+                if !seen.put(network.to(channel).index()) {
+                    channels.insert(channel.index());
+                    channels.insert(network.reverse(channel).index());
+                    queue.push_back(network.to(channel));
+                }
+            }
+        }
+    }
+    channels
+}
+
+/// All turns between the links of a tree.
+fn turns_of(network: &Network, tree: &FixedBitSet) -> Vec<(ChannelId, ChannelId)> {
+    let mut turns = Vec::new();
+    for router in network.router_ids() {
+        let links: Vec<ChannelId> = network.outputs(router).filter(|c| tree.contains(c.index())).collect();
+        for &back in &links {
+            turns.extend(links.iter().filter(|&&next| next != back).map(|&next| (network.reverse(back), next)));
+        }
+    }
+    turns
+}
+
+/// Takes or leaves both channels of a link.
+fn set_link(network: &Network, tree: &mut FixedBitSet, channel: ChannelId, is_taken: bool) {
+    tree.set(channel.index(), is_taken);
+    tree.set(network.reverse(channel).index(), is_taken);
+}
+
+/// The end of trying all forests.
+#[derive(PartialEq, Eq)]
+enum Trial {
+    Found,
+    None,
+    TooMany,
+}
+
+/// The search for a tree that closes no cycle with unicasts.
+struct Search<'a> {
+    network: &'a Network,
+    unicasts: &'a UnicastWaits,
+    numbering: &'a [u32],
+    terminals: &'a Terminals,
+    checks: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(network: &'a Network, unicasts: &'a UnicastWaits, numbering: &'a [u32], terminals: &'a Terminals) -> Self {
+        Self { network, unicasts, numbering, terminals, checks: 0 }
+    }
+
+    fn is_safe(&mut self, turns: &[(ChannelId, ChannelId)]) -> bool {
+        self.checks += 1;
+        !self.unicasts.closes_with(self.numbering, turns)
+    }
+
+    fn run(mut self) -> (Option<FixedBitSet>, TreeSearch) {
+        let roots = self.network.routers().min(ROOTS);
+        let mut best: Option<(usize, FixedBitSet)> = None;
+        for root in self.network.router_ids().take(roots) {
+            step("looking for trees", "roots", root.index(), roots);
+            let tree = shortest_tree(self.network, root);
+            if self.is_safe(&turns_of(self.network, &tree)) {
+                let links = self.terminals.links(self.network, &tree);
+                if best.as_ref().is_none_or(|&(fewest, _)| links < fewest) {
+                    best = Some((links, tree));
+                }
+            }
+        }
+        if let Some((_, tree)) = best {
+            return (Some(tree), TreeSearch::Found);
+        }
+        for root in self.network.router_ids().take(roots) {
+            step("growing trees", "roots", root.index(), roots);
+            if let Some(tree) = self.grow(root) {
+                return (Some(tree), TreeSearch::Found);
+            }
+            if self.checks > CHECKS {
+                return (None, TreeSearch::GivenUp);
+            }
+        }
+        self.checks = 0;
+        let links: Vec<ChannelId> = self.network.channel_ids().filter(|&c| c < self.network.reverse(c)).collect();
+        if links.len() > LINKS {
+            return (None, TreeSearch::GivenUp);
+        }
+        let mut forest = FixedBitSet::with_capacity(self.network.channels());
+        match self.all(&links, &mut forest) {
+            Trial::Found => (Some(forest), TreeSearch::Found),
+            Trial::None => (None, TreeSearch::Proven),
+            Trial::TooMany => (None, TreeSearch::GivenUp),
+        }
+    }
+
+    /// A tree from a root that takes any link that closes no cycle, the nearest first.
+    fn grow(&mut self, root: RouterId) -> Option<FixedBitSet> {
+        let network = self.network;
+        let mut tree = FixedBitSet::with_capacity(network.channels());
+        let mut joined = FixedBitSet::with_capacity(network.routers());
+        joined.insert(root.index());
+        let mut open = VecDeque::from([root]);
+        while let Some(at) = open.pop_front() {
+            for channel in network.outputs(at) {
+                if joined.contains(network.to(channel).index()) || self.checks > CHECKS {
+                    continue;
+                }
+                set_link(network, &mut tree, channel, true);
+                if self.is_safe(&turns_of(network, &tree)) {
+                    joined.insert(network.to(channel).index());
+                    open.push_back(network.to(channel));
+                } else {
+                    set_link(network, &mut tree, channel, false);
+                }
+            }
+        }
+        self.terminals.are_joined(network, &tree).then_some(tree)
+    }
+
+    /// Tries all forests of these links beside those that are taken, which are those of the forest if there is one.
+    fn all(&mut self, links: &[ChannelId], taken: &mut FixedBitSet) -> Trial {
+        if self.terminals.are_joined(self.network, taken) {
+            return Trial::Found;
+        }
+        let Some((&link, rest)) = links.split_first() else { return Trial::None };
+        if self.checks > CHECKS {
+            return Trial::TooMany;
+        }
+        let network = self.network;
+        let component = components(network, |channel| taken.contains(channel.index()));
+        let [a, b] = [network.from(link), network.to(link)].map(|end| component[end.index()]);
+        if a != b {
+            set_link(network, taken, link, true);
+            if self.is_safe(&turns_of(network, taken)) {
+                let found = self.all(rest, taken);
+                if found != Trial::None {
+                    return found;
+                }
+            }
+            set_link(network, taken, link, false);
+        }
+        // Without it, the others have to be enough.
+        let mut left = taken.clone();
+        for &link in rest {
+            left.insert(link.index());
+            left.insert(network.reverse(link).index());
+        }
+        if self.terminals.are_joined(network, &left) { self.all(rest, taken) } else { Trial::None }
+    }
+}
+
+/// The root of up*/down* by whose turns the fewest entries are followed by one that is prohibited, the tables that take no others, and how many entries
+/// are changed. Roots with many links are tried first, and as many as [`STEPS`] allow.
+fn held_to_up_down(tables: &ForwardingTables) -> Result<(RouterId, ForwardingTables, usize), NoRepair> {
+    let network = tables.network();
+    let most = (STEPS / tables.entries().max(1)).clamp(1, ROOTS);
+    let mut roots: Vec<RouterId> = network.router_ids().collect();
+    roots.sort_by_key(|&root| std::cmp::Reverse(network.outputs(root).len()));
+    roots.truncate(most);
+    let mut best: Option<(usize, RouterId)> = None;
+    for (tried, &root) in roots.iter().enumerate() {
+        step("choosing a root", "roots", tried, roots.len());
+        let violations = violations(tables, &up_down(network, Root::Router(root))?);
+        if best.is_none_or(|(fewest, _)| violations < fewest) {
+            best = Some((violations, root));
+        }
+    }
+    let root = best.map_or(RouterId::new(0), |(_, root)| root);
+    let turns = up_down(network, Root::Router(root))?;
+    let options = RoutingOptions { root: Some(Root::Router(root)), ..RoutingOptions::default() };
+    let others = choose_tables(UP_DOWN.make(network, &options)?.as_ref(), true)?.tables;
+    let (tables, changed) = held_to(tables, &turns, &others);
+    Ok((root, tables, changed))
+}
+
+/// The outputs of all routers for the destination at this place.
+fn outputs(tables: &ForwardingTables, place: usize, next: &mut [Option<Output>]) {
+    next.fill(None);
+    for (router, output) in tables.entries_for(place) {
+        next[router.index()] = Some(output);
+    }
+}
+
+/// How many entries lead where the next entry takes a prohibited turn.
+fn violations(tables: &ForwardingTables, turns: &TurnSet) -> usize {
+    let network = &**tables.network();
+    let mut next: Vec<Option<Output>> = vec![None; network.routers()];
+    let mut count = 0;
+    for place in 0..tables.destinations().len() {
+        outputs(tables, place, &mut next);
+        let turn = |output: &Option<Output>| {
+            let Some(Output::Channel(channel)) = *output else { return None };
+            let Some(Output::Channel(onward)) = next[network.to(channel).index()] else { return None };
+            Some((channel, onward))
+        };
+        count += next.iter().filter_map(turn).filter(|&(c, onward)| !turns.permits(network, c, onward)).count();
+    }
+    count
+}
+
+/// Tables that take permitted turns only, and how many entries are others than before. Destinations to which no change of single entries leads are
+/// taken from `others`.
+fn held_to(tables: &ForwardingTables, turns: &TurnSet, others: &ForwardingTables) -> (ForwardingTables, usize) {
+    let network = &**tables.network();
+    let mut entries: Vec<(Destination, RouterId, Output)> = Vec::new();
+    let mut changed = 0;
+    let mut next: Vec<Option<Output>> = vec![None; network.routers()];
+    for (place, &destination) in tables.destinations().iter().enumerate() {
+        outputs(tables, place, &mut next);
+        let mut held = hold(network, turns, destination.target, &next);
+        if held.iter().any(Option::is_none)
+            && let Some(place) = others.addresses_of(destination.target).next()
+        {
+            outputs(others, place, &mut held);
+        }
+        for (router, output) in network.router_ids().zip(held) {
+            changed += usize::from(next[router.index()] != output);
+            entries.extend(output.map(|output| (destination, router, output)));
+        }
+    }
+    let mut held =
+        ForwardingTables::new(tables.network(), &entries).expect("one entry for each router and destination");
+    held.unidentified = tables.unidentified;
+    (held, changed)
+}
+
+/// The entries for one destination with as few changed as can be found: routers keep theirs if the turn after it is permitted, and else take the nearest
+/// link after which one is.
+fn hold(network: &Network, turns: &TurnSet, target: Target, next: &[Option<Output>]) -> Vec<Option<Output>> {
+    let end = match target {
+        Target::Node(node) => network.router_of(node),
+        Target::Router(router) => router,
+    };
+    let mut held: Vec<Option<Output>> = vec![None; network.routers()];
+    held[end.index()] = next[end.index()];
+    let mut settled = FixedBitSet::with_capacity(network.routers());
+    settled.insert(end.index());
+    let may_take = |channel: ChannelId, held: &[Option<Output>]| match held[network.to(channel).index()] {
+        Some(Output::Channel(onward)) => turns.permits(network, channel, onward),
+        _ => network.to(channel) == end,
+    };
+    // Routers whose entry leads to a settled one, and routers beside settled ones, the nearest first.
+    let mut by_entry: Vec<Vec<ChannelId>> = vec![Vec::new(); network.routers()];
+    for output in next.iter().flatten() {
+        if let Output::Channel(channel) = *output {
+            by_entry[network.to(channel).index()].push(channel);
+        }
+    }
+    let mut fresh = vec![end];
+    let mut beside: VecDeque<RouterId> = VecDeque::from([end]);
+    loop {
+        while let Some(at) = fresh.pop() {
+            for &channel in &by_entry[at.index()] {
+                let from = network.from(channel);
+                if !settled.contains(from.index()) && may_take(channel, &held) {
+                    held[from.index()] = Some(Output::Channel(channel));
+                    settled.insert(from.index());
+                    fresh.push(from);
+                    beside.push_back(from);
+                }
+            }
+        }
+        let mut found = None;
+        for &at in &beside {
+            let into = network.outputs(at).map(|channel| network.reverse(channel));
+            let mut into =
+                into.filter(|&channel| !settled.contains(network.from(channel).index()) && may_take(channel, &held));
+            found = into.next();
+            if found.is_some() {
+                break;
+            }
+        }
+        let Some(channel) = found else { return held };
+        let from = network.from(channel);
+        held[from.index()] = Some(Output::Channel(channel));
+        settled.insert(from.index());
+        fresh.push(from);
+        beside.push_back(from);
+    }
+}
