@@ -290,3 +290,90 @@ fn distances(fabric: &Network, target: RouterId, takes: impl Fn(ChannelId) -> bo
     }
     lengths
 }
+
+#[cfg(test)]
+mod tests {
+    use wormcast_network::{FileFormat, NetworkIbsim, TopologySpec};
+
+    use super::*;
+    use crate::forwarding_tables::{MulticastTables, NetworkMcfdbs, choose_tables};
+    use crate::registry::RoutingOptions;
+    use crate::relations::up_down::UP_DOWN;
+
+    fn fabric(spec: &str) -> Arc<Network> {
+        let network = spec.parse::<TopologySpec>().unwrap().build().unwrap();
+        FileFormat::Fabric.parse(spec, &NetworkIbsim(&network).to_string()).unwrap()
+    }
+
+    #[test]
+    fn a_matrix_is_read_as_it_is_written() {
+        let mesh = fabric("mesh:3x3");
+        let relation = UP_DOWN.make(&mesh, &RoutingOptions::default()).unwrap();
+        let tables = choose_tables(relation.as_ref(), true).unwrap().tables;
+        let mut tree = FixedBitSet::with_capacity(mesh.channels());
+        for channel in
+            mesh.channel_ids().filter(|&c| mesh.from(c).raw() + 3 == mesh.to(c).raw() || mesh.to(c).raw() < 3)
+        {
+            tree.insert(channel.index());
+            tree.insert(mesh.reverse(channel).index());
+        }
+        let shortest = HopMatrix::of_shortest_paths(&mesh).unwrap();
+        for matrix in [&shortest, &HopMatrix::of_trees(&mesh, &tree).unwrap()] {
+            let text = matrix.text(&tables).unwrap();
+            assert_eq!(parse_hop_matrix(&mesh, "matrix", &text).unwrap().entries, matrix.entries);
+        }
+        assert!(shortest.are_shortest().unwrap() && HopMatrix::of_tables(&tables).unwrap().are_shortest().unwrap());
+        assert!(!HopMatrix::of_trees(&mesh, &tree).unwrap().are_shortest().unwrap());
+    }
+
+    /// Worked by hand. The switches of a mesh of three by three have the identifiers 0x200000 to 0x200008, and ports 1 and up lead to neighbours in the
+    /// order of their numbers. The members are at the corners 0 and 8 and at 2: the most hops are 4 from corners, 3 from 1, 2 from 4, 5 and others.
+    #[test]
+    fn the_root_is_the_first_with_the_least_maximum() {
+        let mesh = fabric("mesh:3x3");
+        let tables =
+            choose_tables(UP_DOWN.make(&mesh, &RoutingOptions::default()).unwrap().as_ref(), true).unwrap().tables;
+        let groups =
+            MulticastTables::empty(&mesh).with_members(&tables, "groups", "0xc001: H0;H2;H8\n0xc002: H4\n").unwrap();
+        let built = groups.with_trees(&HopMatrix::of_shortest_paths(&mesh).unwrap());
+        // Switch 2 is two hops from each of the others, as 4 is, and comes first: 3 with the last hop.
+        let roots = [[0, 1], [1, 2], [2, 5], [5, 8]];
+        let links: Vec<[u32; 2]> =
+            mesh.channel_ids()
+                .map(|c| [mesh.from(c).raw(), mesh.to(c).raw()])
+                .filter(|ends| {
+                    built.turns(0).iter().any(|&(held, next)| {
+                        [held, next].map(|c| [mesh.from(c).raw(), mesh.to(c).raw()]).contains(ends)
+                    })
+                })
+                .filter(|[from, to]| from < to)
+                .collect();
+        assert_eq!(links, roots);
+        let text = NetworkMcfdbs::new(&built).unwrap().to_string();
+        assert!(text.starts_with("\nSwitch 0x0000000000200000\nLID    : Out Port(s)\n0xC001 : 0x0"), "{text}");
+        assert!(!text.contains("0xC002"), "a group of one has no entries");
+    }
+
+    #[test]
+    fn errors_name_file_line_and_what_is_wrong() {
+        let mesh = fabric("mesh:2x2");
+        let message = |text: &str| parse_hop_matrix(&mesh, "matrix", text).unwrap_err().to_string();
+        let guid = mesh.router_guid(RouterId::new(0)).unwrap();
+        let head = format!("Switch: guid {guid:#018x}\n");
+        for (text, said) in [
+            (String::new(), "matrix:1: there is no switch"),
+            ("Switch: 5\n".to_owned(), "matrix:1: the switch has no guid"),
+            (
+                "Switch: guid 0xbad\n".to_owned(),
+                "matrix:1: `mesh:2x2` has no switch with the identifier 0x0000000000000bad",
+            ),
+            ("0x0001: 01 # portguid 0x1\n".to_owned(), "matrix:1: a row before the first switch"),
+            (format!("{head}hello\n"), "matrix:2: found `hello`"),
+            (format!("{head}0x0001: 01 01\n"), "matrix:2: a row needs a `# portguid`"),
+            (format!("{head}0x0001: zz # portguid {guid:#018x}\n"), "matrix:2: hops are hexadecimal numbers"),
+            (format!("{head}0x0001: # portguid {guid:#018x}\n"), "matrix:2: a row needs hops"),
+        ] {
+            assert!(message(&text).starts_with(said), "{}", message(&text));
+        }
+    }
+}

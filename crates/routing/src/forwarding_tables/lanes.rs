@@ -434,3 +434,168 @@ pub fn read_maps(lanes: VirtualLanes, path: &str) -> Result<VirtualLanes, Tables
     let text = text_of(path, "the lanes of service levels", MAX_FILE_BYTES)?;
     lanes.with_maps(input_name(path), &text)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use wormcast_network::{FileFormat, NetworkIbsim, TopologySpec};
+
+    use super::*;
+    use crate::forwarding_tables::{NetworkLfts, UnicastWaits, choose_tables, parse_lfts, witness_in_lanes};
+    use crate::registry::RoutingOptions;
+    use crate::relations::up_down::UP_DOWN;
+
+    /// A ring of six switches with a host each, with up*/down* tables that have addresses.
+    fn ring() -> (Arc<Network>, ForwardingTables) {
+        let ring = "ring:6".parse::<TopologySpec>().unwrap().build().unwrap();
+        let ring = FileFormat::Fabric.parse("ring", &NetworkIbsim(&ring).to_string()).unwrap();
+        let relation = UP_DOWN.make(&ring, &RoutingOptions::default()).unwrap();
+        let tables = choose_tables(relation.as_ref(), true).unwrap().tables;
+        let text = NetworkLfts::new(&tables).unwrap().to_string();
+        let tables = parse_lfts(&ring, "lfts", &text).unwrap();
+        (ring, tables)
+    }
+
+    fn address(tables: &ForwardingTables, node: u32) -> u16 {
+        let place = tables.addresses_of(Target::Node(NodeId::new(node))).next().unwrap();
+        tables.destinations()[place].address.unwrap()
+    }
+
+    fn lanes(ring: &Arc<Network>) -> VirtualLanes {
+        VirtualLanes::new(ring).unwrap()
+    }
+
+    #[test]
+    fn three_forms_of_levels_are_the_same() {
+        let (ring, tables) = ring();
+        let (port, adapter) = (ring.node_guid(NodeId::new(0)).unwrap(), ring.adapter_guid(NodeId::new(0)).unwrap());
+        let to = address(&tables, 3);
+        let lines = format!("{port:#018x} {to} 2\n# a remark\n{adapter:#018x} 49153 3\n");
+        let sections = format!("Channel Adapter {port:#018x}, base LID 1, \"H0\"\n{to:#06x} : 2\n0xC001 : 3\n");
+        let records = |slid: u16, dlid: u16, sl: u8| {
+            format!(
+                "PathRecord dump:\n\t\tdlid....................{dlid}\n\t\tslid....................{slid}\n\t\tsl......................{sl:#X}\n\t\tmtu.....................0x84\n"
+            )
+        };
+        let from = address(&tables, 0);
+        let records = records(from, to, 2) + &records(from, 0xc001, 3);
+        for text in [lines, sections, records] {
+            let lanes = lanes(&ring).with_levels(&tables, "levels", &text).unwrap();
+            assert_eq!(lanes.level(NodeId::new(0), to), Some(2));
+            assert_eq!(lanes.level(NodeId::new(0), address(&tables, 2)), None, "said for others of this source");
+            assert_eq!(lanes.level(NodeId::new(1), to), Some(0), "nothing is said of this source");
+            let groups = [0, 1].map(|node| lanes.level_of_group(NodeId::new(node), 0xc001));
+            assert_eq!((groups, lanes.count(), lanes.switches_without()), ([3, 0], 4, 6));
+        }
+    }
+
+    /// A switch's table, in which `lane` says what a level is put on between two ports.
+    fn map(ring: &Network, router: u32, lane: impl Fn(u32, u32, u32) -> u32) -> String {
+        let guid = ring.router_guid(RouterId::new(router)).unwrap();
+        let mut text = format!("Switch {guid:#018x}, base LID {router}, \"S{router}\"\n#in out : 0  1\n#-----\n");
+        for (a, b) in (0..=36).flat_map(|a| (0..=36).map(move |b| (a, b))) {
+            let lanes: Vec<String> = (0..16).map(|level| format!("{:<2}", lane(a, b, level))).collect();
+            writeln!(text, "{a:<3} {b:<3} : {}", lanes.join(" ")).unwrap();
+        }
+        text + "#-----\n\n"
+    }
+
+    #[test]
+    fn lanes_depend_on_ports_and_packets_are_dropped_on_15() {
+        let (ring, tables) = ring();
+        let to = address(&tables, 2);
+        let sources: String = ring
+            .node_ids()
+            .map(|node| {
+                let guid = ring.node_guid(node).unwrap();
+                tables
+                    .destinations()
+                    .iter()
+                    .filter_map(|d| d.address)
+                    .map(|to| format!("{guid:#018x} {to} 1\n"))
+                    .collect::<String>()
+            })
+            .collect();
+        // Switch 1 puts what comes from switch 0 on lane 3; the adapter's table is passed over.
+        let port_to_0 = ring.port_of(ring.channel_between(RouterId::new(1), RouterId::new(0)).unwrap()).unwrap();
+        let by_port = map(&ring, 1, |arriving, _, level| if arriving == port_to_0 { 3 } else { level.min(1) });
+        let adapter = format!(
+            "Channel Adapter {:#018x}, base LID 9, \"H0\"\n0   0   : {}\n",
+            ring.node_guid(NodeId::new(0)).unwrap(),
+            "0 ".repeat(16)
+        );
+        let given = lanes(&ring).with_levels(&tables, "levels", &sources).unwrap();
+        let given = given.with_maps("maps", &(by_port + &adapter)).unwrap();
+        assert_eq!((given.count(), given.switches_without()), (4, 5));
+        let waits = UnicastWaits::in_lanes(&tables, &given);
+        let on = |from, to, lane| {
+            let channel = ring.channel_between(RouterId::new(from), RouterId::new(to)).unwrap();
+            ChannelId::new(channel.raw() * given.count() + lane)
+        };
+        let pairs: Vec<(ChannelId, ChannelId)> = waits.pairs().collect();
+        assert!(pairs.contains(&(on(0, 1, 1), on(1, 2, 3))), "{pairs:?}");
+        assert!(!pairs.contains(&(on(0, 1, 1), on(1, 2, 1))));
+        assert_eq!((waits.dropped, waits.without_level), (0, 0));
+        let step = [(0, 1, 1), (1, 2, 3)]
+            .map(|(from, to, lane)| (ring.channel_between(RouterId::new(from), RouterId::new(to)).unwrap(), lane));
+        let witness = witness_in_lanes(&tables, &given, step, 1);
+        assert!(witness.pairs.unwrap() >= 1 && witness.examples[0].1 != NodeId::new(1));
+
+        // The same on 15: what goes through switch 1 is dropped there.
+        let dropping = map(&ring, 1, |arriving, _, level| if arriving == port_to_0 { 15 } else { level.min(1) });
+        let dropping =
+            lanes(&ring).with_levels(&tables, "levels", &sources).unwrap().with_maps("maps", &dropping).unwrap();
+        let waits = UnicastWaits::in_lanes(&tables, &dropping);
+        assert!(waits.dropped > 0 && dropping.level(NodeId::new(0), to) == Some(1));
+        assert!(waits.pairs().all(|(held, next)| {
+            let [held, next] = [held, next].map(|lane| ChannelId::new(lane.raw() / dropping.count()));
+            (ring.from(held), ring.from(next)) != (RouterId::new(0), RouterId::new(1))
+        }));
+    }
+
+    #[test]
+    fn errors_name_file_line_and_what_is_wrong() {
+        let (ring, tables) = ring();
+        let guid = ring.node_guid(NodeId::new(0)).unwrap();
+        let levels = |text: &str| lanes(&ring).with_levels(&tables, "levels", text).unwrap_err().to_string();
+        for (text, said) in [
+            ("", "levels:1: there is no service level"),
+            ("0x1 2 3", "levels:1: `ring` has no device with the identifier 0x0000000000000001"),
+            ("0x1 2", "levels:1: found 2 words"),
+            ("1 2 3", "levels:1: `1` is no identifier"),
+            (&format!("{guid:#018x} 2 16"), "levels:1: a service level is a number from 0 to 15"),
+            (&format!("{guid:#018x} x 1"), "levels:1: `x` is no decimal address"),
+            (&format!("{guid:#018x} 70000 1"), "levels:1: an address is a number from 1 to 65535"),
+            (&format!("{guid:#018x} 999 1"), "levels:1: the tables have no address 999"),
+            (&format!("{guid:#018x} 2 1\n{guid:#018x} 2 0"), "levels:2: this path has the service level 1 already"),
+            ("0x0002 : 1", "levels:1: an entry before the first device"),
+            ("PathRecord dump:\ndlid....2\n", "levels:2: the record that begins in line 1 lacks"),
+            ("PathRecord dump:\nsl......x\n", "levels:2: `x` is no number"),
+        ] {
+            assert!(levels(text).starts_with(said), "{}", levels(text));
+        }
+        let switch = ring.router_guid(RouterId::new(0)).unwrap();
+        let maps = |text: &str| lanes(&ring).with_maps("maps", text).unwrap_err().to_string();
+        let of_16 = "0x01 0x23 0x45 0x67 0x01 0x23 0x45 0x67";
+        for (text, said) in [
+            ("", "maps:1: there is no switch"),
+            ("1 2 : 0", "maps:1: an entry before the first switch"),
+            ("Switch, base LID 2", "maps:1: the device has no identifier"),
+            (&format!("0xbad 1 2 {of_16}"), "maps:1: `ring` has no device with the identifier 0x0000000000000bad"),
+            (&format!("{switch:#018x} 1 2 0x01"), "maps:1: found lanes for 2 service levels, not for 16"),
+            (&format!("{switch:#018x} 1 x {of_16}"), "maps:1: expected the port out"),
+            (&format!("{switch:#018x} 1 99 {of_16}"), "maps:1: `S0` has no port 99: it has 36"),
+            (
+                &format!("{switch:#018x} 1 2 {of_16}"),
+                "maps:1: the lanes of `S0`, which begin here, lack those from port",
+            ),
+            (
+                &format!("{switch:#018x} 1 2 {of_16}\n{switch:#018x} 1 2 0x11 0x23 0x45 0x67 0x01 0x23 0x45 0x67"),
+                "maps:2: `S0` has other lanes from port 1 to port 2 already",
+            ),
+        ] {
+            assert!(maps(text).starts_with(said), "{}", maps(text));
+        }
+    }
+}

@@ -372,6 +372,41 @@ impl MulticastTables {
         (0..self.groups.len()).map(|group| self.packets(group, lanes).report()).collect()
     }
 
+    /// For each group, the links of its tree and the most hops that a packet of a member takes; `None` if packets run in a circle.
+    pub fn sizes(&self) -> Vec<(usize, Option<u32>)> {
+        let size = |group: usize| {
+            let packets = self.packets(group, None);
+            let links: HashSet<ChannelId> = self.groups[group]
+                .masks
+                .values()
+                .flat_map(|mask| &mask.channels)
+                .map(|&channel| channel.min(self.network.reverse(channel)))
+                .collect();
+            let depth = |sender: &Sender| {
+                let tree = packets.tree_of(sender)?;
+                let mut hops: Vec<u32> = Vec::with_capacity(tree.len());
+                for &(_, before, _) in &tree {
+                    hops.push(before.map_or(1, |before| hops[before] + 1));
+                }
+                Some(hops.into_iter().max().unwrap_or(0))
+            };
+            let hops: Option<Vec<u32>> = packets.senders().iter().map(depth).collect();
+            (links.len(), hops.map(|hops| hops.into_iter().max().unwrap_or(0)))
+        };
+        (0..self.groups.len()).map(size).collect()
+    }
+
+    /// The members of the groups, in the form that [`with_members`](Self::with_members) reads.
+    pub fn members_text(&self) -> String {
+        let line = |group: &MulticastGroup| {
+            let label =
+                |node| self.network.node_name(node).map_or_else(|| self.network.node_label(node), str::to_owned);
+            let members: Vec<String> = group.members().into_iter().map(label).collect();
+            format!("{:#06x}: {}\n", group.mlid, members.join(";"))
+        };
+        self.groups.iter().map(line).collect()
+    }
+
     /// What packets of a group that branch independently hold and request meanwhile: channels, or lanes of them.
     pub fn hops(&self, group: usize, lanes: Option<&VirtualLanes>) -> Vec<(ChannelId, ChannelId)> {
         let mut hops = Vec::new();

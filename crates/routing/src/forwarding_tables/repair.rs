@@ -1,6 +1,7 @@
 //! Tables of a fabric changed as little as can be, so that the packets of hosts and of groups cannot deadlock together.
 
 use std::collections::VecDeque;
+use std::fmt::Write;
 
 use fixedbitset::FixedBitSet;
 use thiserror::Error;
@@ -83,6 +84,15 @@ pub enum NoRepair {
     /// Messages do not arrive, so that there is no telling what they should do.
     #[error("messages of {0} pairs do not arrive by the unicast tables: mend that first")]
     Undelivered(u64),
+    /// No trees close no cycle with the unicasts.
+    #[error("{}", if *.0 == TreeSearch::Proven {
+        "no trees over turns that the unicasts permit join the groups: all were tried"
+    } else if *.0 == TreeSearch::NotNeeded {
+        "unicasts alone can deadlock, whatever the trees of groups"
+    } else {
+        "no trees over turns that the unicasts permit were found, though there may be some"
+    })]
+    NoTrees(TreeSearch),
     /// Members of a group are not connected.
     #[error("no links join all members of the group {0:#06x}")]
     Disconnected(u16),
@@ -183,6 +193,51 @@ pub fn repair(tables: &ForwardingTables, multicasts: &MulticastTables, lanes: u3
     let multicasts = multicasts.clone().with_trees(&matrix);
     let (matrix, root) = (Some(matrix), Some(root));
     Ok(Repair { tables, changed_entries, multicasts, matrix, root, ..kept(Changed::Unicasts, search) })
+}
+
+/// The matrix by which `OpenSM` builds trees for groups that close no cycle with the unicasts as they are: step 2 of a [`repair`].
+///
+/// # Errors
+/// If there are none, or none were found.
+pub fn permitted_trees(tables: &ForwardingTables, multicasts: &MulticastTables) -> Result<HopMatrix, NoRepair> {
+    let network = tables.network();
+    let terminals = Terminals::new(network, multicasts)?;
+    let unicasts = UnicastWaits::by_channel(tables);
+    let numbering = unicasts.numbering().ok_or(NoRepair::NoTrees(TreeSearch::NotNeeded))?;
+    let (tree, search) = Search::new(network, &unicasts, &numbering, &terminals).run();
+    Ok(HopMatrix::of_trees(network, &tree.ok_or(NoRepair::NoTrees(search))?)?)
+}
+
+impl Repair {
+    /// The proof that there can be no deadlock: a number for each channel and lane that rises along every step of a packet, and along every turn between
+    /// two ports of a group.
+    pub fn numbering(&self) -> Vec<(ChannelId, u32, u32)> {
+        let unicasts = UnicastWaits::by_channel(&self.tables);
+        let groups = (0..self.multicasts.groups().len()).flat_map(|group| self.multicasts.turns(group));
+        let on_lanes = match self.lane_of_groups {
+            0 => vec![(0, unicasts.with(groups))],
+            lane => vec![(0, unicasts), (lane, UnicastWaits::none(self.tables.network()).with(groups))],
+        };
+        let numbered = on_lanes.into_iter().flat_map(|(lane, waits)| {
+            let numbers = waits.numbering().into_iter().flatten();
+            (0u32..).zip(numbers).map(move |(channel, number)| (ChannelId::new(channel), lane, number))
+        });
+        numbered.collect()
+    }
+
+    /// The service levels of groups that have a lane of their own, as [`VirtualLanes::with_levels`](super::VirtualLanes::with_levels) reads them; else nothing.
+    pub fn levels(&self) -> String {
+        let mut text = String::new();
+        let network = self.tables.network();
+        for group in self.multicasts.groups().iter().filter(|_| self.lane_of_groups > 0) {
+            let mut guids: Vec<u64> = group.members().iter().filter_map(|&node| network.node_guid(node)).collect();
+            guids.dedup();
+            for guid in guids {
+                let _ = writeln!(text, "{guid:#018x} {} {}", group.mlid, self.lane_of_groups);
+            }
+        }
+        text
+    }
 }
 
 /// The switches of the members of each group.
@@ -556,5 +611,204 @@ fn hold(network: &Network, turns: &TurnSet, target: Target, next: &[Option<Outpu
         settled.insert(from.index());
         fresh.push(from);
         beside.push_back(from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::analysis::dependency::Dependencies;
+    use crate::forwarding_tables::GroupBranching;
+
+    /// Tables by the next router: `next[router][destination]`, each router with a node of its own.
+    fn tables(network: &Arc<Network>, next: &[Vec<u32>]) -> ForwardingTables {
+        let mut entries = Vec::new();
+        for node in network.node_ids() {
+            let destination = Destination { target: Target::Node(node), address: None };
+            for router in network.router_ids() {
+                let to = RouterId::new(next[router.index()][node.index()]);
+                let channel = network.channel_between(router, to).map(Output::Channel);
+                let output = if router == to { Some(Output::Node(node)) } else { channel };
+                entries.extend(output.map(|output| (destination, router, output)));
+            }
+        }
+        ForwardingTables::new(network, &entries).unwrap()
+    }
+
+    /// A group of all nodes, with the shortest tree from the first router.
+    fn everyone(tables: &ForwardingTables) -> MulticastTables {
+        let network = tables.network();
+        let members: Vec<String> = network.node_ids().map(|node| node.to_string()).collect();
+        let groups =
+            MulticastTables::empty(network).with_members(tables, "groups", &format!("0xc001: {}", members.join(";")));
+        groups.unwrap().with_trees(&HopMatrix::of_shortest_paths(network).unwrap())
+    }
+
+    fn can_deadlock(tables: &ForwardingTables, groups: &MulticastTables) -> bool {
+        let mut union = Dependencies::of_tables(tables);
+        union.add_worms(|worms| {
+            (0..groups.groups().len()).for_each(|group| groups.add(worms, group, GroupBranching::Packets, None));
+        });
+        union.deadlock(1).is_some()
+    }
+
+    /// That numbers rise along every route of the unicasts and from each channel of a tree to those that packets take next.
+    fn check(repair: &Repair) {
+        let network = repair.tables.network();
+        let numbers: std::collections::HashMap<(ChannelId, u32), u32> =
+            repair.numbering().into_iter().map(|(channel, lane, number)| ((channel, lane), number)).collect();
+        for place in 0..repair.tables.destinations().len() {
+            for source in network.router_ids() {
+                let (mut at, mut last, mut hops) = (source, None, 0);
+                while let Some(Output::Channel(channel)) = repair.tables.output(at, place) {
+                    let number = Some(numbers[&(channel, 0)]);
+                    assert!(number > last && hops < network.routers());
+                    (at, last, hops) = (network.to(channel), number, hops + 1);
+                }
+            }
+        }
+        for group in 0..repair.multicasts.groups().len() {
+            for (held, next) in repair.multicasts.hops(group, None) {
+                let lane = repair.lane_of_groups;
+                assert!(numbers[&(held, lane)] < numbers[&(next, lane)]);
+            }
+        }
+        assert!(repair.multicasts.reports(None).iter().all(|group| group.connected && group.doubled.is_empty()));
+    }
+
+    /// A network and tables that close no cycle, though each tree over all of its routers closes one with them.
+    fn without_permitted_trees() -> (Arc<Network>, ForwardingTables) {
+        let links = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (4, 2)];
+        let network = Network::from_links("six", 6, &links);
+        let next = [
+            vec![0, 1, 1, 5, 5, 5],
+            vec![0, 1, 2, 2, 2, 0],
+            vec![1, 1, 2, 3, 4, 4],
+            vec![4, 4, 2, 3, 2, 2],
+            vec![2, 2, 3, 3, 4, 5],
+            vec![0, 0, 0, 4, 4, 5],
+        ];
+        let tables = tables(&network, &next);
+        (network, tables)
+    }
+
+    #[test]
+    fn where_no_tree_is_permitted_that_is_proven_and_lanes_or_routes_are_changed() {
+        let (network, tables) = without_permitted_trees();
+        let unicasts = UnicastWaits::by_channel(&tables);
+        let numbering = unicasts.numbering().expect("unicasts alone cannot deadlock");
+        // Brute force: five of seven links, if they join all, close a cycle.
+        let links: Vec<ChannelId> = network.channel_ids().filter(|&c| c < network.reverse(c)).collect();
+        let everyone_is_joined = Terminals(vec![network.router_ids().collect()]);
+        let mut trees = 0;
+        for chosen in (0u32..1 << links.len()).filter(|chosen| chosen.count_ones() == 5) {
+            let mut tree = FixedBitSet::with_capacity(network.channels());
+            let taken = links.iter().enumerate().filter(|&(place, _)| chosen >> place & 1 == 1);
+            taken.for_each(|(_, &link)| set_link(&network, &mut tree, link, true));
+            if everyone_is_joined.are_joined(&network, &tree) {
+                trees += 1;
+                assert!(unicasts.closes_with(&numbering, &turns_of(&network, &tree)));
+            }
+        }
+        assert_eq!(trees, 2 * 4 + 2 + 4, "of a triangle and a ring of five that share a link");
+
+        let groups = everyone(&tables);
+        let on_one = repair(&tables, &groups, 1).unwrap();
+        assert_eq!((on_one.changed, on_one.search), (Changed::Unicasts, TreeSearch::Proven));
+        assert!(on_one.changed_entries > 0 && !can_deadlock(&on_one.tables, &on_one.multicasts));
+        check(&on_one);
+        let on_two = repair(&tables, &groups, 2).unwrap();
+        assert_eq!((on_two.changed, on_two.lane_of_groups, on_two.changed_entries), (Changed::Lanes, 1, 0));
+        assert_eq!(on_two.levels(), "", "nodes have no identifiers here");
+        check(&on_two);
+        assert_eq!(permitted_trees(&tables, &groups).unwrap_err(), NoRepair::NoTrees(TreeSearch::Proven));
+    }
+
+    #[test]
+    fn trees_are_changed_before_anything_else() {
+        // A ring of six routed up*/down* from the first router: nothing goes down before it goes up.
+        let ring = "ring:6".parse::<wormcast_network::TopologySpec>().unwrap().build().unwrap();
+        let options = RoutingOptions { root: Some(Root::Router(RouterId::new(0))), ..RoutingOptions::default() };
+        let tables = choose_tables(UP_DOWN.make(&ring, &options).unwrap().as_ref(), true).unwrap().tables;
+        let mut changed = Vec::new();
+        for without in 0..6u32 {
+            let mut tree = FixedBitSet::with_capacity(ring.channels());
+            for link in (0..6).filter(|&link| link != without) {
+                let channel = ring.channel_between(RouterId::new(link), RouterId::new((link + 1) % 6)).unwrap();
+                set_link(&ring, &mut tree, channel, true);
+            }
+            let groups = everyone(&tables).with_trees(&HopMatrix::of_trees(&ring, &tree).unwrap());
+            let repaired = repair(&tables, &groups, 4).unwrap();
+            check(&repaired);
+            assert_eq!(can_deadlock(&tables, &groups), repaired.changed != Changed::Nothing);
+            assert!(!can_deadlock(&repaired.tables, &repaired.multicasts));
+            changed.push(repaired.changed.name());
+        }
+        assert_eq!(changed, ["trees", "trees", "nothing", "nothing", "trees", "trees"]);
+    }
+
+    #[test]
+    fn routes_that_loop_are_changed_where_they_turn() {
+        let mut state = 7;
+        let mut below = |limit: usize| {
+            state += 1;
+            (wormcast_network::split_mix::mix(state) % limit as u64) as usize
+        };
+        let (mut looped, mut kept) = (0, 0);
+        for _ in 0..300 {
+            let routers = 4 + below(5);
+            let mut links: Vec<(u32, u32)> = (1..routers).map(|v| (below(v) as u32, v as u32)).collect();
+            for _ in 0..below(routers) {
+                let (a, b) = (below(routers) as u32, below(routers) as u32);
+                if a != b && !links.contains(&(a, b)) && !links.contains(&(b, a)) {
+                    links.push((a, b));
+                }
+            }
+            let network = Network::from_links("random", routers, &links);
+            // For each destination a random tree.
+            let mut next: Vec<Vec<u32>> = (0..routers as u32).map(|router| vec![router; routers]).collect();
+            for destination in network.node_ids().map(NodeId::index) {
+                let mut joined = vec![destination];
+                while joined.len() < routers {
+                    let channels: Vec<ChannelId> =
+                        network.outputs(RouterId::new(joined[below(joined.len())] as u32)).collect();
+                    let channel = channels[below(channels.len())];
+                    let other = network.to(channel).index();
+                    if !joined.contains(&other) {
+                        joined.push(other);
+                        next[other][destination] = network.from(channel).raw();
+                    }
+                }
+            }
+            let tables = tables(&network, &next);
+            let repaired = repair(&tables, &everyone(&tables), 1).unwrap();
+            check(&repaired);
+            assert!(!can_deadlock(&repaired.tables, &repaired.multicasts));
+            assert_eq!(analyse_tables(&repaired.tables).undelivered_pairs, 0);
+            let others = (0..tables.destinations().len())
+                .flat_map(|place| network.router_ids().map(move |router| (router, place)))
+                .filter(|&(router, place)| tables.output(router, place) != repaired.tables.output(router, place));
+            let others = others.count();
+            assert_eq!(others, repaired.changed_entries);
+            if UnicastWaits::by_channel(&tables).numbering().is_none() {
+                looped += 1;
+                assert_eq!(repaired.changed, Changed::Unicasts);
+                kept += usize::from(others < tables.entries() / 2);
+            }
+        }
+        assert!(looped > 50 && kept > looped * 9 / 10, "{kept} of {looped} keep most entries");
+    }
+
+    #[test]
+    fn what_cannot_be_repaired_is_said() {
+        let network = Network::from_links("two", 4, &[(0, 1), (2, 3)]);
+        // Nobody is joined to those on the other side.
+        let next = [vec![0, 1, 3, 3], vec![0, 1, 3, 3], vec![0, 0, 2, 3], vec![0, 0, 2, 3]];
+        let tables = tables(&network, &next);
+        assert_eq!(repair(&tables, &MulticastTables::empty(&network), 1).unwrap_err(), NoRepair::Undelivered(8));
+        let groups = MulticastTables::empty(&network).with_members(&tables, "groups", "0xc001: 0;2").unwrap();
+        assert_eq!(permitted_trees(&tables, &groups).unwrap_err(), NoRepair::Disconnected(0xc001));
     }
 }

@@ -38,6 +38,15 @@ impl UnicastWaits {
         Self::empty(network.channels())
     }
 
+    /// These and further dependencies.
+    #[must_use]
+    pub fn with(mut self, further: impl IntoIterator<Item = (ChannelId, ChannelId)>) -> Self {
+        for (held, next) in further {
+            self.insert(held.raw(), next.raw());
+        }
+        self
+    }
+
     fn insert(&mut self, held: u32, next: u32) {
         let requested = &mut self.requested[held as usize];
         if let Err(place) = requested.binary_search(&next) {

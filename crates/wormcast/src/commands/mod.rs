@@ -45,7 +45,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Topology(topology::Arguments),
-    Routing(routing::Arguments),
+    Routing(Box<routing::Arguments>),
     Trees(trees::Arguments),
     Plan(plan::Arguments),
     Simulate(simulate::Arguments),

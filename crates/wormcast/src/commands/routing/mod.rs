@@ -12,24 +12,22 @@ use super::output::{Files, draws, summary, write_to};
 use super::plan::batch::plan_all;
 use super::{Format, network, topology_help, write_json};
 use crate::analysis::{
-    AnalysisError, Fabric, Replicating, Report, Settings, Unicasts, of_algorithm, of_fabric, of_multicasts, of_routing,
-    of_tables,
+    AnalysisError, Replicating, Report, Settings, Unicasts, of_algorithm, of_multicasts, of_routing, of_tables,
 };
 use crate::failure::Failure;
 use crate::multicast::{AlgorithmOption, Descriptor, FaultRequest};
 use crate::network::input::input_name;
 use crate::network::{HeatMapSvg, MAX_NODE_PORTS, Network};
-use crate::routing::{
-    Branching, ChannelNumbering, ForwardingTables, GroupBranching, RoutingDescriptor, RoutingOptions, VirtualLanes,
-    read_levels, read_maps, read_members, read_multicast_tables, read_tables,
-};
+use crate::routing::{Branching, ChannelNumbering, ForwardingTables, RoutingDescriptor, RoutingOptions, read_tables};
 use crate::simulation::{Buffer, Reservation};
 use crate::usage::at_most;
 use crate::work;
 use export::{Exported, Form, export_routing};
+use fabric::{ExportedTrees, FabricArguments, Repaired};
 use idle::{Worms, buffer, check_options, check_unicasts, reservation};
 
 mod export;
+mod fabric;
 mod idle;
 mod text;
 
@@ -52,24 +50,8 @@ pub(crate) struct Arguments {
     /// Forwarding tables: what `OpenSM` dumps, or what `--export` wrote.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["routing", "algorithm", "root"])]
     tables: Option<String>,
-    /// Multicast tables beside them: `opensm.mcfdbs`, or what `dump_mfts` prints. The verdict is then on both together.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tables", conflicts_with = "multicasts")]
-    multicast_tables: Option<String>,
-    /// The members of the groups of `--multicast-tables`, a group a line, as `0xc001: H1;H2`: names, identifiers (`0x…`) or addresses. By default all nodes that
-    /// the tables deliver to.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "multicast_tables")]
-    groups: Option<String>,
-    /// How the packets of `--multicast-tables` branch: `packets` (stored whole, each copy goes on by itself, as in InfiniBand switches), `lockstep`, or `ibdmchk`
-    /// (as that program takes it). Default: packets.
-    #[arg(long, value_name = "HOW", value_parser = branching, requires = "multicast_tables")]
-    branching: Option<GroupBranching>,
-    /// The service levels of paths beside `--tables`: lines such as `0x0000000000100000 12 3` (identifier of the source, decimal address, level), or what
-    /// `saquery -p` prints. Without it, every packet has level 0.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tables", conflicts_with = "multicasts")]
-    lanes: Option<String>,
-    /// The virtual lanes on which switches put each service level: `opensm-sl2vl.dump`. Without it, each level is a lane of its own.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tables", conflicts_with = "multicasts")]
-    sl2vl: Option<String>,
+    #[command(flatten)]
+    fabric: FabricArguments,
     /// Multicasts that are sent beside the unicasts of the routing or the tables: requests as for `plan --batch`, one a line. Trees are
     /// replicated in lockstep, unless other options say so.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "algorithm")]
@@ -181,12 +163,16 @@ struct Printed {
     report: Report,
     #[serde(skip_serializing_if = "Option::is_none")]
     exported: Option<Exported>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exported_multicast: Option<ExportedTrees>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repair: Option<Repaired>,
 }
 
 impl Printed {
     fn new(report: Report) -> Self {
         report.missing.iter().for_each(|missing| work::lacks(missing));
-        Self { report, exported: None }
+        Self { report, exported: None, exported_multicast: None, repair: None }
     }
 }
 
@@ -276,9 +262,9 @@ fn analyse_forwarding(
     let tables = read_tables(network, file).map_err(Failure::bad_input)?;
     arguments.choice.warn_of_idle_seed(network);
     warn_of_missing_routers(network, &tables, file);
-    let of_fabric = arguments.multicast_tables.is_some() || arguments.lanes.is_some() || arguments.sl2vl.is_some();
-    let mut printed = if of_fabric {
-        analyse_fabric(arguments, network, (file, &tables))?
+    let mut printed = if arguments.fabric.given().is_some() {
+        check_unicasts(arguments)?;
+        fabric::analyse(&arguments.fabric, &settings(arguments), network, (file, &tables), out)?
     } else {
         analyse_unicasts(arguments, Unicasts::Tables(file, &tables))?
     };
@@ -287,52 +273,6 @@ fn analyse_forwarding(
         printed.exported = work::part("the tables of `--export`", exported).transpose()?;
     }
     Ok(printed)
-}
-
-/// The analysis of unicast tables together with multicast tables, virtual lanes, or both.
-fn analyse_fabric(
-    arguments: &Arguments,
-    network: &Arc<Network>,
-    (name, tables): (&str, &ForwardingTables),
-) -> Result<Printed, Failure> {
-    check_unicasts(arguments)?;
-    let mut multicasts = None;
-    if let Some(file) = &arguments.multicast_tables {
-        let mut read = read_multicast_tables(network, file).map_err(Failure::bad_input)?;
-        if let Some(groups) = &arguments.groups {
-            read = read_members(read, tables, groups).map_err(Failure::bad_input)?;
-        }
-        multicasts = Some((read, arguments.branching.unwrap_or(GroupBranching::Packets)));
-    }
-    let lanes = read_lanes(arguments, network, tables)?;
-    let multicasts = multicasts.as_ref().map(|(tables, branching)| (tables, *branching));
-    let fabric = Fabric { name, tables, multicasts, lanes: lanes.as_ref() };
-    let report = of_fabric(&fabric, &settings(arguments));
-    Ok(Printed::new(report.map_err(|error| refusal(&error, ""))?))
-}
-
-/// The virtual lanes of `--lanes` and `--sl2vl`.
-fn read_lanes(
-    arguments: &Arguments,
-    network: &Arc<Network>,
-    tables: &ForwardingTables,
-) -> Result<Option<VirtualLanes>, Failure> {
-    if arguments.lanes.is_none() && arguments.sl2vl.is_none() {
-        return Ok(None);
-    }
-    let mut lanes = VirtualLanes::new(network).map_err(Failure::bad_input)?;
-    if let Some(file) = &arguments.lanes {
-        lanes = read_levels(lanes, tables, file).map_err(Failure::bad_input)?;
-    }
-    if let Some(file) = &arguments.sl2vl {
-        lanes = read_maps(lanes, file).map_err(Failure::bad_input)?;
-    }
-    Ok(Some(lanes))
-}
-
-/// How packets of multicast tables branch.
-fn branching(text: &str) -> Result<GroupBranching, String> {
-    GroupBranching::named(text).ok_or_else(|| "expected `packets`, `lockstep` or `ibdmchk`".to_owned())
 }
 
 /// Warns of routers that tables say nothing of.
@@ -413,13 +353,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         .writes("--heat-map", arguments.heat_map.as_deref())
         .reads_topology(&arguments.topology)
         .reads("--tables", arguments.tables.as_deref())
-        .reads("--multicast-tables", arguments.multicast_tables.as_deref())
-        .reads("--groups", arguments.groups.as_deref())
-        .reads("--multicasts", arguments.multicasts.as_deref())
-        .check()?;
-    if arguments.multicast_tables.is_some() && arguments.tables.is_none() {
-        let message = "`--multicast-tables` are beside unicast tables: expected `--tables FILE`, too";
-        return Err(Failure::BadInput(message.to_owned()));
+        .reads("--multicasts", arguments.multicasts.as_deref());
+    let data_on_output = arguments.fabric.files(data_on_output).check()?;
+    if let (Some(option), None) = (arguments.fabric.given(), &arguments.tables) {
+        let message = format!("`{option}` is beside unicast tables: expected `--tables FILE`, too");
+        return Err(Failure::BadInput(message));
     }
     let network = network(&arguments.topology)?;
     let printed = match (&arguments.tables, &arguments.choice) {

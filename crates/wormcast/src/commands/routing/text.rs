@@ -5,6 +5,7 @@ use std::io::Write;
 use super::super::output::is_output;
 use super::super::{write_figure, yes_or_no};
 use super::export::Exported;
+use super::fabric::{BeforeAfter, ExportedTrees, Repaired};
 use super::{Printed, SHOWN};
 use crate::analysis::{
     Blame, ClosedBy, Groups, LaneFound, LanesFound, Load, LoadedChannel, Reached, Report, Sent, TablesFound,
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 use crate::network::{Network, NodeId};
 
 pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Network) -> Result<(), Failure> {
-    let Printed { report: analysis, exported } = printed;
+    let Printed { report: analysis, exported, exported_multicast, repair } = printed;
     let what = match &analysis.algorithm {
         Some(algorithm) => format!("{algorithm}, routed by {}", analysis.routing),
         None => analysis.routing.clone(),
@@ -93,6 +94,34 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
             write_figure(out, "detours", format_args!("to {count} {}", plural(count as u64, "router")))?;
         }
     }
+    if let Some(ExportedTrees { file, groups }) = exported_multicast {
+        let place = if is_output(file) { "standard output" } else { file };
+        let groups = format_args!("of {groups} {} in {place}", plural(*groups as u64, "group"));
+        write_figure(out, "multicast tables", groups)?;
+    }
+    if let Some(repaired) = repair {
+        write_repair(out, repaired)?;
+    }
+    Ok(())
+}
+
+/// What a repair changed, and what it costs.
+fn write_repair(out: &mut dyn Write, repaired: &Repaired) -> Result<(), Failure> {
+    write_figure(out, "repair", repaired.text())?;
+    if repaired.changed != "nothing" {
+        let Repaired { average_distance, largest_load, groups, .. } = repaired;
+        if let (Some(before), Some(after)) = (average_distance.before, average_distance.after) {
+            write_figure(out, "", format_args!("average distance {before:.3} before, {after:.3} after"))?;
+        }
+        let BeforeAfter { before, after } = largest_load;
+        write_figure(out, "", format_args!("largest link load {before:.0} pairs before, {after:.0} after"))?;
+        let links = |of: fn(&BeforeAfter<usize>) -> usize| groups.iter().map(|group| of(&group.links)).sum::<usize>();
+        if !groups.is_empty() {
+            let (before, after) = (links(|links| links.before), links(|links| links.after));
+            write_figure(out, "", format_args!("tree links of all groups {before} before, {after} after"))?;
+        }
+    }
+    write_figure(out, "written", format_args!("{} in {}", repaired.files.join(", "), repaired.folder))?;
     Ok(())
 }
 
