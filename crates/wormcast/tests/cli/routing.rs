@@ -483,3 +483,135 @@ fn multicast_tables_are_checked_together_with_unicasts() {
     std::fs::write(folder.path().join("mc"), "Switch 0x200000\n0xC001 : 0x063\n").unwrap();
     assert!(refused(&["--tables", "updn.lfts"]).starts_with("error: mc:2: `rack1` has no port 99: it has 8;"));
 }
+
+#[test]
+fn fabrics_are_checked_lane_by_lane() {
+    let folder = Folder::with(&[("mc", &multicast_tree(0))]);
+    folder.run(&["routing", "--topology", FABRIC, "--routing", "up-down", "--export", "updn.lfts"]).success();
+    // The members' packets have service level 1, and so a lane of their own.
+    let levels: String =
+        (0..12).map(|host| 0x10_0000 + 2 * host + 1).map(|guid| format!("{guid:#x} 49153 1\n")).collect();
+    std::fs::write(folder.path().join("levels"), levels).unwrap();
+    let words = ["routing", "--topology", FABRIC, "--tables", "updn.lfts", "--multicast-tables", "mc"];
+    let analysed = |more: &[&str]| folder.run(&[&words[..], &["--format", "json"], more].concat()).json();
+    assert_eq!(analysed(&[])["deadlock_free"], false);
+    let lanes = analysed(&["--lanes", "levels"]);
+    assert_eq!((&lanes["deadlock_free"], &lanes["lanes"]["count"]), (&json!(true), &json!(2)), "{lanes}");
+    assert_eq!(lanes["lanes"]["switches_without"], 6);
+
+    // All on one lane after all, by the tables of the switches.
+    let mut maps = String::new();
+    for switch in 0..6 {
+        writeln!(maps, "Switch {:#018x}, base LID 1, \"rack\"", 0x20_0000 + switch).unwrap();
+        for (a, b) in (0..9).flat_map(|a| (0..9).map(move |b| (a, b))) {
+            writeln!(maps, "{a:<3} {b:<3} : {}", "0  ".repeat(16)).unwrap();
+        }
+    }
+    std::fs::write(folder.path().join("maps"), &maps).unwrap();
+    let one = analysed(&["--lanes", "levels", "--sl2vl", "maps"]);
+    assert_eq!((&one["deadlock_free"], &one["lanes"]["count"]), (&json!(false), &json!(1)));
+    assert_eq!(one["lanes"]["by_lane"][0]["deadlock_free"], false);
+    assert!(one["resources"].as_array().unwrap().iter().all(|resource| resource["lane"] == 0), "{one}");
+    let text = folder.run(&[&words[..], &["--lanes", "levels", "--sl2vl", "maps"]].concat()).success();
+    assert!(text.contains("rack1[1] -> rack6[2] on lane 0: "), "{text}");
+    assert!(text.contains("    on lane 0, packets can be blocked forever on "), "{text}");
+
+    let refused = |more: &[&str]| folder.run(&[&words[..], more].concat()).bad_input();
+    assert!(refused(&["--lanes", "2"]).contains("a number of lanes is for `--repair`"));
+    assert!(refused(&["--lanes", "levels", "--reachable"]).contains("nor virtual lanes"));
+    assert!(refused(&["--sl2vl", "levels"]).starts_with("error: levels:1: "));
+    std::fs::write(folder.path().join("maps"), maps.replace("1   2   : 0", "1   2   : 16")).unwrap();
+    assert!(refused(&["--sl2vl", "maps"]).starts_with("error: maps:13: `16` is no lane from 0 to 15"));
+    let alone = wormcast(&["routing", "--topology", FABRIC, "--routing", "up-down", "--lanes", "levels"]).bad_input();
+    assert!(alone.contains("`--lanes` is beside unicast tables: expected `--tables FILE`, too"), "{alone}");
+}
+
+#[test]
+fn trees_are_built_and_tables_repaired() {
+    let groups = "0xc001: host1;host3;host5;host7;host9;host11\n0xc002: host2;host4\n";
+    let folder = Folder::with(&[("groups", groups), ("mc", &multicast_tree(0))]);
+    folder.run(&["routing", "--topology", FABRIC, "--routing", "up-down", "--export", "updn.lfts"]).success();
+    let words = ["routing", "--topology", FABRIC, "--tables", "updn.lfts"];
+    let analysed = |more: &[&str]| folder.run(&[&words[..], &["--format", "json"], more].concat()).json();
+    let built = ["--multicast-trees", "permitted", "--groups", "groups", "--export-multicast", "built"];
+    let found = analysed(&built);
+    assert_eq!(found["deadlock_free"], true);
+    assert_eq!(found["exported_multicast"], json!({"file": "built", "groups": 2}));
+    // What was written is what was analysed.
+    let again = analysed(&["--multicast-tables", "built", "--groups", "groups"]);
+    assert_eq!((&again["groups"], &again["deadlock_free"]), (&found["groups"], &json!(true)));
+    let opensm = ["--multicast-trees", "opensm", "--groups", "groups", "--export-multicast", "opensm"];
+    let by_opensm = folder.run(&[&words[..], &opensm].concat());
+    assert_eq!(by_opensm.code, 0, "{by_opensm:?}");
+    assert!(by_opensm.stderr.contains("give its `opensm-lid-matrix.dump` with `--lid-matrix`"), "{by_opensm:?}");
+    assert!(by_opensm.stdout.contains("0xc001: 6 members, reaches all"), "{by_opensm:?}");
+    // By hand: the ring's switches are two or three hops away from all others, so the first is the root, and the fourth is reached by its first port.
+    let written = std::fs::read_to_string(folder.path().join("opensm")).unwrap();
+    assert!(written.contains("Switch 0x0000000000200003\nLID    : Out Port(s)\n0xC001 : 0x002  0x003 \n"), "{written}");
+
+    let beside = ["--multicast-tables", "mc", "--repair", "repaired"];
+    let repaired = analysed(&beside);
+    assert_eq!(repaired["deadlock_free"], false, "the verdict is on what was given");
+    let repair = &repaired["repair"];
+    assert_eq!(
+        (&repair["changed"], &repair["search"], &repair["deadlock_free"]),
+        (&json!("trees"), &json!("found"), &json!(true))
+    );
+    assert_eq!(
+        (&repair["changed_entries"], &repair["groups"][0]["links"]),
+        (&json!(0), &json!({"before": 5, "after": 5}))
+    );
+    let file = |name: &str| std::fs::read_to_string(folder.path().join("repaired").join(name)).unwrap();
+    assert_eq!(file("lfts"), std::fs::read_to_string(folder.path().join("updn.lfts")).unwrap());
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&file("repair.json")).unwrap(), *repair);
+    let matrix = ["--multicast-trees", "opensm", "--lid-matrix", "repaired/lid-matrix", "--groups", "repaired/groups"];
+    let loaded = analysed(&[&matrix[..], &["--export-multicast", "loaded"]].concat());
+    assert_eq!(loaded["deadlock_free"], true);
+    assert_eq!(std::fs::read_to_string(folder.path().join("loaded")).unwrap(), file("opensm.mcfdbs"));
+    // The proof: numbers rise from each channel to those that the tables and the trees lead on to.
+    assert!(
+        file("numbering.csv")
+            .starts_with("channel,from,to,lane,number,from_name,to_name,from_port,to_port,link\n0,0,5,0,")
+    );
+    assert_eq!(file("numbering.csv").lines().count(), 13);
+
+    // A lane of their own is only for groups that cannot have other trees.
+    assert_eq!(analysed(&[&beside[..], &["--lanes", "4"]].concat())["repair"]["changed"], "trees");
+    // Unicasts that loop by themselves.
+    folder
+        .run(&["routing", "--topology", "ring:6", "--routing", "up-down", "--export", "ring", "--export-form", "text"])
+        .success();
+    let mut looping = String::new();
+    for router in 0..6 {
+        writeln!(looping, "router {router}").unwrap();
+        for node in 0..6 {
+            let to = (router + 1) % 6;
+            writeln!(looping, "{node} {}", if node == router { "here".to_owned() } else { format!("to {to}") })
+                .unwrap();
+        }
+    }
+    std::fs::write(folder.path().join("looping"), looping).unwrap();
+    let ring =
+        ["routing", "--topology", "ring:6", "--tables", "looping", "--repair", "ring-repaired", "--format", "json"];
+    let held = folder.run(&ring).json();
+    assert_eq!((&held["deadlock_free"], &held["repair"]["changed"]), (&json!(false), &json!("unicasts")));
+    assert_eq!((&held["repair"]["deadlock_free"], &held["repair"]["root"]), (&json!(true), &json!("0")));
+    let changed = held["repair"]["changed_entries"].as_u64().unwrap();
+    assert!(changed > 0 && changed < 30, "{held}");
+
+    let refused = |more: &[&str]| folder.run(&[&words[..], more].concat()).bad_input();
+    assert!(refused(&["--multicast-trees", "opensm"]).contains("--groups"));
+    assert!(
+        refused(&["--multicast-trees", "steiner", "--groups", "groups"])
+            .contains("expected 'opensm' or 'permitted'")
+    );
+    assert!(refused(&["--repair", "r", "--lanes", "16"]).contains("expected a number of lanes from 1 to 15"));
+    assert!(refused(&["--repair", "r", "--lanes", "mc"]).contains("expected a number of lanes from 1 to 15"));
+    assert!(
+        refused(&[&beside[..], &["--branching", "lockstep"]].concat()).contains("leave `--branching lockstep` out")
+    );
+    let own =
+        folder.run(&["routing", "--topology", FABRIC, "--tables", "repaired/lfts", "--repair", "repaired"]).bad_input();
+    assert!(own.contains("repaired/lfts"), "{own}");
+    assert!(!folder.path().join("r").exists());
+}
