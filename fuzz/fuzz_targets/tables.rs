@@ -25,7 +25,7 @@ Hca 2 \"H\"
 Hca 1 \"I\"
 ";
 
-fn check(network: &Network, tables: &ForwardingTables) {
+fn check(network: &Arc<Network>, tables: &ForwardingTables) {
     let report = analyse_tables(tables);
     assert!(report.undelivered_pairs <= report.pairs);
     let _ = Dependencies::of_tables(tables).deadlock(1);

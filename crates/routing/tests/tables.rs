@@ -8,9 +8,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use wormcast_network::{ChannelId, FileFormat, Network, NetworkIbsim, NodeId, RouterId, TopologySpec};
 use wormcast_routing::{
-    ChannelNumbering, Dependencies, ECube, Fault, ForwardingTables, NetworkLfts, NoTables, Output, RoutingOptions,
-    RoutingRelation, TablesReport, TablesText, Target, analyse_tables, choose_tables, parse_lfts, parse_tables,
-    read_tables, routing_by_name, survey, witness_of_tables,
+    ChannelNumbering, Dependencies, ECube, Fault, ForwardingTables, GroupBranching, HopMatrix, MulticastTables,
+    NetworkLfts, NetworkMcfdbs, NoTables, Output, RoutingOptions, RoutingRelation, TablesReport, TablesText, Target,
+    UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_hop_matrix, parse_lfts, parse_multicast_tables,
+    parse_tables, read_tables, repair, routing_by_name, survey, witness_of_tables,
 };
 
 use support::build;
@@ -480,4 +481,89 @@ fn tables_of_a_production_cluster() {
     for name in ["up-down", "turn-prohibition"] {
         assert_eq!(check_choice(&network, name, true), Ok(()), "{name}");
     }
+}
+
+/// A ring of three switches with a double link, and an adapter with two ports.
+const RING: &str = "Switch 8 \"a\"\n[1] \"b\"[1]\n[2] \"b\"[2]\n[3] \"c\"[1]\n[4] \"H\"[1]\nSwitch 8 \"b\"\n[3] \"c\"[2]\n[4] \"H\"[2]\n\
+                    Switch 8 \"c\"\n[4] \"I\"[1]\nHca 2 \"H\"\nHca 1 \"I\"\n";
+
+/// Texts of what is beside unicast tables, with lines and words changed at random: they are refused or understood, and what is understood can be analysed.
+#[test]
+fn damaged_texts_beside_tables_are_refused_or_analysed() {
+    let fabric = FileFormat::Fabric.parse("fabric", RING).unwrap();
+    let relation = routing_by_name("up-down", &fabric, &RoutingOptions::default()).unwrap();
+    let tables = choose_tables(relation.as_ref(), true).unwrap().tables;
+    let tables = parse_lfts(&fabric, "x", &NetworkLfts::new(&tables).unwrap().to_string()).unwrap();
+    let none = MulticastTables::empty(&fabric);
+    let members = "0xc001: H[1];H[2];I\n0xc002: H[1];I\n";
+    let groups = none.clone().with_members(&tables, "x", members).unwrap();
+    let matrix = HopMatrix::of_shortest_paths(&fabric).unwrap();
+    let trees = groups.clone().with_trees(&matrix);
+    let (guid, switch) = (fabric.node_guid(NodeId::new(0)).unwrap(), fabric.router_guid(RouterId::new(0)).unwrap());
+    let maps: String = (0..9).fold(format!("Switch {switch:#018x}, base LID 1\n"), |text, a| {
+        (0..9).fold(text, |text, b| text + &format!("{a} {b} : 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n"))
+    });
+    let texts = [
+        NetworkMcfdbs::new(&trees).unwrap().to_string(),
+        members.to_owned(),
+        format!("{guid:#018x} 1 2\n{guid:#018x} 2 0\nChannel Adapter {guid:#018x}, base\n0x0003 : 4\n"),
+        maps,
+        matrix.text(&tables).unwrap(),
+    ];
+    let words = ["0x", "", "65536", "-1", "0xffffffffffffffffff", ":", "x", "0xC001", "255", "Switch", "ü", "\u{0}"];
+    let mut state = 1u64;
+    let mut below = |limit: usize| {
+        state += 1;
+        (wormcast_network::split_mix::mix(state) % limit as u64) as usize
+    };
+    let (mut understood, mut refused) = (0, 0);
+    for _ in 0..4000 {
+        let which = below(texts.len());
+        let mut lines: Vec<Vec<&str>> = texts[which].lines().map(|line| line.split(' ').collect()).collect();
+        for _ in 0..=below(2) {
+            let at = below(lines.len());
+            match below(4) {
+                0 if lines.len() > 1 => drop(lines.remove(at)),
+                1 => lines.push(lines[at].clone()),
+                2 => lines[at].push(words[below(words.len())]),
+                _ if !lines[at].is_empty() => {
+                    let word = below(lines[at].len());
+                    lines[at][word] = words[below(words.len())];
+                }
+                _ => {}
+            }
+        }
+        let text = lines.iter().map(|words| words.join(" ")).collect::<Vec<_>>().join("\n");
+        let lanes = || VirtualLanes::new(&fabric).unwrap();
+        let mut with = None;
+        let read = match which {
+            0 => parse_multicast_tables(&fabric, "x", &text),
+            1 => none.clone().with_members(&tables, "x", &text),
+            2 => lanes().with_levels(&tables, "x", &text).map(|read| with.insert(read)).map(|_| trees.clone()),
+            3 => lanes().with_maps("x", &text).map(|read| with.insert(read)).map(|_| trees.clone()),
+            _ => parse_hop_matrix(&fabric, "x", &text).map(|matrix| groups.clone().with_trees(&matrix)),
+        };
+        let Ok(read) = read else {
+            refused += 1;
+            continue;
+        };
+        understood += 1;
+        let _ = read.reports(with.as_ref());
+        let laned = fabric.in_lanes(with.as_ref().map_or(1, VirtualLanes::count));
+        let unicasts = match &with {
+            Some(lanes) => UnicastWaits::in_lanes(&tables, lanes),
+            None => UnicastWaits::by_channel(&tables),
+        };
+        for how in GroupBranching::ALL {
+            let mut union = unicasts.dependencies(&laned);
+            union.add_worms(|worms| {
+                (0..read.groups().len()).for_each(|group| read.add(worms, group, how, with.as_ref()));
+            });
+            let _ = union.deadlock(1);
+        }
+        if let Ok(repaired) = repair(&tables, &read, 2) {
+            assert!(!repaired.numbering().is_empty());
+        }
+    }
+    assert!(understood > 500 && refused > 500, "{understood} understood, {refused} refused");
 }

@@ -505,18 +505,12 @@ mod tests {
     fn lanes_depend_on_ports_and_packets_are_dropped_on_15() {
         let (ring, tables) = ring();
         let to = address(&tables, 2);
-        let sources: String = ring
-            .node_ids()
-            .map(|node| {
-                let guid = ring.node_guid(node).unwrap();
-                tables
-                    .destinations()
-                    .iter()
-                    .filter_map(|d| d.address)
-                    .map(|to| format!("{guid:#018x} {to} 1\n"))
-                    .collect::<String>()
-            })
-            .collect();
+        let mut sources = String::new();
+        for guid in ring.node_ids().filter_map(|node| ring.node_guid(node)) {
+            for to in tables.destinations().iter().filter_map(|destination| destination.address) {
+                writeln!(sources, "{guid:#018x} {to} 1").unwrap();
+            }
+        }
         // Switch 1 puts what comes from switch 0 on lane 3; the adapter's table is passed over.
         let port_to_0 = ring.port_of(ring.channel_between(RouterId::new(1), RouterId::new(0)).unwrap()).unwrap();
         let by_port = map(&ring, 1, |arriving, _, level| if arriving == port_to_0 { 3 } else { level.min(1) });

@@ -489,8 +489,10 @@ fn fabrics_are_checked_lane_by_lane() {
     let folder = Folder::with(&[("mc", &multicast_tree(0))]);
     folder.run(&["routing", "--topology", FABRIC, "--routing", "up-down", "--export", "updn.lfts"]).success();
     // The members' packets have service level 1, and so a lane of their own.
-    let levels: String =
-        (0..12).map(|host| 0x10_0000 + 2 * host + 1).map(|guid| format!("{guid:#x} 49153 1\n")).collect();
+    let mut levels = String::new();
+    for guid in (0..12).map(|host| 0x10_0000 + 2 * host + 1) {
+        writeln!(levels, "{guid:#x} 49153 1").unwrap();
+    }
     std::fs::write(folder.path().join("levels"), levels).unwrap();
     let words = ["routing", "--topology", FABRIC, "--tables", "updn.lfts", "--multicast-tables", "mc"];
     let analysed = |more: &[&str]| folder.run(&[&words[..], &["--format", "json"], more].concat()).json();
@@ -602,8 +604,7 @@ fn trees_are_built_and_tables_repaired() {
     let refused = |more: &[&str]| folder.run(&[&words[..], more].concat()).bad_input();
     assert!(refused(&["--multicast-trees", "opensm"]).contains("--groups"));
     assert!(
-        refused(&["--multicast-trees", "steiner", "--groups", "groups"])
-            .contains("expected 'opensm' or 'permitted'")
+        refused(&["--multicast-trees", "steiner", "--groups", "groups"]).contains("expected 'opensm' or 'permitted'")
     );
     assert!(refused(&["--repair", "r", "--lanes", "16"]).contains("expected a number of lanes from 1 to 15"));
     assert!(refused(&["--repair", "r", "--lanes", "mc"]).contains("expected a number of lanes from 1 to 15"));
