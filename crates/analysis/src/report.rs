@@ -210,6 +210,14 @@ impl CycleResource {
         }
     }
 
+    /// The channel of the network that this is, whatever its lane.
+    pub fn channel(&self, network: &Network) -> Option<ChannelId> {
+        let Self::Channel { channel: [from, to], ports, .. } = self else { return None };
+        let (from, to) = (RouterId::new(*from), RouterId::new(*to));
+        let by_port = ports.and_then(|[port, _]| network.channel_by_port(from, port));
+        by_port.or_else(|| network.channel_between(from, to))
+    }
+
     /// The resources of a deadlock.
     pub(crate) fn all(network: &Network, deadlock: Option<&[Resource]>) -> Option<Vec<Self>> {
         deadlock.map(|cycle| cycle.iter().map(|&resource| Self::new(network, resource)).collect())

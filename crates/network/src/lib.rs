@@ -49,7 +49,7 @@
 //! # Where to look next
 //!
 //! - [`NetworkBuilder`] puts a network together router by router and link by link.
-//! - [`NetworkSvg`], [`NetworkDot`] and [`NetworkGraphml`] draw and export one; [`HeatMapSvg`] colours its links by load.
+//! - [`NetworkSvg`], [`NetworkDot`] and [`NetworkGraphml`] draw and export one; [`HeatMapSvg`] colours its links by load, and [`CycleSvg`] marks a cycle of them.
 //! - [`Network::distances`] and [`Degrees`] measure one.
 //! - [`watch`] reports the progress of long computations and stops them.
 
@@ -74,8 +74,8 @@ pub mod watch;
 pub use builder::{BuildError, MAX_LINKS, MAX_NODES, MAX_PORT_NUMBER, NetworkBuilder, NodeDetails};
 pub use decimal::Decimal;
 pub use drawing::{
-    HeatMapSvg, Layout, LineStyle, NetworkDot, NetworkGraphml, NetworkSvg, Position, Vector, arrow, arrow_head,
-    line_beside, line_style, same_direction,
+    CycleSvg, HeatMapSvg, Layout, LineStyle, NetworkDot, NetworkGraphml, NetworkSvg, Position, Vector, arrow,
+    arrow_head, line_beside, line_style, same_direction,
 };
 pub use error::{NodeError, TopologyError};
 pub use files::{

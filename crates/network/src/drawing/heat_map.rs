@@ -1,4 +1,4 @@
-//! Link loads as colours.
+//! Channels marked by colour: their loads, or a cycle of them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -53,13 +53,19 @@ pub struct HeatMapSvg<'a> {
 
 impl fmt::Display for HeatMapSvg<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let layout = Layout::new(self.network);
+        let Self { network, title, digits, .. } = *self;
         let most = self.loads.iter().copied().fold(0.0, f64::max);
-        let mut channels: Vec<ChannelId> = self.network.channel_ids().collect();
+        let mut channels: Vec<ChannelId> = network.channel_ids().collect();
         channels.sort_by(|&a, &b| self.load(b).total_cmp(&self.load(a)).then(a.cmp(&b)));
         let named: Vec<ChannelId> = channels.iter().copied().take(NAMED).filter(|&c| self.load(c) > 0.0).collect();
         channels.reverse();
-        Picture { of: self, layout, most, channels, named }.write(f)
+        let line = |&c: &ChannelId| format!("{:.digits$}  {}", self.load(c), network.link_label(c));
+        let list = named.iter().map(line).collect();
+        let share = |channel: ChannelId| if most > 0.0 { self.load(channel) / most } else { 0.0 };
+        let tip = |channel: ChannelId| format!(": {:.digits$}", self.load(channel));
+        let scale = Some((most, digits));
+        Picture { network, title, layout: Layout::new(network), channels, share: &share, tip: &tip, named, list, scale }
+            .write(f)
     }
 }
 
@@ -69,28 +75,68 @@ impl HeatMapSvg<'_> {
     }
 }
 
+/// A cycle of channels on a network as an SVG picture. They are numbered in their order, and a list says of each what is known of it.
+///
+/// ```
+/// use wormcast_network::{CycleSvg, TopologySpec};
+///
+/// let ring = "ring:3".parse::<TopologySpec>()?.build()?;
+/// let around = ring.channel_ids().step_by(2).map(|channel| (channel, ring.link_label(channel))).collect::<Vec<_>>();
+/// let svg = CycleSvg { network: &ring, cycle: &around, title: "a cycle on ring:3" };
+/// assert!(svg.to_string().contains("a cycle on ring:3"));
+/// # Ok::<(), wormcast_network::TopologyError>(())
+/// ```
+pub struct CycleSvg<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// The channels of the cycle, each with its line in the list.
+    pub cycle: &'a [(ChannelId, String)],
+    /// What the picture shows.
+    pub title: &'a str,
+}
+
+impl fmt::Display for CycleSvg<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// How red the cycle is.
+        const MARKED: f64 = 0.75;
+        let Self { network, title, cycle } = *self;
+        let on_cycle: HashSet<ChannelId> = cycle.iter().map(|&(channel, _)| channel).collect();
+        let mut channels: Vec<ChannelId> = network.channel_ids().collect();
+        channels.sort_by_key(|channel| on_cycle.contains(channel));
+        let share = |channel: ChannelId| if on_cycle.contains(&channel) { MARKED } else { 0.0 };
+        let (named, list) = cycle.iter().cloned().unzip();
+        let tip = |_: ChannelId| String::new();
+        let layout = Layout::new(network);
+        Picture { network, title, layout, channels, share: &share, tip: &tip, named, list, scale: None }.write(f)
+    }
+}
+
+/// A network whose channels are marked.
 struct Picture<'a> {
-    of: &'a HeatMapSvg<'a>,
+    network: &'a Network,
+    title: &'a str,
     layout: Layout<'a>,
-    /// The largest load.
-    most: f64,
-    /// All channels, those with the largest load last.
+    /// All channels in the order in which they are drawn.
     channels: Vec<ChannelId>,
-    /// The most loaded ones, highest first.
+    /// How strongly each is marked, from 0 to 1.
+    share: &'a dyn Fn(ChannelId) -> f64,
+    /// What is said of each behind its name, when the pointer is on it.
+    tip: &'a dyn Fn(ChannelId) -> String,
+    /// Those that are numbered.
     named: Vec<ChannelId>,
+    /// A line for each of these.
+    list: Vec<String>,
+    /// The largest load, and its digits after the decimal point.
+    scale: Option<(f64, usize)>,
 }
 
 impl Picture<'_> {
-    fn share(&self, channel: ChannelId) -> f64 {
-        if self.most > 0.0 { self.of.load(channel) / self.most } else { 0.0 }
-    }
-
     fn write(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = self.list();
-        let longest = list.iter().map(|line| line.chars().count()).max().unwrap_or(0) as f64 * CHARACTER + 30.0;
-        let width = self.layout.width() + 20.0 + longest.max(SCALE.0 + 40.0) + 10.0;
-        let width = width.max(self.of.title.chars().count() as f64 * TITLE_CHARACTER + 28.0);
-        let height = TITLE + self.layout.height().max(list.len() as f64 * LINE + 110.0);
+        let longest = self.list.iter().map(|line| line.chars().count()).max().unwrap_or(0) as f64 * CHARACTER + 30.0;
+        let width =
+            self.layout.width() + 20.0 + longest.max(if self.scale.is_some() { SCALE.0 + 40.0 } else { 0.0 }) + 10.0;
+        let width = width.max(self.title.chars().count() as f64 * TITLE_CHARACTER + 28.0);
+        let height = TITLE + self.layout.height().max(self.list.len() as f64 * LINE + 110.0);
         writeln!(
             out,
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
@@ -99,42 +145,43 @@ impl Picture<'_> {
         writeln!(
             out,
             r##"<text x="14" y="20" font-family="sans-serif" font-size="13" fill="#222222">{}</text>"##,
-            escape_xml(self.of.title)
+            escape_xml(self.title)
         )?;
         writeln!(out, r#"<g transform="translate(0 {TITLE})">"#)?;
         self.write_channels(out)?;
         self.write_routers(out)?;
-        if matches!(self.of.network.shape(), Shape::Mesh(_) | Shape::Torus(_)) {
+        if matches!(self.network.shape(), Shape::Mesh(_) | Shape::Torus(_)) {
             self.layout.write_captions(out)?;
         } else {
             self.write_names(out)?;
         }
         self.write_numbers(out)?;
-        self.write_scale(out)?;
-        self.write_list(out, &list)?;
+        if let Some((most, digits)) = self.scale {
+            self.write_scale(out, most, digits)?;
+        }
+        self.write_list(out)?;
         writeln!(out, "</g>\n</svg>")
     }
 
     /// The lines of a channel beside its link's.
     fn lines(&self, channel: ChannelId) -> Vec<Vec<Position>> {
-        let aside = if self.of.network.is_unidirectional() { 0.0 } else { 1.2 + self.width(channel) / 2.0 };
+        let aside = if self.network.is_unidirectional() { 0.0 } else { 1.2 + self.width(channel) / 2.0 };
         let lines = self.layout.lines(channel).into_iter();
         lines.map(|line| line_beside(&line, &vec![aside; line.len()])).collect()
     }
 
     fn width(&self, channel: ChannelId) -> f64 {
-        1.0 + 4.0 * self.share(channel)
+        1.0 + 4.0 * (self.share)(channel)
     }
 
     fn write_channels(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arrows = self.channels.len() <= MOST_ARROWS && !self.of.network.is_unidirectional();
+        let arrows = self.channels.len() <= MOST_ARROWS && !self.network.is_unidirectional();
         writeln!(out, r#"<g fill="none">"#)?;
         for &channel in &self.channels {
-            let (colour, width) = (colour(self.share(channel)), self.width(channel));
-            let name = self.of.network.link_label(channel);
-            let load = self.of.load(channel);
+            let (colour, width) = (colour((self.share)(channel)), self.width(channel));
+            let name = self.network.link_label(channel) + &(self.tip)(channel);
             write!(out, r#"<g stroke="{colour}" fill="{colour}" stroke-width="{width:.2}"><title>"#)?;
-            write!(out, "{}: {load:.*}</title>", escape_xml(&name), self.of.digits)?;
+            write!(out, "{}</title>", escape_xml(&name))?;
             let lines = self.lines(channel);
             for line in &lines {
                 write!(out, r#"<polyline fill="none" points=""#)?;
@@ -161,9 +208,9 @@ impl Picture<'_> {
 
     fn write_routers(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, r##"<g fill="#ffffff" stroke="#666666">"##)?;
-        for router in self.of.network.router_ids() {
+        for router in self.network.router_ids() {
             let at = self.layout.position(router);
-            let name = escape_xml(&self.of.network.router_label(router));
+            let name = escape_xml(&self.network.router_label(router));
             writeln!(out, r#"<circle cx="{:.1}" cy="{:.1}" r="4.5"><title>{name}</title></circle>"#, at.x, at.y)?;
         }
         writeln!(out, "</g>")
@@ -171,7 +218,7 @@ impl Picture<'_> {
 
     /// Names beside routers: of all, or of those at the channels with the most load.
     fn write_names(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let network = self.of.network;
+        let network = self.network;
         let ends = self.named.iter().flat_map(|&channel| [network.from(channel), network.to(channel)]);
         let ends: HashSet<RouterId> = ends.collect();
         let all = network.routers() <= MOST_NAMES;
@@ -206,7 +253,7 @@ impl Picture<'_> {
         writeln!(out, "</g>")
     }
 
-    fn write_scale(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_scale(&self, out: &mut fmt::Formatter<'_>, most: f64, digits: usize) -> fmt::Result {
         let (x, y, (length, height)) = (self.layout.width() + 16.0, 34.0, SCALE);
         writeln!(out, r#"<linearGradient id="load">"#)?;
         for step in 0..COLOURS.len() {
@@ -216,43 +263,36 @@ impl Picture<'_> {
         writeln!(out, "</linearGradient>")?;
         writeln!(out, r#"<rect x="{x:.1}" y="{y}" width="{length}" height="{height}" fill="url(#load)"/>"#)?;
         writeln!(out, r##"<g font-family="sans-serif" font-size="10" text-anchor="middle" fill="#222222">"##)?;
-        for load in self.ticks() {
-            let x = x + if self.most > 0.0 { load / self.most * length } else { 0.0 };
-            writeln!(out, r#"<text x="{x:.1}" y="{:.1}">{load:.*}</text>"#, y + height + 12.0, self.of.digits)?;
+        for load in ticks(most, digits) {
+            let x = x + if most > 0.0 { load / most * length } else { 0.0 };
+            writeln!(out, r#"<text x="{x:.1}" y="{:.1}">{load:.*}</text>"#, y + height + 12.0, digits)?;
         }
         writeln!(out, "</g>")
     }
 
-    /// Loads along the scale: quarters of the largest, unless there are no digits for them.
-    fn ticks(&self) -> Vec<f64> {
-        let unit = 0.1f64.powi(self.of.digits as i32);
-        let steps = [4.0, 3.0, 2.0].into_iter().find(|steps| {
-            let each = self.most / steps / unit;
-            each >= 10.0 || (each >= 1.0 && (each - each.round()).abs() < 1e-9)
-        });
-        let steps = steps.unwrap_or(1.0);
-        let ticks = (0..=steps as u32).map(|step| f64::from(step) / steps * self.most);
-        if self.most > 0.0 { ticks.collect() } else { vec![0.0] }
-    }
-
-    fn list(&self) -> Vec<String> {
-        let digits = self.of.digits;
-        let line = |&channel: &ChannelId| {
-            format!("{:.digits$}  {}", self.of.load(channel), self.of.network.link_label(channel))
-        };
-        self.named.iter().map(line).collect()
-    }
-
-    fn write_list(&self, out: &mut fmt::Formatter<'_>, list: &[String]) -> fmt::Result {
+    fn write_list(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let x = self.layout.width() + 16.0;
         writeln!(out, r##"<g font-family="sans-serif" font-size="11" fill="#222222">"##)?;
-        for (place, text) in list.iter().enumerate() {
-            let y = 90.0 + place as f64 * LINE;
+        let top = if self.scale.is_some() { 90.0 } else { 40.0 };
+        for (place, text) in self.list.iter().enumerate() {
+            let y = top + place as f64 * LINE;
             writeln!(out, r#"<text x="{:.1}" y="{y:.1}" text-anchor="end">{}</text>"#, x + 12.0, place + 1)?;
             writeln!(out, r#"<text x="{:.1}" y="{y:.1}">{}</text>"#, x + 22.0, escape_xml(text))?;
         }
         writeln!(out, "</g>")
     }
+}
+
+/// Loads along the scale: quarters of the largest, unless there are no digits for them.
+fn ticks(most: f64, digits: usize) -> Vec<f64> {
+    let unit = 0.1f64.powi(digits as i32);
+    let steps = [4.0, 3.0, 2.0].into_iter().find(|steps| {
+        let each = most / steps / unit;
+        each >= 10.0 || (each >= 1.0 && (each - each.round()).abs() < 1e-9)
+    });
+    let steps = steps.unwrap_or(1.0);
+    let ticks = (0..=steps as u32).map(|step| f64::from(step) / steps * most);
+    if most > 0.0 { ticks.collect() } else { vec![0.0] }
 }
 
 /// The colour of a share of the largest load.

@@ -19,7 +19,7 @@ mod svg;
 pub use beside::{Vector, arrow, arrow_head, line_beside, same_direction};
 pub use dot::NetworkDot;
 pub use graphml::NetworkGraphml;
-pub use heat_map::HeatMapSvg;
+pub use heat_map::{CycleSvg, HeatMapSvg};
 pub use layout::{Layout, Position};
 pub use palette::{LineStyle, line_style};
 pub use svg::NetworkSvg;

@@ -501,6 +501,15 @@ fn fabrics_are_checked_lane_by_lane() {
     assert_eq!((&lanes["deadlock_free"], &lanes["lanes"]["count"]), (&json!(true), &json!(2)), "{lanes}");
     assert_eq!(lanes["lanes"]["switches_without"], 6);
 
+    // The cycle on the fabric, numbered as it is printed.
+    folder.run(&[&words[..], &["--cycle-map", "cycle.svg"]].concat()).success();
+    let picture = std::fs::read_to_string(folder.path().join("cycle.svg")).unwrap();
+    assert!(picture.contains(">rack5[1] -&gt; rack4[2]: group 0xc001</text>"), "{picture}");
+    assert_eq!(picture.matches("stroke=\"#d7301f\"").count(), 6, "the channels of the cycle: {picture}");
+    let safe = folder.run(&[&words[..], &["--lanes", "levels", "--cycle-map", "none.svg"]].concat());
+    assert_eq!((safe.code, folder.path().join("none.svg").exists()), (0, false));
+    assert!(safe.stderr.contains("`none.svg` is not written: there is no cycle"), "{safe:?}");
+
     // All on one lane after all, by the tables of the switches.
     let mut maps = String::new();
     for switch in 0..6 {

@@ -77,6 +77,9 @@ pub(crate) struct Arguments {
     /// standard output, and nothing else.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     heat_map: Option<PathBuf>,
+    /// Draw the cycle of a deadlock on the network, as an SVG picture; `-`: to standard output, and nothing else. Not written if there can be no deadlock.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    cycle_map: Option<PathBuf>,
     /// Consumption channels at every node: worms that deliver on their way hold one. Default: what the algorithm is defined with,
     /// or 4.
     #[arg(long, value_name = "K", value_parser = at_most::<u32, { MAX_NODE_PORTS as u64 }>)]
@@ -345,12 +348,14 @@ fn write_loads(
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     draws("--heat-map", arguments.heat_map.as_deref(), "`.svg`")?;
+    draws("--cycle-map", arguments.cycle_map.as_deref(), "`.svg`")?;
     let data_on_output = Files::default()
         .writes("--export", arguments.export.as_deref())
         .writes("--numbering", arguments.numbering.as_deref())
         .writes("--witness", arguments.witness.as_deref())
         .writes("--links", arguments.links.as_deref())
         .writes("--heat-map", arguments.heat_map.as_deref())
+        .writes("--cycle-map", arguments.cycle_map.as_deref())
         .reads_topology(&arguments.topology)
         .reads("--tables", arguments.tables.as_deref())
         .reads("--multicasts", arguments.multicasts.as_deref());
@@ -382,6 +387,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     drop(summary);
     let report = &printed.report;
     work::part(LOADS, || write_loads(arguments, &network, report, out)).transpose()?;
+    if let Some(path) = &arguments.cycle_map {
+        match text::cycle_picture(report, &network) {
+            Some(picture) => write_to(path, picture.as_bytes(), out)?,
+            None => Failure::warn(&format!("`{}` is not written: there is no cycle", path.display())),
+        }
+    }
     if let (Some(file), Some(reached)) = (&arguments.witness, &report.reachability) {
         match &reached.trace {
             Some(trace) => write_to(file, trace.as_bytes(), out)?,

@@ -11,7 +11,7 @@ use crate::analysis::{
     Blame, ClosedBy, Groups, LaneFound, LanesFound, Load, LoadedChannel, Reached, Report, Sent, TablesFound,
 };
 use crate::failure::Failure;
-use crate::network::{Network, NodeId};
+use crate::network::{ChannelId, CycleSvg, Network, NodeId};
 
 pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Network) -> Result<(), Failure> {
     let Printed { report: analysis, exported, exported_multicast, repair } = printed;
@@ -103,6 +103,25 @@ pub(super) fn write_text(out: &mut dyn Write, printed: &Printed, network: &Netwo
         write_repair(out, repaired)?;
     }
     Ok(())
+}
+
+/// The cycle of a deadlock on the network; `None` if there is none.
+pub(super) fn cycle_picture(analysis: &Report, network: &Network) -> Option<String> {
+    let resources = analysis.resources.as_ref()?;
+    let closed_by = analysis.closed_by.as_ref();
+    let mut cycle: Vec<(ChannelId, String)> = Vec::new();
+    for (place, resource) in resources.iter().enumerate() {
+        let who = closed_by.map_or_else(String::new, |closed_by| format!(": {}", worms(&closed_by[place])));
+        match (resource.channel(network), cycle.last_mut()) {
+            (Some(channel), _) => cycle.push((channel, format!("{resource}{who}"))),
+            // What is waited for where a channel ends.
+            (None, Some((_, last))) => *last = format!("{last}; {resource}"),
+            (None, None) => {}
+        }
+    }
+    let name = analysis.algorithm.as_ref().unwrap_or(&analysis.routing);
+    let title = format!("{name} on {}: each may be held by a worm that waits for the next", network.name());
+    Some(CycleSvg { network, cycle: &cycle, title: &title }.to_string())
 }
 
 /// What a repair changed, and what it costs.
