@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use wormcast_network::{FileFormat, Network, NetworkBuilder, NetworkIbsim, NodeDetails, RouterId};
 use wormcast_routing::{
     Changed, Dependencies, ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkLfts, NetworkMcfdbs,
-    RoutingOptions, RoutingRelation, UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_hop_matrix,
+    RoutingOptions, RoutingRelation, UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_fdbs, parse_hop_matrix,
     parse_lfts, parse_multicast_tables, repair, routing_by_name,
 };
 
@@ -307,8 +307,11 @@ fn verdicts_agree_with_ibdmchk() {
         let verdict = simulated.has_credit_loops();
         assert_eq!(can_deadlock(&tables), verdict, "fabric {seed}");
         loops[usize::from(verdict)] += 1;
-        // What we write is what OpenSM wrote.
+        // What we write is what OpenSM wrote, and its two files say the same.
         assert_eq!(NetworkLfts::new(&tables).unwrap().to_string(), dump, "fabric {seed}");
+        let again = parse_fdbs(&fabric, "fdbs", &simulated.read("opensm.fdbs")).unwrap();
+        assert_eq!((again.entries(), again.unidentified()), (tables.entries(), 0), "fabric {seed}");
+        assert_eq!(NetworkLfts::new(&again).unwrap().to_string(), dump, "fabric {seed}");
     }
     let [without, with] = loops;
     eprintln!("{fabrics} fabrics: {without} without credit loops, {with} with");

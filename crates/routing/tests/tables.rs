@@ -10,7 +10,7 @@ use wormcast_network::{ChannelId, FileFormat, Network, NetworkIbsim, NodeId, Rou
 use wormcast_routing::{
     ChannelNumbering, Dependencies, ECube, Fault, ForwardingTables, GroupBranching, HopMatrix, MulticastTables,
     NetworkLfts, NetworkMcfdbs, NoTables, Output, RoutingOptions, RoutingRelation, TablesReport, TablesText, Target,
-    UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_hop_matrix, parse_lfts, parse_multicast_tables,
+    UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_fdbs, parse_hop_matrix, parse_lfts, parse_multicast_tables,
     parse_tables, read_tables, repair, routing_by_name, survey, witness_of_tables,
 };
 
@@ -486,6 +486,34 @@ fn tables_of_a_production_cluster() {
 /// A ring of three switches with a double link, and an adapter with two ports.
 const RING: &str = "Switch 8 \"a\"\n[1] \"b\"[1]\n[2] \"b\"[2]\n[3] \"c\"[1]\n[4] \"H\"[1]\nSwitch 8 \"b\"\n[3] \"c\"[2]\n[4] \"H\"[2]\n\
                     Switch 8 \"c\"\n[4] \"I\"[1]\nHca 2 \"H\"\nHca 1 \"I\"\n";
+
+#[test]
+fn errors_in_fdbs_name_file_line_and_what_is_wrong() {
+    let fabric = FileFormat::Fabric.parse("fabric", RING).unwrap();
+    let message = |text: &str| parse_fdbs(&fabric, "fdbs", text).unwrap_err().to_string();
+    let [a, b] = [0, 1].map(|router| fabric.router_guid(RouterId::new(router)).unwrap());
+    for (text, said) in [
+        (String::new(), "fdbs:1: there is no switch"),
+        ("0x0001 : 001  : 01   : yes".to_owned(), "fdbs:1: an entry before the first switch"),
+        ("dump_ucast_routes: Switch 5".to_owned(), "fdbs:1: the switch has no identifier"),
+        ("Switch 0x0bad".to_owned(), "fdbs:1: `fabric` has no switch with the identifier 0x0000000000000bad"),
+        (format!("Switch {a:#018x}\nSwitch {a:#018x}"), "fdbs:2: switch"),
+        (format!("Switch {a:#018x}\nhello"), "fdbs:2: found `hello`"),
+        (format!("Switch {a:#018x}\n0xC001 : 001"), "fdbs:2: an entry needs an address from 0x0001 to 0xbfff"),
+        (format!("Switch {a:#018x}\n0x0001 : 255  : 01   : yes"), "fdbs:2: an entry needs a port from 0 to 254"),
+        (format!("Switch {a:#018x}\n0x0001 : 009  : 01   : yes"), "fdbs:2: `a` has no port 9: it has 8"),
+        (
+            format!("Switch {a:#018x}\n0x0001 : 000  : 00   : yes\nSwitch {b:#018x}\n0x0001 : 004  : 01   : yes"),
+            "fdbs:4: the address 0x0001 leads to another device in line 2",
+        ),
+    ] {
+        assert!(message(&text).starts_with(said), "{}", message(&text));
+    }
+    // An address that nobody has is left out, as one is that cannot be reached.
+    let lost = format!("dump_ucast_routes: Switch {a:#018x}\nLID    : Port : Hops : Optimal\n0x0001 : 001  : 01   : yes\n0x0002 : UNREACHABLE\n0x0003 : 004  : HOPS UNKNOWN\n");
+    let tables = parse_fdbs(&fabric, "fdbs", &lost).unwrap();
+    assert_eq!((tables.entries(), tables.unidentified()), (1, 1));
+}
 
 /// Texts of what is beside unicast tables, with lines and words changed at random: they are refused or understood, and what is understood can be analysed.
 #[test]

@@ -27,7 +27,7 @@ pub use multicast::{
     GroupBranching, GroupReport, MulticastGroup, MulticastTables, NetworkMcfdbs, parse_multicast_tables, read_members,
     read_multicast_tables,
 };
-pub use opensm::{NetworkLfts, parse_lfts};
+pub use opensm::{NetworkLfts, parse_fdbs, parse_lfts};
 pub use repair::{Changed, NoRepair, Repair, TreeSearch, permitted_trees, repair};
 pub use text::{TablesText, parse_tables};
 pub use waits::{UnicastWaits, witness_in_lanes};
@@ -235,7 +235,7 @@ impl TablesContext<'_> {
 }
 
 /// Reads forwarding tables for a network: [what `OpenSM` dumps](parse_lfts) if the file has a line that begins with `Unicast`,
-/// otherwise [wormcast's own form](parse_tables).
+/// [its `opensm.fdbs`](parse_fdbs) if one begins with `dump_ucast_routes` or `Switch 0x`, otherwise [wormcast's own form](parse_tables).
 ///
 /// # Errors
 /// If the file cannot be read or is not understood.
@@ -244,6 +244,8 @@ pub fn read_tables(network: &Arc<Network>, path: &str) -> Result<ForwardingTable
     let path = input_name(path);
     if text.lines().any(|line| line.trim_start().starts_with("Unicast")) {
         parse_lfts(network, path, &text)
+    } else if opensm::is_fdbs(&text) {
+        parse_fdbs(network, path, &text)
     } else {
         parse_tables(network, path, &text)
     }

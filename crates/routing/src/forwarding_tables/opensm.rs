@@ -81,9 +81,94 @@ pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<Forw
     if let Some(line) = ends.missing() {
         return Err(file.error(line, "the table that begins here does not end with `… lids dumped`: is the file cut?"));
     }
+    tables_of(network, file, &found, &targets)
+}
+
+const FDBS_EXPECTED: &str =
+    "the tables that OpenSM writes to `opensm.fdbs`: `Switch 0x…`, then lines such as `0x0002 : 036  : 01   : yes`";
+
+/// Whether a text has the form that [`parse_fdbs`] reads.
+pub(super) fn is_fdbs(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    lines.any(|line| line.starts_with("dump_ucast_routes") || line.starts_with("Switch 0x"))
+}
+
+/// Reads the tables that `OpenSM` writes to `opensm.fdbs`: `dump_ucast_routes: Switch 0x…`, then for each address its port, hops, and whether these are the
+/// fewest.
+///
+/// The file does not say whose an address is. It is the device at the port where packets for it leave the last switch, or the switch whose own port 0 they
+/// go to; an address that leads to no device is [left out](ForwardingTables::unidentified). Linear in the text.
+///
+/// # Errors
+/// If the text is not such a file or belongs to another network, or if an address leads to two devices.
+pub fn parse_fdbs(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
+    let file = TablesContext { path, expected: FDBS_EXPECTED };
+    let fabric = as_fabric(network)?;
+    let identities = Identities::new(&fabric);
+    let mut section: Option<RouterId> = None;
+    let mut sections: HashMap<RouterId, usize> = HashMap::new();
+    let mut targets: HashMap<u16, (Target, usize)> = HashMap::new();
+    let mut found: Vec<(u16, RouterId, Output, usize)> = Vec::new();
+    for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+        let wrong = |problem: String| file.error(line, problem);
+        let content = content.trim();
+        if content.is_empty() || content.starts_with('#') || content.starts_with("LID") {
+            continue;
+        }
+        let head = content.strip_prefix("dump_ucast_routes:").map_or(content, str::trim_start);
+        if head.starts_with("Switch") {
+            let guid = hexadecimal_after(head, "0x").ok_or_else(|| wrong("the switch has no identifier".to_owned()))?;
+            let unknown = || wrong(format!("`{}` has no switch with the identifier {guid:#018x}", network.name()));
+            let router = identities.router(guid).map_err(wrong)?.ok_or_else(unknown)?;
+            if let Some(first) = sections.insert(router, line) {
+                return Err(wrong(format!("switch {guid:#018x} has a table already, in line {first}")));
+            }
+            section = Some(router);
+            continue;
+        }
+        let Some((lid, rest)) = content.split_once(':').filter(|_| content.starts_with("0x")) else {
+            return Err(wrong(format!("found `{}`", content.chars().take(64).collect::<String>())));
+        };
+        let router = section.ok_or_else(|| wrong("an entry before the first switch".to_owned()))?;
+        let lid = u16::from_str_radix(lid[2..].trim(), 16).ok().filter(|lid| (1..=MAX_LID).contains(lid));
+        let lid = lid.ok_or_else(|| wrong("an entry needs an address from 0x0001 to 0xbfff".to_owned()))?;
+        let port = rest.split(':').next().unwrap_or("").trim();
+        if port == "UNREACHABLE" {
+            continue;
+        }
+        let port = port.parse::<u32>().ok().filter(|&port| port < NO_PATH);
+        let port = port.ok_or_else(|| wrong("an entry needs a port from 0 to 254".to_owned()))?;
+        check_port(&fabric, router, port).map_err(wrong)?;
+        let output = output(&fabric, router, port);
+        let target = match output {
+            Output::Own => Some(Target::Router(router)),
+            Output::Node(node) => Some(Target::Node(node)),
+            Output::Channel(_) | Output::Nowhere(_) => None,
+        };
+        if let Some(target) = target {
+            let (known, first) = *targets.entry(lid).or_insert((target, line));
+            if known != target {
+                return Err(wrong(format!("the address {lid:#06x} leads to another device in line {first}")));
+            }
+        }
+        found.push((lid, router, output, line));
+    }
+    if sections.is_empty() {
+        return Err(file.error(text.lines().count().max(1), "there is no switch"));
+    }
+    tables_of(network, file, &found, &targets)
+}
+
+/// Tables from entries (address, router, output, line) for addresses whose devices are known; those for others are left out.
+fn tables_of(
+    network: &Arc<Network>,
+    file: TablesContext<'_>,
+    found: &[(u16, RouterId, Output, usize)],
+    targets: &HashMap<u16, (Target, usize)>,
+) -> Result<ForwardingTables, TablesError> {
     let mut lines = Vec::with_capacity(found.len());
     let mut entries = Vec::with_capacity(found.len());
-    for &(lid, router, output, line) in &found {
+    for &(lid, router, output, line) in found {
         if let Some(&(target, _)) = targets.get(&lid) {
             entries.push((Destination { target, address: Some(lid) }, router, output));
             lines.push(line);
