@@ -1,7 +1,7 @@
 //! Input: files, and standard input under the name `-`.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -68,6 +68,70 @@ pub fn read_input(path: impl AsRef<Path>, what: &'static str, most: u64) -> io::
     io::stdin().lock().take(most).read_to_end(&mut bytes)?;
     *taken = Some(Taken { what, bytes: bytes.clone() });
     Ok(bytes)
+}
+
+/// The lines of a file, or of standard input if the path is `-`, for a text that is read piece by piece and so may be of any length. `what` is the purpose,
+/// as in [`read_input`].
+///
+/// # Errors
+/// If the operating system cannot read it.
+pub fn open_lines(path: &str, what: &'static str) -> Result<TextLines<Box<dyn BufRead>>, ReadError> {
+    /// Large enough that reading costs little beside understanding.
+    const BUFFER: usize = 1 << 20;
+    let failed =
+        |error: io::Error| ReadError::Unreadable { path: input_name(path).to_owned(), reason: error.to_string() };
+    let reader: Box<dyn BufRead> = if is_standard_input(path) {
+        Box::new(io::Cursor::new(read_input(path, what, u64::MAX).map_err(failed)?))
+    } else {
+        Box::new(BufReader::with_capacity(BUFFER, File::open(path).map_err(failed)?))
+    };
+    Ok(TextLines::new(path, reader))
+}
+
+/// The lines of a text, one at a time.
+pub struct TextLines<R> {
+    path: String,
+    reader: R,
+    line: Vec<u8>,
+    number: usize,
+}
+
+impl<R: BufRead> TextLines<R> {
+    /// The lines that a reader gives; errors name the path.
+    pub fn new(path: &str, reader: R) -> Self {
+        Self { path: input_name(path).to_owned(), reader, line: Vec::new(), number: 0 }
+    }
+
+    /// What comes next, without taking it: at most what the reader holds.
+    ///
+    /// # Errors
+    /// If the operating system cannot read it.
+    pub fn peek(&mut self) -> Result<&[u8], ReadError> {
+        let path = &self.path;
+        self.reader.fill_buf().map_err(|error| ReadError::Unreadable { path: path.clone(), reason: error.to_string() })
+    }
+
+    /// The number of the next line, from 1, and the line without blanks at both ends and without a [byte order mark](BYTE_ORDER_MARK); `None` at the end.
+    ///
+    /// # Errors
+    /// If the operating system cannot read it, or it is not UTF-8.
+    #[allow(clippy::should_implement_trait, reason = "a line is borrowed until the next one is read")]
+    pub fn next(&mut self) -> Result<Option<(usize, &str)>, ReadError> {
+        self.line.clear();
+        let read = self.reader.read_until(b'\n', &mut self.line);
+        let read =
+            read.map_err(|error| ReadError::Unreadable { path: self.path.clone(), reason: error.to_string() })?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        let bytes =
+            if self.number == 1 { self.line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.line) } else { &self.line };
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Some((self.number, text.trim()))),
+            Err(_) => Err(ReadError::NotText { path: self.path.clone(), line: self.number }),
+        }
+    }
 }
 
 /// Reserves standard input for `what`, which reads it piece by piece; nothing else can read it then.

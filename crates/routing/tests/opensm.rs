@@ -18,8 +18,8 @@ use tempfile::TempDir;
 use wormcast_network::{FileFormat, Network, NetworkBuilder, NetworkIbsim, NodeDetails, RouterId};
 use wormcast_routing::{
     Changed, Dependencies, ForwardingTables, GroupBranching, HopMatrix, MulticastTables, NetworkLfts, NetworkMcfdbs,
-    RoutingOptions, RoutingRelation, UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_fdbs, parse_hop_matrix,
-    parse_lfts, parse_multicast_tables, repair, routing_by_name,
+    RoutingOptions, RoutingRelation, UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_fdbs,
+    parse_hop_matrix, parse_lfts, parse_multicast_tables, repair, routing_by_name,
 };
 
 /// No program may take longer than this.

@@ -10,8 +10,8 @@ use wormcast_network::{ChannelId, FileFormat, Network, NetworkIbsim, NodeId, Rou
 use wormcast_routing::{
     ChannelNumbering, Dependencies, ECube, Fault, ForwardingTables, GroupBranching, HopMatrix, MulticastTables,
     NetworkLfts, NetworkMcfdbs, NoTables, Output, RoutingOptions, RoutingRelation, TablesReport, TablesText, Target,
-    UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_fdbs, parse_hop_matrix, parse_lfts, parse_multicast_tables,
-    parse_tables, read_tables, repair, routing_by_name, survey, witness_of_tables,
+    UnicastWaits, VirtualLanes, analyse_tables, choose_tables, parse_fdbs, parse_hop_matrix, parse_lfts,
+    parse_multicast_tables, parse_tables, read_tables, repair, routing_by_name, survey, witness_of_tables,
 };
 
 use support::build;
@@ -510,7 +510,9 @@ fn errors_in_fdbs_name_file_line_and_what_is_wrong() {
         assert!(message(&text).starts_with(said), "{}", message(&text));
     }
     // An address that nobody has is left out, as one is that cannot be reached.
-    let lost = format!("dump_ucast_routes: Switch {a:#018x}\nLID    : Port : Hops : Optimal\n0x0001 : 001  : 01   : yes\n0x0002 : UNREACHABLE\n0x0003 : 004  : HOPS UNKNOWN\n");
+    let lost = format!(
+        "dump_ucast_routes: Switch {a:#018x}\nLID    : Port : Hops : Optimal\n0x0001 : 001  : 01   : yes\n0x0002 : UNREACHABLE\n0x0003 : 004  : HOPS UNKNOWN\n"
+    );
     let tables = parse_fdbs(&fabric, "fdbs", &lost).unwrap();
     assert_eq!((tables.entries(), tables.unidentified()), (1, 1));
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_network::input::{ReadError, input_name, read_text};
+use wormcast_network::input::{ReadError, input_name, open_lines, read_text};
 use wormcast_network::text::{LONGEST_SHOWN, shortened};
 use wormcast_network::{ChannelId, MAX_FILE_BYTES, Network, NodeId, RouterId, TopologyError};
 
@@ -63,11 +63,82 @@ pub enum Output {
     Nowhere(u32),
 }
 
-/// The entry of one router for one destination.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    router: u32,
-    output: Output,
+/// An output in one word; 0 where there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Code(u32);
+
+impl Code {
+    const NONE: Self = Self(0);
+
+    fn new(output: Output) -> Self {
+        let (tag, value) = match output {
+            Output::Own => (0, 0),
+            Output::Channel(channel) => (1, channel.raw()),
+            Output::Node(node) => (2, node.raw()),
+            Output::Nowhere(port) => (3, port),
+        };
+        // Numbers of channels and nodes are below 2^28.
+        Self((value << 2 | tag) + 1)
+    }
+
+    fn output(self) -> Option<Output> {
+        let code = self.0.checked_sub(1)?;
+        let value = code >> 2;
+        Some(match code & 3 {
+            0 => Output::Own,
+            1 => Output::Channel(ChannelId::new(value)),
+            2 => Output::Node(NodeId::new(value)),
+            _ => Output::Nowhere(value),
+        })
+    }
+}
+
+/// The entries for one destination.
+#[derive(Clone, Debug)]
+enum Column {
+    /// By router.
+    Dense(Box<[Code]>),
+    /// Few, with their routers, which rise.
+    Sparse(Box<[(u32, Code)]>),
+}
+
+impl Column {
+    fn new(routers: usize, entries: &[(u32, Code)]) -> Self {
+        if entries.len() * 2 < routers {
+            return Self::Sparse(entries.into());
+        }
+        let mut codes = vec![Code::NONE; routers];
+        for &(router, code) in entries {
+            codes[router as usize] = code;
+        }
+        Self::Dense(codes.into())
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Dense(codes) => codes.iter().filter(|&&code| code != Code::NONE).count(),
+            Self::Sparse(entries) => entries.len(),
+        }
+    }
+
+    fn at(&self, router: RouterId) -> Option<Output> {
+        match self {
+            Self::Dense(codes) => codes[router.index()].output(),
+            Self::Sparse(entries) => {
+                let place = entries.binary_search_by_key(&router.raw(), |&(router, _)| router);
+                place.ok().and_then(|place| entries[place].1.output())
+            }
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (RouterId, Output)> + '_ {
+        let (dense, sparse): (&[Code], &[(u32, Code)]) = match self {
+            Self::Dense(codes) => (codes, &[]),
+            Self::Sparse(entries) => (&[], entries),
+        };
+        let dense = (0u32..).zip(dense).map(|(router, &code)| (router, code));
+        dense.chain(sparse.iter().copied()).filter_map(|(router, code)| Some((RouterId::new(router), code.output()?)))
+    }
 }
 
 /// Forwarding tables: at every router, one output for each destination, whatever the input.
@@ -75,15 +146,14 @@ struct Entry {
 /// Entries may be missing or lead nowhere; [`analyse_tables`] finds both, and loops. As a
 /// [`RoutingRelation`], whose targets are routers, they route to a router's own destination, or else to the first of its nodes.
 ///
-/// Memory: 16 bytes an entry.
+/// Memory: 4 bytes a router for each destination, or 8 an entry where only few routers have one.
 #[derive(Clone, Debug)]
 pub struct ForwardingTables {
     network: Arc<Network>,
     /// Sorted: nodes first.
     destinations: Vec<Destination>,
-    /// The entries for destination `d` are `first[d]..first[d + 1]`, sorted by router.
-    first: Vec<usize>,
-    entries: Vec<Entry>,
+    columns: Vec<Column>,
+    entries: usize,
     /// Entries that were left out.
     unidentified: usize,
 }
@@ -96,26 +166,31 @@ impl ForwardingTables {
     pub(crate) fn new(network: &Arc<Network>, entries: &[(Destination, RouterId, Output)]) -> Result<Self, usize> {
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_by_key(|&i| (entries[i].0, entries[i].1));
-        let mut destinations: Vec<Destination> = Vec::new();
-        let (mut first, mut sorted) = (Vec::new(), Vec::with_capacity(entries.len()));
-        let mut last = None;
-        for i in order {
-            let (destination, router, output) = entries[i];
-            if last == Some((destination, router)) {
-                if sorted.last().is_some_and(|entry: &Entry| entry.output != output) {
-                    return Err(i);
+        let mut columns: Vec<(Destination, Column)> = Vec::new();
+        for of_destination in order.chunk_by(|&a, &b| entries[a].0 == entries[b].0) {
+            let mut column: Vec<(u32, Code)> = Vec::with_capacity(of_destination.len());
+            for &i in of_destination {
+                let (_, router, output) = entries[i];
+                match column.last() {
+                    Some(&(last, code)) if last == router.raw() => {
+                        if code != Code::new(output) {
+                            return Err(i);
+                        }
+                    }
+                    _ => column.push((router.raw(), Code::new(output))),
                 }
-                continue;
             }
-            last = Some((destination, router));
-            if destinations.last() != Some(&destination) {
-                destinations.push(destination);
-                first.push(sorted.len());
-            }
-            sorted.push(Entry { router: router.raw(), output });
+            columns.push((entries[of_destination[0]].0, Column::new(network.routers(), &column)));
         }
-        first.push(sorted.len());
-        Ok(Self { network: Arc::clone(network), destinations, first, entries: sorted, unidentified: 0 })
+        Ok(Self::of_columns(network, columns, 0))
+    }
+
+    /// Tables from the entries for each destination, in any order.
+    fn of_columns(network: &Arc<Network>, mut columns: Vec<(Destination, Column)>, unidentified: usize) -> Self {
+        columns.sort_by_key(|&(destination, _)| destination);
+        let (destinations, columns): (Vec<Destination>, Vec<Column>) = columns.into_iter().unzip();
+        let entries = columns.iter().map(Column::len).sum();
+        Self { network: Arc::clone(network), destinations, columns, entries, unidentified }
     }
 
     /// The destinations that there are entries for, nodes first.
@@ -125,7 +200,7 @@ impl ForwardingTables {
 
     /// The number of entries.
     pub fn entries(&self) -> usize {
-        self.entries.len()
+        self.entries
     }
 
     /// The number of entries that were left out because the device of their address is unknown.
@@ -136,22 +211,26 @@ impl ForwardingTables {
     /// The routers without any entry, such as those after the end of a truncated file.
     pub fn without_entries(&self) -> impl Iterator<Item = RouterId> + use<> {
         let mut with = vec![false; self.network.routers()];
-        for entry in &self.entries {
-            with[entry.router as usize] = true;
+        let mut left = with.len();
+        for column in &self.columns {
+            for (router, _) in column.entries() {
+                left -= usize::from(!std::mem::replace(&mut with[router.index()], true));
+            }
+            if left == 0 {
+                break;
+            }
         }
         (0u32..).zip(with).filter(|&(_, with)| !with).map(|(router, _)| RouterId::new(router))
     }
 
     /// The entries for the destination at this position of [`destinations`](Self::destinations), by router.
-    pub fn entries_for(&self, destination: usize) -> impl ExactSizeIterator<Item = (RouterId, Output)> + '_ {
-        let entries = &self.entries[self.first[destination]..self.first[destination + 1]];
-        entries.iter().map(|entry| (RouterId::new(entry.router), entry.output))
+    pub fn entries_for(&self, destination: usize) -> impl Iterator<Item = (RouterId, Output)> + '_ {
+        self.columns[destination].entries()
     }
 
-    /// Where `router` sends messages for the destination at this position; O(log routers).
+    /// Where `router` sends messages for the destination at this position; O(1), or O(log routers) where few have an entry.
     pub fn output(&self, router: RouterId, destination: usize) -> Option<Output> {
-        let entries = &self.entries[self.first[destination]..self.first[destination + 1]];
-        entries.binary_search_by_key(&router.raw(), |entry| entry.router).ok().map(|entry| entries[entry].output)
+        self.columns[destination].at(router)
     }
 
     /// The positions of the destinations that are this node; none if no router has an entry for it.
@@ -240,23 +319,33 @@ impl TablesContext<'_> {
 /// # Errors
 /// If the file cannot be read or is not understood.
 pub fn read_tables(network: &Arc<Network>, path: &str) -> Result<ForwardingTables, TablesError> {
-    let text = text_of(path, "the forwarding tables", MAX_FILE_BYTES)?;
-    let path = input_name(path);
-    if text.lines().any(|line| line.trim_start().starts_with("Unicast")) {
-        parse_lfts(network, path, &text)
-    } else if opensm::is_fdbs(&text) {
-        parse_fdbs(network, path, &text)
+    let mut lines = open_lines(path, UNICAST)?;
+    let head = String::from_utf8_lossy(lines.peek()?).into_owned();
+    if head.lines().any(|line| line.trim_start().starts_with("Unicast")) {
+        opensm::read_lfts(network, input_name(path), &mut lines)
+    } else if opensm::is_fdbs(&head) {
+        opensm::read_fdbs(network, input_name(path), &mut lines)
     } else {
-        parse_tables(network, path, &text)
+        drop(lines);
+        parse_tables(network, input_name(path), &text_of(path, UNICAST, MAX_FILE_BYTES)?)
     }
 }
 
+/// What files of unicast tables are for.
+const UNICAST: &str = "the forwarding tables";
+
 /// The text of a file of tables.
 fn text_of(path: &str, what: &'static str, most: u64) -> Result<String, TablesError> {
-    read_text(path, what, most).map_err(|error| match error {
-        ReadError::NotText { path, line } => {
-            TablesError::File { path, line, problem: "the bytes are not UTF-8".to_owned(), expected: "text" }
+    Ok(read_text(path, what, most)?)
+}
+
+impl From<ReadError> for TablesError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::NotText { path, line } => {
+                Self::File { path, line, problem: "the bytes are not UTF-8".to_owned(), expected: "text" }
+            }
+            ReadError::Unreadable { path, reason } => Self::Unreadable { path, reason },
         }
-        ReadError::Unreadable { path, reason } => TablesError::Unreadable { path, reason },
-    })
+    }
 }

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io::BufRead;
 use std::sync::Arc;
 
+use wormcast_network::input::TextLines;
+use wormcast_network::watch::step_every;
 use wormcast_network::{Network, NodeId, RouterId, as_fabric};
 
-use super::{Destination, ForwardingTables, Output, TablesContext, TablesError, Target};
+use super::{Code, Column, Destination, ForwardingTables, Output, TablesContext, TablesError, Target};
 
 const EXPECTED: &str =
     "the tables that OpenSM dumps: `Unicast lids …` for each switch, then lines such as `0x0002 036 # …`";
@@ -68,20 +71,93 @@ fn unique<T: Copy>(guid: u64, known: Option<&Option<T>>) -> Result<Option<T>, St
 /// # Errors
 /// If the text is not such a dump, contradicts itself, or belongs to another network.
 pub fn parse_lfts(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
+    read_lfts(network, path, &mut TextLines::new(path, text.as_bytes()))
+}
+
+/// As [`parse_lfts`], line by line.
+pub(super) fn read_lfts(
+    network: &Arc<Network>,
+    path: &str,
+    lines: &mut TextLines<impl BufRead>,
+) -> Result<ForwardingTables, TablesError> {
     let file = TablesContext { path, expected: EXPECTED };
     let fabric = as_fabric(network)?;
     let mut dump = Dump::new(network.name(), &fabric, !Arc::ptr_eq(&fabric, network));
-    for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        dump.read_line(line, content.trim()).map_err(|problem| file.error(line, problem))?;
+    let mut last = 1;
+    while let Some((line, content)) = lines.next()? {
+        last = line;
+        step_every(20, "reading the tables", "lines", line, 0);
+        dump.read_line(line, content).map_err(|problem| file.error(line, problem))?;
     }
-    let Dump { sections, ends, targets, found, .. } = dump;
+    let Dump { sections, ends, columns, .. } = dump;
     if sections.is_empty() {
-        return Err(file.error(text.lines().count().max(1), "there is no switch"));
+        return Err(file.error(last, "there is no switch"));
     }
     if let Some(line) = ends.missing() {
         return Err(file.error(line, "the table that begins here does not end with `… lids dumped`: is the file cut?"));
     }
-    tables_of(network, file, &found, &targets)
+    Ok(columns.tables(network))
+}
+
+/// Entries by address, as they are read.
+struct Columns {
+    routers: usize,
+    /// By address.
+    codes: Vec<Option<Box<[Code]>>>,
+    /// Whose an address is, and the line that says so.
+    targets: HashMap<u16, (Target, usize)>,
+}
+
+impl Columns {
+    fn new(fabric: &Network) -> Self {
+        Self { routers: fabric.routers(), codes: vec![None; usize::from(MAX_LID) + 1], targets: HashMap::new() }
+    }
+
+    fn insert(&mut self, lid: u16, router: RouterId, code: Code) -> Result<(), String> {
+        let routers = self.routers;
+        let column = self.codes[usize::from(lid)].get_or_insert_with(|| vec![Code::NONE; routers].into());
+        let known = std::mem::replace(&mut column[router.index()], code);
+        if known != Code::NONE && known != code {
+            return Err("the switch has another entry for this address already".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Tables of the addresses whose devices are known.
+    fn tables(self, network: &Arc<Network>) -> ForwardingTables {
+        let (mut columns, mut unidentified) = (Vec::new(), 0);
+        for (lid, codes) in (0u16..).zip(self.codes) {
+            let Some(column) = codes.map(Column::Dense) else { continue };
+            match self.targets.get(&lid) {
+                Some(&(target, _)) => columns.push((Destination { target, address: Some(lid) }, column)),
+                None => unidentified += column.len(),
+            }
+        }
+        ForwardingTables::of_columns(network, columns, unidentified)
+    }
+}
+
+/// What is at the ports of a switch.
+struct PortCodes {
+    router: RouterId,
+    /// By port, once it was asked for.
+    known: Vec<Option<Code>>,
+}
+
+impl PortCodes {
+    fn new(router: RouterId) -> Self {
+        Self { router, known: vec![None; NO_PATH as usize] }
+    }
+
+    fn at(&mut self, fabric: &Network, port: u32) -> Result<Code, String> {
+        if let Some(code) = self.known[port as usize] {
+            return Ok(code);
+        }
+        check_port(fabric, self.router, port)?;
+        let code = Code::new(output(fabric, self.router, port));
+        self.known[port as usize] = Some(code);
+        Ok(code)
+    }
 }
 
 const FDBS_EXPECTED: &str =
@@ -102,82 +178,70 @@ pub(super) fn is_fdbs(text: &str) -> bool {
 /// # Errors
 /// If the text is not such a file or belongs to another network, or if an address leads to two devices.
 pub fn parse_fdbs(network: &Arc<Network>, path: &str, text: &str) -> Result<ForwardingTables, TablesError> {
+    read_fdbs(network, path, &mut TextLines::new(path, text.as_bytes()))
+}
+
+/// As [`parse_fdbs`], line by line.
+pub(super) fn read_fdbs(
+    network: &Arc<Network>,
+    path: &str,
+    lines: &mut TextLines<impl BufRead>,
+) -> Result<ForwardingTables, TablesError> {
     let file = TablesContext { path, expected: FDBS_EXPECTED };
     let fabric = as_fabric(network)?;
     let identities = Identities::new(&fabric);
-    let mut section: Option<RouterId> = None;
+    let mut section: Option<PortCodes> = None;
     let mut sections: HashMap<RouterId, usize> = HashMap::new();
-    let mut targets: HashMap<u16, (Target, usize)> = HashMap::new();
-    let mut found: Vec<(u16, RouterId, Output, usize)> = Vec::new();
-    for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+    let mut columns = Columns::new(&fabric);
+    let mut last = 1;
+    while let Some((line, content)) = lines.next()? {
+        last = line;
+        step_every(20, "reading the tables", "lines", line, 0);
         let wrong = |problem: String| file.error(line, problem);
-        let content = content.trim();
         if content.is_empty() || content.starts_with('#') || content.starts_with("LID") {
             continue;
         }
+        if let Some((lid, rest)) = content.split_once(':').filter(|_| content.starts_with("0x")) {
+            let codes = section.as_mut().ok_or_else(|| wrong("an entry before the first switch".to_owned()))?;
+            let lid = u16::from_str_radix(lid[2..].trim(), 16).ok().filter(|lid| (1..=MAX_LID).contains(lid));
+            let lid = lid.ok_or_else(|| wrong("an entry needs an address from 0x0001 to 0xbfff".to_owned()))?;
+            let port = rest.split(':').next().unwrap_or("").trim();
+            if port == "UNREACHABLE" {
+                continue;
+            }
+            let port = port.parse::<u32>().ok().filter(|&port| port < NO_PATH);
+            let port = port.ok_or_else(|| wrong("an entry needs a port from 0 to 254".to_owned()))?;
+            let code = codes.at(&fabric, port).map_err(wrong)?;
+            let target = match code.output() {
+                Some(Output::Own) => Some(Target::Router(codes.router)),
+                Some(Output::Node(node)) => Some(Target::Node(node)),
+                _ => None,
+            };
+            if let Some(target) = target {
+                let (known, first) = *columns.targets.entry(lid).or_insert((target, line));
+                if known != target {
+                    return Err(wrong(format!("the address {lid:#06x} leads to another device in line {first}")));
+                }
+            }
+            columns.insert(lid, codes.router, code).map_err(wrong)?;
+            continue;
+        }
         let head = content.strip_prefix("dump_ucast_routes:").map_or(content, str::trim_start);
-        if head.starts_with("Switch") {
-            let guid = hexadecimal_after(head, "0x").ok_or_else(|| wrong("the switch has no identifier".to_owned()))?;
-            let unknown = || wrong(format!("`{}` has no switch with the identifier {guid:#018x}", network.name()));
-            let router = identities.router(guid).map_err(wrong)?.ok_or_else(unknown)?;
-            if let Some(first) = sections.insert(router, line) {
-                return Err(wrong(format!("switch {guid:#018x} has a table already, in line {first}")));
-            }
-            section = Some(router);
-            continue;
-        }
-        let Some((lid, rest)) = content.split_once(':').filter(|_| content.starts_with("0x")) else {
+        if !head.starts_with("Switch") {
             return Err(wrong(format!("found `{}`", content.chars().take(64).collect::<String>())));
-        };
-        let router = section.ok_or_else(|| wrong("an entry before the first switch".to_owned()))?;
-        let lid = u16::from_str_radix(lid[2..].trim(), 16).ok().filter(|lid| (1..=MAX_LID).contains(lid));
-        let lid = lid.ok_or_else(|| wrong("an entry needs an address from 0x0001 to 0xbfff".to_owned()))?;
-        let port = rest.split(':').next().unwrap_or("").trim();
-        if port == "UNREACHABLE" {
-            continue;
         }
-        let port = port.parse::<u32>().ok().filter(|&port| port < NO_PATH);
-        let port = port.ok_or_else(|| wrong("an entry needs a port from 0 to 254".to_owned()))?;
-        check_port(&fabric, router, port).map_err(wrong)?;
-        let output = output(&fabric, router, port);
-        let target = match output {
-            Output::Own => Some(Target::Router(router)),
-            Output::Node(node) => Some(Target::Node(node)),
-            Output::Channel(_) | Output::Nowhere(_) => None,
-        };
-        if let Some(target) = target {
-            let (known, first) = *targets.entry(lid).or_insert((target, line));
-            if known != target {
-                return Err(wrong(format!("the address {lid:#06x} leads to another device in line {first}")));
-            }
+        let guid = hexadecimal_after(head, "0x").ok_or_else(|| wrong("the switch has no identifier".to_owned()))?;
+        let unknown = || wrong(format!("`{}` has no switch with the identifier {guid:#018x}", network.name()));
+        let router = identities.router(guid).map_err(wrong)?.ok_or_else(unknown)?;
+        if let Some(first) = sections.insert(router, line) {
+            return Err(wrong(format!("switch {guid:#018x} has a table already, in line {first}")));
         }
-        found.push((lid, router, output, line));
+        section = Some(PortCodes::new(router));
     }
     if sections.is_empty() {
-        return Err(file.error(text.lines().count().max(1), "there is no switch"));
+        return Err(file.error(last, "there is no switch"));
     }
-    tables_of(network, file, &found, &targets)
-}
-
-/// Tables from entries (address, router, output, line) for addresses whose devices are known; those for others are left out.
-fn tables_of(
-    network: &Arc<Network>,
-    file: TablesContext<'_>,
-    found: &[(u16, RouterId, Output, usize)],
-    targets: &HashMap<u16, (Target, usize)>,
-) -> Result<ForwardingTables, TablesError> {
-    let mut lines = Vec::with_capacity(found.len());
-    let mut entries = Vec::with_capacity(found.len());
-    for &(lid, router, output, line) in found {
-        if let Some(&(target, _)) = targets.get(&lid) {
-            entries.push((Destination { target, address: Some(lid) }, router, output));
-            lines.push(line);
-        }
-    }
-    let mut tables = ForwardingTables::new(network, &entries)
-        .map_err(|position| file.error(lines[position], "the switch has another entry for this address already"))?;
-    tables.unidentified = found.len() - entries.len();
-    Ok(tables)
+    Ok(columns.tables(network))
 }
 
 /// What the lines of a dump have said so far.
@@ -189,14 +253,13 @@ struct Dump<'n> {
     made_up: bool,
     identities: Identities,
     /// The switch whose table this is.
-    section: Option<RouterId>,
+    section: Option<PortCodes>,
     /// The line in which the table of a switch begins.
     sections: HashMap<RouterId, usize>,
     ends: Ends,
-    /// Whose an address is, and the line that says so.
-    targets: HashMap<u16, (Target, usize)>,
-    /// Entries: address, router, output, line.
-    found: Vec<(u16, RouterId, Output, usize)>,
+    columns: Columns,
+    /// What was said last of the device of each address: mostly the same again.
+    about: Vec<Box<str>>,
 }
 
 impl<'n> Dump<'n> {
@@ -209,20 +272,20 @@ impl<'n> Dump<'n> {
             section: None,
             sections: HashMap::new(),
             ends: Ends::default(),
-            targets: HashMap::new(),
-            found: Vec::new(),
+            columns: Columns::new(fabric),
+            about: vec![Box::default(); usize::from(MAX_LID) + 1],
         }
     }
 
     fn read_line(&mut self, line: usize, content: &str) -> Result<(), String> {
+        if content.starts_with("0x") {
+            return self.read_entry(line, content);
+        }
         if content.is_empty() || content.starts_with('#') {
             return Ok(());
         }
         if content.starts_with("Unicast") {
             return self.begin_table(line, content);
-        }
-        if content.starts_with("0x") {
-            return self.read_entry(line, content);
         }
         let head = content.split_whitespace().next().unwrap_or("");
         if content.ends_with("lids dumped") {
@@ -251,13 +314,15 @@ impl<'n> Dump<'n> {
         if let Some(first) = self.sections.insert(router, line) {
             return Err(format!("switch {guid:#018x} has a table already, in line {first}"));
         }
-        self.section = Some(router);
+        self.section = Some(PortCodes::new(router));
         self.ends.begin(line, content);
         Ok(())
     }
 
     fn read_entry(&mut self, line: usize, content: &str) -> Result<(), String> {
-        let router = self.section.ok_or("an entry before the first switch")?;
+        if self.section.is_none() {
+            return Err("an entry before the first switch".to_owned());
+        }
         self.ends.count_entry()?;
         let (lid, rest) = content.split_once(char::is_whitespace).unwrap_or((content, ""));
         let lid = lid.strip_prefix("0x").and_then(|digits| u16::from_str_radix(digits, 16).ok());
@@ -268,14 +333,18 @@ impl<'n> Dump<'n> {
         if port == "UNREACHABLE" {
             return Ok(());
         }
-        let port = port.parse::<u32>().ok().filter(|&port| port <= 255);
+        let port = port.parse::<u32>().ok().filter(|&port| port <= NO_PATH);
         let port = port.ok_or("an entry needs a port from 0 to 255")?;
-        check_port(self.fabric, router, port)?;
-        self.identify(lid, line, about)?;
-        if port != NO_PATH {
-            self.found.push((lid, router, output(self.fabric, router, port), line));
+        let codes = self.section.as_mut().ok_or("an entry before the first switch")?;
+        let (router, code) = match port {
+            NO_PATH => (codes.router, Code::NONE),
+            port => (codes.router, codes.at(self.fabric, port)?),
+        };
+        if *self.about[usize::from(lid)] != *about {
+            self.identify(lid, line, about)?;
+            self.about[usize::from(lid)] = about.into();
         }
-        Ok(())
+        if code == Code::NONE { Ok(()) } else { self.columns.insert(lid, router, code) }
     }
 
     /// Whose the address of an entry is, if what stands behind it says so.
@@ -284,7 +353,7 @@ impl<'n> Dump<'n> {
         let name = self.name;
         let unknown = || format!("`{name}` has no port with the identifier {guid:#018x}{}", quoted_name(about));
         let target = self.identities.target(guid)?.ok_or_else(unknown)?;
-        let (known, first) = *self.targets.entry(lid).or_insert((target, line));
+        let (known, first) = *self.columns.targets.entry(lid).or_insert((target, line));
         if known != target {
             return Err(format!("the address {lid:#06x} is another device's in line {first}"));
         }
