@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use wormcast::analysis::{AnalysisError, Fabric, Replicating, Report, Settings, of_fabric, of_routing};
 use wormcast::routing::{
-    GroupBranching, RoutingDescriptor, RoutingOptions, TablesError, VirtualLanes, read_levels, read_maps, read_members, read_multicast_tables, read_tables,
+    GroupBranching, RoutingDescriptor, RoutingOptions, TablesError, VirtualLanes, read_levels, read_maps, read_members,
+    read_multicast_tables, read_tables,
 };
 use wormcast::simulation::{Buffer, Reservation};
 
