@@ -279,6 +279,14 @@ pub enum AlgorithmError {
     /// The links that are to fail do not exist.
     #[error(transparent)]
     Fault(#[from] FaultError),
+    /// There are no such forwarding tables, or they do not deliver.
+    #[error("{problem}")]
+    Tables {
+        /// What says which tables.
+        option: AlgorithmOption,
+        /// What is wrong with them.
+        problem: String,
+    },
 }
 
 /// Two routings over permitted turns, first the default one.

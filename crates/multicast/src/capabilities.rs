@@ -1,6 +1,6 @@
 //! Optional capabilities of multicast algorithms.
 
-use wormcast_network::Ports;
+use wormcast_network::{NodeId, Ports};
 use wormcast_routing::{Branching, Dependencies, MultidestinationRouting};
 
 use crate::algorithm::{Algorithm, Multicast};
@@ -20,6 +20,8 @@ pub struct AlgorithmCapabilities<'a> {
     pub minimum: Option<&'a dyn Minimum>,
     /// Covers of destinations by as few next routers as possible.
     pub covers: Option<&'a dyn Covers>,
+    /// For an algorithm that knows groups of nodes: the members of each, sorted.
+    pub groups: Option<&'a [Vec<NodeId>]>,
 }
 
 /// Sends trees, whose dependencies depend on the switches.

@@ -51,6 +51,7 @@ pub use algorithms::hypercube::weighted_sort::{weighted_sort, weighted_sort_as_p
 pub use algorithms::irregular::chain_ordered::{CHAIN_ORDERED, ChainOrdered};
 pub use algorithms::irregular::covering_matrix::{CoveringMatrix, CoveringRow};
 pub use algorithms::irregular::spam::{SPAM, Spam};
+pub use algorithms::irregular::tables::{TABLES, Tables};
 pub use algorithms::irregular::tree_infinity::{TREE_INFINITY, TreeInfinity};
 pub use algorithms::irregular::tree_one::{TREE_ONE, TreeOne};
 pub use algorithms::irregular::tree_zero::{TREE_ZERO, TreeZero};
@@ -88,5 +89,5 @@ pub use registry::descriptor::{
     Descriptor, FaultRequest, MakeAlgorithm, MakeWithState, Options, Refused, Request, RequestPart,
 };
 pub use registry::family::{Family, Routed, Sends};
-pub use registry::options::{AlgorithmOption, AlgorithmOptions, BestPair, Draw, Greedy, Resolution};
+pub use registry::options::{AlgorithmOption, AlgorithmOptions, BestPair, Draw, Greedy, Multicasts, Resolution};
 pub use registry::{ALGORITHMS, RegistrationError, algorithm_by_name, algorithms, is_own, register, replace};

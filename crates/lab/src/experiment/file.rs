@@ -33,10 +33,10 @@ pub(crate) struct ExperimentFile {
     #[serde(default)]
     #[schemars(schema_with = "algorithm")]
     pub(crate) algorithm: Option<String>,
-    /// The routing, for algorithms that offer a choice.
+    /// The routing, for algorithms that offer a choice; for `tables`, also `{ tables = FILE }`.
     #[serde(default)]
     #[schemars(schema_with = "routing")]
-    pub(crate) routing: Option<String>,
+    pub(crate) routing: Option<RoutingForm>,
     /// The root of up*/down*: `smallest-id`, `maximum-degree`, or a router's number or name. Default `smallest-id`.
     #[serde(default, deserialize_with = "root")]
     #[schemars(with = "Option<RootForm>")]
@@ -116,6 +116,46 @@ struct WithForm {
     switching: Switching,
     /// How long things take.
     timing: Timing,
+}
+
+/// A routing in a file.
+#[derive(Clone, Debug)]
+pub(crate) enum RoutingForm {
+    /// Its name.
+    Name(String),
+    /// A file of forwarding tables.
+    Tables(String),
+}
+
+impl<'de> Deserialize<'de> for RoutingForm {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Tables {
+            tables: String,
+        }
+
+        struct RoutingVisitor;
+
+        impl<'de> de::Visitor<'de> for RoutingVisitor {
+            type Value = RoutingForm;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a routing, such as \"up-down\", or forwarding tables, as `{ tables = \"opensm.fdbs\" }`")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<RoutingForm, E> {
+                Ok(RoutingForm::Name(name.to_owned()))
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, table: A) -> Result<RoutingForm, A::Error> {
+                let Tables { tables } = Tables::deserialize(de::value::MapAccessDeserializer::new(table))?;
+                Ok(RoutingForm::Tables(tables))
+            }
+        }
+
+        deserializer.deserialize_any(RoutingVisitor)
+    }
 }
 
 /// Links that have failed before the run, for algorithms on spanning trees.

@@ -36,7 +36,7 @@ use crate::experiment::axis::{Axis, AxisValue, MAX_POINTS, axes};
 use crate::experiment::claim::Claim;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::document::{Document, Override, Tree};
-use crate::experiment::file::{ExperimentFile, PlotSettings, Scale, Stop, TimeUnit};
+use crate::experiment::file::{ExperimentFile, PlotSettings, RoutingForm, Scale, Stop, TimeUnit};
 use crate::experiment::open::{OpenSetting, open_settings};
 use crate::experiment::point::{Coordinate, Point, PointSpec, sha256};
 use crate::figure::{Figure, setting_unit};
@@ -452,18 +452,33 @@ impl Experiment {
         let algorithm = file.algorithm.ok_or_else(|| missing("algorithm", DUAL_PATH.name))?;
         let network_file = if let TopologySpec::File(path) = &resolved { Some(PathBuf::from(path)) } else { None };
         let trace = file.traffic.trace.as_ref().map(|trace| self.beside(trace));
-        for (key, path, what) in [("topology", network_file, "the network"), ("traffic.trace", trace, "the trace")] {
-            let Some(path) = path else { continue };
+        let mut options = file.options;
+        let routing = match file.routing {
+            Some(RoutingForm::Tables(tables)) => {
+                if options.tables.replace(tables).is_some() {
+                    let problem = "says the same as `options.tables`: give one of the two";
+                    return Err(self.error_at(choice, "routing", problem));
+                }
+                None
+            }
+            Some(RoutingForm::Name(name)) => Some(name),
+            None => None,
+        };
+        let network = network_file.map(|path| ("topology", path, "the network"));
+        let trace = trace.map(|path| ("traffic.trace", path, "the trace"));
+        let of_options = options.files().map(|(option, name)| (option.key(), self.beside(name), "the tables"));
+        for (key, path, what) in network.into_iter().chain(trace).chain(of_options) {
+            let place = self.to_blame(choice, key);
             if !is_standard_input(&path) && path.exists() && !path.is_file() && !path.is_dir() {
                 // What a pipe or a device gives is gone before it is needed again, or has no end.
-                return Err(self.error_at(choice, key, format!("`{}` is not a file", path.display())));
+                return Err(self.error_at(choice, place, format!("`{}` is not a file", path.display())));
             }
             let digest = if let Some(digest) = digests.get(&path) {
                 digest.clone()
             } else {
                 let bytes = read_input(&path, what, u64::MAX).map_err(|error| {
                     let name = path.display().to_string();
-                    self.error_at(choice, key, format!("cannot read `{}`: {error}", input_name(&name)))
+                    self.error_at(choice, place, format!("cannot read `{}`: {error}", input_name(&name)))
                 })?;
                 digests.entry(path).or_insert(sha256(&bytes)).clone()
             };
@@ -487,13 +502,13 @@ impl Experiment {
             root: file.root.filter(|_| {
                 let swept = self.axes.iter().any(|axis| axis.key == "routing");
                 let has_root = |name| RoutingDescriptor::named(name).is_ok_and(|routing| routing.root);
-                !swept || file.routing.as_deref().is_none_or(has_root)
+                !swept || routing.as_deref().is_none_or(has_root)
             }),
-            routing: file.routing,
+            routing,
             seed: file.seed,
             engine: file.engine,
             faults: file.faults,
-            options: file.options,
+            options,
             switching: file.switching,
             timing: file.timing,
             traffic: file.traffic,
@@ -526,10 +541,11 @@ impl Experiment {
 
     /// The files that a point is made of beside the experiment file: the setting that names each, and its path.
     pub fn files(&self, point: &Point) -> Vec<(&'static str, PathBuf)> {
-        let PointSpec { topology, traffic, files, .. } = &point.spec;
+        let PointSpec { topology, traffic, options, files, .. } = &point.spec;
         let network = files.contains_key("topology").then(|| ("topology", self.beside(topology.trim())));
         let trace = traffic.trace.as_ref().map(|trace| ("traffic.trace", self.beside(trace)));
-        network.into_iter().chain(trace).collect()
+        let of_options = options.files().map(|(option, name)| (option.key(), self.beside(name)));
+        network.into_iter().chain(trace).chain(of_options).collect()
     }
 
     /// The traffic of a point, with its trace by the path to open.

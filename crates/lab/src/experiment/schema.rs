@@ -38,7 +38,17 @@ pub(crate) fn algorithm(_: &mut SchemaGenerator) -> Schema {
 
 /// The routings.
 pub(crate) fn routing(_: &mut SchemaGenerator) -> Schema {
-    named(ROUTINGS.iter().map(|routing| (routing.name, routing.summary.to_owned())))
+    let mut schema = named(ROUTINGS.iter().map(|routing| (routing.name, routing.summary.to_owned())));
+    if let Some(forms) = schema.get_mut("anyOf").and_then(Json::as_array_mut) {
+        forms.push(json!({
+            "description": "A file of forwarding tables, for the algorithm `tables`.",
+            "type": "object",
+            "properties": { "tables": { "type": "string" } },
+            "required": ["tables"],
+            "additionalProperties": false
+        }));
+    }
+    schema
 }
 
 /// The names that a setting may be given, if it takes names.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use wormcast_multicast::{Algorithm, AlgorithmCache, Descriptor};
+use wormcast_multicast::{Algorithm, AlgorithmCache, Descriptor, Request};
 use wormcast_network::{Network, TopologySpec};
 use wormcast_routing::{TreeDescriptor, TreeError};
 use wormcast_simulation::{
@@ -235,8 +235,14 @@ impl JobMaker {
         point: &Point,
         network: &Arc<Network>,
     ) -> Result<Arc<dyn Algorithm>, Diagnostic> {
-        let request = point.spec.request(self.seed.unwrap_or(point.spec.seed));
+        let request = point.spec.request(self.seed.unwrap_or(point.spec.seed)).map(|request| {
+            let options = request.options.with_files(|name| experiment.beside(name).display().to_string());
+            Request { options, ..request }
+        });
         let made = request.and_then(|request| self.cache.algorithm(&point.spec.topology, network, &request));
-        made.map_err(|refused| experiment.error_at(&point.choice, refused.part.key(), refused.to_string()))
+        made.map_err(|refused| {
+            let key = experiment.to_blame(&point.choice, refused.part.key());
+            experiment.error_at(&point.choice, key, refused.to_string())
+        })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use wormcast_network::{ChannelId, Direction, Network, NodeId, RouterId, TopologySpec};
-use wormcast_routing::{RoutingRelation, WormRule, hamiltonian_label};
+use wormcast_routing::{RoutingRelation, TurnRouting, WormRule, hamiltonian_label};
 
 use crate::algorithm::{Algorithm, Multicast};
 use crate::algorithms::mesh::column_path::ColumnRule;
@@ -39,7 +39,9 @@ fn contract(algorithm: &str) -> Contract {
         }
         "dual-path" | "multi-path" => (Some(Box::new(LabelRule) as Box<dyn WormRule>), false, labels_monotone),
         "column-path" => (Some(Box::new(ColumnRule) as Box<dyn WormRule>), true, e_cube_legal),
-        "tree-zero" | "tree-one" | "tree-infinity" => (None, false, |_, _, _| unreachable!("trees have no stops")),
+        "tree-zero" | "tree-one" | "tree-infinity" | "tables" => {
+            (None, false, |_, _, _| unreachable!("trees have no stops"))
+        }
         "spam"
         | "dstm-1"
         | "dstm-2"
@@ -268,10 +270,28 @@ fn check_all(
                     continue;
                 }
                 Itinerary::Tree(tree) => {
-                    let turns = algorithm.routing().capabilities().turns.expect("trees are made over turns").turns();
+                    let turns = algorithm.routing().capabilities().turns.map(TurnRouting::turns);
+                    let known = algorithm.dependencies();
+                    let mut candidates = Vec::new();
                     for branch in &tree.branches {
                         let before = branch.parent.map(|parent| tree.branches[parent as usize].channel);
-                        prop_assert!(before.is_none_or(|before| turns.permits(network, before, branch.channel)));
+                        match turns {
+                            Some(turns) => {
+                                prop_assert!(before.is_none_or(|before| turns.permits(
+                                    network,
+                                    before,
+                                    branch.channel
+                                )));
+                            }
+                            // Without groups, a route of the tables.
+                            None => {
+                                prop_assert!(before.is_none_or(|before| known.contains(before, branch.channel)));
+                                let at = network.from(branch.channel);
+                                let to = network.router_of(worm.visits()[0]);
+                                algorithm.routing().candidates(at, before, to, &mut candidates);
+                                prop_assert_eq!(&candidates, &[branch.channel]);
+                            }
+                        }
                     }
                     continue;
                 }
@@ -319,7 +339,7 @@ proptest! {
     ) {
         let cube = format!("hypercube:{dimensions}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&cube, source, &destinations, &[0], |name| {
-            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || ["spam", "dstm-tarjan", "bit-string", "chain-ordered"].contains(&name)
+            IN_HYPERCUBES.contains(&name) || name.starts_with("tree-") || ["spam", "dstm-tarjan", "bit-string", "chain-ordered", "tables"].contains(&name)
         })?;
     }
 }
@@ -336,7 +356,7 @@ proptest! {
     ) {
         let torus = format!("torus:{columns}x{rows}").parse::<TopologySpec>().unwrap().build().unwrap();
         check_all(&torus, source, &destinations, &choices, |name| {
-            IN_TORI.contains(&name) || name.starts_with("tree-") || ["spam", "separate", "dstm-tarjan", "bit-string", "chain-ordered"].contains(&name)
+            IN_TORI.contains(&name) || name.starts_with("tree-") || ["spam", "separate", "dstm-tarjan", "bit-string", "chain-ordered", "tables"].contains(&name)
         })?;
     }
 }

@@ -63,7 +63,7 @@ pub fn add_plan(
                 };
                 let Some(Trunk { exit, to }) = tree.trunk else {
                     let branches: Vec<_> = tree.branches.iter().map(|one| branch(one, 0)).collect();
-                    worms.tree(&branches, branching);
+                    worms.tree_from(!tree.delivers.is_empty(), &branches, branching);
                     continue;
                 };
                 // Whichever channel the trunk ends with, the branches go on from it.

@@ -486,9 +486,9 @@ impl Request {
     fn to_blame(&self, network: &Arc<Network>, error: &AlgorithmError) -> RequestPart {
         match error {
             AlgorithmError::NotTaken { part, .. } => *part,
-            AlgorithmError::Option { option, .. } | AlgorithmError::Start { option, .. } => {
-                RequestPart::Option(*option)
-            }
+            AlgorithmError::Option { option, .. }
+            | AlgorithmError::Start { option, .. }
+            | AlgorithmError::Tables { option, .. } => RequestPart::Option(*option),
             AlgorithmError::Root(_) => RequestPart::Root,
             AlgorithmError::Fault(FaultError::TooMany { .. }) => RequestPart::RandomFaults,
             AlgorithmError::Fault(_) => RequestPart::FailedLinks,

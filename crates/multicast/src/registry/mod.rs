@@ -13,7 +13,7 @@ use wormcast_routing::UnknownName;
 
 use crate::algorithm::{Algorithm, AlgorithmError};
 use crate::algorithms::hypercube::{combine, maxport, u_cube, w_sort};
-use crate::algorithms::irregular::{chain_ordered, spam, tree_infinity, tree_one, tree_zero};
+use crate::algorithms::irregular::{chain_ordered, spam, tables, tree_infinity, tree_one, tree_zero};
 use crate::algorithms::mesh::{
     bounded_negative_first, column_path, dual_path, minimal_negative_first, minimal_negative_first_optimal, multi_path,
     pure_negative_first, schl, u_mesh,
@@ -53,6 +53,7 @@ pub const ALGORITHMS: &[&Descriptor] = &[
     &bit_string::BIT_STRING,
     &multiport::MULTIPORT,
     &u_min::U_MIN,
+    &tables::TABLES,
 ];
 
 /// Why an algorithm cannot be registered.
@@ -174,7 +175,8 @@ mod tests {
             let name = descriptor.name;
             assert_eq!(algorithm.name(), name);
             assert_eq!((descriptor.revision, descriptor.is_own(), descriptor.summary.is_empty()), (0, false, false));
-            assert_eq!(descriptor.routed.default_on(network).unwrap().name, algorithm.routing().name());
+            let default = descriptor.routed.default_on(network).map_or("tables", |routing| routing.name);
+            assert_eq!(default, algorithm.routing().name());
             // What it sends.
             let multicast = Multicast::new(NodeId::new(0), &[1, 2, 6, 7, 9, 13, 14].map(NodeId::new));
             let worms = algorithm.plan(&multicast).worms;

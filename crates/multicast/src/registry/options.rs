@@ -45,6 +45,31 @@ pub struct AlgorithmOptions {
     /// The directions in which the trees of `dstm` grow, as `(+x,-y)(-y,+x)`; in mode `trees` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
+    /// A file of forwarding tables (`tables`): those that `OpenSM` dumps, or wormcast's own form. Default: tables made for the routing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tables: Option<String>,
+    /// A file of multicast forwarding tables, for messages to groups (`tables`). Default: there are no groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multicast_tables: Option<String>,
+    /// A file with the members of groups (`tables`). Default: all nodes that the multicast tables deliver to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<String>,
+    /// How multicasts are sent (`tables`). Default: `tables`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multicasts: Option<Multicasts>,
+}
+
+/// How a fabric's multicasts are sent.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Multicasts {
+    /// Those of groups down the trees of their multicast tables; to any other set of nodes, a unicast to each.
+    #[default]
+    Tables,
+    /// All in software: a unicast to each.
+    Separate,
+    /// All in software: receivers send on, in a binomial tree over source and destinations in the order of their numbers, from the source on.
+    Binomial,
 }
 
 /// How a containment-ordered list takes destinations (paper 1, Figures 2 and 3).
@@ -142,6 +167,14 @@ pub enum AlgorithmOption {
     Second,
     /// [`AlgorithmOptions::method`].
     Method,
+    /// [`AlgorithmOptions::tables`].
+    Tables,
+    /// [`AlgorithmOptions::multicast_tables`].
+    MulticastTables,
+    /// [`AlgorithmOptions::groups`].
+    Groups,
+    /// [`AlgorithmOptions::multicasts`].
+    Multicasts,
 }
 
 impl AlgorithmOption {
@@ -158,6 +191,10 @@ impl AlgorithmOption {
             Self::First => "options.first",
             Self::Second => "options.second",
             Self::Method => "options.method",
+            Self::Tables => "options.tables",
+            Self::MulticastTables => "options.multicast_tables",
+            Self::Groups => "options.groups",
+            Self::Multicasts => "options.multicasts",
         }
     }
 
@@ -185,7 +222,22 @@ impl AlgorithmOptions {
     /// What is chosen.
     pub fn given(&self) -> impl Iterator<Item = AlgorithmOption> {
         // By pattern, so that no field is forgotten: what is not listed here would be accepted by every algorithm.
-        let Self { detour, greedy, resolution, cross_links, pair, split, draw, first, second, method } = self;
+        let Self {
+            detour,
+            greedy,
+            resolution,
+            cross_links,
+            pair,
+            split,
+            draw,
+            first,
+            second,
+            method,
+            tables,
+            multicast_tables,
+            groups,
+            multicasts,
+        } = self;
         let options = [
             (AlgorithmOption::Detour, detour.is_some()),
             (AlgorithmOption::Greedy, greedy.is_some()),
@@ -197,8 +249,48 @@ impl AlgorithmOptions {
             (AlgorithmOption::First, first.is_some()),
             (AlgorithmOption::Second, second.is_some()),
             (AlgorithmOption::Method, method.is_some()),
+            (AlgorithmOption::Tables, tables.is_some()),
+            (AlgorithmOption::MulticastTables, multicast_tables.is_some()),
+            (AlgorithmOption::Groups, groups.is_some()),
+            (AlgorithmOption::Multicasts, multicasts.is_some()),
         ];
         options.into_iter().filter_map(|(option, given)| given.then_some(option))
+    }
+
+    /// The files that are named.
+    pub fn files(&self) -> impl Iterator<Item = (AlgorithmOption, &str)> {
+        // By pattern, so that no field is forgotten: what is not listed here is not hashed with the experiment.
+        let Self {
+            tables,
+            multicast_tables,
+            groups,
+            detour: _,
+            greedy: _,
+            resolution: _,
+            cross_links: _,
+            pair: _,
+            split: _,
+            draw: _,
+            first: _,
+            second: _,
+            method: _,
+            multicasts: _,
+        } = self;
+        let files = [
+            (AlgorithmOption::Tables, tables),
+            (AlgorithmOption::MulticastTables, multicast_tables),
+            (AlgorithmOption::Groups, groups),
+        ];
+        files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)))
+    }
+
+    /// The same, with `path` applied to the names of [files](Self::files).
+    #[must_use]
+    pub fn with_files(mut self, path: impl Fn(&str) -> String) -> Self {
+        for file in [&mut self.tables, &mut self.multicast_tables, &mut self.groups].into_iter().flatten() {
+            *file = path(file);
+        }
+        self
     }
 
     /// Whether links beside the tree are left out.

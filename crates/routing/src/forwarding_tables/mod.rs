@@ -24,8 +24,8 @@ pub use choice::{Arrival, ChosenTables, Conflict, NoTables, choose_tables};
 pub use hop_matrix::{HopMatrix, parse_hop_matrix, read_hop_matrix};
 pub use lanes::{VirtualLanes, read_levels, read_maps};
 pub use multicast::{
-    GroupBranching, GroupReport, MulticastGroup, MulticastTables, NetworkMcfdbs, parse_multicast_tables, read_members,
-    read_multicast_tables,
+    GroupBranching, GroupReport, GroupTree, MulticastGroup, MulticastTables, NetworkMcfdbs, parse_multicast_tables,
+    read_members, read_multicast_tables,
 };
 pub use opensm::{NetworkLfts, parse_fdbs, parse_lfts};
 pub use repair::{Changed, NoRepair, Repair, TreeSearch, permitted_trees, repair};
@@ -231,6 +231,24 @@ impl ForwardingTables {
     /// Where `router` sends messages for the destination at this position; O(1), or O(log routers) where few have an entry.
     pub fn output(&self, router: RouterId, destination: usize) -> Option<Output> {
         self.columns[destination].at(router)
+    }
+
+    /// The channels from a node to the first address of another; `None` if messages do not get there. O(distance).
+    pub fn route(&self, from: NodeId, to: NodeId) -> Option<Vec<ChannelId>> {
+        let place = self.addresses_of(Target::Node(to)).next()?;
+        let mut channels = Vec::new();
+        let mut at = self.network.entry_of(from);
+        while channels.len() < self.network.routers() {
+            match self.output(at, place)? {
+                Output::Channel(channel) => {
+                    channels.push(channel);
+                    at = self.network.to(channel);
+                }
+                Output::Node(node) if node == to => return Some(channels),
+                _ => return None,
+            }
+        }
+        None
     }
 
     /// The positions of the destinations that are this node; none if no router has an entry for it.

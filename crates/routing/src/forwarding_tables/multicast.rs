@@ -45,6 +45,16 @@ pub struct MulticastTables {
     groups: Vec<MulticastGroup>,
 }
 
+/// The channels that the packets of a member take.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GroupTree {
+    /// The nodes at the member's own switch that get them.
+    pub delivers: Vec<NodeId>,
+    /// Each channel, with the position of the one before it (`None` for those that leave the member's switch) and the nodes that get the packets at
+    /// its end.
+    pub branches: Vec<(ChannelId, Option<usize>, Vec<NodeId>)>,
+}
+
 /// How the branches of a packet wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupBranching {
@@ -364,6 +374,16 @@ impl MulticastTables {
 
     fn packets<'a>(&'a self, group: usize, lanes: Option<&'a VirtualLanes>) -> Packets<'a> {
         Packets { network: &self.network, group: &self.groups[group], lanes }
+    }
+
+    /// The tree of what a member sends to a group; `None` if its packets run in a circle. O(channels of the group).
+    pub fn tree(&self, group: usize, member: NodeId) -> Option<GroupTree> {
+        let packets = self.packets(group, None);
+        let sender = Sender { members: vec![member], level: 0 };
+        let delivers = |at| packets.delivered(at, sender.level).filter(|&node| node != member).collect();
+        let branch = |(channel, parent, _)| (channel, parent, delivers(Arrival::Channel(channel)));
+        let branches = packets.tree_of(&sender)?.into_iter().map(branch).collect();
+        Some(GroupTree { delivers: delivers(sender.arrival()), branches })
     }
 
     /// How the packets of each group fare: O(members' switches x channels of the group) for each, or members in place of their switches where there are

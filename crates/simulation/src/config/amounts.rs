@@ -127,6 +127,8 @@ pub enum Destinations {
     Count(Count),
     /// All nodes but the source: a broadcast.
     All,
+    /// The other members of a group, of which the algorithm has to know some.
+    Group,
 }
 
 impl From<Count> for Destinations {
@@ -140,6 +142,7 @@ impl Serialize for Destinations {
         match self {
             Self::Count(count) => count.serialize(serializer),
             Self::All => serializer.serialize_str("all"),
+            Self::Group => serializer.serialize_str("group"),
         }
     }
 }
@@ -152,7 +155,7 @@ impl<'de> Deserialize<'de> for Destinations {
             type Value = Destinations;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole number, `{ uniform = [least, most] }`, or \"all\"")
+                f.write_str("a whole number, `{ uniform = [least, most] }`, \"all\", or \"group\"")
             }
 
             fn visit_i64<E: de::Error>(self, value: i64) -> Result<Destinations, E> {
@@ -168,6 +171,7 @@ impl<'de> Deserialize<'de> for Destinations {
             fn visit_str<E: de::Error>(self, value: &str) -> Result<Destinations, E> {
                 match value {
                     "all" => Ok(Destinations::All),
+                    "group" => Ok(Destinations::Group),
                     _ => Err(E::invalid_value(de::Unexpected::Str(value), &self)),
                 }
             }
@@ -189,8 +193,8 @@ impl JsonSchema for Destinations {
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let count = generator.subschema_for::<Count>();
         schemars::json_schema!({
-            "description": "A number of destinations, or all nodes but the source.",
-            "anyOf": [count, { "const": "all" }]
+            "description": "A number of destinations, all nodes but the source, or the other members of a group.",
+            "anyOf": [count, { "const": "all" }, { "const": "group" }]
         })
     }
 }

@@ -100,8 +100,8 @@ pub enum Process {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MulticastTraffic {
-    /// Destinations a message: a number, `{ uniform = [least, most] }`, or `"all"` other nodes. They are drawn uniformly, without
-    /// repetition.
+    /// Destinations a message: a number, `{ uniform = [least, most] }`, or `"all"` other nodes, which are drawn uniformly, without
+    /// repetition; or the other members of a `"group"`, drawn from those of the algorithm that the source is in. Nodes that are in none send no multicasts.
     pub destinations: Destinations,
     /// The share of messages that are multicasts; the others are unicasts.
     #[serde(default = "one")]

@@ -207,7 +207,7 @@ impl Scenario {
             );
             return Err(ConfigError { key: "switching.header".to_owned(), problem });
         }
-        let checked = CheckedTraffic::new(traffic, switching, timing, &network)?;
+        let checked = CheckedTraffic::new(traffic, switching, timing, algorithm.as_ref())?;
         let mode = run.mode.unwrap_or(if traffic.ends() { Mode::Finite } else { Mode::Steady });
         debug_assert_eq!(checked.number().is_some(), traffic.ends());
         check_run(run, mode, &checked)?;

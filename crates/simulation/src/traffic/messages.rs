@@ -193,6 +193,15 @@ impl Generator {
             (Some((Destinations::All, _)), _) => {
                 (0..self.nodes).map(NodeId::new).filter(|&other| other != source).collect()
             }
+            (Some((Destinations::Group, _)), _) => {
+                let groups = traffic.groups.as_ref()?;
+                let own = &groups.of_node[source.index()];
+                if own.is_empty() {
+                    return None;
+                }
+                let group = own[rng.random_range(0..own.len())];
+                groups.members[group as usize].iter().copied().filter(|&member| member != source).collect()
+            }
             (Some((Destinations::Count(destinations), _)), _) => {
                 let count = draw(&mut rng, destinations);
                 self.distinct(&mut rng, count, Some(source), spare)
@@ -251,6 +260,7 @@ mod tests {
     use super::*;
     use crate::config::switching::Switching;
     use crate::config::{Arrivals, MulticastTraffic, Pattern, Timing, Traffic, UnicastTraffic};
+    use wormcast_multicast::{Options, algorithm_by_name};
     use wormcast_network::TopologySpec;
 
     fn traffic(process: Process, rate: f64) -> Traffic {
@@ -270,7 +280,8 @@ mod tests {
 
     fn messages(traffic: &Traffic, seed: u64) -> impl Iterator<Item = Message> + use<> {
         let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
-        let checked = CheckedTraffic::new(traffic, &Switching::default(), &Timing::default(), &mesh)
+        let mesh = algorithm_by_name("separate", &mesh, &Options::default()).unwrap();
+        let checked = CheckedTraffic::new(traffic, &Switching::default(), &Timing::default(), mesh.as_ref())
             .map_err(|e| e.to_string())
             .unwrap();
         MessageSource::new(&checked, 16, seed)

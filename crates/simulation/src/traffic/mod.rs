@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wormcast_multicast::Algorithm;
 use wormcast_network::input::{input_name, read_text};
 use wormcast_network::{CutOff, MAX_FILE_BYTES, Network, NodeId, Shape, parse_node};
 
@@ -37,7 +38,43 @@ pub(crate) struct RandomTraffic {
     flit_bytes: u32,
     /// Destinations of a multicast, and the share of messages that are multicasts.
     multicast: Option<(Destinations, f64)>,
+    /// Where multicasts go to groups.
+    groups: Option<Groups>,
     unicast: Unicast,
+}
+
+/// Groups of nodes.
+struct Groups {
+    /// The members of each.
+    members: Vec<Vec<NodeId>>,
+    /// For each node, the groups that it is in.
+    of_node: Vec<Vec<u32>>,
+}
+
+impl Groups {
+    /// Of these groups, those that have several members.
+    fn new(network: &Network, groups: Option<&[Vec<NodeId>]>, algorithm: &str) -> Result<Self, ConfigError> {
+        let members: Vec<Vec<NodeId>> =
+            groups.unwrap_or_default().iter().filter(|group| group.len() > 1).cloned().collect();
+        if members.is_empty() {
+            let problem = format!(
+                "`{algorithm}` has no groups with several members: `tables` has those of `options.multicast_tables`"
+            );
+            return Err(error("multicast.destinations", problem));
+        }
+        let mut of_node = vec![Vec::new(); network.nodes()];
+        for (group, members) in (0u32..).zip(&members) {
+            members.iter().for_each(|member| of_node[member.index()].push(group));
+        }
+        Ok(Self { members, of_node })
+    }
+
+    /// The mean number of destinations over all nodes; of those that are in no group, none.
+    fn mean(&self) -> f64 {
+        let of_group = |&group: &u32| self.members[group as usize].len() as f64 - 1.0;
+        let of_node = |groups: &Vec<u32>| groups.iter().map(of_group).sum::<f64>() / groups.len().max(1) as f64;
+        self.of_node.iter().map(of_node).sum::<f64>() / self.of_node.len() as f64
+    }
 }
 
 enum CheckedArrivals {
@@ -100,6 +137,10 @@ impl CheckedTraffic {
                     None => 1,
                     Some((Destinations::Count(count), _)) => count.most,
                     Some((Destinations::All, _)) => nodes as u32 - 1,
+                    Some((Destinations::Group, _)) => {
+                        let groups = random.groups.iter().flat_map(|groups| &groups.members);
+                        groups.map(|members| members.len() as u32 - 1).max().unwrap_or(1)
+                    }
                 };
                 (random.length.flits(random.length.range().most, random.flit_bytes), destinations)
             }
@@ -113,8 +154,9 @@ impl CheckedTraffic {
         traffic: &Traffic,
         switching: &Switching,
         timing: &Timing,
-        network: &Network,
+        algorithm: &dyn Algorithm,
     ) -> Result<Self, ConfigError> {
+        let network = &**algorithm.network();
         if let Some(path) = &traffic.trace {
             let others = [
                 ("arrivals", traffic.arrivals.is_some()),
@@ -165,10 +207,17 @@ impl CheckedTraffic {
                 Some((multicast.destinations, share("multicast.fraction", multicast.fraction)?))
             }
         };
+        let groups = match multicast {
+            Some((Destinations::Group, _)) => {
+                Some(Groups::new(network, algorithm.capabilities().groups, algorithm.name())?)
+            }
+            _ => None,
+        };
         let share = multicast.map_or(0.0, |(_, fraction)| fraction);
         let several = multicast.map_or(0.0, |(destinations, _)| match destinations {
             Destinations::All => f64::from(nodes - 1),
             Destinations::Count(count) => count.mean(),
+            Destinations::Group => groups.as_ref().map_or(0.0, Groups::mean),
         });
         let unicast = Unicast::new(traffic, network)?;
         if let Some(cut_off) = unicast.cut_off(network, share > 0.0) {
@@ -181,6 +230,7 @@ impl CheckedTraffic {
             length,
             flit_bytes,
             multicast,
+            groups,
             unicast,
         })))
     }
@@ -323,13 +373,18 @@ impl Unicast {
 mod tests {
     use super::*;
     use crate::config::MulticastTraffic;
+    use wormcast_multicast::{Options, algorithm_by_name};
     use wormcast_network::TopologySpec;
 
     #[test]
     fn impossible_traffic_is_refused_by_key() {
         let mesh = "mesh:4x4".parse::<TopologySpec>().unwrap().build().unwrap();
+        let mesh = algorithm_by_name("separate", &mesh, &Options::default()).unwrap();
         let message = |traffic: &Traffic| {
-            CheckedTraffic::new(traffic, &Switching::default(), &Timing::default(), &mesh).err().unwrap().to_string()
+            CheckedTraffic::new(traffic, &Switching::default(), &Timing::default(), mesh.as_ref())
+                .err()
+                .unwrap()
+                .to_string()
         };
         assert!(message(&Traffic::default()).starts_with("`traffic.arrivals`: missing"));
         let rate = |rate| Traffic {
@@ -349,6 +404,8 @@ mod tests {
         let destinations = |count| Some(MulticastTraffic { destinations: Count::fixed(count).into(), fraction: 1.0 });
         let multicast = |count| Traffic { multicast: destinations(count), ..rate(0.1) };
         assert!(message(&multicast(16)).contains("expected 1 to 15 destinations in mesh:4x4"));
+        let group = Some(MulticastTraffic { destinations: Destinations::Group, fraction: 1.0 });
+        assert!(message(&Traffic { multicast: group, ..rate(0.1) }).contains("`separate` has no groups"));
         assert!(message(&Traffic { length: Some(Count::fixed(0).into()), ..rate(0.1) }).contains("traffic.length"));
         assert!(
             message(&Traffic { trace: Some("no-such-file".to_owned()), ..Traffic::default() }).contains("cannot read")

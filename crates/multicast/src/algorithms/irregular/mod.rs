@@ -1,8 +1,9 @@
-//! Multicast trees on irregular networks.
+//! Multicast trees on irregular networks, and what tables of switches make.
 
 pub(crate) mod chain_ordered;
 pub(crate) mod covering_matrix;
 pub(crate) mod spam;
+pub(crate) mod tables;
 pub(crate) mod tree_infinity;
 pub(crate) mod tree_one;
 pub(crate) mod tree_zero;

@@ -44,8 +44,24 @@ impl Worms<'_, '_> {
     /// With buffers for whole worms, a branch that waits holds only the channel to the router where it waits; if channels are requested
     /// together, a worm that queues for one waits for the others.
     pub fn tree(&mut self, tree: &[(ChannelId, Option<usize>, bool)], branching: Branching) {
-        let Dependencies { waits, together, stops, held_up, separate, .. } = &mut *self.dependencies;
+        self.tree_from(false, tree, branching);
+    }
+
+    /// As [`tree`](Self::tree), for a worm that may deliver to other nodes of its sender's router.
+    pub fn tree_from(&mut self, delivers: bool, tree: &[(ChannelId, Option<usize>, bool)], branching: Branching) {
+        let Dependencies { network, waits, together, stops, held_up, starts, separate, .. } = &mut *self.dependencies;
         *separate |= branching.separate && !branching.packet_buffers;
+        if delivers && !branching.packet_buffers {
+            starts.grow(network.channels());
+            for &(first, ..) in tree.iter().filter(|(_, parent, _)| parent.is_none()) {
+                starts.insert(first.index());
+                if branching.separate {
+                    // What it needs there may be granted last.
+                    let inputs = || network.inputs(network.from(first));
+                    held_up.extend(tree.iter().flat_map(|&(held, ..)| inputs().map(move |at| (held.raw(), at.raw()))));
+                }
+            }
+        }
         for (i, &(held, parent, delivers)) in tree.iter().enumerate() {
             // The way to `held`, and itself.
             let mut way = vec![i];
@@ -86,7 +102,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use wormcast_network::{Network, RouterId, TopologySpec};
+    use wormcast_network::{Network, NetworkBuilder, NodeDetails, RouterId, TopologySpec};
 
     fn build(spec: &str) -> Arc<Network> {
         spec.parse::<TopologySpec>().unwrap().build().unwrap()
@@ -139,6 +155,31 @@ mod tests {
         let mut one = Dependencies::new(&line);
         one.add_worms(|worms| worms.tree(&trees[0], Branching { packet_buffers: false, separate: true }));
         assert!(one.contains(channel(1, 0), channel(1, 2)));
+    }
+
+    /// Two routers with two nodes each; each tree delivers to the other node at its own router, which it holds, and to the one that the other tree holds.
+    #[test]
+    fn a_delivery_where_a_tree_begins_can_block_another() {
+        let mut pair = NetworkBuilder::new("pair");
+        pair.at_least(2).unwrap();
+        pair.link(RouterId::new(0), RouterId::new(1)).unwrap();
+        for router in [0, 0, 1, 1] {
+            pair.node(RouterId::new(router), NodeDetails::default()).unwrap();
+        }
+        let pair = pair.build().unwrap();
+        let deadlock = |delivers, branching| {
+            let mut dependencies = Dependencies::new(&pair);
+            dependencies.add_worms(|worms| {
+                for channel in pair.channel_ids() {
+                    worms.tree_from(delivers, &[(channel, None, true)], branching);
+                }
+            });
+            [1, 2].map(|ports| dependencies.deadlock(ports).is_some())
+        };
+        assert_eq!(deadlock(false, Branching::LOCKSTEP), [false, false]);
+        assert_eq!(deadlock(true, Branching::LOCKSTEP), [true, false]);
+        assert_eq!(deadlock(true, Branching { packet_buffers: false, separate: true }), [true, true]);
+        assert_eq!(deadlock(true, Branching::STORED), [false, false]);
     }
 
     /// Three trees on a triangle, from each corner to the others: each waits at one for a delivery that the next one holds, as that
