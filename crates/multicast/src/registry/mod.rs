@@ -159,6 +159,7 @@ mod tests {
 
     use super::*;
     use crate::algorithm::Multicast;
+    use crate::algorithms::irregular::tables::TABLES;
     use crate::plan::Itinerary;
     use crate::registry::descriptor::MakeAlgorithm;
     use crate::registry::descriptor::RequestPart;
@@ -175,7 +176,7 @@ mod tests {
             let name = descriptor.name;
             assert_eq!(algorithm.name(), name);
             assert_eq!((descriptor.revision, descriptor.is_own(), descriptor.summary.is_empty()), (0, false, false));
-            let default = descriptor.routed.default_on(network).map_or("tables", |routing| routing.name);
+            let default = descriptor.routed.default_on(network).map_or(TABLES.name, |routing| routing.name);
             assert_eq!(default, algorithm.routing().name());
             // What it sends.
             let multicast = Multicast::new(NodeId::new(0), &[1, 2, 6, 7, 9, 13, 14].map(NodeId::new));

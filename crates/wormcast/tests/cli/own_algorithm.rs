@@ -58,7 +58,7 @@ fn its_name_is_known_and_suggested() {
     let unknown = own(&folder, &["simulate", "--set", "algorithm=cmb"]).bad_input();
     assert!(unknown.contains("did you mean `comb`?"), "{unknown}");
     let script = own(&folder, &["completions", "bash"]).success();
-    assert!(script.contains("u-min comb\"") && script.contains("complete -F _own_algorithm "), "{script}");
+    assert!(script.contains("tables comb\"") && script.contains("complete -F _own_algorithm "), "{script}");
     // The program without it does not know it.
     assert!(wormcast(&["simulate", "--set", "algorithm=comb"]).bad_input().contains("unknown algorithm `comb`"));
 }

@@ -22,7 +22,9 @@ fn pictures_are_what_the_program_draws() {
     for line in commands.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (file, command) = line.split_once(": ").expect("a file and a command");
         // What is said beside a picture on standard output is on standard error.
-        let run = wormcast(&command.split(' ').collect::<Vec<_>>());
+        let mut run = crate::command(&command.split(' ').collect::<Vec<_>>());
+        // Files are named as a reader does who is at the top of the repository.
+        let run = crate::outcome(run.current_dir(docs.join("..")).spawn().expect("the command starts"));
         assert_eq!(run.code, 0, "{command}");
         let drawn = run.stdout;
         let path = docs.join("images").join(file);
