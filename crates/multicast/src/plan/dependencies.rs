@@ -140,12 +140,33 @@ impl Routes<'_> {
 
 #[cfg(test)]
 mod tests {
-    use wormcast_network::{NodeId, TopologySpec};
+    use wormcast_network::{NetworkBuilder, NodeDetails, NodeId, TopologySpec};
     use wormcast_routing::Dependencies;
 
     use super::*;
     use crate::plan::Tree;
     use crate::{Multicast, Options, algorithm_by_name};
+
+    /// Two routers with two nodes each: a tree from either delivers to the other node at its own router, and to one that the other tree holds.
+    #[test]
+    fn deliveries_beside_the_sender_count() {
+        let mut pair = NetworkBuilder::new("pair");
+        pair.at_least(2).unwrap();
+        pair.link(RouterId::new(0), RouterId::new(1)).unwrap();
+        for router in [0, 0, 1, 1] {
+            pair.node(RouterId::new(router), NodeDetails::default()).unwrap();
+        }
+        let pair = pair.build().unwrap();
+        let trees = algorithm_by_name("tree-one", &pair, &Options::default()).unwrap();
+        let mut dependencies = Dependencies::new(&pair);
+        for (source, others) in [(0, [1, 2]), (2, [3, 0])] {
+            assert_eq!(dependencies.deadlock(1), None);
+            let plan = trees.plan(&Multicast::new(NodeId::new(source), &others.map(NodeId::new)));
+            dependencies.add_worms(|worms| add_plan(worms, trees.routing(), &plan, Branching::LOCKSTEP)).unwrap();
+        }
+        assert!(dependencies.deadlock(1).is_some());
+        assert_eq!(dependencies.deadlock(2), None);
+    }
 
     #[test]
     fn branches_are_waited_for_while_the_trunk_is_held() {

@@ -88,8 +88,9 @@ fn safe_ports(algorithm: &dyn Algorithm, virtual_channels: u32) -> Option<u32> {
 
 /// The algorithms that send no trees, which nothing makes safe in lockstep, and no worms that only buffered switches replicate.
 fn of_paths() -> impl Iterator<Item = &'static str> {
-    let trees =
-        |name: &str| name.starts_with("tree-") || name.starts_with("dstm") || ["spam", "bit-string"].contains(&name);
+    let trees = |name: &str| {
+        name.starts_with("tree-") || name.starts_with("dstm") || ["spam", "bit-string", "tables"].contains(&name)
+    };
     ALGORITHMS.iter().map(|algorithm| algorithm.name).filter(move |name| !trees(name))
 }
 

@@ -404,7 +404,8 @@ fn cases(about: About) -> impl Strategy<Value = Case> {
     let on_spanning_trees = |name: &&str| *name == "spam" || name.starts_with("dstm");
     // Those whose relation has its name to itself.
     let known = |name: &&str| ["spam", "dstm-1"].contains(name);
-    let trees = |name: &&str| on_spanning_trees(name) || name.starts_with("tree-") || *name == "bit-string";
+    let trees =
+        |name: &&str| on_spanning_trees(name) || name.starts_with("tree-") || ["bit-string", "tables"].contains(name);
     let algorithms: Vec<&str> = ALGORITHMS
         .iter()
         .map(|algorithm| algorithm.name)

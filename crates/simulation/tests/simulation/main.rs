@@ -17,6 +17,7 @@ mod switch_oracle;
 mod switches;
 mod switches_equality;
 mod switches_stress;
+mod tables;
 mod tree_safety;
 mod virtual_channels;
 mod waits;
