@@ -64,7 +64,9 @@ impl Groups {
         }
         let mut of_node = vec![Vec::new(); network.nodes()];
         for (group, members) in (0u32..).zip(&members) {
-            members.iter().for_each(|member| of_node[member.index()].push(group));
+            for member in members {
+                of_node[member.index()].push(group);
+            }
         }
         Ok(Self { members, of_node })
     }

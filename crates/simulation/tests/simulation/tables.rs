@@ -34,13 +34,12 @@ fn made(network: &Arc<Network>, masks: &str, multicasts: Multicasts) -> Result<B
 /// Multicast tables of the group 0xc001, by the ports of each switch: 1 and 2 are links in the order in which they were made, 3 and 4 nodes.
 fn masks(of: [&[u32]; 3]) -> String {
     let network = wormcast_network::as_fabric(&ring()).unwrap();
-    let mut text = String::new();
-    for (router, ports) in network.router_ids().zip(of) {
+    let of_switch = |(router, ports): (RouterId, &[u32])| {
         let guid = network.router_guid(router).unwrap();
         let ports: Vec<String> = ports.iter().map(|port| format!("0x{port:03X}")).collect();
-        text += &format!("\nSwitch {guid:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", ports.join("  "));
-    }
-    text
+        format!("\nSwitch {guid:#018x}\nLID    : Out Port(s)\n0xC001 : {}\n", ports.join("  "))
+    };
+    network.router_ids().zip(of).map(of_switch).collect()
 }
 
 fn nodes(ids: &[u32]) -> Vec<NodeId> {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use wormcast_network::{ChannelId, Network, NodeId, Shape};
 use wormcast_routing::{
-    Branching, Dependencies, E_CUBE, Fault, ForwardingTables, MulticastTables, NoTables, RoutingRelation, TablesError,
-    UP_DOWN, analyse_tables, choose_tables, read_members, read_multicast_tables, read_tables,
+    Branching, Dependencies, E_CUBE, Fault, ForwardingTables, MulticastGroup, MulticastTables, NoTables,
+    RoutingRelation, TablesError, UP_DOWN, analyse_tables, choose_tables, read_members, read_multicast_tables,
+    read_tables,
 };
 
 use crate::algorithm::{Algorithm, AlgorithmError, Multicast};
@@ -58,7 +59,7 @@ pub const TABLES: Descriptor = Descriptor::built_in(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Tables {
-    tables: ForwardingTables,
+    unicasts: ForwardingTables,
     groups: MulticastTables,
     /// The members of each group, sorted.
     members: Vec<Vec<NodeId>>,
@@ -108,16 +109,16 @@ impl Tables {
         }
         check_groups(network, &groups)
             .map_err(|problem| AlgorithmError::Tables { option: AlgorithmOption::MulticastTables, problem })?;
-        let members: Vec<Vec<NodeId>> = groups.groups().iter().map(|group| group.members()).collect();
+        let members: Vec<Vec<NodeId>> = groups.groups().iter().map(MulticastGroup::members).collect();
         let mut by_members = HashMap::new();
         for (group, members) in members.iter().enumerate() {
             by_members.entry(members.clone()).or_insert(group);
         }
-        Ok(Self { tables, groups, members, by_members, multicasts: own.multicasts.unwrap_or_default() })
+        Ok(Self { unicasts: tables, groups, members, by_members, multicasts: own.multicasts.unwrap_or_default() })
     }
 
     fn unicast(&self, from: NodeId, to: NodeId) -> Worm {
-        let channels = self.tables.route(from, to).expect("checked when it was made");
+        let channels = self.unicasts.route(from, to).expect("checked when it was made");
         let last = channels.len().checked_sub(1);
         let branch = |(at, channel): (usize, ChannelId)| Branch {
             channel,
@@ -238,7 +239,7 @@ impl Algorithm for Tables {
     }
 
     fn routing(&self) -> &dyn RoutingRelation {
-        &self.tables
+        &self.unicasts
     }
 
     fn plan(&self, multicast: &Multicast) -> Plan {
@@ -279,7 +280,7 @@ impl BranchingTrees for Tables {
     }
 
     fn dependencies_with(&self, branching: Branching) -> Dependencies<'_> {
-        let mut dependencies = Dependencies::of_tables(&self.tables);
+        let mut dependencies = Dependencies::of_tables(&self.unicasts);
         if self.multicasts != Multicasts::Tables {
             return dependencies;
         }
